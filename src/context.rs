@@ -1,86 +1,31 @@
-//! The context of a command: resolved flags, access to the workspace and the store, and one way to report diagnostics.
+//! The context of a command: its flags, the terminal that it prints to, and the request that it makes.
 
 mod saying;
 
-use crate::cli::{AskingArgs, Global, OutputForm};
-use crate::exit::Code;
-pub use crate::failed::{Failed, Outcome};
-use crate::render::{Style, printable};
-use crate::sharing;
-use engine::build::checkout_turn::CheckoutTurn;
-use engine::build::engine::EngineError;
-use engine::build::graph_memory::GraphMemory;
-use engine::seams::producer::Cancel;
-use engine::store::disk::{Claim, DiskOptions, DiskStore, OnWait};
-use engine::store::{Store, StoreError};
-use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::Diagnostic;
-use engine::values::event::{Observer, Silent};
-use producers::llm::{Hear, Limits};
-use std::cell::{Cell, OnceCell, RefCell};
+use crate::cli::{Global, OutputForm};
+use crate::terminal::{Terminal, stderr_style, stdout_style};
+use methods::desk::request_context::RequestContext;
+use methods::render::Style;
 use std::io::StdoutLock;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use workbench::edit::diagnostics::Category;
-use workbench::live::budget::Room;
-use workbench::location::{StoreChoice, find_root, view};
-use workbench::locks::Hold;
-use workbench::trust::Trusting;
-use workbench::workspace::{Access, Opening, WorkbenchError, Workspace};
+use std::ops::Deref;
 
-/// Minimum time that a reader waits for the store: long enough for a build to release it between two steps.
-const MOMENT: Duration = Duration::from_millis(500);
-
-/// Receiver of status, diagnostics and events, besides the answer.
-enum Voice {
-    /// A person, by standard error.
-    Terminal,
-    /// Another program, which gets all diagnostics with the answer.
-    Caller {
-        /// Diagnostics reported so far.
-        collected: RefCell<Vec<Diagnostic>>,
-        /// Cancels the build.
-        cancel: Cancel,
-        /// Receives the events of the build.
-        observer: Arc<dyn Observer + Send + Sync>,
-        /// Receives status in words for a person.
-        tell: Option<Tell>,
-        /// Receives a streamed model answer while it grows.
-        hear: Option<Hear>,
-        /// Limit of an answer's length, if the program sets one.
-        room: Option<Room>,
-    },
-}
-
-/// Callback that receives status in words for a person.
-pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// Resolved flags and state of one command or request.
+/// Flags and output of a command. It is a [`RequestContext`] for all that does not print.
 pub struct Context {
-    voice: Voice,
+    request: RequestContext,
     /// Resolved flags.
     pub global: Global,
     /// Colours of standard output.
     pub out: Style,
     /// Colours of standard error.
     pub err: Style,
-    /// Store and checkout locks that this command acquired.
-    opened: RefCell<Vec<Arc<Hold>>>,
-    /// Opened stores, for the damage that they found.
-    stores: RefCell<Vec<Arc<dyn Store>>>,
-    /// Whether the notice that no result can be stored was already reported.
-    is_unwritable_reported: Cell<bool>,
-    /// Overlay that the command reads and builds in.
-    overlay: OnceCell<String>,
-    /// Wait for other processes, if it differs from the flags.
-    patience: Cell<Option<Duration>>,
-    /// Whether the workspace is read beside another build of the checkout.
-    is_beside: Cell<bool>,
-    /// Last graph that the service loaded; `None` outside a service.
-    graphs: Option<GraphMemory>,
-    /// Turn that is released with the checkout while a request waits for a model.
-    turn: RefCell<Option<Arc<dyn CheckoutTurn>>>,
+}
+
+impl Deref for Context {
+    type Target = RequestContext;
+
+    fn deref(&self) -> &RequestContext {
+        &self.request
+    }
 }
 
 impl Context {
@@ -89,142 +34,19 @@ impl Context {
         if global.json && global.output == OutputForm::Text {
             global.output = OutputForm::Json;
         }
-        let (out, err) = (Style::stdout(global.color), Style::stderr(global.color));
-        let overlay = global.overlay.clone().map_or_else(OnceCell::new, OnceCell::from);
+        let (out, err) = (stdout_style(global.color), stderr_style(global.color));
+        let terminal = terminal_of(&global, err);
         Self {
-            voice: Voice::Terminal,
+            request: RequestContext::of_person(global.settings(), Box::new(terminal)),
             global,
             out,
             err,
-            opened: RefCell::default(),
-            stores: RefCell::default(),
-            is_unwritable_reported: Cell::default(),
-            overlay,
-            patience: Cell::default(),
-            is_beside: Cell::default(),
-            graphs: None,
-            turn: RefCell::default(),
         }
     }
 
-    /// Creates the context of another program's request, in the current folder. Prints nothing; keeps diagnostics for the answer.
-    pub fn of_request(global: Global, cancel: Cancel, observer: Arc<dyn Observer + Send + Sync>) -> Self {
-        Self {
-            voice: Voice::Caller {
-                collected: RefCell::default(),
-                cancel,
-                observer,
-                tell: None,
-                hear: None,
-                room: None,
-            },
-            ..Self::new(global)
-        }
-    }
-
-    /// Shares the last loaded graph with the other requests of this process.
-    pub fn sharing_graph(self, graphs: &GraphMemory) -> Self {
-        Self {
-            graphs: Some(graphs.clone()),
-            ..self
-        }
-    }
-
-    /// Shares the last loaded graph with the context of the request that this one is a part of.
-    pub fn sharing_graph_of(self, whole: &Self) -> Self {
-        Self {
-            graphs: whole.graphs.clone(),
-            ..self
-        }
-    }
-
-    /// From now on, releases `turn` together with the checkout while a request waits for a model.
-    pub fn gives_back(&self, turn: Arc<dyn CheckoutTurn>) {
-        *self.turn.borrow_mut() = Some(turn);
-    }
-
-    /// Sets the receivers of status and of a streamed model answer.
-    pub fn telling(mut self, teller: Option<Tell>, listener: Option<Hear>) -> Self {
-        if let Voice::Caller { tell, hear, .. } = &mut self.voice {
-            (*tell, *hear) = (teller, listener);
-        }
-        self
-    }
-
-    /// Limits the length of an answer.
-    pub fn in_room(mut self, most: Option<Room>) -> Self {
-        if let Voice::Caller { room, .. } = &mut self.voice {
-            *room = most;
-        }
-        self
-    }
-
-    /// Returns the limit of an answer's length. Answers that are cached for other requests do not depend on it.
-    pub fn room(&self) -> Option<Room> {
-        match &self.voice {
-            Voice::Terminal => None,
-            Voice::Caller { room, .. } => *room,
-        }
-    }
-
-    /// Returns the cancellation and the observer of the program that sent the request; `None` for a person's command.
-    pub fn caller(&self) -> Option<(&Cancel, &(dyn Observer + Send + Sync))> {
-        match &self.voice {
-            Voice::Terminal => None,
-            // The observer gets events only of builds in the request's turn, not of reads beside another build.
-            Voice::Caller { cancel, .. } if self.is_beside.get() => Some((cancel, &Silent)),
-            Voice::Caller { cancel, observer, .. } => Some((cancel, &**observer)),
-        }
-    }
-
-    /// Returns the cancellation of this command: by a signal, or by the program that sent the request.
-    pub fn cancel(&self) -> Cancel {
-        if let Some((cancel, _)) = self.caller() {
-            return cancel.clone();
-        }
-        let cancel = Cancel::default();
-        let ends = cancel.clone();
-        crate::exit::on_signal(move || ends.cancel(), || {});
-        cancel
-    }
-
-    /// Reports status to a person.
-    pub fn print_status(&self, words: &str) {
-        match &self.voice {
-            Voice::Terminal if self.prints_json() => {}
-            Voice::Terminal => note_line!("{}", self.err.dim(&printable(words))),
-            Voice::Caller { tell, .. } => tell.iter().for_each(|tell| tell(words)),
-        }
-    }
-
-    /// Returns the overlay that the command reads and builds in, if any.
-    pub fn overlay(&self) -> Option<&str> {
-        self.overlay.get().map(String::as_str)
-    }
-
-    /// Reads and builds in `overlay` from now on, unless an overlay is already set.
-    pub fn use_overlay(&self, overlay: &str) {
-        let _ = self.overlay.set(overlay.to_owned());
-    }
-
-    /// Changes to the folder of `-C`, against which all relative paths are resolved.
-    pub fn change_directory(&mut self) -> Result<(), Failed> {
-        let folder = std::mem::replace(&mut self.global.directory, PathBuf::from("."));
-        // The current folder may have been removed; the first read of it reports that.
-        if folder == self.global.directory {
-            return Ok(());
-        }
-        std::env::set_current_dir(&folder).map_err(|error| {
-            let (message, hint) = match error.kind() {
-                std::io::ErrorKind::NotFound => ("does not exist".to_owned(), "make the folder, or check the path given with -C"),
-                std::io::ErrorKind::NotADirectory => ("is not a folder".to_owned(), "give a folder with -C"),
-                _ => (format!("cannot be entered: {error}"), "check the folder's permissions"),
-            };
-            Failed::new(
-                Code::Io,
-                Diagnostic::error(ErrorCode::E_READ, format!("{} {message}", folder.display())).hint(hint),
-            )
-        })
+    /// Returns the terminal of the command.
+    pub fn terminal(&self) -> Terminal {
+        terminal_of(&self.global, self.err)
     }
 
     /// Returns whether to print JSON.
@@ -232,323 +54,16 @@ impl Context {
         self.global.output == OutputForm::Json
     }
 
-    /// Returns whether network access is disabled.
-    pub fn is_offline(&self) -> bool {
-        self.global.offline
-    }
-
-    /// Opens the workspace to build and to ask models, within the limits of `asking`.
-    pub fn asking(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
-        self.open_workspace(purpose, asking, Access::Build)
-    }
-
-    /// Opens the workspace to build.
-    pub fn building(&self, purpose: &str) -> Result<Workspace, Failed> {
-        self.open_workspace(purpose, &AskingArgs::default(), Access::Build)
-    }
-
-    /// Opens the workspace to read. Other processes that wait for the store report `purpose`.
-    pub fn workspace(&self, purpose: &str) -> Result<Workspace, Failed> {
-        self.open_workspace(purpose, &AskingArgs::default(), Access::Look)
-    }
-
-    /// Opens the workspace for a question: builds the outputs that it reads if they are not current, and does not wait for another build of the
-    /// checkout. `may_build` is false if another build is known to run.
-    pub fn reading(&self, purpose: &str, asking: &AskingArgs, may_build: bool) -> Result<Workspace, Failed> {
-        self.open_workspace(purpose, asking, if may_build { Access::Read } else { Access::Beside })
-    }
-
-    /// Returns whether the workspace is read beside another build of the checkout.
-    pub fn is_beside(&self) -> bool {
-        self.is_beside.get()
-    }
-
-    /// Returns whether this command leaves the checkout unchanged: it uses an overlay, or another process builds the checkout.
-    pub fn leaves_checkout(&self) -> bool {
-        self.overlay().is_some() || self.is_beside.get()
-    }
-
     /// Returns standard output for the answer. Releases the locks first, because the program that reads the output may be slow.
     pub fn stdout(&self) -> StdoutLock<'static> {
         self.let_go();
         std::io::stdout().lock()
     }
-
-    /// Releases the store and checkout locks; call once only printing is left.
-    pub fn let_go(&self) {
-        self.opened.borrow().iter().for_each(|hold| hold.let_go());
-    }
-
-    /// Releases the locks of a command that will open the workspace again.
-    pub fn release_locks(&self) {
-        self.let_go();
-        self.opened.borrow_mut().clear();
-    }
-
-    /// Opens the workspace for a watch: to build, or to read if another process keeps the checkout. Returns whether it may build.
-    pub fn watching(&self, purpose: &str, asking: &AskingArgs) -> Result<(Workspace, bool), Failed> {
-        let limits = Limits {
-            max_calls: asking.max_calls,
-            offline: self.global.offline,
-            ..Limits::default()
-        };
-        let opened = Workspace::open(Opening {
-            from: &self.global.directory,
-            store: self.store()?,
-            options: DiskOptions {
-                purpose: format!("cortex {purpose}"),
-                lock_timeout: Duration::from_secs(2),
-                ..DiskOptions::default()
-            },
-            limits,
-            trust: self.trusting(),
-            on_wait: Arc::new(|_: &str| {}),
-            hear: None,
-            access: Access::Build,
-            interrupts: false,
-            connect: None,
-            overlay: None,
-            graphs: None,
-            turn: None,
-        });
-        match opened {
-            Ok(workspace) => {
-                self.opened.borrow_mut().extend(workspace.hold.clone());
-                Ok((workspace, true))
-            }
-            Err(WorkbenchError::Engine(EngineError::Store(StoreError::ViewBusy { .. } | StoreError::Busy { .. }))) => {
-                Ok((self.workspace(purpose)?, false))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Reports the damage that the stores found since the last call.
-    pub fn say_damage(&self) {
-        let met: Vec<String> = self.stores.take().iter().flat_map(|store| store.damage()).collect();
-        self.say(&crate::commands::build::damaged(met));
-    }
-
-    /// Returns the locks that this command acquired.
-    pub fn acquired_locks(&self) -> Vec<Arc<Hold>> {
-        self.opened.borrow().clone()
-    }
-
-    /// Notes that the build may have written files into the output folder.
-    pub fn built(&self) {
-        if self.leaves_checkout() {
-            return;
-        }
-        self.opened.borrow().iter().for_each(|hold| hold.built());
-    }
-
-    /// Returns the root of the workspace around the current folder, if any.
-    pub fn root_around(&self) -> Option<PathBuf> {
-        find_root(&self.global.directory.canonicalize().ok()?)
-    }
-
-    /// Returns the folder of the store, if any.
-    pub fn store_folder(&self) -> Option<PathBuf> {
-        self.store().ok()?.store_folder(&self.root_around()?)
-    }
-
-    /// Returns the log categories of edits that `CORTEX_DEBUG_CATEGORIES` enables.
-    pub fn logs(&self) -> Vec<Category> {
-        let wanted = std::env::var("CORTEX_DEBUG_CATEGORIES").unwrap_or_default();
-        Category::parse_list(&wanted)
-    }
-
-    /// Returns the socket path of this checkout's service, running or not; `None` without a workspace or a store.
-    pub fn service(&self) -> Option<PathBuf> {
-        let root = self.root_around()?;
-        let store = self.store_folder()?;
-        Some(workbench::watch::service(&store, view(&root)))
-    }
-
-    /// Opens only the store: of `--store`, of `CORTEX_STORE`, or of the workspace. Returns `None` if the workspace has no store yet. Refuses a named
-    /// folder that is no store, and creates nothing in it.
-    pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
-        self.disk_that(purpose, false)
-    }
-
-    /// As [`Self::disk`]; with `sets_aside`, renames a store file that cannot be opened and starts an empty store.
-    pub fn disk_that(&self, purpose: &str, sets_aside: bool) -> Result<Option<DiskStore>, Failed> {
-        let Some(folder) = self.disk_folder(purpose)? else {
-            return Ok(None);
-        };
-        let options = DiskOptions {
-            gives_way: true,
-            sets_aside,
-            ..self.options(purpose)
-        };
-        let (disk, notices) = DiskStore::open(&folder, options)?;
-        self.say(&notices);
-        Ok(Some(disk))
-    }
-
-    /// Returns the folder of the store that [`Self::disk`] opens.
-    pub fn disk_folder(&self, purpose: &str) -> Result<Option<PathBuf>, Failed> {
-        if self.global.no_store {
-            let why = Diagnostic::error(
-                ErrorCode::E_USAGE,
-                format!("`cortex {purpose}` is about a store, and --no-store asks for none"),
-            );
-            return Err(Failed::new(
-                Code::Usage,
-                why.hint("leave --no-store out, or name a store with --store"),
-            ));
-        }
-        let choice = self.store()?;
-        let folder = match &choice {
-            StoreChoice::Folder(folder) => Some(folder.clone()),
-            choice => {
-                let here = self
-                    .global
-                    .directory
-                    .canonicalize()
-                    .unwrap_or_else(|_| self.global.directory.clone());
-                let root = find_root(&here).ok_or(WorkbenchError::NoManifest(here))?;
-                choice.store_folder(&root)
-            }
-        };
-        let Some(folder) = folder.filter(|folder| matches!(choice, StoreChoice::Folder(_)) || DiskStore::is_at(folder)) else {
-            return Ok(None);
-        };
-        if !DiskStore::is_at(&folder) {
-            let why = Diagnostic::error(
-                ErrorCode::E_NO_STORE,
-                format!("{} is not a store of cortex; nothing was touched", folder.display()),
-            );
-            return Err(Failed::new(
-                Code::Usage,
-                why.hint("name the folder that holds store.redb; `cortex status` prints a workspace's store"),
-            ));
-        }
-        Ok(Some(folder))
-    }
-
-    /// Returns how long the flags let this command wait for other processes.
-    pub fn as_flagged(&self) -> Duration {
-        match self.global.no_wait {
-            true => Duration::ZERO,
-            false => Duration::from_secs(self.global.lock_timeout),
-        }
-    }
-
-    /// Limits the wait for other processes to `patience` from now on.
-    pub fn wait_for(&self, patience: Duration) {
-        self.patience.set(Some(patience.min(self.as_flagged())));
-    }
-
-    /// Returns how long another process has been building this checkout, if one does.
-    pub fn built_elsewhere(&self) -> Option<Duration> {
-        let (folder, view) = (self.store_folder()?, view(&self.root_around()?));
-        // If the claims cannot be read, acquiring the checkout reports the holder.
-        let claims = Claim::claimed_checkouts(&folder).unwrap_or_default();
-        claims.into_iter().find(|claims| claims.is_of(view) && !claims.is_own)?.age()
-    }
-
-    /// Returns the options to open the store with.
-    fn options(&self, purpose: &str) -> DiskOptions {
-        let waits = |what: &'static str| self.caller().is_none().then(|| report_waiting_once(what, self.err));
-        DiskOptions {
-            purpose: format!("cortex {purpose}"),
-            lock_timeout: self.patience.get().unwrap_or_else(|| self.as_flagged()),
-            on_wait: waits("waiting for the store, held by"),
-            on_wait_view: waits("waiting for another build of this checkout,"),
-            on_wait_result: waits("waiting for a result that is being made already, by"),
-            ..DiskOptions::default()
-        }
-    }
-
-    fn open_workspace(&self, purpose: &str, asking: &AskingArgs, access: Access) -> Result<Workspace, Failed> {
-        let mut options = self.options(purpose);
-        if access != Access::Build {
-            // A build releases the store to readers between two steps; this short wait is not reported as waiting.
-            options.lock_timeout = options.lock_timeout.max(MOMENT);
-        }
-        options.sets_aside &= access != Access::Look;
-        let style = self.err;
-        let workspace = Workspace::open(Opening {
-            from: &self.global.directory,
-            store: self.store()?,
-            options,
-            limits: Limits {
-                max_cost_micros: asking.max_cost,
-                max_calls: asking.max_calls,
-                max_tokens: asking.max_tokens,
-                offline: self.global.offline,
-                batch: asking.batch,
-                used: asking.used,
-            },
-            trust: self.trusting(),
-            on_wait: match self.caller() {
-                None => Arc::new(move |words: &str| note_line!("{}", style.dim(words))),
-                Some(_) => Arc::new(|_: &str| {}),
-            },
-            hear: match &self.voice {
-                Voice::Terminal => None,
-                Voice::Caller { hear, .. } => hear.clone(),
-            },
-            access,
-            interrupts: true,
-            connect: (access != Access::Look && !self.global.offline).then(sharing::connect).flatten(),
-            overlay: self.overlay(),
-            graphs: self.graphs.clone(),
-            turn: self.turn.borrow().clone(),
-        })?;
-        self.is_beside.set(workspace.is_beside || access == Access::Beside);
-        self.opened.borrow_mut().extend(workspace.hold.clone());
-        self.stores.borrow_mut().push(workspace.engine.store.clone());
-        self.say(&workspace.notices);
-        Ok(workspace)
-    }
-
-    /// Returns which programs may run: those that this user trusts, or all if `CORTEX_TRUST` is `all`.
-    pub fn trusting(&self) -> Trusting {
-        if std::env::var_os("CORTEX_TRUST").is_some_and(|value| value == "all") {
-            return Trusting::Everything;
-        }
-        let from = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let state = from("XDG_STATE_HOME").or_else(|| from("HOME").map(|home| home.join(".local/state")));
-        state.map_or(Trusting::Nothing, |state| Trusting::Listed(state.join("cortex")))
-    }
-
-    fn store(&self) -> Result<StoreChoice, Failed> {
-        if self.global.no_store {
-            return Ok(StoreChoice::None);
-        }
-        // An empty variable counts as unset.
-        let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        if let Some(folder) = self.global.store.clone().or_else(|| from("CORTEX_STORE")) {
-            return Ok(StoreChoice::Folder(folder));
-        }
-        let cache = from("XDG_CACHE_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| from("HOME").map(|home| home.join(".cache")));
-        let nowhere = || {
-            let why = Diagnostic::error(
-                ErrorCode::E_STORE_PLACE,
-                "there is no place for the store: neither HOME nor XDG_CACHE_HOME is set",
-            );
-            Failed::new(
-                Code::Usage,
-                why.hint("give one with --store DIR or CORTEX_STORE, or use --no-store"),
-            )
-        };
-        cache.map(StoreChoice::Cache).ok_or_else(nowhere)
-    }
 }
 
-/// Reports each process that holds the lock once, however often the command waits for it.
-fn report_waiting_once(what: &'static str, style: Style) -> OnWait {
-    let before = Mutex::new(String::new());
-    Arc::new(move |holder: &str| {
-        let who = holder.split(',').next().unwrap_or(holder);
-        let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
-        if *before != who {
-            who.clone_into(&mut before);
-            note_line!("{}", style.dim(&format!("{what} {holder}")));
-        }
-    })
+fn terminal_of(global: &Global, style: Style) -> Terminal {
+    Terminal {
+        style,
+        is_json: global.output == OutputForm::Json,
+    }
 }

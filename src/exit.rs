@@ -1,6 +1,7 @@
 //! Exit codes, the same for every command, and the signals that have one.
 
 use engine::seams::producer::Cancel;
+use methods::code::Code;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::process::ExitCode;
@@ -8,73 +9,63 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Exit code of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Code {
-    /// All requested results exist.
-    Ok = 0,
-    /// A target failed.
-    TargetFailed = 1,
-    /// Wrong flags, manifest or label.
-    Usage = 2,
-    /// The store is damaged.
-    StoreDamaged = 3,
-    /// Another process held the store for too long.
-    Busy = 4,
-    /// Reading or writing failed, or the disk is full.
-    Io = 5,
-    /// The requested sandbox is not available.
-    NoSandbox = 6,
-    /// The remote cache is required and cannot be used.
-    RemoteUnavailable = 7,
-    /// A target built twice gave two different outputs.
-    NotReproducible = 8,
-    /// A limit was reached: money, calls, tokens.
-    Limit = 9,
-    /// A bug of cortex.
-    Internal = 10,
-    /// The terminal closed (SIGHUP).
-    HungUp = 129,
-    /// Interrupted (SIGINT, Ctrl-C).
-    Interrupted = 130,
-    /// Terminated (SIGTERM).
-    Terminated = 143,
-}
-
 /// Signal that stopped this process; 0 before one arrives.
 static STOPPED_BY: AtomicI32 = AtomicI32::new(0);
 
-impl Code {
-    /// Returns the code of a number.
-    pub fn from_number(number: u8) -> Option<Self> {
-        let all = [
-            Self::Ok,
-            Self::TargetFailed,
-            Self::Usage,
-            Self::StoreDamaged,
-            Self::Busy,
-            Self::Io,
-            Self::NoSandbox,
-            Self::RemoteUnavailable,
-            Self::NotReproducible,
-            Self::Limit,
-            Self::Internal,
-            Self::HungUp,
-            Self::Interrupted,
-            Self::Terminated,
-        ];
-        all.into_iter().find(|code| *code as u8 == number)
-    }
+/// Codes that another process of cortex may give as numbers.
+const CODES: [Code; 12] = [
+    Code::Ok,
+    Code::TargetFailed,
+    Code::Usage,
+    Code::StoreDamaged,
+    Code::Busy,
+    Code::Io,
+    Code::NoSandbox,
+    Code::RemoteUnavailable,
+    Code::NotReproducible,
+    Code::Limit,
+    Code::Internal,
+    Code::Interrupted,
+];
 
-    /// Returns the code of a command that a signal stopped: 128 plus the number of the signal, as shells define it.
-    pub fn stopped() -> Self {
-        match STOPPED_BY.load(Ordering::Relaxed) {
-            SIGHUP => Self::HungUp,
-            SIGTERM => Self::Terminated,
-            _ => Self::Interrupted,
-        }
+/// Exit codes of stopped processes: 128 plus the number of the signal, as shells define it.
+const HUNG_UP: u8 = 129;
+const INTERRUPTED: u8 = 130;
+const TERMINATED: u8 = 143;
+
+/// Returns the number of a code. Stopped work has the number of the signal that stopped this process.
+pub fn exit_number(code: Code) -> u8 {
+    match code {
+        Code::Ok => 0,
+        Code::TargetFailed => 1,
+        Code::Usage => 2,
+        Code::StoreDamaged => 3,
+        Code::Busy => 4,
+        Code::Io => 5,
+        Code::NoSandbox => 6,
+        Code::RemoteUnavailable => 7,
+        Code::NotReproducible => 8,
+        Code::Limit => 9,
+        Code::Internal => 10,
+        Code::Interrupted => match STOPPED_BY.load(Ordering::Relaxed) {
+            SIGHUP => HUNG_UP,
+            SIGTERM => TERMINATED,
+            _ => INTERRUPTED,
+        },
     }
+}
+
+/// Returns the code of a number that another process of cortex gave.
+pub fn code_of_number(number: u8) -> Option<Code> {
+    match number {
+        HUNG_UP | INTERRUPTED | TERMINATED => Some(Code::Interrupted),
+        _ => CODES.into_iter().find(|code| exit_number(*code) == number),
+    }
+}
+
+/// Returns the exit code of the process.
+pub fn exit_code(code: Code) -> ExitCode {
+    ExitCode::from(exit_number(code))
 }
 
 /// Callbacks for a signal: one cancels the work, one restores the terminal before the process ends.
@@ -137,12 +128,6 @@ fn end_by_signal(signal: i32) -> ! {
     std::process::exit(128 + signal)
 }
 
-impl From<Code> for ExitCode {
-    fn from(code: Code) -> Self {
-        Self::from(code as u8)
-    }
-}
-
 /// Silences panics over a damaged store: they are caught and reported as damage.
 pub fn quiet_expected_panics() {
     let report = std::panic::take_hook();
@@ -151,4 +136,18 @@ pub fn quiet_expected_panics() {
             report(panic);
         }
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_found_by_its_number() {
+        for code in CODES {
+            assert_eq!(code_of_number(exit_number(code)), Some(code));
+        }
+        assert_eq!([HUNG_UP, TERMINATED].map(code_of_number), [Some(Code::Interrupted); 2]);
+        assert_eq!(code_of_number(11), None);
+    }
 }

@@ -13,13 +13,10 @@ mod cli;
 mod commands;
 mod completion;
 mod context;
-mod desk;
 mod exit;
-mod failed;
 #[cfg(feature = "http")]
 mod http;
 mod mcp;
-mod methods;
 #[cfg(feature = "http")]
 mod page;
 #[cfg(feature = "remote")]
@@ -27,13 +24,20 @@ mod remote_client;
 mod render;
 mod service;
 mod sharing;
+mod terminal;
 #[cfg(feature = "remote")]
 mod worker;
 
 use clap::Parser;
+use cli::When;
+use exit::exit_code;
+use methods::code::Code;
+use methods::failed::Failed;
+use methods::render::diagnostic;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use terminal::stderr_style;
 
 fn main() -> ExitCode {
     if let Some(code) = sandbox::run_stage_if_requested(std::env::args_os()) {
@@ -47,27 +51,24 @@ fn main() -> ExitCode {
     match cli::Cli::try_parse_from(cli::guarded(arguments.iter().cloned())) {
         // The panic is already printed; only the exit code is left.
         Ok(cli) => catch_unwind(AssertUnwindSafe(|| commands::run_cli(cli))).unwrap_or_else(|_| {
-            let why = failed::Failed::bug(&"the command ended in the middle, see above");
-            note_line!(
-                "{}",
-                render::diagnostic::format_diagnostic(&why.diagnostics[0], render::Style::stderr(cli::When::Auto))
-            );
-            why.code.into()
+            let why = Failed::bug(&"the command ended in the middle, see above");
+            note_line!("{}", diagnostic::format_diagnostic(&why.diagnostics[0], stderr_style(When::Auto)));
+            exit_code(why.code)
         }),
         Err(error) => {
             // Help and version are answers; everything else is a usage error.
-            let code = if error.use_stderr() { exit::Code::Usage } else { exit::Code::Ok };
+            let code = if error.use_stderr() { Code::Usage } else { Code::Ok };
             // A call without a command gets the help, as in other programs.
             let bare = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             if error.use_stderr() && cli::wants_json(&arguments) {
-                note_line!("{}", render::diagnostic::diagnostic_json(&cli::mistake(&error)));
+                note_line!("{}", diagnostic::diagnostic_json(&cli::mistake(&error)));
             } else if error.use_stderr() && !bare {
-                let style = render::Style::stderr(cli::When::Auto);
-                note_line!("{}", render::diagnostic::format_diagnostic(&cli::mistake(&error), style));
+                let style = stderr_style(When::Auto);
+                note_line!("{}", diagnostic::format_diagnostic(&cli::mistake(&error), style));
             } else {
                 let _ = error.print();
             }
-            code.into()
+            exit_code(code)
         }
     }
 }

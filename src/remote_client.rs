@@ -2,9 +2,7 @@
 
 use crate::commands::remote_cache::{none, offline};
 use crate::commands::show;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::{duration, format_size, printable};
+use crate::context::Context;
 use crate::sharing;
 use crate::worker;
 use engine::build::sharing::Sharing;
@@ -12,6 +10,9 @@ use engine::manifest::remote::{RemoteDef, Write};
 use engine::seams::farm::Farm;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
+use methods::render::{duration, format_size, printable};
 use remote::{Client, Deadlines, Function, Ping, Surroundings, Use};
 use std::io::Write as _;
 use std::path::Path;

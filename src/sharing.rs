@@ -1,13 +1,12 @@
 //! The remote cache and its workers in commands: whether a build may read and write them, and the report at its end.
 
-use crate::context::Failed;
-use crate::exit::Code;
-use crate::render::{Style, duration, format_count, format_size, plural, printable};
 use engine::build::bringing::Brought;
 use engine::seams::remote::{Lie, RemoteSummary};
-use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::Failed;
+use methods::render::{Style, duration, format_count, format_size, plural, printable};
 use std::time::Duration;
 use workbench::workspace::{Connect, WorkbenchError, Workspace};
 
@@ -81,14 +80,7 @@ pub fn finish_sharing(workspace: &Workspace, wait: Option<Duration>) -> Result<O
             workers_wait,
         }));
     };
-    let summary = cache.finish(wait);
-    let engine = &workspace.engine;
-    exchange::record_day(
-        &*engine.store,
-        engine.view,
-        engine.world.now_secs(),
-        &Exchanged::from_summary(&summary),
-    )?;
+    let summary = workspace.finish_transfers(&*cache, wait)?;
     let is_missed = required && (summary.reads_off.is_some() || !cache.reads() && summary.trouble.is_some());
     Ok(Some(Used {
         writes: cache.writes(),

@@ -6,13 +6,14 @@ mod book;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "engine/src",
     "os/src",
     "producers/src",
     "remote/src",
     "sandbox/src",
     "workbench/src",
+    "workbench/methods/src",
     "src",
 ];
 
@@ -96,19 +97,20 @@ fn manifest(folder: &str) -> toml::Table {
 
 #[test]
 fn crates_import_only_what_is_below() {
-    let below: [(&str, &[&str]); 7] = [
+    let below: [(&str, &[&str]); 8] = [
         ("os", &[]),
         ("engine", &["os"]),
         ("sandbox", &[]),
         ("producers", &["engine", "os", "sandbox"]),
         ("remote", &["engine", "os"]),
         ("workbench", &["engine", "os", "producers"]),
-        ("", &["engine", "os", "producers", "remote", "sandbox", "workbench"]),
+        ("workbench/methods", &["engine", "producers", "workbench"]),
+        ("", &["engine", "methods", "os", "producers", "remote", "sandbox", "workbench"]),
     ];
     for (name, allowed) in below {
         let table = manifest(name);
         let dependencies = table["dependencies"].as_table().expect("a table");
-        for other in ["engine", "os", "producers", "remote", "sandbox", "workbench", "cortex"] {
+        for other in ["engine", "methods", "os", "producers", "remote", "sandbox", "workbench", "cortex"] {
             assert!(
                 !dependencies.contains_key(other) || allowed.contains(&other),
                 "{name} depends on {other}"
@@ -123,7 +125,7 @@ fn the_system_is_called_in_one_crate() {
     let is_free = |name: &str| name.starts_with("os/") || name.starts_with("sandbox/");
     let found = objections(|name, line| !is_free(name) && (line.contains("std::os") || line.contains("rustix")));
     assert!(found.is_empty(), "{found:#?}");
-    for folder in ["", "engine", "producers", "remote", "workbench"] {
+    for folder in ["", "engine", "producers", "remote", "workbench", "workbench/methods"] {
         let mut table = manifest(folder);
         table.retain(|part, _| !["dev-dependencies", "profile", "workspace"].contains(&part));
         assert!(
@@ -133,9 +135,51 @@ fn the_system_is_called_in_one_crate() {
     }
 }
 
+/// Methods know no terminal, no transport and no signal.
+#[test]
+fn methods_have_no_rim() {
+    let table = manifest("workbench/methods");
+    let dependencies = table["dependencies"].as_table().expect("a table");
+    for rim in [
+        "clap_complete",
+        "crossterm",
+        "hyper",
+        "indicatif",
+        "rmcp",
+        "signal-hook",
+        "tokio",
+        "unicode-segmentation",
+    ] {
+        assert!(!dependencies.contains_key(rim), "methods depends on {rim}");
+    }
+    let words = [
+        "std::io::stdout",
+        "std::io::stderr",
+        "IsTerminal",
+        "ExitCode",
+        "std::env",
+        "std::process",
+    ];
+    let is_of_methods = |name: &str| name.starts_with("workbench/methods/");
+    let found = objections(|name, line| is_of_methods(name) && words.iter().any(|word| line.contains(word)));
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Returns the lines of a crate that import a module of a higher layer than their own.
+fn imports_from_above(sources: &str, layer: impl Fn(&str) -> Option<usize>) -> Vec<String> {
+    let module_of = |path: &str| -> String { path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
+    objections(|name, line| {
+        let Some(own) = name.strip_prefix(sources).and_then(|rest| layer(&module_of(rest))) else {
+            return false;
+        };
+        line.match_indices("crate::")
+            .any(|(at, _)| layer(&module_of(&line[at + 7..])).is_some_and(|other| other > own))
+    })
+}
+
 #[test]
 fn the_engine_is_layered() {
-    let layer = |module: &str| match module {
+    let found = imports_from_above("engine/src/", |module| match module {
         "values" => Some(0),
         "seams" => Some(1),
         "manifest" | "files" | "store" => Some(2),
@@ -143,21 +187,50 @@ fn the_engine_is_layered() {
         "watch" => Some(3),
         "build" => Some(4),
         _ => None,
-    };
-    let found = objections(|name, line| {
-        let Some(own) = name
-            .strip_prefix("engine/src/")
-            .and_then(|rest| rest.split('/').next())
-            .and_then(layer)
-        else {
-            return false;
-        };
-        line.match_indices("crate::").any(|(at, _)| {
-            let module: String = line[at + 7..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            layer(&module).is_some_and(|other| other > own)
-        })
     });
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn the_methods_are_layered() {
+    let layer = |module: &str| {
+        ["code", "failed", "render", "desk", "table"]
+            .iter()
+            .position(|known| *known == module)
+    };
+    let found = imports_from_above("workbench/methods/src/", layer);
+    assert!(found.is_empty(), "{found:#?}");
+    let modules = rust("workbench/methods/src").into_keys().filter_map(|name| {
+        let below = name.strip_prefix("workbench/methods/src/")?;
+        Some(below.split(['/', '.']).next()?.to_owned())
+    });
+    let unknown: Vec<String> = modules.filter(|module| module != "lib" && layer(module).is_none()).collect();
+    assert!(unknown.is_empty(), "in no layer: {unknown:?}");
+}
+
+/// What a desk is made of has an order: no file of it imports one that imports it.
+#[test]
+fn files_of_the_desk_import_each_other_in_no_circle() {
+    let word = |text: &str| -> String { text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
+    let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, text) in rust("workbench/methods/src/desk") {
+        let file = word(name.strip_prefix("workbench/methods/src/desk/").expect("below"));
+        let found = code(&text).flat_map(|(_, line)| {
+            let paths = ["super::", "crate::desk::"].into_iter();
+            paths.flat_map(move |path| line.match_indices(path).map(move |(at, _)| word(&line[at + path.len()..])))
+        });
+        imports.entry(file).or_default().extend(found);
+    }
+    // The desk itself, in `mod.rs`, uses all of them.
+    imports.remove("mod");
+    loop {
+        let files: Vec<String> = imports.keys().cloned().collect();
+        imports.retain(|file, others| others.iter().any(|other| other != file && files.contains(other)));
+        if imports.len() == files.len() {
+            break;
+        }
+    }
+    assert!(imports.is_empty(), "in a circle, or above one: {imports:?}");
 }
 
 #[test]
@@ -185,7 +258,10 @@ fn each_dependency_stays_in_its_place() {
         ("rustls", &["producers/src/llm/http.rs", "remote/src/bucket.rs"]),
         ("tiktoken_rs", &["producers/src/llm/tokens.rs"]),
         ("indicatif", &["src/render/"]),
-        ("clap", &["src/"]),
+        (
+            "clap",
+            &["src/", "workbench/methods/src/desk/asking.rs", "workbench/methods/src/table/"],
+        ),
         ("rmcp", &["src/mcp/"]),
         ("hyper", &["src/http/", "src/mcp/", "src/page/"]),
         ("tonic", &["remote/src/"]),
@@ -232,16 +308,16 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/kill.rs",
         "workbench/src/trust.rs",
         "workbench/src/window/state.rs",
+        "workbench/methods/src/table/doctor.rs",
         "workbench/src/workspace.rs",
         "src/commands/produce_shard.rs",
         "src/commands/replaceable.rs",
         "src/commands/report.rs",
         "src/commands/unpack.rs",
         "src/http/token.rs",
-        "src/methods/doctor.rs",
         "src/render/events.rs",
         "src/render/trace.rs",
-        "src/service/figures.rs",
+        "src/service/memory.rs",
         "src/worker.rs",
     ];
     let found = objections(|name, line| {

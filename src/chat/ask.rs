@@ -1,14 +1,15 @@
 //! Methods that only conversations use: the next turn of a model, completion of a reference, and the end of a round. They run like other methods.
 
-use crate::cli::AskingArgs;
-use crate::context::Failed;
-use crate::desk::Desk;
-use crate::methods::{Effect, Entry, Method, entry};
+use crate::exit::exit_number;
 use engine::build::ad_hoc::Loose;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Input, Params};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::desk::Desk;
+use methods::desk::asking::AskingArgs;
+use methods::failed::Failed;
+use methods::table::{Effect, Entry, Method, entry};
 use producers::converse::{self, ConversationTurn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -274,7 +275,7 @@ pub fn fault(failed: &Failed) -> Fault {
         Some(why) => Fault::from_diagnostic(why),
         None => Fault {
             code: String::new(),
-            message: format!("it failed with exit code {}", failed.code as u8),
+            message: format!("it failed with exit code {}", exit_number(failed.code)),
             hint: None,
         },
     }

@@ -2,13 +2,13 @@
 
 use super::talk::Talk;
 use super::tools;
-use crate::context::Failed;
-use crate::exit::Code;
-use crate::render::money;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
+use methods::code::Code;
+use methods::failed::Failed;
+use methods::render::money;
 use serde_json::{Value, json};
 use workbench::chat::transcript::Exchange;
 

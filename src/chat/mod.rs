@@ -10,19 +10,20 @@ mod talk;
 mod tools;
 
 use crate::cli::ChatArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::methods::investigate::never_send_of;
+use crate::context::Context;
 use crate::service::Host;
 use engine::manifest::model::Manifest;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use talk::Talk;
 use workbench::chat::transcript::{Transcript, latest};
 use workbench::checkout::{self, Held};
+use workbench::context::secret::never_send_of;
 
 /// Runs `cortex chat`.
 pub fn run_chat(context: &Context, args: &ChatArgs) -> Outcome {

@@ -11,9 +11,8 @@ use super::screen::paint::{Line, Painter};
 use super::screen::terminal::{self, Terminal};
 use super::screen::view::{View, text_width};
 use super::talk::{Event, Talk, Tell};
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::{self, Code};
-use crate::render::{Style, printable};
+use crate::context::Context;
+use crate::exit;
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome as Reply, Patience};
 use crate::service::server::Stop;
@@ -22,6 +21,10 @@ use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::Silent;
+use methods::code::Code;
+use methods::desk::request_context::RequestContext;
+use methods::failed::{Failed, Outcome};
+use methods::render::{Style, printable};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -140,9 +143,9 @@ fn title(talk: &Talk) -> String {
 /// Watches the sources during the conversation, so that requests need not scan them. Prints nothing; if the watch cannot start, each request
 /// scans.
 fn follow_sources(context: &Context, host: Arc<Host>) {
-    let global = context.global.clone();
+    let settings = context.settings().clone();
     let follow = move || {
-        let context = Context::of_request(global, Cancel::default(), Arc::new(Silent));
+        let context = RequestContext::of_request(settings, Cancel::default(), Arc::new(Silent));
         drop(watching::start_watching(&context, &Stop::default(), &host, false, |_| {}));
     };
     let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(follow);
@@ -224,7 +227,7 @@ impl Screen {
                         cancel.cancel();
                         wait_for_end(hears);
                     }
-                    return Ok(Code::stopped());
+                    return Ok(Code::Interrupted);
                 }
                 News::Of(event) => self.happened(event)?,
                 News::Told(text) => self.say(&text),

@@ -4,17 +4,17 @@
 use super::ask::{END_ROUND, Fault, TURN, Turned, TypeKeys, WITHHELD_TYPES, fault};
 use super::secrets::ChatSecrets;
 use super::tools::{self, Tools};
-use crate::cli::AskingArgs;
-use crate::context::Failed;
-use crate::exit::Code;
-use crate::methods;
-use crate::render::{Style, format_count, money};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::paid::Spent;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::desk::asking::AskingArgs;
+use methods::failed::Failed;
+use methods::render::{Style, format_count, money};
+use methods::table;
 use producers::converse::TurnData;
 use producers::llm::Used;
 use producers::llm::tokens::o200k;
@@ -152,7 +152,7 @@ impl Talk {
 
     /// Builds the transcript's entry of a question, its context and the reasons for it.
     fn exchange(&self, question: &str, context: &Value) -> Result<Exchange, Failed> {
-        let entry = methods::find_method("context build").expect("invariant: the table has it");
+        let entry = table::find_method("context build").expect("invariant: the table has it");
         let text = (entry.text)(context, Style::plain()).map_err(|error| Failed::bug(&error))?;
         let reasons = text.split_once("── why ──\n").map_or("", |(_, reasons)| reasons);
         Ok(Exchange {
@@ -345,7 +345,7 @@ impl Talk {
 
     /// Calls a method and returns its answer.
     pub fn call_method(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<Value, Failed> {
-        let entry = methods::find_method(name).expect("invariant: the table has the methods that conversations use");
+        let entry = table::find_method(name).expect("invariant: the table has the methods that conversations use");
         let Outcome { result, .. } = self.host.call_with(entry, arguments, cancel, Asker::with_patience(Patience::Long));
         Ok(result?.answer)
     }

@@ -2,15 +2,15 @@
 //! The results of a call return to the model as data.
 
 use super::secrets::ChatSecrets;
-use crate::context::Failed;
 use crate::mcp::form::Form;
 use crate::mcp::group;
 use crate::mcp::tools::{self, Can, Stands};
-use crate::methods::{self, Answered, Entry};
-use crate::render::{Style, diagnostic};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::producer::Cancel;
+use methods::failed::Failed;
+use methods::render::{Style, diagnostic};
+use methods::table::{self, Answered, Entry};
 use producers::converse::TurnData;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -195,7 +195,7 @@ impl Tools<'_> {
         let Some(symbol) = fields.get("symbol").cloned().filter(|_| !fields.contains_key("path")) else {
             return;
         };
-        let resolve = methods::find_method("resolve").expect("invariant: the table has it");
+        let resolve = table::find_method("resolve").expect("invariant: the table has it");
         let found = self.call_shown_method(resolve, json!({ "symbol": symbol }));
         if let Ok((answer, _)) = found
             && let Some(file) = answer["candidates"][0]["files"][0].as_str()

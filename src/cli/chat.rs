@@ -1,8 +1,8 @@
 //! Flags of `cortex chat`.
 
 use super::AskingArgs;
-use super::models::amount;
 use clap::Args;
+use methods::desk::asking::parse_amount;
 
 /// Talk about the code of the workspace with a model, in the terminal.
 ///
@@ -23,7 +23,7 @@ pub struct ChatArgs {
     #[arg(long, value_name = "TOKENS", default_value_t = 6_000)]
     pub budget: usize,
     /// Ask no model for more than this in all, of each currency of a price.
-    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
     pub max_cost: Option<u64>,
     /// Make at most so many calls.
     #[arg(long, value_name = "N")]

@@ -1,24 +1,31 @@
 //! Flags: one argument struct per command. Its doc comments are the help.
 
+mod call;
 mod chat;
+mod edit_line;
+mod file_argument;
 mod http;
 mod mcp;
 mod models;
 mod pages;
+mod settings;
 mod sharing;
 
+pub use call::Call;
 pub use chat::ChatArgs;
 use engine::values::codes::ErrorCode;
 pub use http::HttpArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
-pub use models::{AskingArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
+pub use models::{EditOutputArgs, PromptArgs, RegenerateArgs};
 pub use pages::{CheckArgs, CompletionsArgs, DevArgs, DevCommand, FmtArgs, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand, Shell};
 pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 
-use crate::render::graph::Drawing;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
+use methods::desk::asking::AskingArgs;
+use methods::table::guarded_pattern::{GUARD, unguarded};
+use methods::table::query_drawing::Drawing;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -118,7 +125,7 @@ pub enum Command {
     Build(BuildArgs),
     Show(ShowArgs),
     #[command(flatten)]
-    Method(crate::methods::command::Call),
+    Method(Call),
     Log(LogArgs),
     Prompt(PromptArgs),
     Regenerate(RegenerateArgs),
@@ -419,13 +426,13 @@ pub enum ExportCommand {
     },
 }
 
-/// Prefixes arguments that begin with `-//` with a NUL, which no argument can contain, so that clap does not read a pattern as a flag.
+/// Prefixes arguments that begin with `-//` with the guard, so that clap does not read a pattern as a flag.
 pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     args.map(|arg| {
         if !arg.as_encoded_bytes().starts_with(b"-//") {
             return arg;
         }
-        let mut guarded = OsString::from("\0");
+        let mut guarded = OsString::from(GUARD.to_string());
         guarded.push(arg);
         guarded
     })
@@ -443,7 +450,7 @@ pub fn wants_json(args: &[OsString]) -> bool {
 /// Converts a parse error to a diagnostic. The first paragraph becomes the message; clap's tip, or else the usage of the command, becomes
 /// the hint.
 pub fn mistake(error: &clap::Error) -> Diagnostic {
-    let text = error.render().to_string().replace('\0', "");
+    let text = error.render().to_string().replace(GUARD, "");
     let paragraphs: Vec<String> = text
         .split("\n\n")
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -486,11 +493,6 @@ fn command_elsewhere(name: &str) -> Option<&'static str> {
         "definition" | "define" => "`cortex source SYMBOL` prints the code of a symbol",
         _ => return None,
     })
-}
-
-/// Removes the prefix that [`guarded`] adds.
-pub fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
-    Ok(text.strip_prefix('\0').unwrap_or(text).to_owned())
 }
 
 /// Parses a path to write to. Refuses `-`: elsewhere it is standard output, where the command's own output would mix with the file.

@@ -1,7 +1,8 @@
 //! Flags of commands that print built-in pages and lists.
 
-use super::{default_jobs, unguarded};
+use super::default_jobs;
 use clap::{Args, Subcommand, ValueEnum};
+use methods::table::guarded_pattern::unguarded;
 use std::path::PathBuf;
 
 /// List or print the built-in rulesets.

@@ -1,7 +1,10 @@
 //! Flags of commands that share results with other machines.
 
-use super::{AskingArgs, Since, default_jobs, unguarded};
+use super::default_jobs;
 use clap::{Args, Subcommand};
+use methods::desk::asking::AskingArgs;
+use methods::table::guarded_pattern::unguarded;
+use methods::table::since::Since;
 use std::path::PathBuf;
 
 /// Build targets and fill the remote cache with them, for other machines.

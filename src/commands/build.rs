@@ -1,35 +1,33 @@
 //! `cortex build`.
 
+use super::next;
 use super::replaceable::replaceable;
-use super::{names, next, show};
+use super::show::outcome_of_write;
 use crate::cli::BuildArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::{self, Code};
-use crate::methods::query::unknown_set;
-use crate::render::Style;
-use crate::render::events::{Both, EventLog};
-use crate::render::progress::Progress;
-use crate::render::summary;
+use crate::context::Context;
+use crate::render::events::EventLog;
 use crate::render::trace::Trace;
 use crate::sharing::{self, Used};
+use crate::terminal::DisplayedBuild;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::state::CurrentRequest;
 use engine::build::{Options, Root};
-use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Observer, Phase};
-use engine::values::pattern::PatternSet;
-use os::terminals::QuietControl;
-use std::io::{IsTerminal, Write};
+use methods::code::Code;
+use methods::desk::build::{Both, build, build_observed, code, default_request, patterns, report_findings};
+use methods::desk::damage::describe_damage;
+use methods::desk::person::BuildDisplay;
+use methods::failed::{Failed, Outcome};
+use methods::render::summary;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workbench::finish::States;
-use workbench::generating::Generating;
 use workbench::health::Health;
-use workbench::suggestions;
 use workbench::workspace::Workspace;
 
 /// Returns whether the flags ask for nothing but the outcome.
@@ -161,7 +159,7 @@ impl FinishedRun<'_> {
                 document["remote"] = serde_json::json!(used.summary);
                 document["brought"] = serde_json::json!(self.report.brought);
             }
-            show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
+            outcome_of_write(writeln!(context.stdout(), "{document}"))?;
         } else if self.report.refused.is_empty() {
             if let Some(line) = Health::read(session)?.line() {
                 note_line!(
@@ -213,27 +211,8 @@ pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &m
 }
 
 fn damage(workspace: &Workspace) -> Vec<Diagnostic> {
-    damaged(workspace.engine.store.damage())
+    describe_damage(workspace.engine.store.damage())
 }
-
-/// Reports the first damaged rows, and their number.
-pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
-    let count = met.len();
-    let mut diagnostics: Vec<Diagnostic> = met
-        .into_iter()
-        .take(MOST_DAMAGE)
-        .map(|words| Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, words))
-        .collect();
-    if count > MOST_DAMAGE {
-        let more = format!("{} more rows of the store are damaged and read as absent", count - MOST_DAMAGE);
-        let why = Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, more);
-        diagnostics.push(why.hint("`cortex store verify --repair` lists what they were, and drops them"));
-    }
-    diagnostics
-}
-
-/// Limit of damaged rows reported one by one.
-const MOST_DAMAGE: usize = 5;
 
 /// Builds the unpaid targets again to compare their outputs. Failed targets were reported and are not tried again.
 fn rebuild(context: &Context, session: &mut Session, mut request: Request, built: Report) -> Result<Report, Failed> {
@@ -243,7 +222,7 @@ fn rebuild(context: &Context, session: &mut Session, mut request: Request, built
         return Ok(built);
     }
     if !built.failures.is_empty() {
-        request.patterns = self::patterns(&labels)?;
+        request.patterns = patterns(&labels)?;
     }
     let mut again = rebuild_these(context, session, request, labels)?;
     again.targets = built.targets;
@@ -293,29 +272,11 @@ pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
     Ok(request)
 }
 
-/// Creates the request of patterns without flags. Keeps going after a failure unless the only pattern is a single label.
-pub fn default_request(patterns: &[String]) -> Result<Request, Failed> {
-    let digest = digest_of_patterns(patterns);
-    let patterns = self::patterns(patterns)?;
-    let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
-    Ok(Request {
-        digest,
-        patterns,
-        options: Options {
-            jobs: default_jobs(),
-            keep_going: !single,
-            ..Options::default()
-        },
-        list: false,
-        outputs: false,
-    })
-}
-
 /// Prints the last lines of a command that built something and does not print its output.
 pub fn print_last_lines(context: &Context, report: &Report, start: Instant) -> Result<(), Failed> {
     let targets = report.targets as u64;
     if context.prints_json() {
-        show::outcome_of_write(writeln!(
+        outcome_of_write(writeln!(
             context.stdout(),
             "{}",
             summary::summary_json(report, targets, start.elapsed())
@@ -324,93 +285,6 @@ pub fn print_last_lines(context: &Context, report: &Report, start: Instant) -> R
         conclude(context, report, targets, false, start);
     }
     Ok(())
-}
-
-/// Returns the default number of threads.
-pub fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-/// Parses patterns, after expanding names to labels. Reports all wrong ones.
-pub fn patterns(texts: &[String]) -> Result<PatternSet, Failed> {
-    let texts: Vec<String> = texts.iter().map(|text| names::expanded(text).into_owned()).collect();
-    PatternSet::parse(&texts).map_err(|errors| {
-        let diagnostics = errors
-            .into_iter()
-            .map(|(index, error)| {
-                let excerpt = engine::values::diagnostic::Excerpt {
-                    text: texts[index].clone(),
-                    start: chars_before(&texts[index], error.at),
-                    len: 1,
-                };
-                let diagnostic = Diagnostic::error(ErrorCode::E_LABEL, error.message);
-                let diagnostic = Diagnostic {
-                    excerpt: Some(excerpt),
-                    ..diagnostic
-                };
-                match error.hint {
-                    Some(hint) => diagnostic.hint(hint),
-                    None => diagnostic,
-                }
-            })
-            .collect();
-        Failed {
-            code: Code::Usage,
-            diagnostics,
-        }
-    })
-}
-
-fn chars_before(text: &str, at: usize) -> u32 {
-    let at = text.floor_char_boundary(at.min(text.len()));
-    u32::try_from(text[..at].chars().count()).unwrap_or(u32::MAX)
-}
-
-fn digest_of_patterns(patterns: &[String]) -> Digest {
-    Digest::of(patterns.join("\0").as_bytes())
-}
-
-/// Builds with progress on a terminal; Ctrl-C and SIGTERM stop it cleanly. Prints failures and remarks of producers to standard error, also with
-/// `--output json`: callers print an output, which has no room for them.
-pub fn build(context: &Context, session: &mut Session, request: &Request) -> Result<Report, Failed> {
-    let report = build_with(context, session, request, Records::default())?;
-    if context.prints_json() && context.caller().is_none() {
-        say(context, &report);
-    }
-    Ok(report)
-}
-
-fn say(context: &Context, report: &Report) {
-    context.say(&report.diagnostics);
-    context.say(&report.failures);
-    context.say(&report.refused);
-    context.say(&report.unknown.iter().map(unknown_set).collect::<Vec<_>>());
-}
-
-/// Builds all unpaid inputs of these targets. The report lists the model calls that would follow.
-pub fn build_free(context: &Context, session: &mut Session, labels: &[String]) -> Result<Report, Failed> {
-    let request = Request {
-        patterns: patterns(labels)?,
-        digest: Digest::of(format!("free\0{}", labels.join("\0")).as_bytes()),
-        options: Options {
-            jobs: default_jobs(),
-            price: true,
-            keep_going: true,
-            own: true,
-            ..Options::default()
-        },
-        list: true,
-        outputs: false,
-    };
-    build(context, session, &request)
-}
-
-/// Returns the price of asking models for these targets, in sentences. Builds the unpaid inputs.
-pub fn price(context: &Context, session: &mut Session, labels: &[String]) -> Result<String, Failed> {
-    let report = build_free(context, session, labels)?;
-    let currency = workbench::paid::currency(session);
-    let text = summary::prices(&report.plans, 0, currency.as_deref(), Style::plain());
-    Ok(summary::as_sentences(&text))
 }
 
 /// Logs of a build besides its results.
@@ -422,34 +296,10 @@ struct Records {
 }
 
 fn build_with(context: &Context, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
-    // Other processes see in the checkout which targets wait for a model.
-    let generating = context
-        .root_around()
-        .filter(|_| !context.leaves_checkout())
-        .map(|root| Generating::new(&root));
-    if let Some((cancel, observer)) = context.caller() {
-        let noted = generating.as_ref().map(|noted| Both(noted, observer));
-        let report = session.build(request, noted.as_ref().map_or(observer, |both| both), cancel);
-        context.built();
-        let mut report = report?;
-        suggestions::order(session, &mut report.refused)?;
-        delete_remains(context, session);
-        say(context, &report);
-        return Ok(report);
-    }
     let Records { verbose, events, trace } = records;
-    let cancel = Cancel::default();
-    let bar = std::io::stderr().is_terminal() && !context.prints_json();
-    let quiet = QuietControl::turn_echo_off(bar);
-    let (stop, restore) = (cancel.clone(), quiet.clone());
-    exit::on_signal(move || stop.cancel(), move || restore.restore());
-    let progress = Progress::new(context.err, verbose && !context.prints_json(), bar);
-    let (noted, logged, traced);
-    let mut observer: &dyn Observer = &progress;
-    if let Some(generating) = &generating {
-        noted = Both(generating, observer);
-        observer = &noted;
-    }
+    let display = DisplayedBuild::begin_display(&context.terminal(), verbose);
+    let (logged, traced);
+    let mut observer: &dyn Observer = display.observer();
     if let Some(log) = &events {
         logged = Both(log, observer);
         observer = &logged;
@@ -458,59 +308,13 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
         traced = Both(trace, observer);
         observer = &traced;
     }
-    let report = session.build(request, observer, &cancel);
-    progress.remove_bar();
-    quiet.restore();
-    context.built();
-    let mut report = report?;
-    suggestions::order(session, &mut report.refused)?;
-    if !report.cancelled {
-        delete_remains(context, session);
-    }
+    let report = build_observed(context, session, request, (observer, display.cancel()));
+    drop(display);
+    let report = report?;
     events.map_or(Ok(()), EventLog::flush_rest)?;
     trace.map_or(Ok(()), |trace| trace.write_trace(session, &report.costs))?;
     if !context.prints_json() {
-        say(context, &report);
+        report_findings(context, &report);
     }
     Ok(report)
-}
-
-/// Once the checkout is up to date, deletes the remains of merged overlays and closed sessions.
-fn delete_remains(context: &Context, session: &Session) {
-    if let (false, Some(root)) = (context.leaves_checkout(), context.root_around()) {
-        // On an error they stay longer, which is harmless.
-        let _ = workbench::overlay::build::release_merged_results(&root, || session.marked().is_empty());
-    }
-}
-
-/// Returns the exit code of a report.
-pub fn code(report: &Report) -> Code {
-    if report.cancelled {
-        Code::stopped()
-    } else if !report.refused.is_empty() {
-        Code::Usage
-    } else if report.no_space {
-        Code::Io
-    } else if report.failures.is_empty() {
-        Code::Ok
-    } else {
-        exit_code_of(&report.failures)
-    }
-}
-
-/// Returns the exit code of failures: the first code of this list that any failure has, else a general one.
-fn exit_code_of(failures: &[Diagnostic]) -> Code {
-    let own = [
-        (ErrorCode::E_LIMIT, Code::Limit),
-        (ErrorCode::E_NOT_REPRODUCIBLE, Code::NotReproducible),
-        (ErrorCode::E_SANDBOX, Code::NoSandbox),
-        (ErrorCode::E_TMPDIR, Code::Io),
-    ];
-    let found = own.into_iter().find(|(code, _)| failures.iter().any(|why| why.code == *code));
-    match found {
-        Some((_, code)) => code,
-        // The mistake is in the manifest, or in the file of packs beside it.
-        None if failures.iter().all(|why| why.code == ErrorCode::InvalidFilter) => Code::Usage,
-        None => Code::TargetFailed,
-    }
 }

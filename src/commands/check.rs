@@ -2,9 +2,10 @@
 
 use super::show;
 use crate::cli::CheckArgs;
-use crate::context::{Context, Outcome};
-use crate::render::format_count;
+use crate::context::Context;
 use engine::manifest::SCHEMA;
+use methods::failed::Outcome;
+use methods::render::format_count;
 use std::io::Write as _;
 
 /// Runs `cortex check`.

@@ -1,11 +1,12 @@
 //! `cortex clean`: deletes the files below `.cortex/out`.
 
 use super::show;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::{format_count, format_size};
+use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
+use methods::render::{format_count, format_size};
 use std::io::Write as _;
 
 /// Runs `cortex clean`. Locks the checkout, so that no build writes these files meanwhile.

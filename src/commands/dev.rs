@@ -2,10 +2,11 @@
 
 use super::{facts, show};
 use crate::cli::DevCommand;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
+use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -13,8 +14,8 @@ use std::io::Write;
 pub fn run_dev(context: &Context, command: &DevCommand) -> Outcome {
     match command {
         DevCommand::Facts => facts::run_facts(context),
-        DevCommand::Errors => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::render::codes::codes_page())),
-        DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::methods::reference::methods_page())),
+        DevCommand::Errors => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::render::codes::codes_page())),
+        DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::table::reference::methods_page())),
         DevCommand::Commands => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::reference_page())),
         DevCommand::StoreBench { folder, blobs, size } => {
             let measured = workbench::filling::measure(folder, *blobs, *size)?;

@@ -1,9 +1,7 @@
 //! `cortex edit-output`: a person's words in the place of an output.
 
-use super::{build, names};
 use crate::cli::EditOutputArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
+use crate::context::Context;
 use engine::build::Options;
 use engine::build::query::NodeState;
 use engine::build::request::Request;
@@ -12,8 +10,12 @@ use engine::store::corrections;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
+use methods::code::Code;
+use methods::desk::{build, names};
+use methods::failed::{Failed, Outcome};
 use workbench::correction::{CORRECTED, LONGEST, Refused, composed, corrected, notes_of_correction, released};
 use workbench::editor::{self, EditError};
+use workbench::short_names::with_target;
 use workbench::status::target_status;
 
 /// Runs it.
@@ -21,7 +23,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     let workspace = context.building("edit-output")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
-    let text = names::with_target(&args.label, "semantic");
+    let text = with_target(&args.label, "semantic");
     let label = names::one_label(&mut session, &text, "corrected")?;
     let nothing = || {
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "there is no output to correct").label(&label);

@@ -1,13 +1,14 @@
 //! Setup of a command that listens over HTTP: the address, and the gate with the token that clients need.
 
 use crate::cli::HttpArgs;
-use crate::context::{Context, Failed};
-use crate::exit::Code;
+use crate::context::Context;
 use crate::http::gate::{self, Gate};
 use crate::http::listen;
 use crate::http::token::{self, Token};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::Failed;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 

@@ -3,12 +3,13 @@
 use super::replaceable::{replaceable, write_atomically};
 use super::show;
 use crate::cli::ExportCommand;
-use crate::context::{Context, Failed, Outcome};
-use crate::desk::Desk;
-use crate::exit::Code;
-use crate::render::{format_count, format_size};
+use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::desk::Desk;
+use methods::failed::{Failed, Outcome};
+use methods::render::{format_count, format_size};
 use std::io::Write;
 use workbench::scip_export::export;
 

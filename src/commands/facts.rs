@@ -1,12 +1,13 @@
 //! `cortex dev facts`: builds the inputs of the facts and prints the facts, to compare them with the compiler's.
 
-use super::outputs::build_outputs;
 use super::show;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
+use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::Label;
+use methods::code::Code;
+use methods::desk::outputs::build_outputs;
+use methods::failed::{Failed, Outcome};
 use std::io::Write;
 use workbench::facts::TARGETS;
 

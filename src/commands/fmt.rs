@@ -2,10 +2,11 @@
 
 use super::show;
 use crate::cli::FmtArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
+use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
 use std::io::Write as _;
 use workbench::init::write_manifest;
 use workbench::location::MANIFEST;

@@ -2,21 +2,22 @@
 
 use super::show;
 use crate::cli::GcArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::care;
+use crate::context::Context;
 use engine::manifest::model::StoreLimits;
-use engine::store::StoreError;
 use engine::store::disk::DiskStore;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use methods::code::Code;
+use methods::desk::clock::current_seconds;
+use methods::desk::damage::describe_damage;
+use methods::failed::{Failed, Outcome};
+use methods::render::care;
 use std::io::Write;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::edit::disk::Disk;
 use workbench::edit::perform::recover;
 use workbench::edit::place::Guard;
-use workbench::garbage::{self, GarbageError, Options};
+use workbench::garbage::{self, Options};
 use workbench::locks::Hold;
 
 /// Runs `cortex gc`.
@@ -129,33 +130,8 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
     }
 }
 
-/// Returns the current time in seconds since 1970.
-pub fn current_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
 /// Reports the damage that the store found.
 fn warn(context: &Context, disk: &DiskStore) {
     use engine::store::Store;
-    context.say(&super::build::damaged(disk.damage()));
-}
-
-impl From<GarbageError> for Failed {
-    fn from(error: GarbageError) -> Self {
-        match error {
-            GarbageError::Store(error) => {
-                let is_full = matches!(error, StoreError::NoSpace { .. });
-                let mut failed = Self::from(error);
-                for why in failed.diagnostics.iter_mut().filter(|_| is_full) {
-                    why.hint = Some("make some room on the disk first: collecting writes a little before it frees anything".to_owned());
-                }
-                failed
-            }
-            GarbageError::Damaged(_) => Self::new(
-                Code::StoreDamaged,
-                Diagnostic::error(ErrorCode::E_STORE_DAMAGED, error.to_string())
-                    .hint("nothing was taken; mend it with `cortex store verify --repair`, then collect again"),
-            ),
-        }
-    }
+    context.say(&describe_damage(disk.damage()));
 }

@@ -2,14 +2,15 @@
 
 use super::{pages, show};
 use crate::cli::{Cli, HelpArgs};
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::Style;
-use crate::render::codes;
+use crate::context::Context;
 use clap::CommandFactory;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
+use methods::render::Style;
+use methods::render::codes;
 use std::io::Write as _;
 
 macro_rules! book {
@@ -190,7 +191,7 @@ fn beginning(about: &str, room: usize) -> String {
 /// Wraps a page to the width of the terminal; leaves it unchanged if standard output is not a terminal.
 fn on_terminal(context: &Context, page: &str) -> String {
     match os::terminals::terminal_size(std::io::stdout()) {
-        Some((columns @ 1.., _)) => crate::render::page::format_page(page, columns, context.out),
+        Some((columns @ 1.., _)) => methods::render::page::format_page(page, columns, context.out),
         _ => page.to_owned(),
     }
 }
@@ -241,6 +242,8 @@ fn unknown_topic(command: &clap::Command, words: &[String]) -> Failed {
 #[cfg(test)]
 mod tests {
     use super::BOOK;
+    use methods::render::Style;
+    use methods::render::page::format_page;
     use std::collections::BTreeSet;
     use std::path::Path;
 
@@ -255,5 +258,17 @@ mod tests {
         let topics: BTreeSet<String> = BOOK.iter().map(|(topic, _)| (*topic).to_owned()).collect();
         let others: BTreeSet<String> = names.difference(&topics).cloned().collect();
         assert_eq!(others, BTreeSet::from(["README".to_owned(), "SUMMARY".to_owned()]));
+    }
+
+    #[test]
+    fn every_page_of_the_book_fits_where_words_do() {
+        for (topic, markdown) in BOOK {
+            let text = format_page(markdown, 80, Style::plain());
+            let long = text
+                .lines()
+                .filter(|line| !line.starts_with("    ") && line.chars().count() > 100)
+                .count();
+            assert!(long < 3, "{topic}: {long} lines are longer than the terminal");
+        }
     }
 }

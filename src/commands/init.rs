@@ -2,11 +2,12 @@
 
 use super::show;
 use crate::cli::InitArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::printable;
+use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
+use methods::render::printable;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use workbench::code_survey::CodeSurvey;
@@ -61,7 +62,7 @@ fn describe_code(code: &CodeSurvey) -> String {
     let number = |count: usize, one: &str, many: &str| {
         format!(
             "{} {}",
-            crate::render::format_count(count as u64),
+            methods::render::format_count(count as u64),
             if count == 1 { one } else { many }
         )
     };
@@ -78,7 +79,7 @@ fn describe_code(code: &CodeSurvey) -> String {
         further
             .iter()
             .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{} {what}", crate::render::format_count(*count as u64))),
+            .map(|(count, what)| format!("{} {what}", methods::render::format_count(*count as u64))),
     );
     let mut text = format!("found  {}\n", parts.join(", "));
     for (folder, files) in &code.foreign {

@@ -2,8 +2,9 @@
 
 use super::show;
 use crate::cli::LogArgs;
-use crate::context::{Context, Outcome};
-use crate::render::builds;
+use crate::context::Context;
+use methods::failed::Outcome;
+use methods::render::builds;
 use std::io::Write;
 use workbench::builds::log;
 

@@ -1,12 +1,15 @@
 //! `cortex ls`: lists targets. Builds nothing.
 
-use super::{names, show};
+use super::show;
 use crate::cli::LsArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::methods::query::find_nodes;
-use crate::render::{Style, format_count, graph};
+use crate::context::Context;
 use engine::build::redefinition::template_text;
 use engine::build::session::Session;
+use methods::desk::names;
+use methods::failed::{Failed, Outcome};
+use methods::render::{Style, format_count};
+use methods::table::query::find_nodes;
+use methods::table::query_drawing;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -25,7 +28,7 @@ pub fn run_ls(context: &Context, args: &LsArgs) -> Outcome {
             let found = find_nodes(context, &mut session, wanted, context.prints_json())?;
             match context.prints_json() {
                 true => format!("{:#}\n", serde_json::json!(found)),
-                false => graph::labels(&found),
+                false => query_drawing::labels(&found),
             }
         }
         None => kinds(context, &session)?,

@@ -3,8 +3,8 @@
 #[cfg(feature = "http")]
 use super::entrance::Entrance;
 use crate::cli::{McpArgs, McpCommand};
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::{self, Code};
+use crate::context::Context;
+use crate::exit;
 use crate::mcp::form::Form;
 #[cfg(feature = "http")]
 use crate::mcp::http;
@@ -14,6 +14,8 @@ use crate::service::server::Stop;
 use crate::service::{Host, session_watch, watching};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
 use std::sync::Arc;
 
 /// Runs `cortex mcp`. Standard output belongs to the protocol; messages for people go to standard error.

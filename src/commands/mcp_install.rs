@@ -1,13 +1,14 @@
 //! `cortex mcp install`: adds the server to the configuration of a client.
 
 use crate::cli::InstallArgs;
-use crate::commands::gc::current_seconds;
 use crate::commands::show::outcome_of_write;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::printable;
+use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::desk::clock::current_seconds;
+use methods::failed::{Failed, Outcome};
+use methods::render::printable;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use workbench::edit::disk::Disk;

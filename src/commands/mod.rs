@@ -1,6 +1,6 @@
 //! The commands, one file each.
 
-pub mod build;
+mod build;
 mod check;
 mod clean;
 mod dev;
@@ -13,14 +13,12 @@ mod fmt;
 pub mod gc;
 pub mod help;
 mod init;
-pub mod last_good;
 mod log;
 mod ls;
 mod mcp;
 mod mcp_install;
-pub mod names;
+mod method;
 mod next;
-pub mod outputs;
 mod pages;
 mod pin;
 mod produce_shard;
@@ -40,27 +38,29 @@ mod warm;
 mod watch;
 
 use crate::cli::{Cli, Command};
-use crate::context::{Context, Outcome};
-use crate::exit::Code;
+use crate::context::Context;
+use crate::exit::exit_code;
+use methods::code::Code;
+use methods::failed::Outcome;
 use std::process::ExitCode;
 
 /// Runs the command and reports its failure, if it fails.
 pub fn run_cli(cli: Cli) -> ExitCode {
-    let mut context = Context::new(cli.global);
-    if let Err(failed) = context.change_directory() {
+    let mut global = cli.global;
+    let entered = global.change_directory();
+    let context = Context::new(global);
+    if let Err(failed) = entered {
         context.say_why(&failed);
-        return failed.code.into();
+        return exit_code(failed.code);
     }
     let Some(command) = &cli.command else {
         return report_outcome(&context, next::run_next(&context));
     };
     let knows_overlays = matches!(command, Command::Build(_) | Command::Show(_) | Command::Method(_));
     let outcome = match command {
-        _ if context.overlay().is_some() && !knows_overlays => Err(crate::methods::command::not_within()),
-        _ if context.global.output.drawing().is_some() && !matches!(command, Command::Method(_)) => {
-            Err(crate::methods::command::not_drawn())
-        }
-        Command::Method(call) => crate::methods::command::run_method(&context, call),
+        _ if context.overlay().is_some() && !knows_overlays => Err(method::not_within()),
+        _ if context.global.output.drawing().is_some() && !matches!(command, Command::Method(_)) => Err(method::not_drawn()),
+        Command::Method(call) => method::run_method(&context, call),
         Command::Init(args) => init::run_init(&context, args),
         Command::Build(args) => build::run_build(&context, args),
         Command::Show(args) => show::run_show(&context, args),
@@ -94,7 +94,7 @@ pub fn run_cli(cli: Cli) -> ExitCode {
     };
     // After a signal, skip automatic gc.
     let code = outcome.as_ref().map_or_else(|failed| failed.code, |code| *code);
-    if !matches!(code, Code::Interrupted | Code::Terminated | Code::HungUp) {
+    if code != Code::Interrupted {
         gc::keep_within(&context, &context.acquired_locks());
     }
     report_outcome(&context, outcome)
@@ -104,10 +104,10 @@ pub fn run_cli(cli: Cli) -> ExitCode {
 fn report_outcome(context: &Context, outcome: Outcome) -> ExitCode {
     context.say_damage();
     match outcome {
-        Ok(code) => code.into(),
+        Ok(code) => exit_code(code),
         Err(failed) => {
             context.say_why(&failed);
-            failed.code.into()
+            exit_code(failed.code)
         }
     }
 }

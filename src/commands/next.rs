@@ -1,9 +1,10 @@
 //! `cortex` without a command: the state of the workspace, and what to do next. Runs nothing.
 
 use super::show;
-use crate::context::{Context, Failed, Outcome};
-use crate::render::{Style, format_count, moment, printable};
+use crate::context::Context;
 use engine::build::session::Session;
+use methods::failed::{Failed, Outcome};
+use methods::render::{Style, format_count, moment, printable};
 use producers::command::Trust;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -119,7 +120,7 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
 
 /// Returns how many programs and destinations of a workspace wait for `cortex trust`.
 fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
-    let trusted = Trusted::in_repository(context.trusting(), &workspace.root);
+    let trusted = Trusted::in_repository(context.settings().trust.clone(), &workspace.root);
     let manifest = workspace.manifest()?;
     let waits = waiting(&manifest);
     Ok(waits.iter().filter(|one| !trusted.trusts(&one.definition)).count())

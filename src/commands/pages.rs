@@ -3,12 +3,13 @@
 use super::show;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::completion;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
+use crate::context::Context;
 use clap::CommandFactory;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
 use std::io::Write;
 
 /// Refuses `--output json` for a command without a JSON form.

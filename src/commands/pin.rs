@@ -1,16 +1,17 @@
 //! `cortex pin-version` and `cortex unpin-version`: versions that neither History's limit nor gc deletes.
 
-use super::gc::current_seconds;
-use super::names::one_label;
 use super::show;
 use crate::cli::{PinVersionArgs, UnpinVersionArgs};
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::methods::history::why_no_versions;
+use crate::context::Context;
 use engine::store::pins::Pin;
 use engine::store::records::HistoryRecord;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::desk::clock::current_seconds;
+use methods::desk::names::one_label;
+use methods::failed::{Failed, Outcome};
+use methods::table::history::why_no_versions;
 use serde_json::json;
 use std::io::Write;
 use workbench::care;

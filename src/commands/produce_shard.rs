@@ -1,11 +1,11 @@
 //! `cortex produce-shard`: the work of a worker. It has no workspace and no store, asks no model and runs no program.
 
 use crate::cli::ProduceShardArgs;
-use crate::context::{Failed, Outcome};
-use crate::exit::Code;
 use engine::build::shard;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
 use producers::command::Nothing;
 use producers::llm::Refusing;
 use std::io;

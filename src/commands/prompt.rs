@@ -1,28 +1,31 @@
 //! `cortex prompt`: prints the prompt that a model would get. Sends nothing.
 
-use super::{build, names, show};
+use super::show;
 use crate::cli::PromptArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::{money, printable};
+use crate::context::Context;
 use engine::build::Options;
 use engine::build::request::Request;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
+use methods::code::Code;
+use methods::desk::{build, names};
+use methods::failed::{Failed, Outcome};
+use methods::render::{money, printable};
 use std::collections::BTreeSet;
 use std::io::Write;
+use workbench::short_names::{expanded, with_target};
 
 /// Runs `cortex prompt`.
 pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
     let workspace = context.building("prompt")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
-    let text = names::with_target(&args.label, "semantic");
+    let text = with_target(&args.label, "semantic");
     let label = match names::one_label(&mut session, &text, "asked for") {
         Ok(label) => label,
         // A label that is unknown before its sets are built is found by the build below.
-        Err(_) => names::expanded(&text).into_owned(),
+        Err(_) => expanded(&text).into_owned(),
     };
     let fresh: BTreeSet<String> = match args.full {
         true => workbench::paid::group_of(&session, &label)

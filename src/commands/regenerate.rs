@@ -1,17 +1,20 @@
 //! `cortex regenerate`: asks a model again although an answer is stored.
 
-use super::{build, names};
+use super::build::print_last_lines;
 use crate::cli::RegenerateArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
+use crate::context::Context;
 use crate::sharing::{self, Used};
 use engine::build::Options;
 use engine::build::request::Request;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use methods::code::Code;
+use methods::desk::{build, names};
+use methods::failed::{Failed, Outcome};
 use std::collections::BTreeSet;
 use std::time::Instant;
+use workbench::short_names::with_target;
 use workbench::work::is_answered_by_agent;
 
 /// Runs `cortex regenerate`.
@@ -22,7 +25,7 @@ pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {
     context.say_of_manifest(&workspace);
     let mut labels = Vec::new();
     for text in &args.labels {
-        let text = names::with_target(text, "semantic");
+        let text = with_target(text, "semantic");
         labels.push(names::one_label(&mut session, &text, "made anew at a time")?);
     }
     if let Some(free) = labels.iter().find(|label| !workbench::paid::is_paid(&session, label)) {
@@ -59,7 +62,7 @@ pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {
         outputs: false,
     };
     let report = build::build(context, &mut session, &request)?;
-    build::print_last_lines(context, &report, start)?;
+    print_last_lines(context, &report, start)?;
     context.let_go();
     let used = sharing::finish_sharing(&workspace, Some(sharing::PATIENCE))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());

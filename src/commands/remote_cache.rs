@@ -1,13 +1,15 @@
 //! `cortex remote`: commands about the remote cache of the manifest.
 
 use super::show;
-use crate::cli::{RemoteCommand, Since};
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::{format_count, format_size, moment};
+use crate::cli::RemoteCommand;
+use crate::context::Context;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
+use methods::render::{format_count, format_size, moment};
+use methods::table::since::Since;
 use std::io::Write;
 
 /// Runs `cortex remote`.

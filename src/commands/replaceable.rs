@@ -1,9 +1,9 @@
 //! Output files of commands: a command replaces a file of its own kind, and no other.
 
-use crate::context::Failed;
-use crate::exit::Code;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::Failed;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;

@@ -1,10 +1,12 @@
 //! `cortex report`: one page of HTML about this checkout.
 
 use super::replaceable::{replaceable, write_atomically};
-use super::{last_good, names, show};
+use super::show;
 use crate::cli::ReportArgs;
-use crate::context::{Context, Outcome};
-use crate::render::{format_count, format_size, report};
+use crate::context::Context;
+use methods::desk::{last_good, names};
+use methods::failed::Outcome;
+use methods::render::{format_count, format_size, report};
 use std::io::Write;
 use workbench::report::Report;
 
@@ -36,7 +38,7 @@ pub fn run_report(context: &Context, args: &ReportArgs) -> Outcome {
         let document = serde_json::json!({"path": path, "bytes": page.len(), "near": near, "drawn": nodes, "builds": found.builds.len(), "targets": found.targets.len()});
         format!("{document:#}\n")
     } else {
-        let drawn = near.map(|near| format!(", {} nodes near {}", format_count(nodes as u64), crate::render::printable(&near)));
+        let drawn = near.map(|near| format!(", {} nodes near {}", format_count(nodes as u64), methods::render::printable(&near)));
         format!("{path}: {}{}\n", format_size(page.len() as u64), drawn.unwrap_or_default())
     };
     show::outcome_of_write(write!(context.stdout(), "{text}"))

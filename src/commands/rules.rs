@@ -2,11 +2,12 @@
 
 use super::show;
 use crate::cli::{RulesArgs, RulesCommand};
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
+use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
 use producers::rulesets::{NAMES, text};
 use std::io::Write;
 

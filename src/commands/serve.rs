@@ -4,8 +4,8 @@
 use super::entrance::Entrance;
 use super::show;
 use crate::cli::ServeArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::{self, Code};
+use crate::context::Context;
+use crate::exit;
 #[cfg(feature = "http")]
 use crate::page::{self, News};
 use crate::service::server::{self, Stop};
@@ -13,6 +13,8 @@ use crate::service::{Host, client, session_watch, watching};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
 #[cfg(feature = "http")]
 use std::io::IsTerminal;
 use std::io::Write;

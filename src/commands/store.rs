@@ -1,17 +1,20 @@
 //! `cortex store`: verify, stats, export, import, migrate.
 
 use super::replaceable::replaceable;
-use super::{build, gc, show};
+use super::show;
 use crate::cli::StoreCommand;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::care as figures;
+use crate::context::Context;
 use engine::build::query::Reach;
 use engine::store::StoreError;
 use engine::store::disk::DiskStore;
 use engine::store::parcel::{self, FOREIGN, ParcelError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::desk::build;
+use methods::desk::clock::current_seconds;
+use methods::failed::{Failed, Outcome};
+use methods::render::care as figures;
 use std::io::Write;
 use std::path::Path;
 use workbench::care;
@@ -86,7 +89,7 @@ fn stats(context: &Context) -> Outcome {
         context,
         &match context.prints_json() {
             true => format!("{:#}\n", figures::stats_json(&stats)),
-            false => figures::stats(&stats, gc::current_seconds()) + &figures::set_aside(&stats.usage, disk.folder()),
+            false => figures::stats(&stats, current_seconds()) + &figures::set_aside(&stats.usage, disk.folder()),
         },
     )
 }
@@ -138,7 +141,7 @@ fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     let parcel = parcel::open_parcel(file).map_err(|error| why(error.into()))?;
     // Creates the store if it does not exist: such files are made to fill an empty one.
     let workspace = context.workspace("store import")?;
-    let done = handing::import(&*workspace.engine.store, parcel, paid, gc::current_seconds()).map_err(why)?;
+    let done = handing::import(&*workspace.engine.store, parcel, paid, current_seconds()).map_err(why)?;
     print(
         context,
         &match context.prints_json() {

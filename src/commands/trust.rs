@@ -2,11 +2,12 @@
 
 use super::show;
 use crate::cli::TrustArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::printable;
+use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::{Failed, Outcome};
+use methods::render::printable;
 use producers::command::Trust;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -25,7 +26,7 @@ pub fn run_trust(context: &Context, args: &TrustArgs) -> Outcome {
     let mut programs = waiting(&manifest);
     let read = Disk::new(&workspace.root).read("cortex.toml").ok().flatten();
     programs.extend(read.and_then(|read| check_of_edits(&read.bytes)));
-    let trusted = Trusted::in_repository(context.trusting(), &workspace.root);
+    let trusted = Trusted::in_repository(context.settings().trust.clone(), &workspace.root);
     let owner = foreign_owner(&workspace.root);
     if let (Some(owner), false) = (owner, args.list || args.revoke || args.foreign) {
         let why = Diagnostic::error(

@@ -1,14 +1,15 @@
 //! `cortex show --into FOLDER`: writes the files of a tree to a new folder.
 
-use super::show::LabelledOutput;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::{format_count, format_size};
+use crate::context::Context;
 use engine::build::blobs::{Blobs, Lack};
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::tree::{self, File};
+use methods::code::Code;
+use methods::desk::one_output::LabelledOutput;
+use methods::failed::{Failed, Outcome};
+use methods::render::{format_count, format_size};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};

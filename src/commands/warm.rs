@@ -1,10 +1,9 @@
 //! `cortex warm`: builds targets, and fills the remote cache with them and all their inputs.
 
-use super::{build, remote_cache, show};
+use super::build::{follow_names, print_last_lines, rebuild_these, request};
+use super::{remote_cache, show};
 use crate::cli::{BuildArgs, WarmArgs};
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
-use crate::render::{format_count, plural, summary};
+use crate::context::Context;
 use crate::sharing::{self, Used};
 use engine::build::contending::PaidOffers;
 use engine::build::request::{Report, Request};
@@ -17,6 +16,10 @@ use engine::store::records::Class;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use methods::code::Code;
+use methods::desk::build;
+use methods::failed::{Failed, Outcome};
+use methods::render::{format_count, plural, summary};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,7 +33,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
     let start = Instant::now();
     let request = Request {
         list: true,
-        ..build::request(&as_build(args))?
+        ..request(&as_build(args))?
     };
     let workspace = context.asking("warm", &args.asking)?;
     let cache = writable_cache(context, &workspace)?;
@@ -57,7 +60,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
     }
     let report = build::build(context, &mut session, &request)?;
     if !report.cancelled {
-        build::follow_names(context, &workspace, &mut session, &request)?;
+        follow_names(context, &workspace, &mut session, &request)?;
     }
     let mut report = report;
     let mut looked_at = None;
@@ -167,7 +170,7 @@ fn print_report(
         context.let_go();
         show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
     } else {
-        build::print_last_lines(context, report, start)?;
+        print_last_lines(context, report, start)?;
         paid.iter().for_each(|paid| tell_paid(context, paid));
         if let Some((results, true)) = bundle.stored {
             context.print_status(&format!(
@@ -276,7 +279,7 @@ fn build_sample(context: &Context, session: &mut Session, request: &Request, rep
         patterns: build::patterns(&labels)?,
         ..request.clone()
     };
-    build::rebuild_these(context, session, again, labels)
+    rebuild_these(context, session, again, labels)
 }
 
 fn no_merge_base() -> Failed {

@@ -1,11 +1,10 @@
 //! `cortex watch`: reports changes, spares other commands the scan of the sources, and builds after each batch if requested.
 
-use super::build::patterns;
 use super::show;
 use crate::cli::WatchArgs;
-use crate::context::{Context, Failed, Outcome};
-use crate::exit::{self, Code};
-use crate::render::{summary, watch as render};
+use crate::context::Context;
+use crate::exit;
+use crate::render::watch as render;
 use crate::service::build_ahead::{IDLE, build_ahead, free, request};
 use engine::build::session::Session;
 use engine::seams::producer::Cancel;
@@ -15,6 +14,10 @@ use engine::values::digest::Digest;
 use engine::values::event::Silent;
 use engine::values::pattern::PatternSet;
 use engine::watch::{Batch, Socket, Trouble, Watch, WatchError, Watcher};
+use methods::code::Code;
+use methods::desk::build::patterns;
+use methods::failed::{Failed, Outcome};
+use methods::render::summary;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -164,7 +167,7 @@ impl Watching<'_> {
                     idle = false;
                     self.told_if_failed(Self::ahead);
                 }
-                Err(false) => return Ok(Code::stopped()),
+                Err(false) => return Ok(Code::Interrupted),
             }
         }
     }
@@ -304,21 +307,5 @@ impl Watching<'_> {
             self.print(&render::ahead(self.context, &ahead));
         }
         Ok(())
-    }
-}
-
-impl From<WatchError> for Failed {
-    fn from(error: WatchError) -> Self {
-        let (code, hint) = match &error {
-            WatchError::Watched { .. } => (Code::Busy, "one watch serves every command; end that one to begin another"),
-            WatchError::Socket { .. } => (Code::Io, "check the permissions of the store's folder, or watch with --no-store"),
-            WatchError::World(_) => (Code::Io, "check the folder, and /proc/sys/fs/inotify/max_user_instances"),
-        };
-        let name = if code == Code::Busy {
-            ErrorCode::E_BUSY
-        } else {
-            ErrorCode::E_WATCH
-        };
-        Self::new(code, Diagnostic::error(name, error.to_string()).hint(hint))
     }
 }

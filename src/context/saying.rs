@@ -1,81 +1,20 @@
-//! Diagnostics of a command besides its answer: for people on standard error, or for the calling program.
+//! Why a command failed, shortened for people.
 
-use super::{Context, Failed, Voice};
-use crate::render::diagnostic;
+use super::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
-use workbench::workspace::Workspace;
+use methods::failed::Failed;
 
 /// Limit of errors that one command prints as text.
 const MOST_TOLD: usize = 20;
 
 impl Context {
-    /// Whether there are diagnostics for the calling program.
-    pub fn has_collected(&self) -> bool {
-        matches!(&self.voice, Voice::Caller { collected, .. } if !collected.borrow().is_empty())
-    }
-
-    /// Returns the first error for the calling program.
-    pub fn complaint(&self) -> Option<Diagnostic> {
-        match &self.voice {
-            Voice::Terminal => None,
-            Voice::Caller { collected, .. } => collected.borrow().iter().find(|one| one.severity == Severity::Error).cloned(),
-        }
-    }
-
-    /// Takes the diagnostics for the calling program since the last call.
-    pub fn take_collected(&self) -> Vec<Diagnostic> {
-        match &self.voice {
-            Voice::Terminal => Vec::new(),
-            Voice::Caller { collected, .. } => collected.take(),
-        }
-    }
-
-    /// Prints diagnostics to standard error (in JSON form one a line), or collects them for the calling program.
-    pub fn say(&self, diagnostics: &[Diagnostic]) {
-        let mut diagnostics = self.placed(diagnostics);
-        // Report once what is true of all steps of a command.
-        diagnostics.retain(|one| one.code != ErrorCode::N_NOT_FILED || !self.is_unwritable_reported.replace(true));
-        let diagnostics = &diagnostics;
-        if let Voice::Caller { collected, .. } = &self.voice {
-            collected.borrow_mut().extend_from_slice(diagnostics);
-            return;
-        }
-        if self.prints_json() {
-            for one in diagnostics {
-                note_line!("{}", diagnostic::diagnostic_json(one));
-            }
-            return;
-        }
-        for text in diagnostic::brief_texts(diagnostics, self.err) {
-            note_line!("{text}");
-        }
-    }
-
-    /// Prints the warnings about the manifest that change what a command finds. Commands that check the manifest report leftovers.
-    pub fn say_of_manifest(&self, workspace: &Workspace) {
-        let warnings = workspace.warnings().iter().filter(|one| one.code != ErrorCode::W_UNUSED);
-        self.say(&warnings.cloned().collect::<Vec<_>>());
-    }
-
     /// Prints why a command failed; as text the first errors only, and how many there are more: people read no further. Errors precede notes.
     pub fn say_why(&self, failed: &Failed) {
         if failed.diagnostics.len() <= MOST_TOLD || self.prints_json() {
             return self.say(&failed.diagnostics);
         }
         self.say(&shortened(&failed.diagnostics));
-    }
-
-    /// Diagnostics at their places in the files that people edit.
-    pub fn placed(&self, diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
-        let mut placed = diagnostics.to_vec();
-        let of_filters = placed.iter_mut().filter(|one| one.code == ErrorCode::InvalidFilter);
-        for one in of_filters {
-            if let Some(root) = self.root_around() {
-                *one = workbench::packs::placed(&root, one.clone());
-            }
-        }
-        placed
     }
 }
 

@@ -1,6 +1,6 @@
 //! Form of an answer: text or structured content. Clients pass one form to the model and count its tokens, so only one is sent.
 
-use crate::render::printable;
+use methods::render::printable;
 use producers::llm::tokens::o200k;
 use serde_json::Value;
 use workbench::live::budget::Room;

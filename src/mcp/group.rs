@@ -2,12 +2,12 @@
 //! tool's own name runs, if there is one.
 
 use super::tools;
-use crate::context::Failed;
-use crate::exit::Code;
-use crate::methods::{self, Entry};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
+use methods::code::Code;
+use methods::failed::Failed;
+use methods::table::{self, Entry};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 const OP: &str = "op";
 
 fn operation_names(tool: &str) -> Vec<&'static str> {
-    methods::operations(tool).map(|entry| entry.group_and_word().1).collect()
+    table::operations(tool).map(|entry| entry.group_and_word().1).collect()
 }
 
 /// Returns the method that runs without `op`.
 fn default_operation(tool: &str) -> Option<&'static Entry> {
-    methods::operations(tool).find(|entry| entry.group_and_word().1 == tool)
+    table::operations(tool).find(|entry| entry.group_and_word().1 == tool)
 }
 
 /// Builds the tool with the arguments of all its methods.
@@ -30,7 +30,7 @@ pub fn tool_of_group(tool: &'static str) -> Tool {
 
 /// Builds the tool from those of its methods that `is_offered` accepts.
 pub fn definition_with(tool: &'static str, is_offered: impl Fn(&Entry) -> bool) -> Tool {
-    let entries: Vec<&Entry> = methods::operations(tool).filter(|entry| is_offered(entry)).collect();
+    let entries: Vec<&Entry> = table::operations(tool).filter(|entry| is_offered(entry)).collect();
     let names: Vec<&str> = entries.iter().map(|entry| entry.group_and_word().1).collect();
     let mut op = json!({"type": "string", "enum": names});
     let usual = default_operation(tool).filter(|usual| is_offered(usual));
@@ -60,7 +60,7 @@ pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static Entr
     let all = format!("there are {}", words.join(", "));
     let (why, hint) = match arguments.remove(OP) {
         Some(Value::String(op)) => {
-            if let Some(entry) = methods::operations(tool).find(|entry| entry.group_and_word().1 == op) {
+            if let Some(entry) = table::operations(tool).find(|entry| entry.group_and_word().1 == op) {
                 return Ok((entry, arguments.into()));
             }
             let near = nearest(&op, words.iter().copied(), 1);
@@ -120,7 +120,7 @@ mod tests {
     fn the_tool_has_the_arguments_of_all_its_methods() {
         let tool = tool_of_group("overlay");
         let fields = tool.input_schema["properties"].as_object().expect("fields");
-        for entry in methods::operations("overlay") {
+        for entry in table::operations("overlay") {
             let own = tools::input(entry);
             assert!(
                 own["properties"]

@@ -1,9 +1,9 @@
 //! Methods that only resources need: the types of the workspace page by page, and existing packs. They run like other methods.
 
-use crate::context::Failed;
-use crate::desk::Desk;
-use crate::methods::{Effect, Entry, Method, entry};
 use engine::values::table::Table;
+use methods::desk::Desk;
+use methods::failed::Failed;
+use methods::table::{Effect, Entry, Method, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,6 @@
 //! Figures of the host in the text format of Prometheus.
 
-use crate::service::figures::Service;
-use crate::service::meter::Figures;
+use methods::desk::figures::{Figures, Service};
 
 /// Content type of the text.
 pub const MIME: &str = "text/plain; version=0.0.4; charset=utf-8";

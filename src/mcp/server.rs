@@ -6,16 +6,17 @@ use super::listing::Page;
 use super::resources::{self, MIME, Meant};
 use super::tools::Can;
 use super::{progress, prompts, shorten, tools};
-use crate::context::Failed;
-use crate::exit::Code;
-use crate::methods::{Answered, Entry, reference};
-use crate::render::{Style, diagnostic, printable};
+use crate::exit::exit_number;
 use crate::service::host::{Asker, Outcome, Patience};
 use crate::service::server::{Stop, WORKERS, runtime};
 use crate::service::{Host, message};
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode as Why;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use methods::code::Code;
+use methods::failed::Failed;
+use methods::render::{Style, diagnostic, printable};
+use methods::table::{Answered, Entry, reference};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -288,7 +289,7 @@ fn with_remarks(mut data: Value, code: Code, diagnostics: &[Diagnostic]) -> Valu
             fields.insert("diagnostics".to_owned(), diagnostics.collect::<Vec<_>>().into());
         }
         if code != Code::Ok {
-            fields.insert("exitCode".to_owned(), (code as u8).into());
+            fields.insert("exitCode".to_owned(), exit_number(code).into());
         }
     }
     data

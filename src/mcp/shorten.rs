@@ -3,12 +3,12 @@
 //! First drops `message` and requested `data`, then halves the longest list or the longest text, whichever is larger, until the answer fits.
 
 use super::form::{Form, MOST};
-use crate::context::Failed;
-use crate::exit::Code;
-use crate::methods::{Entry, reference};
-use crate::render::Style;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::failed::Failed;
+use methods::render::Style;
+use methods::table::{Entry, reference};
 use producers::llm::tokens;
 use serde_json::Value;
 
@@ -258,8 +258,8 @@ fn weigh(value: &Value, place: &mut String, heaviest: &mut Heaviest) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::desk::Desk;
-    use crate::methods::{Effect, METHODS, Method, entry};
+    use methods::desk::Desk;
+    use methods::table::{Effect, METHODS, Method, entry};
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! The live page before its first request: markup, style and script that are compiled in. It contains nothing of the workspace.
 
-use crate::render::report::{COMMON, STYLE, source_of};
+use methods::render::report::{COMMON, STYLE, source_of};
 use std::sync::LazyLock;
 
 const MARKUP: &str = include_str!("page.html");

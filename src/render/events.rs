@@ -1,10 +1,10 @@
 //! The event log of `build --events FILE`: one JSON object per line, in order of time, in the form of `engine::values::event`.
 
-use crate::context::Failed;
-use crate::exit::Code;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::event::{Event, Observer, Phase, Worked};
+use engine::values::event::{Event, Observer};
+use methods::code::Code;
+use methods::failed::Failed;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -63,31 +63,6 @@ impl Observer for EventLog {
             .map_err(std::io::Error::from)
             .and_then(|()| state.file.write_all(b"\n"));
         state.error = written.err();
-    }
-}
-
-/// Observer that passes events to two observers.
-pub struct Both<'a>(pub &'a dyn Observer, pub &'a dyn Observer);
-
-impl Observer for Both<'_> {
-    fn event(&self, event: &Event<'_>) {
-        self.0.event(event);
-        self.1.event(event);
-    }
-
-    fn worked(&self, worked: &Worked<'_>) {
-        self.0.worked(worked);
-        self.1.worked(worked);
-    }
-
-    fn phase(&self, phase: &Phase) {
-        self.0.phase(phase);
-        self.1.phase(phase);
-    }
-
-    fn laying_out(&self, done: usize, files: usize) {
-        self.0.laying_out(done, files);
-        self.1.laying_out(done, files);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Progress while a build runs: bars on a terminal, nothing in a pipe; with `--verbose`, one line per node.
 
-use super::{Style, duration, format_count, printable};
 use engine::values::event::{Event, Observer, Reason};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use methods::render::{Style, duration, format_count, printable};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

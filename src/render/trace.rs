@@ -6,14 +6,14 @@
 //! Times are microseconds since the command began.
 
 use super::critical::{Step, Waits, critical};
-use crate::context::Failed;
-use crate::exit::Code;
 use engine::build::remote_costs::ProducerCost;
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer, Phase, Worked};
+use methods::code::Code;
+use methods::failed::Failed;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,11 +1,11 @@
 //! Output of `cortex watch`: one line per batch for people, JSON lines for machines.
 
-use super::{duration, format_count, printable};
 use crate::context::Context;
 use crate::service::build_ahead::Ahead;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::Trouble;
+use methods::render::{duration, format_count, printable};
 use serde_json::{Value, json};
 use workbench::watch::{Became, ChangedFile, Edited, Reached};
 

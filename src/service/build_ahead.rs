@@ -1,8 +1,5 @@
 //! Building ahead: while no source changes, builds recent requests and the outlines of the window's types, without paid work.
 
-use crate::cli::AskingArgs;
-use crate::commands::build::{default_jobs, patterns};
-use crate::context::{Context, Failed};
 use engine::build::Options;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
@@ -10,6 +7,10 @@ use engine::seams::producer::Cancel;
 use engine::values::digest::Digest;
 use engine::values::event::Silent;
 use engine::values::pattern::PatternSet;
+use methods::desk::asking::AskingArgs;
+use methods::desk::build::{default_jobs, patterns};
+use methods::desk::request_context::RequestContext;
+use methods::failed::Failed;
 use std::time::{Duration, Instant};
 use workbench::watch::{hot, window_outlines};
 use workbench::workspace::Workspace;
@@ -29,7 +30,7 @@ pub struct Ahead {
 }
 
 /// Builds ahead until `cancel`; calls `built` with each session that was built. Returns `None` if another process has the checkout.
-pub fn build_ahead(context: &Context, cancel: &Cancel, mut built: impl FnMut(&Session)) -> Result<Option<Ahead>, Failed> {
+pub fn build_ahead(context: &RequestContext, cancel: &Cancel, mut built: impl FnMut(&Session)) -> Result<Option<Ahead>, Failed> {
     let (workspace, builds) = context.watching("build ahead", &free())?;
     if !builds {
         return Ok(None);

@@ -1,8 +1,9 @@
 //! The command line as a client: the service of the checkout answers a method, if one runs.
 
-use crate::exit::Code;
-use crate::methods::{Answered, Effect, Entry};
+use crate::exit::code_of_number;
 use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::table::{Answered, Effect, Entry};
 use os::sockets::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -109,7 +110,7 @@ fn read_reply(mut message: Value) -> Option<ServiceReply> {
         failed: Vec<Diagnostic>,
     }
     let reply: Reply = serde_json::from_value(message.get_mut("result")?.take()).ok()?;
-    let code = Code::from_number(reply.code)?;
+    let code = code_of_number(reply.code)?;
     let result = match reply.answer {
         Value::Null => Err((code, reply.failed)),
         answer => Ok(Answered { answer, code }),

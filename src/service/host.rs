@@ -1,20 +1,13 @@
 //! Host of requests: answers them and keeps what outlives them, such as the right to build, cached answers and figures.
 
 use super::build_ahead::build_ahead;
-use super::figures::{Service, memory_mb};
+use super::memory::memory_mb;
 use super::meter::Meter;
 use super::running::Running;
-use super::turn::{AcquiredTurn, Ticket, Turn};
 use super::warm::Warm;
 use crate::cli::Global;
 use crate::commands::gc;
-use crate::context::{Context, Failed, Tell};
-use crate::desk::{Desk, Serving};
-use crate::exit::Code;
-use crate::methods::symbols::Names;
-use crate::methods::touch::touch;
-use crate::methods::{Answered, Effect, Entry, METHODS, find_method};
-use crate::render::diagnostic;
+use crate::context::Context;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::graph_memory::GraphMemory;
 use engine::build::watched::Moment;
@@ -26,6 +19,17 @@ use engine::store::disk::DATABASE;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer, Silent};
+use methods::code::Code;
+use methods::desk::figures::Service;
+use methods::desk::request_context::{RequestContext, Tell};
+use methods::desk::settings::Settings;
+use methods::desk::turn::{AcquiredTurn, Ticket, Turn};
+use methods::desk::workspace_names::Names;
+use methods::desk::{Desk, Serving};
+use methods::failed::Failed;
+use methods::render::diagnostic;
+use methods::table::touch::touch;
+use methods::table::{Answered, Effect, Entry, METHODS, find_method};
 use producers::llm::Hear;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -101,6 +105,7 @@ pub type KnownWords = (Arc<WordIndex>, Option<Moment>);
 /// Answers requests of any number of clients.
 pub struct Host {
     global: Global,
+    settings: Settings,
     root: Option<PathBuf>,
     /// Database file of the store, if the workspace has one.
     store: Option<PathBuf>,
@@ -174,6 +179,7 @@ impl Host {
         Self {
             root: context.root_around(),
             store: context.store_folder().map(|folder| folder.join(DATABASE)),
+            settings: context.settings().clone(),
             global,
             turn: Turn::new(1),
             beside: Turn::new(READERS),
@@ -227,7 +233,7 @@ impl Host {
         };
         loop {
             tries -= 1;
-            let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone())
+            let context = RequestContext::of_request(self.settings.clone(), cancel.clone(), self.load.clone())
                 .sharing_graph(&self.graphs)
                 .telling(tell.clone(), hear.clone())
                 .in_room(room);
@@ -264,7 +270,7 @@ impl Host {
     fn answer_method(
         self: &Arc<Self>,
         (entry, arguments, question): (&'static Entry, Value, Option<String>),
-        context: &Context,
+        context: &RequestContext,
         (cancel, patience): (&Cancel, Patience),
     ) -> Result<Answered, Failed> {
         let seat = Seat {
@@ -326,7 +332,7 @@ impl Host {
         let Ok(_turn) = self.turn.acquire_turn("build ahead", Duration::ZERO, Duration::MAX, &cancel) else {
             return false;
         };
-        let context = Context::of_request(self.global.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
+        let context = RequestContext::of_request(self.settings.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
         // A failed build ahead is reported to the requests that need its outputs.
         let _ = build_ahead(&context, &cancel, |_| {});
         context.release_locks();
@@ -425,7 +431,7 @@ impl Host {
 /// One request's access to the host.
 struct Seat<'h> {
     host: &'h Arc<Host>,
-    context: &'h Context,
+    context: &'h RequestContext,
     method: &'static str,
     cancel: &'h Cancel,
     patience: Patience,

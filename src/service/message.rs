@@ -1,9 +1,10 @@
 //! JSON-RPC 2.0: the messages, and the form of cortex errors in them (seed 000 §6.1, §16).
 
-use crate::context::Failed;
-use crate::exit::Code;
-use crate::render::diagnostic;
+use crate::exit::exit_number;
 use engine::values::codes::ErrorCode;
+use methods::code::Code;
+use methods::failed::Failed;
+use methods::render::diagnostic;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -167,7 +168,7 @@ pub fn error_message(id: &Value, failed: &Failed, diagnostics: &[engine::values:
         (_, Some(ErrorCode::E_PARAM)) => code::PARAMS,
         (Code::Busy, _) => code::BUSY,
         (Code::Internal, _) => code::INTERNAL,
-        (Code::Interrupted | Code::Terminated | Code::HungUp, _) => code::CANCELLED,
+        (Code::Interrupted, _) => code::CANCELLED,
         _ => code::FAILED,
     };
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message, "data": data}})
@@ -189,7 +190,7 @@ pub fn fault(failed: &Failed, diagnostics: &[engine::values::diagnostic::Diagnos
     if !others.is_empty() {
         data["others"] = others.into();
     }
-    data["exitCode"] = (failed.code as u8).into();
+    data["exitCode"] = exit_number(failed.code).into();
     data
 }
 

@@ -1,7 +1,6 @@
 //! Figures of the methods (seed 000 §11): calls, durations, failures, cached answers. They never leave the machine.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use methods::desk::figures::Figures;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -17,24 +16,6 @@ struct Calls {
     warm: u64,
     total: Duration,
     last: Vec<Duration>,
-}
-
-/// The figures of one method.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Figures {
-    /// Calls so far.
-    pub calls: u64,
-    /// Those without an answer.
-    pub failed: u64,
-    /// Those whose answer was known.
-    pub warm: u64,
-    /// Half of the last 1,024 took no longer, in milliseconds.
-    pub p50_ms: f64,
-    /// 95 in 100 of them took no longer, in milliseconds.
-    pub p95_ms: f64,
-    /// Seconds of all calls together.
-    pub total_s: f64,
 }
 
 /// The calls of all methods.

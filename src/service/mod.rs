@@ -5,10 +5,10 @@
 
 pub mod build_ahead;
 pub mod client;
-pub mod figures;
 mod follow;
 pub mod frame;
 pub mod host;
+mod memory;
 pub mod message;
 pub mod meter;
 #[cfg(feature = "http")]
@@ -18,7 +18,6 @@ pub mod peer;
 mod running;
 pub mod server;
 pub mod session_watch;
-pub mod turn;
 mod warm;
 pub mod watching;
 

@@ -6,11 +6,13 @@ use super::frame::{self, Frame, Framing, LONGEST, Reader};
 use super::host::{Asker, Host, Outcome, Patience};
 use super::message::{self, Message, code};
 use super::outbox::{self, Outbox, Queue};
-use crate::context::{Failed, Tell};
-use crate::exit::Code;
-use crate::methods::{self, Entry};
-use crate::render::diagnostic;
+use crate::exit::exit_number;
 use engine::seams::producer::Cancel;
+use methods::code::Code;
+use methods::desk::request_context::Tell;
+use methods::failed::Failed;
+use methods::render::diagnostic;
+use methods::table::{self, Entry};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -33,7 +35,7 @@ pub(super) const STOP: &str = "cortex.stop";
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// Table of methods, as clients get it.
-static LISTING: LazyLock<Value> = LazyLock::new(methods::reference::listing);
+static LISTING: LazyLock<Value> = LazyLock::new(table::reference::listing);
 
 /// State that all clients share.
 #[derive(Clone)]
@@ -354,7 +356,7 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
         };
         return message::answer_message(
             id,
-            json!({"answer": answer, "code": code as u8, "said": outcome.diagnostics, "failed": diagnostics}),
+            json!({"answer": answer, "code": exit_number(code), "said": outcome.diagnostics, "failed": diagnostics}),
         );
     }
     match outcome.result {
@@ -363,7 +365,7 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
                 answered.answer["diagnostics"] = reported.into();
             }
             if answered.code != Code::Ok {
-                answered.answer["exitCode"] = (answered.code as u8).into();
+                answered.answer["exitCode"] = exit_number(answered.code).into();
             }
             message::answer_message(id, answered.answer)
         }
@@ -386,7 +388,7 @@ impl MethodCall {
     pub(super) fn from_request(method: &str, params: Value) -> Result<Self, (i32, String)> {
         if method == "cortex.cli" {
             let name = params["method"].as_str().unwrap_or_default();
-            let entry = methods::find_method(name).ok_or_else(|| unknown_method(name))?;
+            let entry = table::find_method(name).ok_or_else(|| unknown_method(name))?;
             if params["version"] != super::version() {
                 return Err((code::REQUEST, "the service is of another version".to_owned()));
             }
@@ -397,7 +399,7 @@ impl MethodCall {
                 progress: None,
             });
         }
-        let entry = methods::find_method(method).ok_or_else(|| unknown_method(method))?;
+        let entry = table::find_method(method).ok_or_else(|| unknown_method(method))?;
         let mut named = match params {
             Value::Null => Map::new(),
             Value::Object(named) => named,
@@ -430,7 +432,7 @@ fn by_position(entry: &Entry, values: Vec<Value>) -> Result<Map<String, Value>, 
     if let [Value::Object(named)] = values.as_slice() {
         return Ok(named.clone());
     }
-    let names = methods::reference::argument_names(entry);
+    let names = table::reference::argument_names(entry);
     if values.len() > names.len() {
         return Err((code::PARAMS, format!("'{}' takes {} arguments at most", entry.name, names.len())));
     }

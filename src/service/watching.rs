@@ -3,17 +3,18 @@
 use super::Host;
 use super::build_ahead::IDLE;
 use super::server::Stop;
-use crate::context::{Context, Failed};
-use crate::exit::Code;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::watch::{Batch, Socket, SocketError, Trouble, Watch, WatchError, Watcher};
+use methods::code::Code;
+use methods::desk::request_context::RequestContext;
+use methods::failed::Failed;
 use std::sync::Arc;
 
 /// Starts to watch the sources, so that requests need not scan them. A running `cortex watch` serves as well; without either, each request scans.
 /// With `ahead`, builds ahead while no source changes; `hear` receives the changes, if this process watches.
 pub fn start_watching(
-    context: &Context,
+    context: &RequestContext,
     stop: &Stop,
     host: &Arc<Host>,
     ahead: bool,
@@ -29,7 +30,7 @@ pub fn start_watching(
         }
     };
     let stop = stop.clone();
-    let global = context.global.clone();
+    let settings = context.settings().clone();
     let host = host.clone();
     let follow = move || {
         let mut is_due = ahead;
@@ -53,7 +54,7 @@ pub fn start_watching(
             }
             hear(&batch);
             if batch.whole || batch.paths.contains(workbench::location::MANIFEST) {
-                let context = Context::of_request(global.clone(), Default::default(), Arc::new(engine::values::event::Silent));
+                let context = RequestContext::of_request(settings.clone(), Default::default(), Arc::new(engine::values::event::Silent));
                 // The next request reports a wrong manifest.
                 if let Ok(workspace) = context.workspace("serve")
                     && let Ok(look) = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())
@@ -67,7 +68,7 @@ pub fn start_watching(
     std::thread::Builder::new().name("follow".to_owned()).spawn(follow).ok()
 }
 
-fn start(context: &Context, host: &Arc<Host>) -> Result<Option<Watch>, Failed> {
+fn start(context: &RequestContext, host: &Arc<Host>) -> Result<Option<Watch>, Failed> {
     let workspace = context.workspace("serve")?;
     let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     let Some(store) = &workspace.store_folder else { return Ok(None) };

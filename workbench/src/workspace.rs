@@ -23,9 +23,10 @@ use engine::manifest::model::{Manifest, StoreLimits};
 use engine::manifest::read::{Loaded, MAX_BYTES, ManifestSource, load, too_large};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::producer::Registry;
-use engine::seams::remote::RemoteCache;
+use engine::seams::remote::{RemoteCache, RemoteSummary};
 use engine::seams::world::World;
 use engine::store::disk::{DiskOptions, DiskStore};
+use engine::store::exchange::{self, Exchanged};
 use engine::store::{Part, RowChange, StoreError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -37,6 +38,7 @@ use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A failure that stops a command.
 #[derive(Debug, thiserror::Error)]
@@ -391,6 +393,18 @@ impl Workspace {
             connect(&RemoteDef { execute, ..def }, &self.root)
         };
         Ok(self.remote.get_or_init(client).clone())
+    }
+
+    /// Waits at most `wait` for uploads to the cache, and records what was exchanged with it.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn finish_transfers(&self, cache: &dyn RemoteCache, wait: Option<Duration>) -> Result<RemoteSummary, WorkbenchError> {
+        let summary = cache.finish(wait);
+        let engine = &self.engine;
+        let exchanged = Exchanged::from_summary(&summary);
+        exchange::record_day(&*engine.store, engine.view, engine.world.now_secs(), &exchanged)?;
+        Ok(summary)
     }
 
     /// Whether this workspace may connect to a cache at all.

@@ -1,8 +1,8 @@
 //! Width of a text in terminal cells. The unit is a cluster (a letter with its accents, an emoji of several characters): it is drawn in one
 //! place, and the cursor passes it in one step.
 
-use crate::render::printable;
 use engine::values::visible::is_invisible;
+use methods::render::printable;
 use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

@@ -3,7 +3,7 @@
 
 use super::cells::{cells, clusters, printable_clusters};
 use super::paint::Line;
-use crate::render::Style;
+use methods::render::Style;
 
 /// Style of a piece of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::cells::{cells, fitted};
 use super::input::Input;
 use super::layout::{Row, first_shown, layout};
 use super::paint::{Frame, Line};
-use crate::render::Style;
+use methods::render::Style;
 
 /// Prefixes of the first row of a question, and of the others.
 const MARKS: [&str; 2] = ["› ", "  "];

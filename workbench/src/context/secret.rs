@@ -1,6 +1,8 @@
 //! Files that no model may see, also through links, and the types with such a file. The reason for an excluded type names the file and the glob.
 
 use super::index::Index;
+use engine::build::session::Session;
+use engine::manifest::model::Manifest;
 use producers::semantic::Withheld;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -31,6 +33,19 @@ impl WithheldFiles {
         };
         self.globs.by(file).or_else(linked)
     }
+}
+
+/// Returns the globs of files that are never sent to a model, from the summaries' producer.
+pub fn never_send(session: &Session) -> Vec<String> {
+    never_send_of(session.rules.manifest())
+}
+
+/// Returns the same for a manifest.
+pub fn never_send_of(manifest: &Manifest) -> Vec<String> {
+    let summaries = manifest.producers.iter().filter(|producer| producer.uses == "semantic");
+    let globs = summaries.flat_map(|producer| [&producer.params, &producer.settings]);
+    let globs = globs.filter_map(|params| params.get("never_send")?.as_array());
+    globs.flatten().filter_map(|glob| glob.as_str().map(str::to_owned)).collect()
 }
 
 /// The withheld files, and the known results for the types of one index.

@@ -1,0 +1,161 @@
+//! A method as a command: it runs here or in the service of the checkout, and its answer is printed.
+
+use super::show::outcome_of_write;
+use crate::cli::{Call, OutputForm, USUAL_TIMEOUT};
+use crate::context::Context;
+use crate::service::client::{self, Reply, ServiceReply};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::desk::Desk;
+use methods::failed::{Failed, Outcome};
+use methods::table::touch::touch;
+use methods::table::{Answered, Entry, FileForm};
+use serde_json::Value;
+use std::io::Write;
+use workbench::edit::encoding::decode;
+use workbench::editor::{self, EditError};
+use workbench::overlay::put::MOST_BYTES;
+
+/// Bytes of the longest argument.
+const LONGEST: u64 = 4 << 20;
+
+/// Returns the arguments, including the one from a file.
+fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
+    let mut arguments = call.arguments.clone();
+    let (Some((name, form)), Some(file)) = (entry.from_file, &call.file) else {
+        return Ok(arguments);
+    };
+    let unread = |error: EditError| {
+        let why = Diagnostic::error(ErrorCode::E_READ, error.to_string());
+        Failed::new(Code::Io, why.hint("give a text file, or - for standard input"))
+    };
+    let most = if form == FileForm::AsItIs { MOST_BYTES as u64 } else { LONGEST };
+    let bytes = editor::read_bytes(file, most + 1).map_err(unread)?;
+    // A cut text would be a different one.
+    if bytes.len() as u64 > most {
+        let why = Diagnostic::error(
+            ErrorCode::E_TOO_LARGE,
+            format!("{} is larger than {} MiB", file.display(), most >> 20),
+        );
+        return Err(Failed::new(Code::Usage, why.hint("give a shorter text")));
+    }
+    if form != FileForm::AsItIs {
+        // Line ends in a patch are those of its files.
+        let is_patch = name == "patch" || arguments["op"] == "patch";
+        let text = if is_patch { editor::exact } else { editor::decode_document };
+        arguments[name] = text(bytes, file).map_err(unread)?.into();
+        return Ok(arguments);
+    }
+    let (text, encoding) = decode(&bytes).map_err(|why| {
+        let why = Diagnostic::error(ErrorCode::E_ENCODING, format!("{} cannot be taken: {why}", file.display()));
+        Failed::new(Code::Usage, why.hint("give a text file, or - for standard input"))
+    })?;
+    arguments[name] = text.into();
+    arguments["encoding"] = serde_json::to_value(encoding).expect("invariant: an encoding is a plain value");
+    Ok(arguments)
+}
+
+/// Runs a method, here or in the service of the checkout, and prints its answer.
+pub fn run_method(context: &Context, call: &Call) -> Outcome {
+    let entry = call.entry();
+    if context.overlay().is_some() && !entry.within {
+        return Err(not_within());
+    }
+    if context.global.output.drawing().is_some() && entry.drawn.is_none() {
+        return Err(not_drawn());
+    }
+    let mut arguments = read_arguments(call, entry)?;
+    if entry.drawn.is_some() {
+        // Text lists labels alone; drawings and JSON show the edges between them.
+        arguments["edges"] = (context.global.output != OutputForm::Text).into();
+    }
+    let Answered { answer, code } = match ask_service(context, entry, &arguments)? {
+        Some(reply) => {
+            context.say(&reply.diagnostics);
+            reply.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
+        }
+        None => {
+            let mut desk = Desk::new(context, entry.name);
+            let answered = (entry.call)(&mut desk, arguments);
+            desk.part();
+            answered?
+        }
+    };
+    let mut out = context.stdout();
+    if context.overlay().is_none() {
+        touch(context.root_around().as_deref(), entry, &answer);
+    }
+    if context.prints_json() {
+        outcome_of_write(writeln!(out, "{answer:#}"))?;
+        return Ok(code);
+    }
+    let text = match (context.global.output.drawing(), entry.drawn) {
+        (Some(drawing), Some(drawn)) => drawn(&answer, drawing),
+        _ => (entry.text)(&answer, context.out),
+    };
+    let text = text.map_err(|error| Failed::bug(&error))?;
+    outcome_of_write(write!(out, "{text}"))?;
+    Ok(code)
+}
+
+/// Returns the failure for an answer that cannot be drawn as a graph.
+pub fn not_drawn() -> Failed {
+    let message = "only answers of `cortex query` can be drawn with --output dot or mermaid";
+    let why = Diagnostic::error(ErrorCode::E_USAGE, message);
+    Failed::new(Code::Usage, why.hint("use --output text or --output json"))
+}
+
+/// Returns the failure for a command that does not support overlays.
+pub fn not_within() -> Failed {
+    let why = Diagnostic::error(ErrorCode::E_OVERLAY, "this command is about the workspace itself, and no overlay");
+    Failed::new(
+        Code::Usage,
+        why.hint("leave --overlay out; build, show, query, explain and the methods that only read know overlays"),
+    )
+}
+
+/// Requests the answer from the service. The service has its own flags and no time limit: with other flags, or a limit, this process answers.
+fn ask_service(context: &Context, entry: &Entry, arguments: &Value) -> Result<Option<ServiceReply>, Failed> {
+    let global = &context.global;
+    // The service keeps no overlays in memory.
+    if global.overlay.is_some()
+        || entry.name.starts_with("overlay ")
+        || global.offline
+        || global.no_wait
+        || global.lock_timeout != USUAL_TIMEOUT
+    {
+        return Ok(None);
+    }
+    let waits = || {
+        note_line!(
+            "{}",
+            context
+                .err
+                .dim("waiting for the service of this checkout, which answers others or builds")
+        )
+    };
+    let hear = |words: &str| context.print_status(words);
+    let Some(socket) = context.service() else {
+        return Ok(None);
+    };
+    match client::request_method(&socket, entry, arguments, waits, hear) {
+        Reply::Told(reply) => Ok(Some(reply)),
+        Reply::Nobody => Ok(None),
+        Reply::Unanswering { pid, asked } => {
+            let who = pid.map_or_else(String::new, |pid| format!(", pid {pid},"));
+            let message = format!("the service of this checkout{who} does not answer; it is stopped, or hangs");
+            if asked {
+                let why = Diagnostic::error(
+                    ErrorCode::E_BUSY,
+                    format!("{message}, and has this request: it may still carry it out"),
+                );
+                let hint = "let it go on (kill -CONT) or end it (kill -KILL), then look what was done before running this again";
+                return Err(Failed::new(Code::Busy, why.hint(hint)));
+            }
+            let why = Diagnostic::warning(ErrorCode::W_SERVICE, message + "; this is answered without it");
+            context.say(&[why.hint("let it go on (kill -CONT), or end it with `cortex serve --stop`")]);
+            Ok(None)
+        }
+    }
+}

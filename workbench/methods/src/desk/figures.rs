@@ -1,0 +1,99 @@
+//! Figures that the service reports of itself (seed 000 §11), and alarms where they pass the thresholds of the seed.
+
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use workbench::edit::counts::EditCounts;
+use workbench::status::Status;
+
+/// Threshold for the 95th percentile of `resolve`, in milliseconds.
+const SLOW_RESOLVE_MS: f64 = 100.0;
+/// Threshold for the number of waiting summaries.
+const LONG_QUEUE: usize = 50;
+/// Threshold for memory, in MB.
+const MUCH_MEMORY_MB: u64 = 2048;
+
+/// Target that each project has once; below it, the end of a summary's label.
+const PROJECT: &str = "evaluation";
+const SUMMARY: &str = ":semantic";
+
+/// The figures of one method.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Figures {
+    /// Calls so far.
+    pub calls: u64,
+    /// Those without an answer.
+    pub failed: u64,
+    /// Those whose answer was known.
+    pub warm: u64,
+    /// Half of the last 1,024 took no longer, in milliseconds.
+    pub p50_ms: f64,
+    /// 95 in 100 of them took no longer, in milliseconds.
+    pub p95_ms: f64,
+    /// Seconds of all calls together.
+    pub total_s: f64,
+}
+
+/// The service in numbers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Service {
+    /// Its process.
+    pub pid: u32,
+    /// Seconds since it began.
+    pub uptime_sec: u64,
+    /// Resident memory.
+    pub memory_mb: u64,
+    /// Requests being answered or waiting.
+    pub requests: usize,
+    /// Summaries asked for and not there.
+    pub semantic_queue_length: usize,
+    /// Projects of the workspace.
+    pub projects: usize,
+    /// Types that are known.
+    pub types_indexed: usize,
+    /// Summaries whose last try failed.
+    pub recent_semantic_failures: usize,
+    /// How long 95 of 100 calls of `resolve` took at most.
+    pub p95_resolve_ms: f64,
+    /// How often the answer was known, of all calls of methods that look.
+    pub hit_ratio: f64,
+    /// By method.
+    pub methods: BTreeMap<String, Figures>,
+    /// Edits of the checkout so far, by all clients.
+    #[serde(default)]
+    pub edits: EditCounts,
+    /// What passes a threshold.
+    pub alarms: Vec<String>,
+}
+
+impl Service {
+    /// Adds the counts of the workspace and the queue of summaries, and the alarms that follow.
+    #[must_use]
+    pub fn with_status(mut self, found: &Status) -> Self {
+        let semantic = &found.semantic;
+        self.semantic_queue_length = semantic.pending + semantic.generating;
+        self.types_indexed = found.types;
+        self.edits = found.edits;
+        self.projects = found.targets.get(PROJECT).map_or(0, |counts| {
+            counts.current + counts.stale + counts.maybe_stale + counts.pending + counts.generating + counts.none
+        });
+        let is_summary = |failure: &&Diagnostic| failure.label.as_deref().is_some_and(|label| label.ends_with(SUMMARY));
+        self.recent_semantic_failures = found.failures.iter().filter(is_summary).count();
+        if self.p95_resolve_ms > SLOW_RESOLVE_MS {
+            self.alarms
+                .push(format!("P95 of resolve is {} ms, above {SLOW_RESOLVE_MS}", self.p95_resolve_ms));
+        }
+        if self.semantic_queue_length > LONG_QUEUE {
+            self.alarms
+                .push(format!("{} summaries wait, more than {LONG_QUEUE}", self.semantic_queue_length));
+        }
+        if self.memory_mb > MUCH_MEMORY_MB {
+            self.alarms
+                .push(format!("{} MB of memory are taken, more than {MUCH_MEMORY_MB}", self.memory_mb));
+        }
+        self
+    }
+}

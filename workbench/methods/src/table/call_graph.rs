@@ -1,0 +1,198 @@
+//! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
+
+use super::symbols::{MOST, lines_of_notes, meant_with_overloads, resolution, state_of_page, symbol_or_error, unread_uses};
+use super::{AsTool, Effect, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::printable;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::symbols::call_graph::{Edge, Relation, Walk, callees, callers};
+use workbench::symbols::resolve::Resolved;
+use workbench::symbols::state::{Empty, State};
+use workbench::symbols::usages::Subject;
+
+/// List the members that use a member, and the places where they do.
+///
+/// With --depth 2 also what uses these members, and so on: what is certain is followed. A row that is not certain says why. Calls through an
+/// interface or a base are uses of that member: ask for its callers, too.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Callers {
+    #[command(flatten)]
+    #[serde(flatten)]
+    of: Of,
+}
+
+/// List the members that a member uses, and the places where it does.
+///
+/// With --depth 2 also what these members use, and so on: what is certain is followed. A row that is not certain says why. Members of the workspace
+/// are listed alone; of an interface's member `implementations` lists what may run.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Callees {
+    #[command(flatten)]
+    #[serde(flatten)]
+    of: Of,
+}
+
+/// Of which member, and how far.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Of {
+    /// A member, by any unambiguous name; of a method's name all its overloads.
+    #[serde(alias = "path", alias = "id")]
+    symbol: String,
+    /// Steps to go.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[serde(default = "default_depth")]
+    #[schemars(range(min = 1))]
+    depth: u32,
+    /// Places at most, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "default_limit_of_call_graph")]
+    #[schemars(extend("x-tool" = false))]
+    limit: usize,
+    /// Places to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    offset: usize,
+}
+
+/// The paginated list.
+const PAGES: &[&str] = &["places"];
+
+/// Default number of places.
+const USUAL: usize = 200;
+
+fn default_depth() -> u32 {
+    1
+}
+
+fn default_limit_of_call_graph() -> usize {
+    USUAL
+}
+
+/// The places.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Calls {
+    resolved: Resolved,
+    /// Places where one member uses another.
+    places: Vec<Edge>,
+    /// How many there are in all.
+    total: usize,
+    state: State,
+}
+
+impl Of {
+    fn answer_calls(&self, desk: &mut Desk<'_>, walks_up: bool) -> Result<Calls, Failed> {
+        if self.depth == 0 {
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "a depth is at least 1");
+            return Err(Failed::new(Code::Usage, why));
+        }
+        let names = desk.workspace_names()?;
+        let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
+        let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        if first.member().is_none() {
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "this is a type; members call members").found(self.symbol.clone());
+            return Err(Failed::new(
+                Code::Usage,
+                why.hint("`usages` lists the places that use a type, `deps` and `rdeps` its neighbours"),
+            ));
+        }
+        let health = desk.health()?;
+        let walk = match walks_up {
+            true => {
+                let meaning = resolution(desk, &names, &self.symbol, MOST)?;
+                let subject = symbol_or_error(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
+                callers(desk, &names.symbols, subject, self.depth, &health.gaps())?
+            }
+            false => callees(desk, &names.symbols, &symbols, self.depth)?,
+        };
+        let Walk { edges, unread, unseen } = walk;
+        let total = edges.len();
+        let places: Vec<Edge> = edges.into_iter().skip(self.offset).take(self.limit).collect();
+        let state = match walks_up {
+            true => State::default().of_workspace(&names.flaws).of_projects(&health),
+            false => names.state_of_symbols(symbols.iter().flat_map(|one| &one.files)),
+        };
+        let unread: Vec<String> = unread.into_iter().collect();
+        let unseen: Vec<String> = unseen.into_iter().collect();
+        let mut state = state.unread(&unread).lacking(&unseen).renamed(former.as_deref(), &first.path);
+        if total == 0 {
+            state = state.empty(Empty::None);
+        }
+        if walks_up {
+            state = state.beside_unread(&unread_uses(desk, &[&first.path])?);
+        }
+        Ok(Calls {
+            resolved: Resolved {
+                path: first.path.clone(),
+                type_id: first.type_id.clone(),
+                member_id: first.member_id.clone(),
+            },
+            state: state_of_page(state, (self.offset, places.len()), total),
+            places,
+            total,
+        })
+    }
+}
+
+/// Formats a row per place: location, then step, relation and certainty.
+fn calls_text(answer: &Calls) -> String {
+    let mut text = String::new();
+    for edge in &answer.places {
+        let relation = match edge.relation {
+            Relation::Calls => "calls",
+            Relation::Uses => "uses",
+        };
+        let (file, line, column) = (&edge.file, edge.line, edge.column);
+        text.push_str(&format!("{file}:{line}:{column}: {} {relation} {}", edge.from, edge.to));
+        if edge.distance > 1 {
+            text.push_str(&format!(", {} steps", edge.distance));
+        }
+        if let Some(why) = &edge.why {
+            text.push_str(&format!(", possible: {why}"));
+        }
+        text.push('\n');
+    }
+    printable(&format!("{text}{}", lines_of_notes(&answer.state)))
+}
+
+impl Method for Callers {
+    const NAME: &'static str = "callers";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = PAGES;
+    type Answer = Calls;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Calls, Failed> {
+        self.of.answer_calls(desk, true)
+    }
+
+    fn text(answer: &Calls) -> String {
+        calls_text(answer)
+    }
+}
+
+impl Method for Callees {
+    const NAME: &'static str = "callees";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = PAGES;
+    type Answer = Calls;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Calls, Failed> {
+        self.of.answer_calls(desk, false)
+    }
+
+    fn text(answer: &Calls) -> String {
+        calls_text(answer)
+    }
+}

@@ -1,0 +1,525 @@
+//! `context live`: a document in its present state with its recent history, for a model that edits it.
+
+use super::context_live_look::{NO_FILE, Place, Seen};
+use super::{AsTool, Effect, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::{moment, printable};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use workbench::live::budget::{Budget, Room};
+use workbench::live::difference::Difference;
+use workbench::live::editor::{self, Editor};
+use workbench::live::edits::{Buffer, PERSON};
+use workbench::live::journal::{self, Anchor, Journal, Version};
+use workbench::live::render::{Live, RECENT, RenderedDocument, Section};
+
+/// Show one document as it stands now: its text, recent differences with who made them, the difference to an anchor, cursor and plans.
+///
+/// What edit sessions saved and overlays merged is a version each, made by agent; with --session the document is shown as it is there, its versions
+/// the session's operations, and compared with an anchor of the session. Each call looks at the file; when it moved since the call before, that is a new version, made by --author. The first call shows the
+/// document whole, later ones with --since what changed since the version that the reader has; --version shows an earlier one. The last
+/// 64 versions are kept below .cortex, an anchor every 30 minutes, and 16 anchors with names, as many of each session until it ends. Three quarters
+/// of the budget are for the document: a longer one is shown as a window around the cursor or the last change, with an outline. The rest is for the
+/// rest, and is cut in this order: differences but the last, the oldest first; the anchor's; plans but the last; the last difference; the last plan.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Show {
+    /// The file: a text document of the workspace, by its path from the root.
+    pub file: String,
+    /// The session: the handle of an edit session in which it is to be shown, with what is not saved.
+    #[arg(long, value_name = "HANDLE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Your version: only what was changed since is shown.
+    #[arg(long, value_name = "VERSION")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// An earlier version, whose text is shown and nothing else; around the cursor, if it is long.
+    #[arg(long, value_name = "VERSION", conflicts_with = "since")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// Tokens at most, about.
+    #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
+    #[serde(default = "default_budget")]
+    pub budget: usize,
+    /// Who changed the document since the last call: agent, person, tool, or a name.
+    #[arg(long, value_name = "NAME", default_value = PERSON)]
+    #[serde(default = "person")]
+    #[schemars(extend("x-tool" = false))]
+    pub author: String,
+    /// What it was changed for.
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub what: Option<String>,
+    /// Why a change failed, if it did.
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub failed: Option<String>,
+    /// What is meant to be done next.
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub plan: Option<String>,
+    /// What came of what was meant before.
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub result: Option<String>,
+    /// Call this version an anchor of that name.
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub set_anchor: Option<String>,
+    /// Compare with that anchor.
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
+    /// Where the cursor stands: LINE or LINE:COLUMN. With an earlier version it is not noted.
+    #[arg(long, value_name = "LINE:COLUMN")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// What is selected: LINE:COLUMN-LINE:COLUMN.
+    #[arg(long, value_name = "RANGE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub selection: Option<String>,
+}
+
+/// Default budget, in tokens.
+const USUAL: usize = 8_000;
+/// Most bytes of a text argument: authors, reasons, plans.
+const LONGEST_WORDS: usize = 4 << 10;
+
+fn default_budget() -> usize {
+    USUAL
+}
+
+fn person() -> String {
+    PERSON.to_owned()
+}
+
+/// A live context.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// The sections as one text.
+    context_text: String,
+    /// The same as a message to a model; not by MCP, which sends one form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<Message>,
+    /// What was changed lately, newest first, with the tries that failed; not by MCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recent_diffs: Option<Vec<DiffSummary>>,
+    /// What was changed since the anchor; not by MCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    anchor_diff: Option<DiffSummary>,
+    /// The version that is shown: what to ask the next call with, as `since`.
+    version: u64,
+    /// How the document is shown.
+    shown: RenderedDocument,
+    /// First and last line of it that are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<(usize, usize)>,
+    /// What was cut for the budget, in that order.
+    cut: Vec<String>,
+    /// About how many tokens it is.
+    tokens: usize,
+    /// What is to be known of it, each one sentence.
+    notes: Vec<String>,
+}
+
+/// A change of a document (seed 002, `DiffSummary`).
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct DiffSummary {
+    /// The version that it led to, or tried to; of an anchor the version that is compared.
+    version_id: u64,
+    /// Seconds since 1970; absent of an anchor in a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timestamp: Option<u64>,
+    /// The hunks of a unified diff; empty of a try that failed.
+    patch_snippet: String,
+    /// First line of the later text that it touches, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    affected_line_start: Option<usize>,
+    /// Last line of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    affected_line_end: Option<usize>,
+    /// Whether the change failed, and the document is as it was.
+    is_error: bool,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl DiffSummary {
+    fn from_change(version_id: u64, timestamp: Option<u64>, change: &Difference, error: Option<&String>) -> Self {
+        Self {
+            version_id,
+            timestamp,
+            patch_snippet: change.patch.clone(),
+            affected_line_start: change.lines.map(|(first, _)| first),
+            affected_line_end: change.lines.map(|(_, last)| last),
+            is_error: error.is_some(),
+            error: error.cloned(),
+        }
+    }
+}
+
+/// A message to a model.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Message {
+    /// Always `user`.
+    role: String,
+    /// Its sections, in an order that never changes.
+    content: Vec<Section>,
+}
+
+impl Method for Show {
+    const NAME: &'static str = "context live";
+    const EFFECT: Effect = Effect::Acts;
+    const TOOL: AsTool = AsTool::Operation;
+    type Answer = Answer;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Answer, Failed> {
+        let editor_state = self.checked()?;
+        let place = Place::from_path(desk, &self.file, self.session.as_deref())?;
+        let buffer = self.session.as_deref().map(|session| place.in_session(session)).transpose()?;
+        if let Some(number) = self.version {
+            let budget = Budget::of_tokens(self.budget, desk.context.room());
+            return self.earlier(&place, number, buffer.as_ref(), (editor_state.unwrap_or_default(), &budget));
+        }
+        let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), editor_state)?;
+        let current = journal.current().map_or(journal.given, |version| version.number);
+        let known = |digest: &str| place.version_text(digest);
+        let text_of = |number| self.shown_text_of_version(number, &place, &journal, buffer.as_ref());
+        let since = self.since.and_then(|number| {
+            let before = text_of(number);
+            if before.is_none() {
+                notes.push(format!("version {number} is not remembered: the document itself is shown"));
+            }
+            Some((number, Difference::between(&before?, &text)))
+        });
+        let anchor = match (&self.anchor, &buffer) {
+            (Some(name), _) => {
+                let named = self.resolve_anchor(name, &journal, known);
+                named.map_err(|why| notes.push(why)).ok()
+            }
+            // A client that follows the document has its earlier states.
+            (None, _) if since.is_some() => None,
+            (None, buffer) => self.usual_anchor(&place, &journal, current, buffer.as_ref()),
+        };
+        let (editor, corrected) = journal.editor.clamp_to_text(&text);
+        notes.extend(corrected);
+        let live = Live {
+            path: &place.path,
+            text: &text,
+            version: current,
+            made: made_by(&journal),
+            changed: last_change(&journal),
+            recent: journal
+                .versions
+                .iter()
+                .rev()
+                .take(RECENT)
+                .filter(|one| self.since.is_none_or(|since| one.number > since || since > current))
+                .collect(),
+            since,
+            anchor: anchor.map(|(name, number, before)| (name, number, Difference::between(&before, &text))),
+            editor: &editor,
+            plans: journal.plans.iter().rev().filter(|plan| plan.session == self.session).collect(),
+            moment,
+        };
+        Ok(self.rendered(&live, &journal, desk.context.room(), notes))
+    }
+
+    fn text(answer: &Answer) -> String {
+        let cut = answer.cut.iter().map(|what| format!("cut: {what}\n"));
+        let notes = answer.notes.iter().map(|note| format!("note: {note}\n"));
+        let below: String = cut.chain(notes).collect();
+        printable(&format!("{}{below}", answer.context_text))
+    }
+}
+
+fn user(content: Vec<Section>) -> Option<Message> {
+    Some(Message {
+        role: "user".to_owned(),
+        content,
+    })
+}
+
+impl Show {
+    /// Validates the arguments; returns the given editor state.
+    fn checked(&self) -> Result<Option<Editor>, Failed> {
+        let words_given = [
+            Some(&self.author),
+            self.what.as_ref(),
+            self.failed.as_ref(),
+            self.plan.as_ref(),
+            self.result.as_ref(),
+        ];
+        let named = [self.set_anchor.as_ref(), self.anchor.as_ref(), self.selection.as_ref()];
+        if named[..2].iter().flatten().any(|name| name.trim().is_empty()) {
+            return Err(invalid_argument("an anchor's name is empty").hinted("give it a name, such as green"));
+        }
+        if named[..2].iter().flatten().any(|name| name.chars().any(char::is_control)) {
+            return Err(
+                invalid_argument("an anchor's name has a control character, such as a line end").hinted("give it a name of one line")
+            );
+        }
+        if words_given
+            .into_iter()
+            .chain(named)
+            .flatten()
+            .any(|words| words.len() > LONGEST_WORDS)
+        {
+            return Err(invalid_argument("what is told of a change is longer than 4 KiB").hinted("tell it in fewer words"));
+        }
+        if self.author.trim().is_empty() {
+            return Err(invalid_argument("the author's name is empty").hinted("it is agent, person, tool or another name"));
+        }
+        if self.since.is_some() && self.version.is_some() {
+            return Err(invalid_argument("since and version cannot go together").hinted("leave one out"));
+        }
+        if self.session.is_some() && self.failed.is_some() {
+            let why = invalid_argument("session and failed cannot go together: a session notes itself which of its operations failed");
+            return Err(why.hinted("leave session out to note a try that failed with the file"));
+        }
+        let beside = [
+            (self.set_anchor.is_some(), "setAnchor"),
+            (self.anchor.is_some(), "anchor"),
+            (self.plan.is_some(), "plan"),
+            (self.result.is_some(), "result"),
+            (self.what.is_some(), "what"),
+            (self.failed.is_some(), "failed"),
+            (self.selection.is_some(), "selection"),
+        ];
+        if let Some((_, name)) = beside.iter().find(|(given, _)| *given && self.version.is_some()) {
+            let why = format!("version shows an earlier text and notes nothing: {name} cannot go with it");
+            return Err(invalid_argument(&why).hinted("leave one out; two calls do both"));
+        }
+        let cursor = self.cursor.as_ref().map(|text| {
+            editor::parse_place(text).ok_or_else(|| invalid_argument("the cursor is no LINE or LINE:COLUMN, from 1").into_failed(text))
+        });
+        let cursor = cursor.transpose()?;
+        if let Some(text) = self.selection.as_ref().filter(|text| editor::range(text).is_none()) {
+            return Err(invalid_argument("the selection is no LINE:COLUMN-LINE:COLUMN, from 1").into_failed(text));
+        }
+        if cursor.is_none() && self.selection.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Editor {
+            line: cursor.map(|(line, _)| line),
+            column: cursor.and_then(|(_, column)| column),
+            selection: self.selection.clone(),
+        }))
+    }
+
+    /// Returns notes about other sessions with edits of the document, and about the file beside the shown version.
+    pub(super) fn notes_beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Result<&str, &Diagnostic>) -> Vec<String> {
+        let others = unsaved.iter().filter(|session| Some(*session) != self.session.as_ref());
+        let mut notes: Vec<String> = others
+            .map(|session| {
+                format!("edit session {session} has edits of it that are not saved: --session {session} shows it as it is there")
+            })
+            .collect();
+        if let (Some(buffer), Some(session)) = (buffer, &self.session) {
+            match file {
+                Err(why) if why.code != NO_FILE => notes.push(format!("{}; shown is what session {session} has", why.message)),
+                // The missing file of a new document is expected.
+                Err(_) if buffer.base.is_some() => notes.push(format!("the file itself is gone; shown is what session {session} has")),
+                Ok(file) if buffer.base.as_deref() != Some(&journal::digest_of_text(file)) => {
+                    notes.push(format!(
+                        "another program changed the file since session {session} looked at it: refresh the session"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        notes
+    }
+
+    /// Returns the state to compare with if the request names none: an earlier one of the session, or a timed anchor.
+    fn usual_anchor(&self, place: &Place, journal: &Journal, current: u64, buffer: Option<&Buffer>) -> Option<(String, u64, String)> {
+        if let Some(buffer) = buffer {
+            let number = buffer.anchor(place.now);
+            let before = self
+                .shown_text_of_version(number, place, journal, Some(buffer))
+                .filter(|_| number != current)?;
+            return Some(("an earlier state of the session".to_owned(), number, before));
+        }
+        let anchor = journal.timed(place.now).filter(|anchor| anchor.version != current)?;
+        let name = format!("the anchor of {}", moment(anchor.at));
+        Some((name, anchor.version, place.version_text(&anchor.digest)?))
+    }
+
+    /// Renders the document within the budget.
+    fn rendered(&self, live: &Live<'_>, journal: &Journal, room: Option<Room>, mut notes: Vec<String>) -> Answer {
+        let room = room.map(|room| Room {
+            most: room.most.saturating_sub((room.taken)(&notes.join("\n"))),
+            ..room
+        });
+        let is_full = room.is_none();
+        let summary =
+            |version: &&Version| DiffSummary::from_change(version.number, Some(version.at), &version.change, version.failed.as_ref());
+        let recent_diffs = is_full.then(|| live.recent.iter().map(summary).collect());
+        let at = |number| {
+            journal
+                .versions
+                .iter()
+                .find(|version| version.number == number)
+                .map(|version| version.at)
+        };
+        let anchor_diff = live.anchor.as_ref().filter(|_| is_full);
+        let anchor_diff = anchor_diff.map(|(_, number, change)| {
+            DiffSummary::from_change(*number, at(*number), &change.clone().with_line_limit(journal::PATCH), None)
+        });
+        let made = live.render(&Budget::of_tokens(self.budget, room));
+        if made.tokens > self.budget {
+            notes.push(format!(
+                "not less than {} tokens say anything; the budget is {}",
+                made.tokens, self.budget
+            ));
+        }
+        Answer {
+            context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
+            message: user(made.sections).filter(|_| is_full),
+            recent_diffs,
+            anchor_diff,
+            version: live.version,
+            shown: made.shown,
+            lines: made.lines,
+            cut: made.cut,
+            tokens: made.tokens,
+            notes,
+        }
+    }
+
+    /// Resolves an anchor to its name, number and text, or returns why it cannot be shown.
+    fn resolve_anchor(
+        &self,
+        name: &str,
+        journal: &Journal,
+        known: impl Fn(&str) -> Option<String>,
+    ) -> Result<(String, u64, String), String> {
+        let Some(anchor) = journal.anchor(name, self.session.as_deref()) else {
+            let seen = |anchor: &&Anchor| anchor.session.is_none() || anchor.session == self.session;
+            let names = journal.anchors.iter().filter(seen).filter_map(|anchor| anchor.name.as_deref());
+            let names: BTreeSet<String> = names.map(|name| format!("'{name}'")).collect();
+            let there = match names.is_empty() {
+                true => "none has a name".to_owned(),
+                false => format!("names are {}", names.into_iter().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(format!("there is no anchor '{name}': {there}"));
+        };
+        let of_file = if anchor.session == self.session { "" } else { " of the file" };
+        let text = known(&anchor.digest).ok_or_else(|| format!("the text of the anchor '{name}' is kept no more"))?;
+        Ok((format!("anchor '{name}'{of_file}"), anchor.version, text))
+    }
+
+    /// Returns the text of a version, of the session or of the file.
+    fn shown_text_of_version(&self, number: u64, place: &Place, journal: &Journal, buffer: Option<&Buffer>) -> Option<String> {
+        let known = |digest| place.version_text(digest);
+        match buffer {
+            Some(buffer) => {
+                let own = buffer.text_of_version(number).map(str::to_owned);
+                own.or_else(|| journal.anchored(number, self.session.as_deref()).and_then(known))
+            }
+            None => journal.version(number).and_then(known),
+        }
+    }
+
+    /// Returns the answer with an earlier version.
+    fn earlier(&self, place: &Place, number: u64, buffer: Option<&Buffer>, (editor, budget): (Editor, &Budget)) -> Result<Answer, Failed> {
+        let path = &place.path;
+        let journal = place.journal()?;
+        let Some(text) = self.shown_text_of_version(number, place, &journal, buffer) else {
+            let why = Diagnostic::error(ErrorCode::E_VERSION, format!("there is no version {number} of {path}"));
+            return Err(Failed::new(Code::Usage, why.hint(self.remembered(&journal, buffer))));
+        };
+        let (editor, notes) = editor.clamp_to_text(&text);
+        let live = Live {
+            path,
+            text: &text,
+            version: number,
+            made: number,
+            since: None,
+            changed: None,
+            recent: Vec::new(),
+            anchor: None,
+            editor: &editor,
+            plans: Vec::new(),
+            moment,
+        };
+        let made = live.render_only(budget);
+        Ok(Answer {
+            context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
+            message: user(made.sections),
+            recent_diffs: None,
+            anchor_diff: None,
+            version: number,
+            shown: made.shown,
+            lines: made.lines,
+            cut: made.cut,
+            tokens: made.tokens,
+            notes,
+        })
+    }
+
+    /// Describes the remembered versions.
+    fn remembered(&self, journal: &Journal, buffer: Option<&Buffer>) -> String {
+        let (first, last, of) = match (buffer, journal.versions.first()) {
+            (Some(buffer), _) => (buffer.first(), buffer.version(), " of the session"),
+            (None, Some(first)) => (first.number, journal.given, ""),
+            (None, None) => return "this document was not asked for yet".to_owned(),
+        };
+        let earlier = journal.anchored_before(first, self.session.as_deref());
+        let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();
+        let kept = format!("versions {first} to {last}{of} are remembered");
+        match earlier.is_empty() {
+            true => kept,
+            false => format!("{kept}, and {} as anchors", earlier.join(", ")),
+        }
+    }
+}
+
+/// Returns the version in which the document's text was written.
+fn made_by(journal: &Journal) -> u64 {
+    let made = journal.versions.iter().rev().find(|version| version.failed.is_none());
+    made.map_or(journal.given, |version| version.number)
+}
+
+/// Returns the last change with changed lines.
+fn last_change(journal: &Journal) -> Option<&Difference> {
+    let mut changes = journal.versions.iter().rev().map(|version| &version.change);
+    changes.find(|change| change.lines.is_some())
+}
+
+/// An invalid argument.
+struct Wrong(Diagnostic);
+
+fn invalid_argument(message: &str) -> Wrong {
+    Wrong(Diagnostic::error(ErrorCode::E_PARAM, message))
+}
+
+impl Wrong {
+    fn hinted(self, hint: &str) -> Failed {
+        Failed::new(Code::Usage, self.0.hint(hint))
+    }
+
+    fn into_failed(self, found: &str) -> Failed {
+        Failed::new(
+            Code::Usage,
+            self.0
+                .found(found.chars().take(120).collect::<String>())
+                .hint("write 12 or 12:5, and 12:5-14:1 for a selection"),
+        )
+    }
+}

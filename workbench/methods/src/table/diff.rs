@@ -1,0 +1,145 @@
+//! `diff`: the differences between two versions of a target.
+
+use super::history::{VersionFacts, find_versions};
+use super::version_texts;
+use super::{AsTool, Effect, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::Style;
+use crate::render::line_diff::unified;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::versions::{Version, blob_of_version, input_changes};
+
+/// Show what two versions of a target, and their inputs, differ in.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Diff {
+    /// A label, or the name of a type or member.
+    pub label: String,
+    /// The older version, by its number in `cortex history` [default: the one before B].
+    #[arg(value_name = "A", allow_negative_numbers = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub from: Option<i64>,
+    /// The newer version [default: the last].
+    #[arg(value_name = "B", allow_negative_numbers = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub to: Option<i64>,
+}
+
+/// What two versions differ in.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// The target.
+    pub label: String,
+    /// The older version.
+    pub from: VersionFacts,
+    /// The newer one.
+    pub to: VersionFacts,
+    /// The lines in which the outputs differ; absent when they cannot be compared.
+    pub diff: Option<String>,
+    /// Whether the store still has the output of the one, and of the other.
+    pub kept: [bool; 2],
+    /// The inputs that they do not share.
+    pub inputs: Vec<InputDifference>,
+    /// Whether it is known what both were made of.
+    pub inputs_known: bool,
+}
+
+/// An input that two versions do not share.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct InputDifference {
+    /// Its role in the rule.
+    pub role: String,
+    /// Its label.
+    pub label: String,
+    /// Digest of what it gave to the older version, if that read it.
+    #[schemars(with = "Option<String>")]
+    pub from: Option<Digest>,
+    /// Digest of what it gave to the newer one.
+    #[schemars(with = "Option<String>")]
+    pub to: Option<Digest>,
+    /// The lines that differ, where both are text and still stored.
+    pub diff: Option<String>,
+}
+
+impl Method for Diff {
+    const NAME: &'static str = "diff";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::Under("node");
+    type Answer = Difference;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Difference, Failed> {
+        let context = desk.context;
+        let (workspace, session) = desk.open_to_read()?;
+        let (label, found) = find_versions(context, workspace, session, &self.label)?;
+        let (from, to) = self.places(&label, &found)?;
+        let changes = match (&found[from].record, &found[to].record) {
+            (Some(from), Some(to)) => Some(input_changes(from, to)),
+            _ => None,
+        };
+        let lines = |from: Option<&Digest>, to: Option<&Digest>| -> Result<_, Failed> {
+            let (before, after) = (blob_of_version(session, from)?, blob_of_version(session, to)?);
+            let diff = unified(before.as_deref(), after.as_deref(), "a", "b").ok();
+            Ok((diff.map(|lines| lines.concat()), [before.is_some(), after.is_some()]))
+        };
+        let mut inputs = Vec::new();
+        for change in changes.iter().flatten() {
+            inputs.push(InputDifference {
+                role: change.role.to_string(),
+                label: change.label.to_string(),
+                from: change.from,
+                to: change.to,
+                diff: lines(change.from.as_ref(), change.to.as_ref())?.0,
+            });
+        }
+        let (diff, kept) = lines(Some(&found[from].output), Some(&found[to].output))?;
+        let facts_of = |at: usize| VersionFacts::from(found[at].clone());
+        Ok(Difference {
+            from: facts_of(from),
+            to: facts_of(to),
+            label,
+            diff,
+            kept,
+            inputs,
+            inputs_known: changes.is_some(),
+        })
+    }
+
+    fn text(answer: &Difference) -> String {
+        Self::styled(answer, Style::plain())
+    }
+
+    fn styled(answer: &Difference, style: Style) -> String {
+        version_texts::difference(answer, style)
+    }
+}
+
+impl Diff {
+    /// Returns the positions of the two versions.
+    fn places(&self, label: &str, found: &[Version]) -> Result<(usize, usize), Failed> {
+        let at = |number: i64| {
+            let place = found.iter().position(|version| version.number == number);
+            place.ok_or_else(|| {
+                let numbers: Vec<String> = found.iter().map(|version| version.number.to_string()).collect();
+                let why = Diagnostic::error(ErrorCode::E_NO_VERSION, format!("there is no version {number} of it")).label(label);
+                Failed::new(Code::Usage, why.hint(format!("there are {}", numbers.join(", "))))
+            })
+        };
+        let to = self.to.map_or(Ok(found.len() - 1), at)?;
+        let from = match self.from {
+            Some(number) => at(number)?,
+            None => to.checked_sub(1).ok_or_else(|| {
+                let why = Diagnostic::error(ErrorCode::E_NO_VERSION, "there is no earlier version to compare with").label(label);
+                Failed::new(Code::Usage, why.hint(format!("`cortex history '{label}'` lists what there is")))
+            })?,
+        };
+        Ok((from, to))
+    }
+}

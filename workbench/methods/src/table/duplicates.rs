@@ -1,0 +1,114 @@
+//! `duplicates`: nearly identical types.
+
+use super::symbols::lines_of_notes;
+use super::vectors::vectors;
+use super::{AsTool, Effect, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::printable;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::neighbours::{Vectors, to_two_digits};
+use workbench::symbols::state::State;
+
+/// List pairs of types that declare, document and do nearly the same, likest first. Needs the ruleset embeddings.
+///
+/// Likeness is the cosine between their vectors once what all types have in common is taken away: 1 is the same. Generated code is left out.
+/// Of equal types each is listed with the first of them.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Duplicates {
+    /// The least likeness, from 0.5 to 1.
+    #[arg(long, value_name = "LIKENESS", default_value_t = USUAL_LIKENESS)]
+    #[serde(default = "default_likeness")]
+    pub least: f32,
+    /// Pairs at most; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "default_limit_of_duplicates")]
+    pub limit: usize,
+    /// Generated code, too.
+    #[arg(long)]
+    #[serde(default)]
+    pub generated: bool,
+}
+
+const USUAL_LIKENESS: f32 = 0.85;
+const USUAL: usize = 20;
+
+fn default_likeness() -> f32 {
+    USUAL_LIKENESS
+}
+
+fn default_limit_of_duplicates() -> usize {
+    USUAL
+}
+
+/// The pairs.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DuplicatesAnswer {
+    pairs: Vec<Alike>,
+    /// How many pairs there are in all.
+    total: usize,
+    /// How many types were compared.
+    types: usize,
+    state: State,
+}
+
+/// Two types.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Alike {
+    /// To two digits.
+    likeness: f64,
+    /// Their paths, by name.
+    types: [String; 2],
+}
+
+impl Method for Duplicates {
+    const NAME: &'static str = "duplicates";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::None;
+    const WITHIN: bool = true;
+    type Answer = DuplicatesAnswer;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<DuplicatesAnswer, Failed> {
+        if !(0.5..=1.0).contains(&self.least) {
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "'least' is a likeness from 0.5 to 1").found(self.least.to_string());
+            return Err(Failed::new(Code::Usage, why.hint("write --least 0.9")));
+        }
+        let table = vectors(desk)?;
+        let names = desk.workspace_names()?;
+        let is_meant = |key: &str| names.symbols.find(key).is_some() && (self.generated || !names.symbols.is_generated(key));
+        let vectors = Vectors::from_table(&table.bytes, is_meant).unwrap_or_else(Vectors::none);
+        let pairs = vectors.pairs(self.least);
+        let shown = pairs.iter().take(self.limit).map(|pair| Alike {
+            likeness: to_two_digits(pair.likeness),
+            types: [pair.one.to_owned(), pair.other.to_owned()],
+        });
+        let shown: Vec<Alike> = shown.collect();
+        let state = table
+            .state_of_vectors()
+            .of_workspace(&names.flaws)
+            .lacking(&vectors.describe_uncompared())
+            .page(0, shown.len(), pairs.len(), "raise the limit");
+        Ok(DuplicatesAnswer {
+            total: pairs.len(),
+            types: vectors.len(),
+            pairs: shown,
+            state,
+        })
+    }
+
+    fn text(answer: &DuplicatesAnswer) -> String {
+        let mut text = String::new();
+        for pair in &answer.pairs {
+            text.push_str(&format!("{:.2}  {}  {}\n", pair.likeness, pair.types[0], pair.types[1]));
+        }
+        if answer.total == 0 {
+            text.push_str(&format!("none of {} types is so like another: lower --least\n", answer.types));
+        }
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
+    }
+}

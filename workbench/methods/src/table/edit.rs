@@ -1,0 +1,567 @@
+//! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
+
+use super::edit_by_symbol::SymbolEdit;
+use super::edit_check::{compile_commit, take_back_lost, try_strictly, with_compiled, with_compiler, with_lost_names};
+use super::edit_counted::count_operation;
+use super::edit_operations;
+use super::investigate::as_failed;
+use super::rewriting::Destination;
+use super::symbols::{resolve_for_edit, resolve_one};
+use super::{Effect, Method, window};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::desk::clock::current_seconds;
+use crate::desk::workspace_names::Names;
+use crate::failed::Failed;
+use crate::render::printable;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::str::FromStr;
+use workbench::edit::disk::Disk;
+use workbench::edit::encoding::decode;
+use workbench::edit::files::Files;
+use workbench::edit::order::{EditRequest, Order, Part};
+use workbench::edit::perform::perform;
+use workbench::edit::place::Guard;
+use workbench::edit::replies;
+use workbench::edit::response::{Level, Response};
+use workbench::edit::state::{Mode, Status};
+use workbench::edit::symbol::{self, Head, Where};
+use workbench::edit::{brief, markdown};
+use workbench::live::edits;
+use workbench::symbols::meaning::Candidate;
+use workbench::symbols::outputs::file_label;
+
+/// Edit a text file of the workspace: exactly, as a whole or not at all, with undo.
+///
+/// `open` begins a session and gives its handle; `commit` saves it, unless `mode` says otherwise. An edit without a handle is saved at once in a
+/// session of its own, so that it can be undone. `replace` puts newText in the place of oldText. If oldText stands in several places,
+/// `replace_selection` takes the number of one of the candidates, and `candidates` lists more of them. `append` puts newText behind the anchor.
+/// With `all` every place gets it. With `selector`, a query of tree-sitter, `replace` means nodes of the syntax in place of a text (C#,
+/// TypeScript, JavaScript, Python). Texts get the line ends of the file unless `exactEnds` is given.
+/// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
+/// `insert_after` find a type or a member by name, and refuse what would lose it; `safe_delete` deletes one that nothing uses, or says what does;
+/// `add_using` adds a using directive in its place, `add_member` a declaration to a type. `change_signature` takes newText as the list of
+/// parameters that a method is to have (`kept, old -> new, bool deep = false, int depth := 0`; `:=` is what callers pass), `move_type` gives a
+/// type a file of its own (newText, or its name), `extract_interface` makes an interface (newText: `NAME`, or `NAME: MEMBER, MEMBER`) of its
+/// public members, `implement_members` adds stubs for what it owes to its bases, `organize_usings` puts directives in order. `delete` deletes a
+/// file, `move` moves it to the file or folder of newText, `rename_file` gives it newText as its name. `patch` takes a unified diff or `*** Begin Patch`, `batch`
+/// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another path),
+/// `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` and `redo` without a
+/// session are about the last edit of this checkout, and show it. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
+/// place of its new text, unless `full` is given; the data have status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Edit {
+    /// The operation.
+    #[arg(skip = Op::List)]
+    pub op: Op,
+    /// The session: its handle; a new one without.
+    #[arg(long, value_name = "HANDLE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The file, from the workspace's root.
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
+    pub path: Option<String>,
+    /// What stands there, exactly; any line ends do.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, alias = "old_text", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "Exact text, found once"))]
+    pub old_text: Option<String>,
+    /// Which nodes of the syntax `replace` means, as a query of tree-sitter; those of oldText alone, if it is given.
+    #[arg(long, value_name = "QUERY")]
+    #[serde(default, alias = "match_selector", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
+    pub selector: Option<String>,
+    /// What is to stand there; the patch of `patch`, the path of `persist_as`.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "New text, patch or parameters"))]
+    pub new_text: Option<String>,
+    /// Number of a candidate.
+    #[arg(long, value_name = "N")]
+    #[serde(default, alias = "selection_id", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
+    pub selection_id: Option<usize>,
+    /// The text to append behind; ^ is the beginning of the file, $ its end.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
+    pub anchor: Option<String>,
+    /// A type or a member.
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "Type or Type#Member"))]
+    pub symbol: Option<String>,
+    /// Replace documentation and attributes of a symbol, too, although the text brings none.
+    #[arg(long)]
+    #[serde(default)]
+    pub whole: bool,
+    /// Replace oldText wherever it stands, and say how often.
+    #[arg(long)]
+    #[serde(default)]
+    pub all: bool,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub dry_run: bool,
+    /// When edits are saved: `manual` by commit, `immediate` at once, `disabled` never.
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub mode: Option<When>,
+    /// The replacements of `batch`, made in their order; on the command line each is a JSON object.
+    #[arg(long, value_name = "JSON")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-tool" = ""))]
+    pub edits: Vec<Replacement>,
+    /// The first candidate to show.
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub from: Option<usize>,
+    /// Take line ends of texts as they are given; else they are those of the file.
+    #[arg(long)]
+    #[serde(default, alias = "exact_ends")]
+    #[schemars(extend("x-tool" = false))]
+    pub exact_ends: bool,
+    /// Refuse an edit that leaves names without a meaning, instead of saying which; `[edit] on_lost = "refuse"` in cortex.toml does so always.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub strict: bool,
+    /// Leave out the lines to look at: differences, places of candidates.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub basic: bool,
+    /// Answer in the full form, with the difference that an edit made; `[edit] replies = "full"` in cortex.toml does so always.
+    #[arg(long, conflicts_with = "basic")]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub full: bool,
+    /// Let cortex.toml be edited, too.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub manifest: bool,
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Op {
+    Open,
+    Replace,
+    ReplaceSelection,
+    Candidates,
+    Append,
+    Create,
+    Write,
+    ReplaceSymbol,
+    InsertBefore,
+    InsertAfter,
+    SafeDelete,
+    AddUsing,
+    AddMember,
+    ChangeSignature,
+    MoveType,
+    ExtractInterface,
+    ImplementMembers,
+    OrganizeUsings,
+    Delete,
+    Move,
+    RenameFile,
+    Patch,
+    Batch,
+    Commit,
+    Discard,
+    Diff,
+    Refresh,
+    PersistAs,
+    Undo,
+    Redo,
+    Close,
+    List,
+}
+
+/// When edits are saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    Manual,
+    Immediate,
+    Disabled,
+}
+
+/// One replacement of several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Replacement {
+    /// In which file, if not in that of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// What stands there, in one place.
+    #[serde(alias = "old_text")]
+    pub old_text: String,
+    /// What is to stand there.
+    #[serde(alias = "new_text")]
+    pub new_text: String,
+}
+
+impl FromStr for Replacement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let hint = "write {\"path\": \"…\", \"oldText\": \"…\", \"newText\": \"…\"}";
+        serde_json::from_str(text).map_err(|error| format!("{error}; {hint}"))
+    }
+}
+
+impl Method for Edit {
+    const NAME: &'static str = "edit";
+    const EFFECT: Effect = Effect::Writes;
+    const FROM_FILE: Option<&'static str> = Some("new_text");
+
+    fn arguments(command: clap::Command) -> clap::Command {
+        <Self as clap::Args>::augment_args(command.arg(clap::Arg::new("op")))
+    }
+
+    type Answer = Response;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        edit_operations::refuse_unused(self)?;
+        let outcome = self.answer_edit(desk);
+        count_operation(desk, self.op, self.dry_run, &outcome);
+        outcome
+    }
+
+    fn text(answer: &Response) -> String {
+        let form = if answer.full { markdown::format } else { brief::format };
+        printable(&format!("{}\n", form(answer)))
+    }
+}
+
+impl Edit {
+    fn answer_edit(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        if let Some(done) = self.by_symbol(desk)? {
+            return Ok(done.at(self.level(desk)?));
+        }
+        let root = window::root_of_workspace(desk)?;
+        let Meant { path, symbol, defines } = self.resolve_place(desk)?;
+        // Other processes may write these files while one of them is edited.
+        desk.context.let_go();
+        let guard = Guard {
+            store: desk.context.store_folder(),
+            manifest: self.manifest,
+        };
+        let disk = Disk::new(&root).guarded(guard).logging(desk.context.settings().logs.clone());
+        let request = EditRequest {
+            order: self.order(symbol, defines)?,
+            session: self.session.clone(),
+            path,
+            mode: self.mode.map(|when| match when {
+                When::Manual => Mode::Manual,
+                When::Immediate => Mode::Immediate,
+                When::Disabled => Mode::Disabled,
+            }),
+            fit: !self.exact_ends,
+        };
+        let live = Disk::new(&root);
+        // Where it cannot be noted, the edit is done all the same: the next look on takes it over while the session lasts.
+        let tell = |session: &Option<String>| {
+            session
+                .iter()
+                .for_each(|session| drop(edits::hand_over(&live, &root, session, current_seconds())))
+        };
+        if self.op == Op::Close {
+            tell(&self.session);
+            if let Some(handle) = &self.session {
+                // What is not left is made again when it is wanted.
+                let _ = workbench::overlay::build::leave_results(&root, handle, current_seconds());
+            }
+        }
+        let is_strict = self.writes_text() && self.is_strict(&live);
+        let compiled = match (&self.session, self.op) {
+            (Some(session), Op::Commit) => compile_commit(desk, session, self.path.as_deref(), self.is_strict(&live))?,
+            _ => None,
+        };
+        if is_strict && self.session.is_none() {
+            try_strictly(desk, &disk, &request)?;
+        }
+        let response = perform(&disk, &request, current_seconds());
+        tell(&response.session);
+        let came_to_nothing = !matches!(response.status, Status::Success | Status::NoOp | Status::MultiMatch);
+        if let (None, Some(path), true) = (&response.session, &response.path, came_to_nothing) {
+            let _ = edits::failed(&live, &root, path, (request.order.name(), &response.summary), current_seconds());
+        }
+        desk.worsen(match response.status {
+            Status::Success | Status::NoOp => Code::Ok,
+            Status::NoMatch | Status::MultiMatch | Status::ExternalConflict => Code::TargetFailed,
+            Status::Exception => Code::Usage,
+            Status::PersistFailure => Code::Io,
+        });
+        let response = match self.writes_text() {
+            true => with_compiler(desk, with_lost_names(desk, response, is_strict, current_seconds()), false),
+            false => match compiled.filter(|_| response.status == Status::Success) {
+                Some(found) => with_compiled(response, found),
+                None => response,
+            },
+        };
+        if is_strict {
+            take_back_lost(&disk, &request, &response)?;
+        }
+        Ok(response.at(self.level(desk)?))
+    }
+}
+
+/// What an edit is about.
+struct Meant {
+    path: Option<String>,
+    /// The whole name of the symbol.
+    symbol: Option<String>,
+    /// The symbols for `#if` that its file is compiled under, where they are known.
+    defines: Option<BTreeSet<String>>,
+}
+
+/// Whether there may be an `#if` in a file, in whatever encoding.
+fn is_conditional(disk: &Disk, file: &str) -> bool {
+    disk.read(file)
+        .is_ok_and(|found| found.is_some_and(|found| found.bytes.contains(&b'#')))
+}
+
+/// The files that declare a symbol. Of a member those are known that declare it as they are compiled; other parts of its type may have it under
+/// another `#if`.
+fn declaring_files(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> Vec<String> {
+    let owner = found.member().and_then(|_| resolve_one(desk, names, found.key()).ok());
+    let others = owner
+        .map(|(owner, _)| owner.files)
+        .filter(|files| files.len() > 1)
+        .unwrap_or_default();
+    let declares = |file: &String| {
+        let read = disk.read(file).ok().flatten();
+        let text = read.and_then(|read| decode(&read.bytes).ok());
+        found.files.contains(file) || text.is_some_and(|(text, _)| symbol::declares(&text, &found.path))
+    };
+    let files: Vec<String> = others.into_iter().filter(declares).collect();
+    if files.is_empty() { found.files.clone() } else { files }
+}
+
+/// The symbols for `#if` that a file of C# is compiled under.
+pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Result<BTreeSet<String>, Failed> {
+    let shown = desk.output_of_label(&file_label(file, "defines"))?;
+    let read = producers::csharp::defines::read(&shown.bytes);
+    let read = read.map_err(|failure| Failed::new(Code::TargetFailed, as_failed(failure, &shown.label).1))?;
+    Ok(read.own.into_iter().collect())
+}
+
+impl Edit {
+    /// What is looked at in all of the workspace before it is saved.
+    fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
+        let edit = |op: Op| -> Result<SymbolEdit<'_>, Failed> {
+            let needed = |name: &str, argument: &'_ Option<String>| self.needed(name, argument.as_ref()).map(drop);
+            if matches!(op, Op::AddUsing | Op::OrganizeUsings | Op::Delete | Op::Move | Op::RenameFile) {
+                needed("path", &self.path)?;
+            } else {
+                needed("symbol", &self.symbol)?;
+            }
+            if !matches!(
+                op,
+                Op::SafeDelete | Op::MoveType | Op::ImplementMembers | Op::OrganizeUsings | Op::Delete
+            ) {
+                needed("newText", &self.new_text)?;
+            }
+            Ok(SymbolEdit {
+                symbol: self.symbol.as_deref().unwrap_or_default(),
+                path: self.path.as_deref(),
+                new: self.new_text.as_deref().unwrap_or_default(),
+                to: Destination {
+                    session: self.session.as_deref(),
+                    is_dry: self.dry_run,
+                },
+            })
+        };
+        Ok(Some(match self.op {
+            op @ Op::SafeDelete => edit(op)?.safe_delete(desk)?,
+            op @ Op::AddUsing => edit(op)?.add_using(desk)?,
+            op @ Op::AddMember => edit(op)?.add_member(desk)?,
+            op @ Op::ChangeSignature => edit(op)?.change_signature(desk)?,
+            op @ Op::MoveType => edit(op)?.move_type(desk)?,
+            op @ Op::ExtractInterface => edit(op)?.extract_interface(desk)?,
+            op @ Op::ImplementMembers => edit(op)?.implement_members(desk)?,
+            op @ Op::OrganizeUsings => edit(op)?.organize_usings(desk)?,
+            op @ Op::Delete => {
+                let is_strict = self.is_strict_here(desk)?;
+                edit(op)?.delete_file(desk, is_strict)?
+            }
+            op @ (Op::Move | Op::RenameFile) => {
+                let is_strict = self.is_strict_here(desk)?;
+                edit(op)?.move_file(desk, op == Op::RenameFile, is_strict)?
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Whether it puts new text into files, which may name what is not there.
+    fn writes_text(&self) -> bool {
+        matches!(
+            self.op,
+            Op::Replace
+                | Op::ReplaceSelection
+                | Op::Append
+                | Op::Create
+                | Op::Write
+                | Op::ReplaceSymbol
+                | Op::InsertBefore
+                | Op::InsertAfter
+                | Op::Patch
+                | Op::Batch
+        )
+    }
+
+    /// Whether an edit that loses names is refused.
+    fn is_strict(&self, disk: &Disk) -> bool {
+        let manifest = || disk.read("cortex.toml").ok().flatten();
+        self.strict || manifest().is_some_and(|manifest| replies::refuses_lost_names(&manifest.bytes))
+    }
+
+    fn is_strict_here(&self, desk: &mut Desk<'_>) -> Result<bool, Failed> {
+        Ok(self.is_strict(&Disk::new(&window::root_of_workspace(desk)?)))
+    }
+
+    /// How much is told.
+    fn level(&self, desk: &mut Desk<'_>) -> Result<Level, Failed> {
+        Ok(match (self.basic, self.full) {
+            (true, _) => Level::Basic,
+            (false, true) => Level::Full,
+            (false, false) => {
+                let manifest = Disk::new(&window::root_of_workspace(desk)?).read("cortex.toml").ok().flatten();
+                manifest.map_or_else(Level::default, |manifest| replies::level_of_manifest(&manifest.bytes))
+            }
+        })
+    }
+
+    /// What is meant. A symbol says in which file it is, if it is in one alone.
+    fn resolve_place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
+        let by_name =
+            matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter) && self.session.is_none() && self.path.is_none();
+        let Some(symbol) = self.symbol.as_ref().filter(|_| by_name) else {
+            return Ok(Meant {
+                path: self.path.clone(),
+                symbol: self.symbol.clone(),
+                defines: None,
+            });
+        };
+        let names = desk.workspace_names()?;
+        let (found, _) = resolve_for_edit(desk, &names, symbol)?;
+        let disk = Disk::new(&window::root_of_workspace(desk)?);
+        let files = declaring_files(desk, &names, &disk, &found);
+        let defines = match files.as_slice() {
+            [file] if is_conditional(&disk, file) => defines_of(desk, file).ok(),
+            _ => None,
+        };
+        match files.as_slice() {
+            [file] => Ok(Meant {
+                path: Some(file.clone()),
+                symbol: Some(found.path),
+                defines,
+            }),
+            several => {
+                let mut why = Diagnostic::error(ErrorCode::E_PARAM, format!("{} is declared in {} files", found.path, several.len()));
+                why.candidates = several.to_vec();
+                Err(Failed::new(Code::Usage, why.hint("name the one that is meant with path")))
+            }
+        }
+    }
+
+    fn order(&self, symbol: Option<String>, defines: Option<BTreeSet<String>>) -> Result<Order, Failed> {
+        let new = || self.needed("newText", self.new_text.as_ref());
+        let at = |at: Where| {
+            Ok::<_, Failed>(Order::Symbol(symbol::SymbolEdit {
+                symbol: self.needed("symbol", symbol.as_ref())?,
+                at,
+                new: new()?,
+                head: if self.whole { Head::Replaced } else { Head::UnlessBrought },
+                defines: defines.clone(),
+            }))
+        };
+        Ok(match self.op {
+            Op::Open => Order::Open,
+            Op::Replace if self.selector.is_some() => Order::ReplaceNodes {
+                selector: self.needed("selector", self.selector.as_ref())?,
+                old: self.old_text.clone(),
+                new: new()?,
+                all: self.all,
+            },
+            Op::Replace => {
+                let (old, new) = (self.needed("oldText", self.old_text.as_ref())?, new()?);
+                match self.all {
+                    true => Order::ReplaceAll { old, new },
+                    false => Order::Replace { old, new },
+                }
+            }
+            Op::ReplaceSelection => Order::Select {
+                id: self.needed("selectionId", self.selection_id.as_ref())?,
+                new: self.new_text.clone(),
+            },
+            Op::Candidates => Order::Candidates {
+                from: self.from.unwrap_or(1),
+            },
+            Op::Append => Order::Append {
+                anchor: self.needed("anchor", self.anchor.as_ref())?,
+                new: new()?,
+            },
+            Op::Create => Order::Create(new()?),
+            Op::Write => Order::Write(new()?),
+            Op::ReplaceSymbol => at(Where::Replace)?,
+            Op::InsertBefore => at(Where::Before)?,
+            Op::InsertAfter => at(Where::After)?,
+            Op::SafeDelete
+            | Op::AddUsing
+            | Op::AddMember
+            | Op::ChangeSignature
+            | Op::MoveType
+            | Op::ExtractInterface
+            | Op::ImplementMembers
+            | Op::OrganizeUsings
+            | Op::Delete
+            | Op::Move
+            | Op::RenameFile => {
+                return Err(Failed::bug(&"it is no order of a session"));
+            }
+            Op::Patch => Order::Patch(new()?),
+            Op::Batch => {
+                let parts = self.edits.iter().map(|edit| Part {
+                    path: edit.path.clone(),
+                    old: edit.old_text.clone(),
+                    new: edit.new_text.clone(),
+                });
+                Order::Batch(self.needed("edits", Some(parts.collect::<Vec<_>>()).filter(|parts| !parts.is_empty()).as_ref())?)
+            }
+            Op::Commit => Order::Commit,
+            Op::Discard => Order::Discard,
+            Op::Diff => Order::Diff,
+            Op::Refresh => Order::Refresh,
+            Op::PersistAs => Order::PersistAs(new()?),
+            Op::Undo => Order::Undo,
+            Op::Redo => Order::Redo,
+            Op::Close => Order::Close,
+            Op::List => Order::List,
+        })
+    }
+
+    /// An argument that the operation cannot do without.
+    fn needed<T: Clone>(&self, name: &str, argument: Option<&T>) -> Result<T, Failed> {
+        argument.cloned().ok_or_else(|| {
+            let why = Diagnostic::error(ErrorCode::E_PARAM, format!("the argument '{name}' is missing"));
+            Failed::new(Code::Usage, why.hint(format!("give {}", self.op.form())))
+        })
+    }
+}

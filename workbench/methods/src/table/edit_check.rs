@@ -1,0 +1,254 @@
+//! Names that mean nothing after an edit of texts: reported with its answer, or a reason to refuse it.
+
+use super::Method;
+use super::edit::Edit;
+use super::edit_by_symbol::rewriting;
+use super::rewriting::{look_in, session_text_of};
+use crate::desk::Desk;
+use crate::desk::clock::current_seconds;
+use crate::failed::Failed;
+use producers::command::Trust;
+use workbench::edit::compiler::{Compiled, EditedBytes, check_edit, files_of_last_edit, files_to_commit, may_be_compiled};
+use workbench::edit::disk::Disk;
+use workbench::edit::files::Files;
+use workbench::edit::order::{EditRequest, Order, Rewritten};
+use workbench::edit::perform::perform;
+use workbench::edit::place::Guard;
+use workbench::edit::replies::{check_of_manifest, refuses_lost_names};
+use workbench::edit::response::Response;
+use workbench::edit::session::Session;
+use workbench::edit::state::{Mode, Status};
+use workbench::rename::InTheWay;
+use workbench::symbols::index::Symbols;
+use workbench::symbols::lost_names::{EditedFile, LostNames, lost_names};
+use workbench::trust::{Trusted, check_of_edits};
+
+/// Lost names that an answer says.
+const SAID: usize = 10;
+
+/// Says in the answer of an edit of C# files which names mean nothing after it. Where nothing of the workspace was ever asked or built, nothing is
+/// looked at, unless the edit is strict: it does not wait until all of it is read for the first time.
+pub(super) fn with_lost_names(desk: &Desk<'_>, response: Response, is_strict: bool, now: u64) -> Response {
+    let is_csharp = response.changed.iter().any(|one| one.path.ends_with(".cs"));
+    if response.status != Status::Success || !is_csharp {
+        return response;
+    }
+    let found = find_lost_names(desk, &response, is_strict, now);
+    with_losses(response, found.map(|found| found.lost).unwrap_or_default())
+}
+
+/// Adds to an answer what an edit made wrong.
+fn with_losses(response: Response, losses: Vec<String>) -> Response {
+    if losses.is_empty() {
+        return response;
+    }
+    let lost = [response.lost, losses].concat();
+    let named: Vec<&str> = lost.iter().take(SAID).map(String::as_str).collect();
+    let more = match lost.len().saturating_sub(SAID) {
+        0 => String::new(),
+        more => format!("; {more} more"),
+    };
+    let guidance = format!(
+        "mend what the edit left without a meaning, or take it back with `undo`: {}{more}",
+        named.join("; ")
+    );
+    Response {
+        guidance: Some(guidance),
+        lost,
+        ..response
+    }
+}
+
+/// Says in the answer of an edit that was saved what the compiler of `[edit] check` says of it. `is_trial`: the edit is only tried, and will be saved.
+pub(super) fn with_compiler(desk: &Desk<'_>, response: Response, is_trial: bool) -> Response {
+    let session = response.session.as_deref().filter(|_| response.status == Status::Success);
+    let found = session.and_then(|session| {
+        let disk = Disk::new(&desk.context.root_around()?);
+        let session = Session::load(&disk, session, current_seconds()).ok()?;
+        let files = files_of_last_edit(&disk, &session);
+        (is_trial || session.mode == Mode::Immediate).then(|| compile(desk, &files))?
+    });
+    match found {
+        Some(found) => with_compiled(response, found),
+        None => response,
+    }
+}
+
+/// Adds to an answer what a compiler said.
+pub(super) fn with_compiled(response: Response, found: Compiled) -> Response {
+    let summary = match &found.note {
+        Some(note) => format!("{}; not compiled: {note}", response.summary),
+        None => response.summary.clone(),
+    };
+    with_losses(Response { summary, ..response }, found.errors)
+}
+
+/// Runs the compiler of `[edit] check` on the texts after an edit; `None` where there is none, or nothing for it. What hinders it does not stop the edit.
+pub(super) fn compile(desk: &Desk<'_>, files: &[EditedBytes]) -> Option<Compiled> {
+    let root = desk.context.root_around()?;
+    let guard = Guard {
+        store: desk.context.store_folder(),
+        manifest: false,
+    };
+    let disk = Disk::new(&root).guarded(guard);
+    let manifest = disk.read("cortex.toml").ok().flatten()?.bytes;
+    let setting = check_of_manifest(&manifest).filter(|_| may_be_compiled(files))?;
+    let definition = check_of_edits(&manifest)?.definition;
+    if !Trusted::in_repository(desk.context.settings().trust.clone(), &root).trusts(&definition) {
+        return Some(Compiled {
+            errors: Vec::new(),
+            note: Some("`[edit] check` waits for `cortex trust`".to_owned()),
+        });
+    }
+    Some(
+        check_edit(&root, &disk, &setting, files, &desk.context.cancel()).unwrap_or_else(|error| Compiled {
+            errors: Vec::new(),
+            note: Some(format!("the copy of the sources cannot be made: {error}")),
+        }),
+    )
+}
+
+/// What a commit would save, as the compiler sees it; refused where the manifest says so.
+pub(super) fn compile_commit(desk: &Desk<'_>, session: &str, path: Option<&str>, is_strict: bool) -> Result<Option<Compiled>, Failed> {
+    let Some(root) = desk.context.root_around() else { return Ok(None) };
+    let disk = Disk::new(&root);
+    let Ok(session) = Session::load(&disk, session, current_seconds()) else {
+        return Ok(None);
+    };
+    let found = compile(desk, &files_to_commit(&disk, &session, path));
+    match &found {
+        Some(found) if is_strict => refuse_losses(&found.errors).map(|()| None),
+        _ => Ok(found),
+    }
+}
+
+/// What the compiler has against an edit of symbols that is tried in a session, where the manifest refuses edits with errors.
+pub(super) fn refused_by_compiler(desk: &Desk<'_>, disk: &Disk, session: &str) -> Result<(), InTheWay> {
+    let manifest = disk.read("cortex.toml").ok().flatten();
+    if !manifest.is_some_and(|manifest| refuses_lost_names(&manifest.bytes)) {
+        return Ok(());
+    }
+    let session = Session::load(disk, session, current_seconds());
+    let found = session.ok().and_then(|session| compile(desk, &files_of_last_edit(disk, &session)));
+    match found.map(|found| found.errors) {
+        Some(errors) if !errors.is_empty() => Err(InTheWay(errors.into_iter().collect())),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an edit without a session that would lose names: it is tried in a session of its own, which nothing is saved of.
+pub(super) fn try_strictly(desk: &Desk<'_>, disk: &Disk, request: &EditRequest) -> Result<(), Failed> {
+    let trial = EditRequest {
+        mode: Some(Mode::Manual),
+        ..request.clone()
+    };
+    let tried = with_lost_names(desk, perform(disk, &trial, current_seconds()), true, current_seconds());
+    let tried = if tried.lost.is_empty() {
+        with_compiler(desk, tried, true)
+    } else {
+        tried
+    };
+    for order in [Order::Discard, Order::Close] {
+        let end = EditRequest {
+            order,
+            path: None,
+            ..trial.clone()
+        };
+        if let Some(session) = &tried.session {
+            drop(perform(
+                disk,
+                &EditRequest {
+                    session: Some(session.clone()),
+                    mode: None,
+                    ..end
+                },
+                current_seconds(),
+            ));
+        }
+    }
+    refuse_lost(&tried)
+}
+
+/// Takes an edit of a session back that lost names.
+pub(super) fn take_back_lost(disk: &Disk, request: &EditRequest, response: &Response) -> Result<(), Failed> {
+    let refused = refuse_lost(response);
+    if refused.is_err() {
+        let undo = EditRequest {
+            order: Order::Undo,
+            mode: None,
+            path: None,
+            ..request.clone()
+        };
+        drop(perform(disk, &undo, current_seconds()));
+    }
+    refused
+}
+
+fn refuse_lost(response: &Response) -> Result<(), Failed> {
+    refuse_losses(&response.lost)
+}
+
+fn refuse_losses(losses: &[String]) -> Result<(), Failed> {
+    if losses.is_empty() {
+        return Ok(());
+    }
+    let way = InTheWay(losses.iter().cloned().collect());
+    Err(rewriting(
+        "edit",
+        "the edit is not made",
+        "nothing was changed; mend the text, or edit without --strict (`[edit] on_lost`)",
+    )
+    .refused(&way))
+}
+
+/// What is in the way of an edit by symbol whose texts lose names.
+pub(super) fn names_lost(inside: &mut Desk<'_>, symbols: &Symbols, files: &[Rewritten]) -> Result<Result<(), InTheWay>, Failed> {
+    let files: Vec<EditedFile> = files
+        .iter()
+        .map(|file| EditedFile {
+            path: file.path.clone(),
+            before: file.before.clone().unwrap_or_default(),
+            after: file.after.clone().unwrap_or_default(),
+        })
+        .collect();
+    let world = inside.open_to_build()?.0.engine.world.clone();
+    let lost = lost_names(inside, symbols, &*world, &files)?.lost;
+    Ok(match lost.is_empty() {
+        true => Ok(()),
+        false => Err(InTheWay(lost.into_iter().collect())),
+    })
+}
+
+fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u64) -> Option<LostNames> {
+    let root = desk.context.root_around()?;
+    let disk = Disk::new(&root);
+    let id = response.session.as_deref()?;
+    let session = Session::load(&disk, id, now).ok()?;
+    let changes = session.done.last()?.changes.iter();
+    let files: Vec<EditedFile> = changes
+        .filter(|change| change.path.ends_with(".cs"))
+        .map(|change| EditedFile {
+            path: change.path.clone(),
+            before: session_text_of(&disk, &change.from.text).unwrap_or_default(),
+            after: session_text_of(&disk, &change.to.text).unwrap_or_default(),
+        })
+        .collect();
+    let faults: Vec<String> = files.iter().filter_map(EditedFile::new_syntax_fault).collect();
+    if !faults.is_empty() {
+        return Some(LostNames {
+            lost: faults,
+            ..LostNames::default()
+        });
+    }
+    let was_asked = is_strict || desk.context.store_folder().is_some_and(|folder| folder.exists());
+    if !was_asked || desk.context.overlay().is_some() {
+        return None;
+    }
+    // A failure of the check does not stop the edit.
+    look_in(desk, Edit::NAME, id, |inside| {
+        let names = inside.workspace_names()?;
+        let world = inside.open_to_build()?.0.engine.world.clone();
+        lost_names(inside, &names.symbols, &*world, &files)
+    })
+    .ok()
+}

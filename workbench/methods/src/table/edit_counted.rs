@@ -1,0 +1,50 @@
+//! Counts what edits come to: `edit.apply.success.rate` and `edit.rollback.count`.
+
+use super::edit::Op;
+use crate::desk::Desk;
+use crate::failed::Failed;
+use workbench::edit::counts::{EditCounts, EditOutcome};
+use workbench::edit::disk::Disk;
+use workbench::edit::response::Response;
+use workbench::edit::state::Status;
+
+/// Counts an edit that was tried, or an undo. Dry runs, choices that are left to the caller, and all other operations are not counted.
+pub(super) fn count_operation(desk: &Desk<'_>, op: Op, is_dry: bool, outcome: &Result<Response, Failed>) {
+    let status = outcome.as_ref().map_or(Status::Exception, |response| response.status);
+    let is_done = matches!(status, Status::Success | Status::NoOp);
+    let outcome = match op {
+        _ if is_dry || status == Status::MultiMatch => None,
+        Op::Undo => is_done.then_some(EditOutcome::RolledBack),
+        op if !op.is_edit() => None,
+        _ if is_done => Some(EditOutcome::Applied),
+        _ => Some(EditOutcome::Failed),
+    };
+    count_outcome(desk, outcome);
+}
+
+/// Counts an outcome in the checkout.
+pub(super) fn count_outcome(desk: &Desk<'_>, outcome: Option<EditOutcome>) {
+    if let (Some(outcome), Some(root)) = (outcome, desk.context.root_around()) {
+        EditCounts::count_edit(&Disk::new(&root), outcome);
+    }
+}
+
+impl Op {
+    /// Whether it changes texts of files.
+    fn is_edit(self) -> bool {
+        !matches!(
+            self,
+            Self::Open
+                | Self::Candidates
+                | Self::Commit
+                | Self::Discard
+                | Self::Diff
+                | Self::Refresh
+                | Self::PersistAs
+                | Self::Undo
+                | Self::Redo
+                | Self::Close
+                | Self::List
+        )
+    }
+}

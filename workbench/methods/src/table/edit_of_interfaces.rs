@@ -1,0 +1,148 @@
+//! Operations of `edit` about interfaces: one made of a type, and stubs for what a type owes to its bases.
+
+use super::edit::{Edit, defines_of};
+use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, refused, rewriting};
+use super::rename::RenameSubject;
+use super::rewriting::Rewriting;
+use super::{Method, symbols};
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::plural;
+use engine::seams::world::World;
+use producers::csharp::deps::dotnet;
+use producers::csharp::types::symbol_of;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use workbench::edit::extracting_interfaces::{Asked, extract};
+use workbench::edit::implementing::{Known, with_stubs};
+use workbench::edit::order::Rewritten;
+use workbench::edit::response::Response;
+use workbench::edit::symbol::Refused;
+use workbench::rename::InTheWay;
+use workbench::symbols::index::is_within;
+use workbench::symbols::unimplemented::{Debts, debts};
+
+fn of_file(path: &str, why: &Refused) -> Failed {
+    refused(&format!("{path}: {}", why.why), &why.hint)
+}
+
+/// What may be in the way in a type with stubs: members that it owes still.
+fn still_owed(found: &Debts, named: &BTreeSet<String>) -> Result<(), InTheWay> {
+    let owed = found.owed.iter().filter(|one| named.contains(&one.path));
+    let way: BTreeSet<String> = owed.map(|one| format!("{} would not be implemented by it", one.path)).collect();
+    if way.is_empty() { Ok(()) } else { Err(InTheWay(way)) }
+}
+
+impl SymbolEdit<'_> {
+    /// Makes an interface of the public members of a type, in a file of its own, which the type implements.
+    pub fn extract_interface(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        let refusal = format!("{} gets no interface", self.symbol);
+        let rewriting = rewriting(
+            "extract_interface",
+            &refusal,
+            "nothing was changed; mend what is named first, or name other members: NAME: MEMBER, MEMBER",
+        );
+        let (planned, target, interface) = self.to.plan_in(desk, Edit::NAME, |desk| {
+            let subject = RenameSubject::from_symbol(desk, self.symbol)?;
+            let of = &subject.candidate;
+            let (path, before) = path_and_text(desk, &file_of(of, self.path)?)?;
+            let request = Asked::read(self.new).map_err(|why| of_file(&path, &why))?;
+            let defines = defines_of(desk, &path)?;
+            let made = extract(&before, symbol_of(&of.path), &request, &defines).map_err(|why| of_file(&path, &why))?;
+            if let Some(at) = subject.names.symbols.find(&made.symbol) {
+                let files = subject.names.symbols.row(at)?.files.join(", ");
+                return Err(rewriting.refused(&InTheWay(BTreeSet::from([format!("{files}: there is a {} already", made.symbol)]))));
+            }
+            let target = self.target_file(desk, &path, &made.symbol, None)?;
+            let summary = format!(
+                "extracted {} with {} to {target}",
+                made.symbol,
+                plural(made.members.len() as u64, "member")
+            );
+            let new = Rewritten {
+                path: target.clone(),
+                before: None,
+                after: Some(made.own),
+                like: Some(path.clone()),
+            };
+            let files = vec![Rewritten::of(path, before, made.text), new];
+            Ok((Planned { files, summary }, target, made.symbol))
+        })?;
+        self.saved_if(desk, &rewriting, planned, |_, names| {
+            let row = names.symbols.find(&interface).map(|at| names.symbols.row(at)).transpose()?;
+            let is_there = row.is_some_and(|row| row.files.contains(&target));
+            let way = format!("{target}: {interface} would not be compiled with its project there");
+            Ok(if is_there { Ok(()) } else { Err(InTheWay(BTreeSet::from([way]))) })
+        })
+    }
+
+    /// Adds stubs for the members that a type owes to its bases.
+    pub fn implement_members(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        let refusal = format!("{} gets no stubs", self.symbol);
+        let rewriting = rewriting(
+            "implement_members",
+            &refusal,
+            "nothing was changed; write the members with `add_member`",
+        );
+        let (planned, key, owed) = self.to.plan_in(desk, Edit::NAME, |desk| self.plan_stubs(desk, &rewriting))?;
+        self.saved_if(desk, &rewriting, planned, |inside, names| {
+            let world: Arc<dyn World> = inside.open_to_build()?.0.engine.world.clone();
+            Ok(still_owed(&debts(inside, &names.symbols, &*world, &key)?, &owed))
+        })
+    }
+
+    fn plan_stubs(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>) -> Result<(Planned, String, BTreeSet<String>), Failed> {
+        let names = desk.workspace_names()?;
+        let (of, _) = symbols::resolve_for_edit(desk, &names, self.symbol)?;
+        let symbols = &names.symbols;
+        let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
+        let kind = symbols.find(of.key()).map(|at| symbols.glance(at).kind).unwrap_or_default();
+        if of.member().is_some() || !matches!(kind, "class" | "struct" | "record" | "record struct") {
+            return Err(refused(
+                &format!("{} is neither a class nor a struct, and owes no members", of.path),
+                "name the type that has the bases",
+            ));
+        }
+        let world: Arc<dyn World> = desk.open_to_build()?.0.engine.world.clone();
+        let found = debts(desk, symbols, &*world, of.key())?;
+        if !found.unknown.is_empty() {
+            let way = found.unknown.into_iter().map(|why| format!("{}: {why}", of.path));
+            return Err(rewriting.refused(&InTheWay(way.collect())));
+        }
+        let of_dotnet: Vec<&str> = found.of_dotnet.iter().map(String::as_str).collect();
+        let mut left = match of_dotnet.is_empty() {
+            true => String::new(),
+            false => format!("; left to be written, of .NET: {}", of_dotnet.join(", ")),
+        };
+        for class in &found.undescribed {
+            left.push_str(&format!("; whether {class} has abstract members is not known here"));
+        }
+        if found.owed.is_empty() {
+            let files = vec![Rewritten::of(path, before.clone(), before)];
+            let summary = format!("{} has every member that the workspace's types ask of it{left}", of.path);
+            return Ok((Planned { files, summary }, of.key().to_owned(), BTreeSet::new()));
+        }
+        let has_type = |space: &str, name: &str, arity: Option<u32>| {
+            let plain = format!("{space}.{name}");
+            let key = match arity {
+                Some(arity) if arity > 0 => format!("{plain}`{arity}"),
+                _ => plain,
+            };
+            symbols.find(&key).is_some() || dotnet::known(&key).is_some()
+        };
+        let is_namespace = |space: &str| dotnet::has_namespace(space) || symbols.namespaces().iter().any(|one| is_within(one, space));
+        let known = Known {
+            has_type: &has_type,
+            is_namespace: &is_namespace,
+        };
+        let defines = defines_of(desk, &path)?;
+        let made = with_stubs(&before, symbol_of(of.key()), &found.owed, &defines, &known).map_err(|why| of_file(&path, &why))?;
+        let usings: String = made.usings.iter().map(|one| format!(", `using {one}`")).collect();
+        let keys: Vec<&str> = made.keys.iter().map(String::as_str).collect();
+        let planned = Planned {
+            summary: format!("added {} to {}{usings}{left}", keys.join(", "), of.path),
+            files: vec![Rewritten::of(path, before, made.text)],
+        };
+        Ok((planned, of.key().to_owned(), found.owed.into_iter().map(|one| one.path).collect()))
+    }
+}

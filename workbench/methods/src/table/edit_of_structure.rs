@@ -1,0 +1,139 @@
+//! Operations of `edit` that change how code is laid out: parameters of members, files of types, directives.
+
+use super::edit::{Edit, defines_of};
+use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, refused, rewriting};
+use super::edit_check::names_lost;
+use super::rename::RenameSubject;
+use super::symbols::resolve_for_edit;
+use super::{Method, window};
+use crate::desk::Desk;
+use crate::desk::workspace_names::Names;
+use crate::failed::Failed;
+use crate::render::plural;
+use producers::csharp::types::symbol_of;
+use std::collections::BTreeSet;
+use workbench::edit::disk::Disk;
+use workbench::edit::encoding::LARGEST;
+use workbench::edit::moving_types::move_to_own_file;
+use workbench::edit::order::Rewritten;
+use workbench::edit::organizing_usings::organized;
+use workbench::edit::response::Response;
+use workbench::edit::symbol::Refused;
+use workbench::rename::{self, InTheWay};
+use workbench::symbols::index::simple_name;
+
+/// Notes that the line of an answer has room for.
+const NOTES: usize = 5;
+
+impl SymbolEdit<'_> {
+    /// Gives a method or a constructor other parameters; callers, overrides, implementations and references follow.
+    pub fn change_signature(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        let refusal = format!("{} keeps its parameters", self.symbol);
+        let rewriting = rewriting(
+            "change_signature",
+            &refusal,
+            "nothing was changed; change the code that is named first, or give other parameters",
+        );
+        let plan = self.to.plan_in(desk, Edit::NAME, |desk| {
+            let subject = RenameSubject::from_symbol(desk, self.symbol)?;
+            let request = subject.request(self.new);
+            let plan = rename::change_signature(desk, &subject.names.symbols, &*subject.world, request)?;
+            plan.map_err(|way| rewriting.refused(&way))
+        })?;
+        let (places, files) = (plural(plan.places as u64, "place"), plural(plan.files.len() as u64, "file"));
+        let left: String = plan.left.iter().take(NOTES).map(|note| format!("; {note}")).collect();
+        let more = match plan.left.len().saturating_sub(NOTES) {
+            0 => String::new(),
+            more => format!("; {more} more arguments are passed no more"),
+        };
+        let planned = Planned {
+            summary: format!("changed {places} in {files}{left}{more}"),
+            files: plan.files.clone(),
+        };
+        self.saved_if(desk, &rewriting, planned, |inside, names| {
+            let gaps = inside.health()?.gaps();
+            match rename::verify(inside, &names.symbols, &plan, &gaps)? {
+                // What callers pass for a new parameter has to mean something there.
+                Ok(()) => names_lost(inside, &names.symbols, &plan.files),
+                refused => Ok(refused),
+            }
+        })
+    }
+
+    /// Moves a type to a file of its own.
+    pub fn move_type(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        let refusal = format!("{} stays in its file", self.symbol);
+        let rewriting = rewriting(
+            "move_type",
+            &refusal,
+            "nothing was changed; mend what is named first, or name another file",
+        );
+        let (planned, key, target) = self.to.plan_in(desk, Edit::NAME, |desk| {
+            let names = desk.workspace_names()?;
+            let (of, _) = resolve_for_edit(desk, &names, self.symbol)?;
+            let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
+            let defines = defines_of(desk, &path)?;
+            let made = move_to_own_file(&before, symbol_of(&of.path), &defines);
+            let made = made.map_err(|why: Refused| rewriting.refused(&InTheWay(BTreeSet::from([format!("{path}: {}", why.why)]))))?;
+            let target = self.target_file(desk, &path, of.key(), Some(self.new.trim()).filter(|given| !given.is_empty()))?;
+            let new = Rewritten {
+                path: target.clone(),
+                before: None,
+                after: Some(made.own),
+                like: Some(path.clone()),
+            };
+            let planned = Planned {
+                summary: format!("moved {} to {target}", of.path),
+                files: vec![Rewritten::of(path, before, made.rest), new],
+            };
+            Ok((planned, of.key().to_owned(), target))
+        })?;
+        self.saved_if(desk, &rewriting, planned, |_, names| {
+            let row = names.symbols.find(&key).map(|at| names.symbols.row(at)).transpose()?;
+            let is_there = row.is_some_and(|row| row.files.contains(&target));
+            let way = format!("{target}: {key} would not be compiled with its project there");
+            Ok(if is_there { Ok(()) } else { Err(InTheWay(BTreeSet::from([way]))) })
+        })
+    }
+
+    /// The file that a type is moved to: the one that was named, or one of its name beside the old one.
+    pub(super) fn target_file(&self, desk: &mut Desk<'_>, path: &str, key: &str, given: Option<&str>) -> Result<String, Failed> {
+        let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        let target = given.map_or_else(|| format!("{folder}{}.cs", simple_name(key)), str::to_owned);
+        let disk = Disk::new(&window::root_of_workspace(desk)?);
+        let resolve = |path: &str| workbench::edit::files::Files::resolve(&disk, path);
+        let target = resolve(&target).map_err(|why| refused(&why.to_string(), why.hint()))?;
+        if !target.ends_with(".cs") {
+            return Err(refused(&format!("{target} is no file of C#"), "name one that ends in .cs"));
+        }
+        let world = desk.open_to_build()?.0.engine.world.clone();
+        let is_there = world.read_at_most(&target, LARGEST).is_ok() || window::root_of_workspace(desk)?.join(&target).exists();
+        match is_there {
+            true => Err(refused(
+                &format!("{target} is there already; nothing was changed"),
+                "name another file: --new-text (newText)",
+            )),
+            false => Ok(target),
+        }
+    }
+
+    /// Puts the using directives of a file in order.
+    pub fn organize_usings(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        let path = self.path.unwrap_or_default();
+        let refusal = format!("{path} keeps the order of its directives");
+        let rewriting = rewriting("organize_usings", &refusal, "nothing was changed; mend what is named first");
+        let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
+            let (path, before) = path_and_text(desk, path)?;
+            let defines = defines_of(desk, &path)?;
+            let made = organized(&before, &defines).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
+            let summary = match made {
+                Some(_) => "put the using directives in order".to_owned(),
+                None => format!("the using directives of {path} are in order"),
+            };
+            let after = made.unwrap_or_else(|| before.clone());
+            let files = vec![Rewritten::of(path, before, after)];
+            Ok(Planned { files, summary })
+        })?;
+        self.saved_if(desk, &rewriting, planned, |_: &mut Desk<'_>, _: &Names| Ok(Ok(())))
+    }
+}

@@ -1,0 +1,416 @@
+//! The operations of `edit`: what each needs and takes, and a line that works.
+
+use super::edit::{Edit, Op};
+use super::reference;
+use crate::code::Code;
+use crate::failed::Failed;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use serde_json::Value;
+
+/// The file of an operation, as it stands on a command line.
+pub const PATH: &str = "which";
+
+/// An operation, as a command.
+pub struct EditOperation {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// The usage of the command behind its name, for the message about a wrong argument.
+    pub form: &'static str,
+    /// Arguments that it cannot do without.
+    pub needs: &'static [&'static str],
+    /// Those that its help shows besides.
+    pub takes: &'static [&'static str],
+    /// Behind `cortex edit`.
+    pub example: &'static str,
+}
+
+/// All operations, in the order of the help.
+pub const OPERATIONS: &[EditOperation] = &[
+    EditOperation {
+        name: "open",
+        about: "Begin a session with a file",
+        form: "PATH [--mode manual|immediate|disabled]",
+        needs: &[PATH],
+        takes: &["session", "mode", "manifest"],
+        example: "open src/Core/Node.cs",
+    },
+    EditOperation {
+        name: "replace",
+        about: "Put a text where another one stands, in one place; several places are offered by number",
+        form: "PATH --old-text TEXT|--selector QUERY --new-text TEXT [--all] [--session HANDLE]",
+        needs: &[PATH, "old_text", "new_text"],
+        takes: &["selector", "all", "session", "mode", "exact_ends", "manifest", "strict"],
+        example: "replace src/Core/Node.cs --old-text 'Value == 0' --new-text 'Value is 0'",
+    },
+    EditOperation {
+        name: "replace_selection",
+        about: "Take one of the places that `replace` or `append` offered",
+        form: "--session HANDLE --selection-id N [--new-text TEXT]",
+        needs: &["session", "selection_id"],
+        takes: &["new_text", "manifest", "strict"],
+        example: "replace_selection --session 1a2b3c4d --selection-id 2",
+    },
+    EditOperation {
+        name: "candidates",
+        about: "Show more of the places that were offered",
+        form: "--session HANDLE [--from N]",
+        needs: &["session"],
+        takes: &["from", "manifest"],
+        example: "candidates --session 1a2b3c4d --from 6",
+    },
+    EditOperation {
+        name: "append",
+        about: "Put a text behind another one, or at the beginning or the end of the file",
+        form: "PATH --anchor TEXT --new-text TEXT [--session HANDLE]",
+        needs: &[PATH, "anchor", "new_text"],
+        takes: &["session", "mode", "exact_ends", "manifest", "strict"],
+        example: "append docs/notes.md --anchor '$' --new-text 'The end.'",
+    },
+    EditOperation {
+        name: "create",
+        about: "Make a file where none is",
+        form: "PATH --new-text TEXT [--session HANDLE]",
+        needs: &[PATH, "new_text"],
+        takes: &["session", "mode", "manifest", "strict"],
+        example: "create docs/plan.md --new-text '# Plan'",
+    },
+    EditOperation {
+        name: "write",
+        about: "Give a file a whole new text, or make it; which of the two is said",
+        form: "PATH --new-text TEXT [--session HANDLE]",
+        needs: &[PATH, "new_text"],
+        takes: &["session", "mode", "exact_ends", "manifest", "strict"],
+        example: "write docs/plan.md --file plan.md",
+    },
+    EditOperation {
+        name: "replace_symbol",
+        about: "Put a text in the place of a type or a member",
+        form: "--symbol NAME --new-text TEXT [--whole] [--session HANDLE] [PATH]",
+        needs: &["symbol", "new_text"],
+        takes: &["whole", "session", "mode", "exact_ends", "strict"],
+        example: "replace_symbol --symbol 'Node#IsRoot' --new-text 'public bool IsRoot => Parent is null;'",
+    },
+    EditOperation {
+        name: "insert_before",
+        about: "Put a text before a type or a member",
+        form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
+        needs: &["symbol", "new_text"],
+        takes: &["session", "mode", "exact_ends", "strict"],
+        example: "insert_before --symbol 'Node#IsRoot' --new-text '    public bool IsLeaf => Children.Count == 0;'",
+    },
+    EditOperation {
+        name: "insert_after",
+        about: "Put a text behind a type or a member",
+        form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
+        needs: &["symbol", "new_text"],
+        takes: &["session", "mode", "exact_ends", "strict"],
+        example: "insert_after --symbol 'Node#IsRoot' --file member.cs",
+    },
+    EditOperation {
+        name: "safe_delete",
+        about: "Delete a type or a member that nothing uses, in all its parts; else every use is named",
+        form: "--symbol NAME [--dry-run] [--session HANDLE]",
+        needs: &["symbol"],
+        takes: &["dry_run", "session"],
+        example: "safe_delete --symbol 'Node#IsRoot'",
+    },
+    EditOperation {
+        name: "add_using",
+        about: "Add a using directive in its place, unless it is there or names would mean something else",
+        form: "PATH --new-text NAMESPACE [--dry-run] [--session HANDLE]",
+        needs: &[PATH, "new_text"],
+        takes: &["dry_run", "session"],
+        example: "add_using src/Core/Node.cs --new-text System.Linq",
+    },
+    EditOperation {
+        name: "add_member",
+        about: "Add a member to a type, beside those of its kind, unless names in it mean nothing or heirs lack it",
+        form: "--symbol TYPE --new-text TEXT [PATH] [--dry-run] [--session HANDLE]",
+        needs: &["symbol", "new_text"],
+        takes: &["dry_run", "session"],
+        example: "add_member --symbol Node --new-text 'public bool IsLeaf => Children.Count == 0;'",
+    },
+    EditOperation {
+        name: "change_signature",
+        about: "Add, remove, reorder and rename parameters; callers, overrides, implementations and references follow",
+        form: "--symbol METHOD --new-text 'PARAMETER, OLD -> NEW, TYPE NAME = DEFAULT, TYPE NAME := ARGUMENT' [--dry-run] [--session HANDLE]",
+        needs: &["symbol", "new_text"],
+        takes: &["dry_run", "session"],
+        example: "change_signature --symbol 'Node#Find' --new-text 'depth, name -> label, bool exact := true'",
+    },
+    EditOperation {
+        name: "move_type",
+        about: "Move a type to a file of its own, with its usings, namespace, documentation and attributes",
+        form: "--symbol TYPE [--new-text NEW_PATH] [PATH] [--dry-run] [--session HANDLE]",
+        needs: &["symbol"],
+        takes: &["new_text", "dry_run", "session"],
+        example: "move_type --symbol Node",
+    },
+    EditOperation {
+        name: "extract_interface",
+        about: "Make an interface of the public members of a type, or of those that are named, in a file of its own beside it",
+        form: "--symbol TYPE --new-text 'NAME[: MEMBER, MEMBER]' [PATH] [--dry-run] [--session HANDLE]",
+        needs: &["symbol", "new_text"],
+        takes: &["dry_run", "session"],
+        example: "extract_interface --symbol Node --new-text 'INode: Find, Depth'",
+    },
+    EditOperation {
+        name: "implement_members",
+        about: "Add stubs for the members of interfaces and abstract classes that a type lacks",
+        form: "--symbol TYPE [PATH] [--dry-run] [--session HANDLE]",
+        needs: &["symbol"],
+        takes: &["dry_run", "session"],
+        example: "implement_members --symbol Node",
+    },
+    EditOperation {
+        name: "organize_usings",
+        about: "Put using directives in order: System first, then by name, static ones and aliases last, each once",
+        form: "PATH [--dry-run] [--session HANDLE]",
+        needs: &[PATH],
+        takes: &["dry_run", "session"],
+        example: "organize_usings src/Core/Node.cs",
+    },
+    EditOperation {
+        name: "delete",
+        about: "Delete a file; what names its types still is said",
+        form: "PATH [--dry-run] [--session HANDLE]",
+        needs: &[PATH],
+        takes: &["dry_run", "session", "strict"],
+        example: "delete src/Core/Node.cs",
+    },
+    EditOperation {
+        name: "move",
+        about: "Move a file to a path where none is, or to a folder that is there",
+        form: "PATH TO [--dry-run] [--session HANDLE]",
+        needs: &[PATH, "new_text"],
+        takes: &["dry_run", "session", "strict"],
+        example: "move src/Core/Node.cs src/Model",
+    },
+    EditOperation {
+        name: "rename_file",
+        about: "Give a file another name in its folder; its types keep theirs",
+        form: "PATH NAME [--dry-run] [--session HANDLE]",
+        needs: &[PATH, "new_text"],
+        takes: &["dry_run", "session", "strict"],
+        example: "rename_file src/Core/Node.cs TreeNode.cs",
+    },
+    EditOperation {
+        name: "patch",
+        about: "Apply a unified diff or a `*** Begin Patch`, all of it or nothing",
+        form: "--file FILE [--session HANDLE]",
+        needs: &["new_text"],
+        takes: &["session", "mode", "manifest", "strict"],
+        example: "patch --file changes.diff",
+    },
+    EditOperation {
+        name: "batch",
+        about: "Make several replacements in one or several files, all or none",
+        form: "[PATH] --edits JSON --edits JSON … [--session HANDLE]",
+        needs: &["edits"],
+        takes: &["session", "mode", "exact_ends", "manifest", "strict"],
+        example: "batch src/Core/Node.cs --edits '{\"oldText\": \"a\", \"newText\": \"b\"}' --edits '{\"oldText\": \"c\", \"newText\": \"d\"}'",
+    },
+    EditOperation {
+        name: "commit",
+        about: "Save what a session has edited",
+        form: "--session HANDLE [PATH]",
+        needs: &["session"],
+        takes: &["manifest"],
+        example: "commit --session 1a2b3c4d",
+    },
+    EditOperation {
+        name: "discard",
+        about: "Drop a selection, or what is not saved",
+        form: "--session HANDLE [PATH]",
+        needs: &["session"],
+        takes: &["manifest"],
+        example: "discard --session 1a2b3c4d",
+    },
+    EditOperation {
+        name: "diff",
+        about: "Show what the buffer has and the file has not, and the other way round",
+        form: "--session HANDLE [PATH]",
+        needs: &["session"],
+        takes: &["manifest"],
+        example: "diff --session 1a2b3c4d",
+    },
+    EditOperation {
+        name: "refresh",
+        about: "Read the file anew; where both sides wrote one place, the second time takes the file's text",
+        form: "--session HANDLE [PATH]",
+        needs: &["session"],
+        takes: &["manifest"],
+        example: "refresh --session 1a2b3c4d src/Core/Node.cs",
+    },
+    EditOperation {
+        name: "persist_as",
+        about: "Save the buffer under another name, where no file is",
+        form: "--session HANDLE --new-text NEW_PATH [PATH]",
+        needs: &["session", "new_text"],
+        takes: &["manifest"],
+        example: "persist_as --session 1a2b3c4d --new-text src/Core/Node.mine.cs",
+    },
+    EditOperation {
+        name: "undo",
+        about: "Take the last edit back, with all its files, or with one alone; without a session that of this checkout",
+        form: "[--session HANDLE] [PATH]",
+        needs: &[],
+        takes: &["session", "manifest"],
+        example: "undo",
+    },
+    EditOperation {
+        name: "redo",
+        about: "Make again what was taken back last; without a session in this checkout",
+        form: "[--session HANDLE] [PATH]",
+        needs: &[],
+        takes: &["session", "manifest"],
+        example: "redo",
+    },
+    EditOperation {
+        name: "close",
+        about: "End a session that has nothing unsaved",
+        form: "--session HANDLE",
+        needs: &["session"],
+        takes: &[],
+        example: "close --session 1a2b3c4d",
+    },
+    EditOperation {
+        name: "list",
+        about: "Name the sessions of this checkout",
+        form: "",
+        needs: &[],
+        takes: &[],
+        example: "list",
+    },
+];
+
+/// Every operation takes these.
+pub const ALWAYS: [&str; 2] = ["basic", "full"];
+
+/// Refuses an argument that the operation ignores: the caller expects an effect of it.
+///
+/// # Errors
+/// Which argument it is.
+pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
+    let given = serde_json::to_value(edit).expect("invariant: arguments are plain values");
+    let name = given["op"].as_str().unwrap_or_default();
+    let Some(line) = OPERATIONS.iter().find(|line| line.name == name) else {
+        return Ok(());
+    };
+    let is_given = |value: &Value| !value.is_null() && *value != Value::Bool(false);
+    let fields = given.as_object().into_iter().flatten();
+    let unused = fields.filter(|(_, value)| is_given(value)).find_map(|(field, _)| {
+        let id = reference::snake(field);
+        (id != "op" && !line.takes(&id)).then_some(field)
+    });
+    let Some(unused) = unused else { return Ok(()) };
+    let all = [line.needs, line.takes].concat();
+    let names: Vec<String> = all
+        .iter()
+        .map(|id| if *id == PATH { "path".to_owned() } else { reference::camel(id) })
+        .collect();
+    let why = Diagnostic::error(ErrorCode::E_PARAM, format!("{name} has no use for '{unused}'; nothing was done"));
+    let hint = match names.is_empty() {
+        true => format!("{name} takes no arguments"),
+        false => format!("{name} takes {}", names.join(", ")),
+    };
+    Err(Failed::new(Code::Usage, why.hint(hint)))
+}
+
+impl EditOperation {
+    /// Whether it has a use for an argument.
+    fn takes(&self, id: &str) -> bool {
+        let own = if id == "path" { PATH } else { id };
+        let takes_path = self.form.contains("PATH");
+        let listed = self.needs.contains(&own) || self.takes.contains(&own);
+        listed || ALWAYS.contains(&id) || (id == "path" && takes_path)
+    }
+}
+
+impl Op {
+    /// Arguments that work, as programs give them.
+    pub(super) fn form(self) -> &'static str {
+        match self {
+            Self::Open => r#"{"op": "open", "path": "src/A.cs"}"#,
+            Self::Replace => {
+                r#"{"op": "replace", "path": "src/A.cs", "oldText": "what stands there", "newText": "what is to stand there"}"#
+            }
+            Self::ReplaceSelection => r#"{"op": "replace_selection", "session": "HANDLE", "selectionId": 2}"#,
+            Self::Candidates => r#"{"op": "candidates", "session": "HANDLE", "from": 6}"#,
+            Self::Append => r#"{"op": "append", "path": "src/A.cs", "anchor": "the text before", "newText": "the text"}"#,
+            Self::ReplaceSymbol => r#"{"op": "replace_symbol", "symbol": "A#Member", "newText": "the declaration"}"#,
+            Self::InsertBefore => r#"{"op": "insert_before", "symbol": "A#Member", "newText": "a declaration"}"#,
+            Self::InsertAfter => r#"{"op": "insert_after", "symbol": "A#Member", "newText": "a declaration"}"#,
+            Self::SafeDelete => r#"{"op": "safe_delete", "symbol": "A#Member"}"#,
+            Self::AddUsing => r#"{"op": "add_using", "path": "src/A.cs", "newText": "System.Linq"}"#,
+            Self::AddMember => r#"{"op": "add_member", "symbol": "A", "newText": "the declaration"}"#,
+            Self::ChangeSignature => {
+                r#"{"op": "change_signature", "symbol": "A#Member", "newText": "kept, old -> new, bool deep = false, int depth := 0"}"#
+            }
+            Self::MoveType => r#"{"op": "move_type", "symbol": "A"}"#,
+            Self::ExtractInterface => r#"{"op": "extract_interface", "symbol": "A", "newText": "IA: Member, Other"}"#,
+            Self::ImplementMembers => r#"{"op": "implement_members", "symbol": "A"}"#,
+            Self::OrganizeUsings => r#"{"op": "organize_usings", "path": "src/A.cs"}"#,
+            Self::Delete => r#"{"op": "delete", "path": "src/A.cs"}"#,
+            Self::Move => r#"{"op": "move", "path": "src/A.cs", "newText": "src/Model/A.cs"}"#,
+            Self::RenameFile => r#"{"op": "rename_file", "path": "src/A.cs", "newText": "B.cs"}"#,
+            Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
+            Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,
+            Self::PersistAs => r#"{"op": "persist_as", "session": "HANDLE", "newText": "src/B.cs"}"#,
+            Self::Create => r#"{"op": "create", "path": "src/B.cs", "newText": "the text"}"#,
+            Self::Write => r#"{"op": "write", "path": "src/A.cs", "newText": "the text"}"#,
+            _ => r#"{"op": "commit", "session": "HANDLE"}"#,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    #[test]
+    fn an_argument_without_a_use_is_refused() {
+        let refused = |arguments: Value| {
+            let edit: Edit = serde_json::from_value(arguments).expect("an edit");
+            refuse_unused(&edit).map_err(|failed| failed.diagnostics[0].message.clone())
+        };
+        for (arguments, unused) in [
+            (
+                serde_json::json!({"op": "replace", "path": "a", "oldText": "a", "newText": "b", "symbol": "A"}),
+                "symbol",
+            ),
+            (
+                serde_json::json!({"op": "replace_symbol", "symbol": "A", "newText": "b", "oldText": "a"}),
+                "oldText",
+            ),
+            (
+                serde_json::json!({"op": "insert_after", "symbol": "A", "newText": "b", "whole": true}),
+                "whole",
+            ),
+            (serde_json::json!({"op": "list", "path": "a"}), "path"),
+            (serde_json::json!({"op": "undo", "session": "s", "selectionId": 1}), "selectionId"),
+        ] {
+            let why = refused(arguments.clone()).expect_err("refused");
+            assert!(why.contains(&format!("'{unused}'")), "{arguments}: {why}");
+        }
+        assert_eq!(
+            refused(serde_json::json!({"op": "commit", "session": "s", "path": "a", "whole": false})),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn every_operation_is_listed_once() {
+        let names: Vec<String> = Op::value_variants()
+            .iter()
+            .filter_map(|op| Some(op.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let listed: Vec<&str> = OPERATIONS.iter().map(|operation| operation.name).collect();
+        assert_eq!(listed.len(), names.len());
+        assert!(names.iter().all(|name| listed.contains(&name.as_str())), "{names:?}");
+    }
+}

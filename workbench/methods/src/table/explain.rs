@@ -1,0 +1,377 @@
+//! `explain`: why a target is in its state, and the differences between two builds.
+
+use super::explanation;
+use super::{AsTool, Effect, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::desk::request_context::RequestContext;
+use crate::desk::{build, last_good, names};
+use crate::failed::Failed;
+use crate::render::{Style, builds as build_pages, diagnostic};
+use engine::build::chain::Step;
+use engine::build::explain::{Explanation, Input};
+use engine::build::file_path;
+use engine::build::moves::{Move, Moved};
+use engine::build::outlook::Gate;
+use engine::build::query::NodeState;
+use engine::build::redefinition::Redefinition;
+use engine::build::remarks::Wait;
+use engine::build::remote_costs::RemoteChoice;
+use engine::build::session::Session;
+use engine::store::records::ActionRecord;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::event::Reason;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workbench::aliases::{self, Former};
+use workbench::builds::{self, Difference, FileChange, Past, Why};
+use workbench::generating;
+use workbench::versions::{Version, versions};
+use workbench::workspace::Workspace;
+
+/// Most causes whose changed lines are shown.
+const FILES: usize = 50;
+
+/// Say why a target is in its state, or what two builds differ in. Makes nothing.
+///
+/// Whether it is current, which input moved and who moved that; why it ran last, or which build found its result under its key.
+/// The way is followed down to the source file; where its earlier bytes are still to be had (in the store, or in git's commits by
+/// `git cat-file`), the lines that changed are shown.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Explain {
+    /// A label, or the name of a type or member: NodeStore is its outline, NodeStore:semantic its summary.
+    #[arg(required_unless_present = "diff")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
+    #[arg(long, num_args = 2, value_names = ["BUILD_A", "BUILD_B"], conflicts_with = "label")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-tool" = false))]
+    pub diff: Vec<u64>,
+}
+
+/// What is known.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Explained {
+    /// Of one target.
+    Target(Box<Target>),
+    /// Of two builds.
+    Builds(#[schemars(with = "Value")] Box<Difference>),
+}
+
+/// A target and why it is in its state.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// Its label.
+    pub label: String,
+    /// `current`, `stale`, `maybe_stale`, `pending`, `generating`, `none` or `source`.
+    #[schemars(with = "String")]
+    pub state: TargetState,
+    /// Where the result of a current target comes from: `last_run`, or `same_key`: another run had the same key.
+    pub result_from: Option<String>,
+    /// When a build found it under its key.
+    pub found: Option<FoundAt>,
+    /// The file where the way ends.
+    pub file: Option<FileDiff>,
+    /// Digest of its output.
+    #[schemars(with = "Option<String>")]
+    pub output: Option<Digest>,
+    /// What that is filed under.
+    #[schemars(with = "Option<String>")]
+    pub key: Option<Digest>,
+    /// The run that made it.
+    pub made: Option<Provenance>,
+    /// The fields of the present key, names and values.
+    pub fields: Vec<(String, String)>,
+    /// Its inputs: `role`, `label`, `digest`, `missing`.
+    #[schemars(with = "Vec<Value>")]
+    pub inputs: Vec<Input>,
+    /// Whether those are of now.
+    pub inputs_known: bool,
+    /// What moved since it was last made.
+    #[schemars(with = "Vec<Value>")]
+    pub moved: Vec<Move>,
+    /// The way to what made it stale, down to a file.
+    pub chain: Vec<ChainStep>,
+    /// Gates: it runs only if one of each comes to another output.
+    #[schemars(with = "Vec<Value>")]
+    pub only_if: Vec<Gate>,
+    /// Versions in its history.
+    pub versions: usize,
+    /// What had moved when it last ran.
+    #[schemars(with = "Vec<Value>")]
+    pub last_moved: Vec<Move>,
+    /// The way from the first of these down to a file.
+    #[schemars(with = "Vec<Value>")]
+    pub last_chain: Vec<Move>,
+    /// What had changed about its definition when it last ran with the same inputs.
+    #[schemars(with = "Vec<Value>")]
+    pub last_redefined: Vec<Redefinition>,
+    /// Whether the result before was collected.
+    pub before_collected: bool,
+    /// The producer of the version before, when it is another.
+    pub producer_before: Option<String>,
+    /// Why it has no output at its present inputs, or why the last try failed.
+    pub failure: Option<Value>,
+    /// What it waits for, where it is `pending` and was not tried itself: `target`, `blocked`, `batch` or `agent`.
+    #[schemars(with = "Option<Value>")]
+    pub waits_for: Option<Wait>,
+    /// What the remote cache means for it, if there is one: `look_up` (`dear`, `single`, `slow` or `bundled`), `round_trip_us`, the `volume` that
+    /// has its output where this store lacks it, and whether that `is_fetched` when the output is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    pub remote: Option<RemoteChoice>,
+    /// Labels and versions it had under former names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Value>")]
+    pub former: Vec<Former>,
+}
+
+/// State of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetState {
+    /// A source file or set, which has no producer.
+    Source,
+    /// A target of a rule.
+    #[serde(untagged)]
+    Made(NodeState),
+}
+
+/// When a build found a result under its key.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FoundAt {
+    /// The build's number in the log.
+    pub build: Option<u64>,
+    /// Seconds since 1970.
+    pub at: u64,
+}
+
+/// What changed in a file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FileDiff {
+    /// Its path.
+    pub path: String,
+    /// The lines that differ.
+    pub diff: String,
+}
+
+/// How an output was made.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// The target it was first made for.
+    pub label: String,
+    /// Producer and version.
+    pub producer: String,
+    /// Seconds since 1970.
+    pub at: u64,
+    /// Microseconds that it took.
+    pub took_us: u64,
+    /// Length of the output.
+    pub bytes: u64,
+    /// How far its program was confined.
+    pub sandbox: Option<String>,
+    /// What the producer said.
+    pub diagnostics: Vec<Value>,
+}
+
+/// One step of the way.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ChainStep {
+    /// `label`, `input`, `reason`, `redefined`.
+    #[serde(flatten)]
+    #[schemars(with = "Value")]
+    pub step: Step,
+    /// The reason in words.
+    pub text: Option<String>,
+}
+
+impl Method for Explain {
+    const NAME: &'static str = "explain";
+    const ALSO: &'static [&'static str] = &["node.why"];
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::Under("node");
+    const WITHIN: bool = true;
+    type Answer = Explained;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Explained, Failed> {
+        let context = desk.context;
+        let (workspace, session) = desk.open_to_read()?;
+        match (&self.label, &*self.diff) {
+            (Some(label), []) => explain_target(context, workspace, session, label).map(|target| Explained::Target(Box::new(target))),
+            (None, &[from, to]) => compare_builds(workspace, session, from, to).map(|found| Explained::Builds(Box::new(found))),
+            _ => {
+                let why = Diagnostic::error(ErrorCode::E_PARAM, "'label' or two builds as 'diff' are to be given");
+                Err(Failed::new(Code::Usage, why.hint("give one of the two")))
+            }
+        }
+    }
+
+    fn text(answer: &Explained) -> String {
+        Self::styled(answer, Style::plain())
+    }
+
+    fn styled(answer: &Explained, style: Style) -> String {
+        match answer {
+            Explained::Target(target) => explanation::format_explanation(target, style),
+            Explained::Builds(found) => build_pages::difference(found, style),
+        }
+    }
+}
+
+/// Explains the one target that a label refers to.
+fn explain_target(context: &RequestContext, workspace: &Workspace, session: &mut Session, label: &str) -> Result<Target, Failed> {
+    let label = &*names::label_or_source(session, label)?;
+    let patterns = build::patterns(&[label.to_owned()])?;
+    let mut explanation = match session.explain(&patterns)? {
+        Ok(explained) => explained,
+        Err(diagnostics) => {
+            last_good::remark_missing(context, workspace, session, None, label)?;
+            let code = Code::Usage;
+            return Err(Failed { code, diagnostics });
+        }
+    };
+    if !explanation.leaf && generating::labels(&workspace.root).contains(&*explanation.label) {
+        explanation.standing = NodeState::Generating;
+    }
+    let failure = explanation.failure.take();
+    explanation.failure = failure.and_then(|why| context.placed(&[why]).pop());
+    let found = find_result(session, &explanation)?;
+    let change = change(workspace, session, &explanation)?;
+    let took = explanation.record.as_ref().map(|record| record.took_us);
+    let remote = session.remote_choice(&explanation.label, explanation.output.as_ref(), took)?;
+    Ok(Target {
+        found: found.map(|version| FoundAt {
+            build: version.build,
+            at: version.at,
+        }),
+        file: change.map(|change| FileDiff {
+            diff: build_pages::diff_lines(&change).concat(),
+            path: change.path,
+        }),
+        former: aliases::former(&workspace.root, session, &explanation.label)?,
+        remote,
+        ..Target::from_explanation(explanation)
+    })
+}
+
+impl Target {
+    /// Whether the target is a source file or set.
+    pub fn is_source(&self) -> bool {
+        self.state == TargetState::Source
+    }
+
+    /// Whether its result comes from another run under its present key.
+    pub fn is_filed(&self) -> bool {
+        self.result_from.as_deref() == Some("same_key")
+    }
+
+    /// Converts the engine's explanation.
+    fn from_explanation(explanation: Explanation) -> Self {
+        let is_current = explanation.standing == NodeState::Current && !explanation.leaf;
+        let result_from = if explanation.filed { "same_key" } else { "last_run" };
+        Self {
+            label: explanation.label.to_string(),
+            state: match explanation.leaf {
+                true => TargetState::Source,
+                false => TargetState::Made(explanation.standing),
+            },
+            result_from: is_current.then(|| result_from.to_owned()),
+            found: None,
+            file: None,
+            output: explanation.output,
+            key: explanation.key.map(|key| key.0),
+            made: explanation.record.map(Provenance::from_record),
+            fields: explanation
+                .fields
+                .into_iter()
+                .map(|field| (field.name.to_owned(), field.value))
+                .collect(),
+            inputs: explanation.inputs,
+            inputs_known: explanation.inputs_known,
+            moved: explanation.moves,
+            chain: explanation
+                .chain
+                .into_iter()
+                .map(|step| ChainStep {
+                    text: step.reason.as_ref().map(ToString::to_string),
+                    step,
+                })
+                .collect(),
+            only_if: explanation.gates,
+            versions: explanation.versions,
+            last_moved: explanation.last_moves,
+            last_chain: explanation.last_chain,
+            last_redefined: explanation.last_redefined,
+            before_collected: explanation.before_collected,
+            producer_before: explanation.producer_before,
+            failure: explanation.failure.as_ref().map(diagnostic::diagnostic_json),
+            waits_for: explanation.waits_for,
+            remote: None,
+            former: Vec::new(),
+        }
+    }
+}
+
+impl Provenance {
+    fn from_record(record: ActionRecord) -> Self {
+        Self {
+            label: record.label,
+            producer: record.producer,
+            at: record.made_at,
+            took_us: record.took_us,
+            bytes: record.len,
+            sandbox: record.notes.get("sandbox").cloned(),
+            diagnostics: record.diagnostics.iter().map(diagnostic::diagnostic_json).collect(),
+        }
+    }
+}
+
+/// Returns the present version, if a build found it under its key instead of running the target.
+fn find_result(session: &Session, explained: &Explanation) -> Result<Option<Version>, Failed> {
+    let versions = versions(session, &explained.label)?;
+    Ok(versions
+        .into_iter()
+        .rfind(|version| version.present)
+        .filter(|version| version.found))
+}
+
+/// Returns the change of the file at the end of the chain.
+fn change(workspace: &Workspace, session: &Session, explained: &Explanation) -> Result<Option<FileChange>, Failed> {
+    let reason = explained.chain.last().and_then(|step| step.reason.as_ref());
+    let last = explained.last_chain.last().or(explained.last_moves.first());
+    let (path, from, to): (String, Digest, Digest) = match (reason, last.map(|last| (file_path(&last.label), &last.how))) {
+        (Some(Reason::FileChanged { path, from, to }), _) => (path.clone(), *from, *to),
+        (None, Some((Some(path), Moved::Changed { from, to }))) => (path, *from, *to),
+        _ => return Ok(None),
+    };
+    Ok(Past::new(&workspace.root, session, &[])?.change_of_file(&path, &from, &to)?)
+}
+
+/// Compares two builds, with the changed lines of the files that caused the differences.
+fn compare_builds(workspace: &Workspace, session: &Session, from: u64, to: u64) -> Result<Difference, Failed> {
+    let mut difference = builds::difference(session, from, to)?.map_err(|unknown| {
+        let numbers: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+        let message = format!("the log has no build {}", numbers.join(" and no build "));
+        let why = Diagnostic::error(ErrorCode::E_NO_BUILD, message);
+        Failed::new(Code::Usage, why.hint("`cortex log` lists what there is"))
+    })?;
+    let past = Past::new(&workspace.root, session, &[&difference.from, &difference.to])?;
+    for cause in difference.causes.iter_mut().take(FILES) {
+        if let Why::File {
+            path,
+            from: Some(from),
+            to: Some(to),
+        } = &cause.why
+        {
+            let change = past.change_of_file(path, from, to)?;
+            cause.diff = change.map(|change| build_pages::diff_lines(&change).concat());
+        }
+    }
+    Ok(difference)
+}

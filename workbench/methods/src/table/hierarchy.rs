@@ -1,0 +1,112 @@
+//! `hierarchy`: what a type or member carries on, and what carries it on.
+
+use super::implementations::relative_line;
+use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page};
+use super::{AsTool, Effect, Method};
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::printable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::symbols::ancestors::ancestors;
+use workbench::symbols::hierarchy::{Implementation, implementations, locate};
+use workbench::symbols::resolve::Resolved;
+use workbench::symbols::state::{Empty, State};
+
+/// List what a type or member derives from, implements or overrides, and what carries it on.
+///
+/// Each row has the relation, the number of steps and the place. What is outside of the workspace has a name and no place; the bases of types of
+/// packages are not known.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HierarchyOf {
+    /// A type or member, by any unambiguous name; of a method's name all its overloads.
+    #[serde(alias = "path", alias = "id")]
+    symbol: String,
+    /// Heirs at most, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "default_limit_of_hierarchy")]
+    #[schemars(extend("x-tool" = false))]
+    limit: usize,
+    /// Heirs to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    offset: usize,
+}
+
+/// Default number of heirs.
+const USUAL: usize = 200;
+
+fn default_limit_of_hierarchy() -> usize {
+    USUAL
+}
+
+/// Both directions.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Hierarchy {
+    resolved: Resolved,
+    /// What it derives from, implements or overrides, the nearest first.
+    bases: Vec<Implementation>,
+    /// What derives from, implements or overrides it, the nearest first.
+    heirs: Vec<Implementation>,
+    /// How many heirs there are in all.
+    total: usize,
+    state: State,
+}
+
+impl Method for HierarchyOf {
+    const NAME: &'static str = "hierarchy";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["heirs"];
+    type Answer = Hierarchy;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Hierarchy, Failed> {
+        let names = desk.workspace_names()?;
+        let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
+        let (mut bases, mut heirs) = (Vec::new(), Vec::new());
+        for one in &symbols {
+            bases.extend(ancestors(desk, &names.symbols, one)?);
+            heirs.extend(implementations(desk, &names.symbols, one, true)?);
+        }
+        for rows in [&mut bases, &mut heirs] {
+            rows.sort();
+            rows.dedup();
+        }
+        let total = heirs.len();
+        let mut heirs: Vec<Implementation> = heirs.into_iter().skip(self.offset).take(self.limit).collect();
+        for rows in [&mut bases, &mut heirs] {
+            locate(desk, &names.symbols, rows)?;
+        }
+        let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        let state = State::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
+        let mut state = state.renamed(former.as_deref(), &first.path);
+        if total == 0 && bases.is_empty() {
+            state = state.empty(Empty::None);
+        }
+        Ok(Hierarchy {
+            resolved: Resolved {
+                path: first.path.clone(),
+                type_id: first.type_id.clone(),
+                member_id: first.member_id.clone(),
+            },
+            state: state_of_page(state, (self.offset, heirs.len()), total),
+            bases,
+            heirs,
+            total,
+        })
+    }
+
+    fn text(answer: &Hierarchy) -> String {
+        let mut text = format!("{}\n", answer.resolved.path);
+        for (title, rows) in [("bases", &answer.bases), ("heirs", &answer.heirs)] {
+            if !rows.is_empty() {
+                text.push_str(&format!("{title}:\n"));
+                text.extend(rows.iter().map(|one| format!("  {}", relative_line(one))));
+            }
+        }
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
+    }
+}

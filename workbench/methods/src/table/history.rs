@@ -1,0 +1,199 @@
+//! `history`: the versions of a target.
+
+use super::version_texts;
+use super::{AsTool, Effect, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::desk::request_context::RequestContext;
+use crate::desk::{last_good, names};
+use crate::failed::Failed;
+use crate::render::Style;
+use engine::build::session::Session;
+use engine::seams::annotate::Revision;
+use engine::seams::paid::{Notes, Spent};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workbench::versions::{Version, lineage};
+use workbench::workspace::Workspace;
+
+/// List the versions of a target: when each came to be, of what, and what it cost.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HistoryOf {
+    /// A label, or the name of a type or member.
+    pub label: String,
+}
+
+/// The versions of a target.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct History {
+    /// Its label.
+    pub label: String,
+    /// Oldest first.
+    pub versions: Vec<VersionFacts>,
+}
+
+/// A version.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct VersionFacts {
+    /// Its number: from 1, and for versions under former names from 0 down.
+    pub version: i64,
+    /// Seconds since 1970 when it became the output; absent of one that was lost to damage.
+    pub at: Option<u64>,
+    /// The number of the build that brought it.
+    pub build: Option<u64>,
+    /// The commit at that build.
+    pub commit: Option<String>,
+    /// Whether files differed from it.
+    pub dirty: Option<bool>,
+    /// Digest of the output.
+    #[schemars(with = "String")]
+    pub output: Digest,
+    /// Whether it is what stands now.
+    pub present: bool,
+    /// The label it was made under, when its type had another name.
+    pub former: Option<String>,
+    /// Its pin, if it is kept whatever comes.
+    pub pinned: Option<PinFacts>,
+    /// Whether its output is no longer stored.
+    pub collected: bool,
+    /// Producer and version; absent when its record is no longer stored.
+    pub producer: Option<String>,
+    /// Microseconds that it took.
+    pub took_us: Option<u64>,
+    /// Whether its result was filed under its key already: nothing ran, and nothing was paid.
+    #[serde(default)]
+    pub found: bool,
+    /// Seconds since 1970 when its result was made, if that is not when it became the output: it was found, or made once more with the same output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_at: Option<u64>,
+    /// What a model cost: `calls`, `input_tokens`, `output_tokens`, `micros` …
+    #[schemars(with = "Value")]
+    pub spent: Option<Spent>,
+    /// How it came about.
+    #[schemars(with = "Value")]
+    pub notes: Option<Notes>,
+}
+
+/// A pin.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PinFacts {
+    /// Seconds since 1970.
+    pub at: u64,
+    /// Why, in the words of who pinned it.
+    pub note: Option<String>,
+}
+
+impl From<Version> for VersionFacts {
+    fn from(version: Version) -> Self {
+        let (commit, dirty) = match &version.revision {
+            Some(found) => (Some(found.commit.clone()), found.dirty),
+            None => (None, None),
+        };
+        let at = (!version.is_lost()).then_some(version.at);
+        let record = version.record;
+        let is_own = !version.found;
+        Self {
+            found: version.found,
+            made_at: record
+                .as_ref()
+                .filter(|_| version.found || version.made_again)
+                .map(|record| record.made_at),
+            version: version.number,
+            at,
+            build: version.build,
+            commit,
+            dirty,
+            output: version.output,
+            present: version.present,
+            former: version.former.map(|former| former.to_string()),
+            pinned: version.pin.map(|pin| PinFacts {
+                at: pin.at,
+                note: pin.note,
+            }),
+            collected: version.collected,
+            producer: record.as_ref().map(|record| record.producer.clone()),
+            took_us: record.as_ref().filter(|_| is_own).map(|record| record.took_us),
+            spent: record.as_ref().filter(|_| is_own).and_then(|record| record.spent.clone()),
+            notes: record.map(|record| record.notes),
+        }
+    }
+}
+
+impl VersionFacts {
+    /// Returns the commit at the build of the version.
+    pub fn revision(&self) -> Option<Revision> {
+        Some(Revision {
+            commit: self.commit.clone()?,
+            dirty: self.dirty,
+        })
+    }
+}
+
+impl Method for HistoryOf {
+    const NAME: &'static str = "history";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::Under("node");
+    type Answer = History;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<History, Failed> {
+        let context = desk.context;
+        let (workspace, session) = desk.open_to_read()?;
+        let (label, versions) = find_versions(context, workspace, session, &self.label)?;
+        Ok(History {
+            label,
+            versions: versions.into_iter().map(VersionFacts::from).collect(),
+        })
+    }
+
+    fn text(answer: &History) -> String {
+        Self::styled(answer, Style::plain())
+    }
+
+    fn styled(answer: &History, style: Style) -> String {
+        version_texts::list_versions(answer, style)
+    }
+}
+
+/// Explains why a source file has no versions, with a hint.
+pub fn why_no_versions(label: &str) -> Option<(&'static str, String)> {
+    let path = engine::build::file_path(label)?;
+    let hint = format!("`git log -p -- {path}` tells what it was; `cortex explain '{label}'` what it is now, and who reads it");
+    Some(("it is a source file: versions are kept of what is made of it", hint))
+}
+
+/// Resolves a text to a label; returns it with its versions, oldest first, at least one.
+pub fn find_versions(
+    context: &RequestContext,
+    workspace: &Workspace,
+    session: &mut Session,
+    text: &str,
+) -> Result<(String, Vec<Version>), Failed> {
+    let label = match names::one_label(session, text, "looked back on") {
+        Ok(label) => label,
+        Err(failed) => {
+            last_good::remark_missing(context, workspace, session, None, text)?;
+            return Err(failed);
+        }
+    };
+    if session.graph.find(&label).is_none() {
+        last_good::remark_renamed(context, workspace, session, &label)?;
+    }
+    let found = lineage(&workspace.root, session, &label)?;
+    if found.is_empty() {
+        let (what, hint) = match why_no_versions(&label) {
+            Some(why) => why,
+            None if last_good::remark_missing(context, workspace, session, None, &label)? => {
+                ("no version of it is kept", "what was collected is not known any more".to_owned())
+            }
+            None => ("it was never made in this checkout", format!("cortex build '{label}'")),
+        };
+        let why = Diagnostic::error(ErrorCode::E_NO_VERSION, what).label(&label);
+        return Err(Failed::new(Code::Usage, why.hint(hint)));
+    }
+    Ok((label, found))
+}

@@ -1,0 +1,310 @@
+//! `impact`: what a change reaches.
+
+use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page, unread_uses};
+use super::window::root_of_workspace;
+use super::{AsTool, Effect, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::desk::clock::current_seconds;
+use crate::desk::workspace_names::Names;
+use crate::failed::Failed;
+use crate::render::{plural, printable};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::{Diagnostic, Severity};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use workbench::changed_lines::{changed_lines, lines_of_overlay};
+use workbench::edit::disk::Disk;
+use workbench::edit::files::Files;
+use workbench::overlay::build::documents;
+use workbench::symbols::impact::{Affected, Reached, at_lines, impact};
+use workbench::symbols::state::{Empty, State};
+
+/// List what a change of a member reaches: what uses it, over several steps, what carries it on, and the tests among these.
+///
+/// With --diff the members that differ from the commit that is checked out are meant; with --overlay and no symbol those that differ between the
+/// workspace and the overlay or edit session. Certain uses are followed, and those through a base or an
+/// interface. A row that is not certain, or is reached only by way of one, says "possible" and why; other possible uses end there. Where more lies behind
+/// the last step, a note says how much, and the answer is not complete. Tests are methods with the attributes of xUnit, NUnit or MSTest.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImpactOf {
+    /// A type or member, by any unambiguous name; of a method's name all its overloads.
+    #[arg(conflicts_with = "diff")]
+    #[serde(default, alias = "path", alias = "id", skip_serializing_if = "Option::is_none")]
+    symbol: Option<String>,
+    /// What differs from the commit that is checked out.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = "impact: of what differs from the commit"))]
+    diff: bool,
+    /// Only tests.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    tests: bool,
+    /// Print a filter for `dotnet test --filter` that selects the tests; what it may lack is told on standard error.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = "impact: a filter for dotnet test"))]
+    filter: bool,
+    /// Print the graph of what reaches what in the language of Graphviz (DOT); what it may lack is told on standard error.
+    #[arg(long, conflicts_with = "filter")]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    dot: bool,
+    /// Steps to follow from what changed: users are one step away, their users two.
+    #[arg(long, value_name = "N", default_value_t = USUAL_DEPTH, value_parser = clap::value_parser!(u32).range(1..))]
+    #[serde(default = "default_depth")]
+    #[schemars(range(min = 1))]
+    depth: u32,
+    /// Rows at most, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "default_limit_of_impact")]
+    #[schemars(extend("x-tool" = false))]
+    limit: usize,
+    /// Rows to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    offset: usize,
+}
+
+/// Steps unless told.
+const USUAL_DEPTH: u32 = 5;
+/// Rows unless told.
+const USUAL: usize = 200;
+
+fn default_depth() -> u32 {
+    USUAL_DEPTH
+}
+
+fn default_limit_of_impact() -> usize {
+    USUAL
+}
+
+/// What is reached.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reach {
+    /// The members and types that changed.
+    changed: Vec<String>,
+    /// What they reach, the nearest first.
+    affected: Vec<Affected>,
+    /// How many rows there are.
+    total: usize,
+    /// How many rows are not certain.
+    #[serde(default)]
+    possible: usize,
+    /// How many tests are reached, possible ones among them.
+    tests: usize,
+    /// How many of the tests are not certain.
+    #[serde(default)]
+    possible_tests: usize,
+    /// How many members and types one step more would reach.
+    #[serde(default)]
+    beyond: usize,
+    /// What selects the tests, for `dotnet test --filter`; where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    filter: Option<String>,
+    /// The graph in the language of Graphviz; where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dot: Option<String>,
+    state: State,
+}
+
+impl Method for ImpactOf {
+    const NAME: &'static str = "impact";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["affected"];
+    type Answer = Reach;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Reach, Failed> {
+        let names = desk.workspace_names()?;
+        let (changed, former) = self.changed(desk, &names)?;
+        let health = desk.health()?;
+        let found = impact(desk, &names.symbols, &changed, self.depth, &health.gaps())?;
+        let unread: Vec<String> = found.unread.iter().cloned().collect();
+        let unseen: Vec<String> = found.unseen.iter().cloned().collect();
+        let mut state = State::default()
+            .of_workspace(&names.flaws)
+            .of_projects(&health)
+            .unread(&unread)
+            .lacking(&unseen);
+        if let (Some(former), Some(first)) = (&former, changed.first()) {
+            state = state.renamed(Some(former), first);
+        }
+        let filter = self.filter.then(|| found.filter());
+        let (tests, possible_tests) = count_affected(found.affected.iter().filter(|one| one.test));
+        let is_wanted = |one: &Affected| one.how != Reached::Changed && (one.test || !self.tests);
+        let rows: Vec<Affected> = found.affected.into_iter().filter(is_wanted).collect();
+        let dot = self.dot.then(|| draw_reach(&changed, &rows));
+        let (total, possible) = count_affected(rows.iter());
+        if changed.is_empty() {
+            let other = match self.diff {
+                true => "the commit that is checked out",
+                false => "the workspace; deleted files are not followed",
+            };
+            state.notes.push(format!("no member differs from {other}"));
+        } else if total == 0 && self.tests {
+            state
+                .notes
+                .push(format!("no test is reached within {}", plural(u64::from(self.depth), "step")));
+        } else if total == 0 {
+            state = state.empty(Empty::None);
+        }
+        state = state.lacking(self.further(found.beyond).as_slice());
+        let paths: Vec<&str> = changed.iter().map(String::as_str).collect();
+        state = state.beside_unread(&unread_uses(desk, &paths)?);
+        let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
+        let state = state_of_page(state, (self.offset, affected.len()), total);
+        if filter.is_some() || dot.is_some() {
+            // Standard output has the requested form and nothing else.
+            let said = state
+                .notes
+                .iter()
+                .map(|note| Diagnostic::new(Severity::Note, ErrorCode::N_INCOMPLETE, note.as_str()));
+            desk.context.say(&said.collect::<Vec<_>>());
+        }
+        Ok(Reach {
+            changed: changed.into_iter().collect(),
+            state,
+            affected,
+            total,
+            possible,
+            tests,
+            possible_tests,
+            beyond: found.beyond,
+            filter,
+            dot,
+        })
+    }
+
+    fn text(answer: &Reach) -> String {
+        if let Some(filter) = &answer.filter {
+            return printable(&format!("{filter}\n"));
+        }
+        if let Some(dot) = &answer.dot {
+            return dot.clone();
+        }
+        let mut text = String::new();
+        if answer.changed.len() > 1 {
+            text.push_str(&format!("changed: {}\n", answer.changed.join(", ")));
+        }
+        for one in &answer.affected {
+            let mut line = format!("{} ", one.distance);
+            if let (Some(file), Some(at)) = (&one.file, one.line) {
+                line.push_str(&format!("{file}:{at} "));
+            }
+            if one.test {
+                line.push_str("test ");
+            }
+            line.push_str(&one.path);
+            if one.how != Reached::Uses {
+                line.push_str(&format!(", {} {}", one.how.as_str(), one.by.as_deref().unwrap_or_default()));
+            }
+            if let Some(why) = &one.why {
+                let kind = if why.starts_with("wired: ") { "" } else { "possible: " };
+                line.push_str(&format!(" ({kind}{why})"));
+            }
+            text.push_str(&line);
+            text.push('\n');
+        }
+        if answer.total > 0 {
+            let of = |possible: usize| {
+                if possible > 0 {
+                    format!(" ({possible} possible)")
+                } else {
+                    String::new()
+                }
+            };
+            let (rows, tests) = (plural(answer.total as u64, "row"), plural(answer.tests as u64, "test"));
+            text.push_str(&format!("{rows}{}, {tests}{}\n", of(answer.possible), of(answer.possible_tests)));
+        }
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
+    }
+}
+
+/// What changed and what it reaches, an arrow for each row; what is possible is dashed, tests are ellipses.
+fn draw_reach<'c>(changed: impl IntoIterator<Item = &'c String>, rows: &[Affected]) -> String {
+    let quoted = |text: &str| format!("\"{}\"", printable(text).replace('\\', "\\\\").replace('"', "\\\""));
+    let mut text = String::from("digraph impact {\n  rankdir = LR;\n  node [shape = box];\n");
+    for path in changed {
+        text.push_str(&format!("  {} [style = bold];\n", quoted(path)));
+    }
+    let tests: BTreeSet<&str> = rows.iter().filter(|one| one.test).map(|one| one.path.as_str()).collect();
+    for path in tests {
+        text.push_str(&format!("  {} [shape = ellipse];\n", quoted(path)));
+    }
+    for one in rows {
+        let from = one.by.as_deref().unwrap_or_default();
+        let style = if one.why.is_some() { " [style = dashed]" } else { "" };
+        text.push_str(&format!("  {} -> {}{style};\n", quoted(from), quoted(&one.path)));
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// How many rows there are, and how many of them are not certain.
+fn count_affected<'a>(rows: impl Iterator<Item = &'a Affected>) -> (usize, usize) {
+    rows.fold((0, 0), |(all, possible), one| (all + 1, possible + usize::from(one.why.is_some())))
+}
+
+/// The members and types that differ between the workspace and an overlay or edit session.
+fn changed_by_overlay(desk: &mut Desk<'_>, names: &Names, overlay: &str) -> Result<BTreeSet<String>, Failed> {
+    let root = root_of_workspace(desk)?;
+    let disk = Disk::new(&root);
+    let documents = documents(&disk, overlay, current_seconds())?;
+    let (_, session) = desk.open_to_build()?;
+    let sources: BTreeSet<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
+    let mut lines = lines_of_overlay(&documents, |path| Some(disk.read(path).ok()??.bytes));
+    lines.retain(|path, _| sources.contains(path));
+    at_lines(desk, &names.symbols, &lines)
+}
+
+impl ImpactOf {
+    /// What the answer lacks because it ends after so many steps.
+    fn further(&self, beyond: usize) -> Option<String> {
+        let further = match beyond {
+            0 => return None,
+            1 => "1 more member uses what these steps reach".to_owned(),
+            beyond => format!("{beyond} more members use what these steps reach"),
+        };
+        let steps = plural(u64::from(self.depth), "step");
+        Some(format!(
+            "impact stopped after {steps}; {further}: follow them with --depth {}",
+            self.depth.saturating_mul(2)
+        ))
+    }
+
+    /// What changed, and what a symbol was called before.
+    fn changed(&self, desk: &mut Desk<'_>, names: &Names) -> Result<(BTreeSet<String>, Option<String>), Failed> {
+        let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
+        match (&self.symbol, self.diff) {
+            (Some(_), true) => Err(wrong("symbol and diff cannot go together", "leave one of them out")),
+            (None, false) => match desk.context.overlay().map(str::to_owned) {
+                Some(overlay) => Ok((changed_by_overlay(desk, names, &overlay)?, None)),
+                None => Err(wrong(
+                    "the argument 'symbol' is missing",
+                    "name a type or member, or ask with diff or with an overlay",
+                )),
+            },
+            (Some(symbol), false) => {
+                let (found, former) = meant_with_overloads(desk, names, symbol)?;
+                Ok((found.into_iter().map(|one| one.path).collect(), former))
+            }
+            (None, true) => {
+                let root = root_of_workspace(desk)?;
+                let (workspace, session) = desk.open_to_build()?;
+                let world = workspace.engine.world.clone();
+                let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
+                let lines = changed_lines(&root, &*world, &sources);
+                let lines = lines.ok_or_else(|| wrong("git knows no commit of this workspace", "name a type or member instead"))?;
+                Ok((at_lines(desk, &names.symbols, &lines)?, None))
+            }
+        }
+    }
+}

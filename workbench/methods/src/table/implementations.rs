@@ -1,0 +1,136 @@
+//! `implementations`: the types or members that implement, derive from or override another one.
+
+use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page};
+use super::{AsTool, Effect, Method};
+use crate::desk::Desk;
+use crate::desk::workspace_names::Names;
+use crate::failed::Failed;
+use crate::render::printable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use workbench::symbols::hierarchy::{Implementation, implementations, locate};
+use workbench::symbols::meaning::Candidate;
+use workbench::symbols::resolve::Resolved;
+use workbench::symbols::state::{Empty, State};
+
+/// List the types that implement or derive from a type, or the members that implement or override a member.
+///
+/// Direct ones, or with --all those of heirs of heirs, too. An interface's member may be implemented by one that a class inherits: "through" names
+/// the class then.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImplementationsOf {
+    /// A type or member, by any unambiguous name; of a method's name all its overloads.
+    #[serde(alias = "path", alias = "id")]
+    symbol: String,
+    /// Not direct ones alone: whatever the number of steps.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    all: bool,
+    /// Rows at most, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "default_limit_of_implementations")]
+    #[schemars(extend("x-tool" = false))]
+    limit: usize,
+    /// Rows to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    offset: usize,
+}
+
+/// Default number of rows.
+const USUAL: usize = 200;
+
+fn default_limit_of_implementations() -> usize {
+    USUAL
+}
+
+/// The types or members.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Implementations {
+    resolved: Resolved,
+    /// Those that carry it on.
+    implementations: Vec<Implementation>,
+    /// How many there are in all.
+    total: usize,
+    state: State,
+}
+
+impl Method for ImplementationsOf {
+    const NAME: &'static str = "implementations";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["implementations"];
+    type Answer = Implementations;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Implementations, Failed> {
+        let names = desk.workspace_names()?;
+        let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
+        let mut found: Vec<Implementation> = Vec::new();
+        for one in &symbols {
+            found.extend(implementations(desk, &names.symbols, one, self.all)?);
+        }
+        found.sort();
+        found.dedup();
+        let further = if self.all { None } else { further(desk, &names, &symbols, &found)? };
+        let total = found.len();
+        let mut found: Vec<Implementation> = found.into_iter().skip(self.offset).take(self.limit).collect();
+        locate(desk, &names.symbols, &mut found)?;
+        let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        // An unreadable file may declare more.
+        let state = State::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
+        let mut state = state.renamed(former.as_deref(), &first.path);
+        if total == 0 {
+            state = state.empty(Empty::None);
+        }
+        state.notes.extend(further);
+        Ok(Implementations {
+            resolved: Resolved {
+                path: first.path.clone(),
+                type_id: first.type_id.clone(),
+                member_id: first.member_id.clone(),
+            },
+            state: state_of_page(state, (self.offset, found.len()), total),
+            implementations: found,
+            total,
+        })
+    }
+
+    fn text(answer: &Implementations) -> String {
+        let text: String = answer.implementations.iter().map(relative_line).collect();
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
+    }
+}
+
+/// Formats a row: the place, how the symbol is related, and over how many steps.
+pub(super) fn relative_line(one: &Implementation) -> String {
+    let place = one.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+    let through = one.through.as_ref().map_or_else(String::new, |heir| format!(", through {heir}"));
+    let steps = match one.distance {
+        0 | 1 => String::new(),
+        steps => format!(", {steps} steps"),
+    };
+    format!("{place}{} {}{through}{steps}\n", one.relation.as_str(), one.path)
+}
+
+/// Returns a note about implementations more than one step away.
+fn further(desk: &mut Desk<'_>, names: &Names, of: &[Candidate], direct: &[Implementation]) -> Result<Option<String>, Failed> {
+    let mut more: BTreeSet<Implementation> = BTreeSet::new();
+    for one in of {
+        more.extend(implementations(desk, &names.symbols, one, true)?);
+    }
+    more.retain(|one| direct.iter().all(|known| known.path != one.path));
+    let steps: BTreeSet<u32> = more.iter().map(|one| one.distance).collect();
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+        return Ok(None);
+    };
+    let steps = match first == last {
+        true => first.to_string(),
+        false => format!("{first} to {last}"),
+    };
+    Ok(Some(format!("{} more at {steps} steps: --all", more.len())))
+}

@@ -1,0 +1,427 @@
+//! The one table of methods: what a coder asks, under one name, with one set of arguments and one answer, whether by command line,
+//! JSON-RPC or MCP.
+//!
+//! A method is a struct of arguments. Its doc comments are the help of the command, the description of the tool and the reference page;
+//! its answer is a value, from which `text` makes what people and models read.
+
+mod access;
+mod arguments;
+mod call_graph;
+mod context_build;
+mod context_build_told;
+mod context_live;
+mod context_live_look;
+mod conversations;
+mod cost;
+pub mod diff;
+mod doctor;
+mod duplicates;
+mod edit;
+mod edit_by_symbol;
+mod edit_check;
+mod edit_counted;
+mod edit_of_files;
+mod edit_of_interfaces;
+mod edit_of_structure;
+pub mod edit_operations;
+pub mod explain;
+mod explanation;
+mod grep;
+pub mod guarded_pattern;
+mod hierarchy;
+pub mod history;
+mod impact;
+mod implementations;
+mod invalidate;
+pub mod investigate;
+mod node;
+mod node_builds;
+mod node_near;
+mod operation;
+mod other_languages;
+mod outline;
+mod overlay;
+mod overlay_build;
+mod overlay_documents;
+mod overlay_merge;
+mod pack;
+pub mod query;
+pub mod query_drawing;
+pub mod reference;
+mod relations;
+mod rename;
+mod resolve;
+pub mod resolved;
+mod rewriting;
+pub mod schema;
+mod search;
+mod semantic;
+pub mod since;
+mod source;
+pub mod status;
+mod status_text;
+pub mod symbols;
+pub mod touch;
+mod uncompiled;
+mod usages;
+mod vectors;
+pub mod version_texts;
+mod window;
+mod within;
+mod work;
+mod work_list;
+mod work_next;
+mod work_submit;
+
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::Style;
+use query_drawing::Drawing;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a method does to the world, from little to much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Looks, and files results that anyone would get. The same question about the same sources has the same answer.
+    Looks,
+    /// Answers from what changes by itself: time, other processes, models.
+    Reads,
+    /// Changes what is remembered of this checkout; twice is the same as once.
+    Sets,
+    /// Does something anew each time.
+    Acts,
+    /// Changes files of the workspace.
+    Writes,
+}
+
+/// How a method is a tool of MCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsTool {
+    /// It is one.
+    Own,
+    /// The group that it belongs to is one, and this an operation of it.
+    Operation,
+    /// It is an operation of the tool of this name.
+    Under(&'static str),
+    /// It is none.
+    None,
+}
+
+/// A question or an order, with its arguments.
+pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
+    /// The words of the command; with `_` for spaces the name of the tool, with `.` that of the JSON-RPC method.
+    const NAME: &'static str;
+    /// The JSON-RPC names of seed 000 §6.
+    const ALSO: &'static [&'static str] = &[];
+    /// What it does to the world.
+    const EFFECT: Effect;
+    /// Whether it may call a model, which is outside of the workspace and may cost money.
+    const ASKS: bool = false;
+    /// How it is a tool of MCP.
+    const TOOL: AsTool = AsTool::Own;
+    /// Whether it can be asked about an overlay, on the command line by `--overlay`, by programs by the argument `overlay`: it leaves everything in
+    /// the checkout as it is.
+    const WITHIN: bool = false;
+    /// The lists of the answer that come page by page: a `limit` says how much of them together is wanted, a `cursor` or an `offset` from where.
+    const PAGES: &'static [&'static str] = &[];
+    /// For an answer that is read from what changes by itself: the files of the checkout that it depends on besides the sources and the store. A
+    /// service remembers it while none of them changes; `None` where more than files counts.
+    const DEPENDS_ON: Option<&'static [&'static str]> = None;
+    /// The argument that a command line may also take from a file.
+    const FROM_FILE: Option<&'static str> = None;
+    /// How it takes it.
+    const FILE: FileForm = FileForm::Instead;
+    /// How its answer is drawn, if it can be.
+    const DRAWN: Option<fn(&Self::Answer, Drawing) -> String> = None;
+    /// What it answers.
+    type Answer: Serialize + DeserializeOwned + JsonSchema;
+
+    /// A command with its arguments, one and all in their order, and its help.
+    fn arguments(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+
+    /// Whether it needs nothing written in the checkout: then who builds that is not waited for.
+    fn reads(&self) -> bool {
+        Self::EFFECT <= Effect::Reads
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// The reason why there is no answer; diagnostics already reported are not repeated.
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Self::Answer, Failed>;
+
+    /// The answer for people and models.
+    fn text(answer: &Self::Answer) -> String;
+
+    /// The answer for a terminal.
+    fn styled(answer: &Self::Answer, _: Style) -> String {
+        Self::text(answer)
+    }
+}
+
+/// How a command line names the file that an argument is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileForm {
+    /// `--file FILE` in place of the argument: a text, with LF line ends.
+    Instead,
+    /// FILE where the argument would stand: a text, with LF line ends.
+    InPlace,
+    /// `--from FILE`: the text as it stands there, and how it is written as the argument `encoding`.
+    AsItIs,
+}
+
+/// What a request came to.
+#[derive(Debug)]
+pub struct Answered {
+    /// The answer.
+    pub answer: Value,
+    /// How the request went: an answer may be there although something failed.
+    pub code: Code,
+}
+
+/// Draws an answer: its JSON, the form; the text.
+type DrawAnswer = fn(&Value, Drawing) -> Result<String, serde_json::Error>;
+
+/// A line of the table.
+pub struct Entry {
+    /// Words of the command.
+    pub name: &'static str,
+    /// The seed's names.
+    pub also: &'static [&'static str],
+    /// What it does to the world.
+    pub effect: Effect,
+    /// Whether it may call a model.
+    pub asks: bool,
+    /// How it is a tool of MCP.
+    pub tool: AsTool,
+    /// The lists of the answer that come page by page.
+    pub pages: &'static [&'static str],
+    /// Whether it accepts an overlay.
+    pub within: bool,
+    /// The files of the checkout that decide, with the sources and the store, what these arguments are answered; `None` where more counts.
+    pub depends_on: fn(&Value) -> Option<&'static [&'static str]>,
+    /// The argument that a command line may also take from a file, and how.
+    pub from_file: Option<(&'static str, FileForm)>,
+    /// A command with its arguments, one and all in their order, and its help.
+    pub arguments_of: fn(clap::Command) -> clap::Command,
+    /// The arguments of a command line as a value.
+    pub parse: fn(&clap::ArgMatches) -> Result<Value, clap::Error>,
+    /// JSON Schema of the arguments.
+    pub arguments: fn() -> schemars::Schema,
+    /// JSON Schema of the answer.
+    pub answers: fn() -> schemars::Schema,
+    /// Answers.
+    pub call: fn(&mut Desk<'_>, Value) -> Result<Answered, Failed>,
+    /// An answer as a drawing, if there is one of it.
+    pub drawn: Option<DrawAnswer>,
+    /// An answer as text.
+    pub text: fn(&Value, Style) -> Result<String, serde_json::Error>,
+}
+
+/// All methods, in the order of the help.
+pub static METHODS: &[Entry] = &[
+    entry::<resolve::Resolve>(),
+    entry::<search::Search>(),
+    entry::<grep::Grep>(),
+    entry::<duplicates::Duplicates>(),
+    entry::<outline::Outline>(),
+    entry::<source::SourceOf>(),
+    entry::<usages::UsagesOf>(),
+    entry::<implementations::ImplementationsOf>(),
+    entry::<hierarchy::HierarchyOf>(),
+    entry::<impact::ImpactOf>(),
+    entry::<call_graph::Callers>(),
+    entry::<call_graph::Callees>(),
+    entry::<relations::Deps>(),
+    entry::<relations::Rdeps>(),
+    entry::<semantic::SemanticOf>(),
+    entry::<investigate::Investigate>(),
+    entry::<operation::OperationOf>(),
+    entry::<context_build::Build>(),
+    entry::<context_live::Show>(),
+    entry::<conversations::End>(),
+    entry::<conversations::List>(),
+    entry::<pack::Build>(),
+    entry::<pack::List>(),
+    entry::<pack::Remove>(),
+    entry::<window::Show>(),
+    entry::<window::Pin>(),
+    entry::<window::Unpin>(),
+    entry::<window::Dismiss>(),
+    entry::<window::Set>(),
+    entry::<edit::Edit>(),
+    entry::<rename::Rename>(),
+    entry::<overlay::Open>(),
+    entry::<overlay_documents::Put>(),
+    entry::<overlay_documents::Apply>(),
+    entry::<overlay_build::Build>(),
+    entry::<overlay_build::Diff>(),
+    entry::<overlay_merge::Merge>(),
+    entry::<overlay::List>(),
+    entry::<overlay::Discard>(),
+    entry::<node::Get>(),
+    entry::<explain::Explain>(),
+    entry::<query::Query>(),
+    entry::<history::HistoryOf>(),
+    entry::<diff::Diff>(),
+    entry::<cost::CostOf>(),
+    entry::<invalidate::Invalidate>(),
+    entry::<node_builds::Builds>(),
+    entry::<node_near::Near>(),
+    entry::<status::Status>(),
+    entry::<doctor::Doctor>(),
+    entry::<work_next::Next>(),
+    entry::<work_submit::Submit>(),
+    entry::<work_list::List>(),
+];
+
+/// A line of the table, or of another one.
+pub const fn entry<M: Method>() -> Entry {
+    Entry {
+        name: M::NAME,
+        also: M::ALSO,
+        effect: M::EFFECT,
+        asks: M::ASKS,
+        tool: M::TOOL,
+        pages: M::PAGES,
+        within: M::WITHIN,
+        depends_on: |arguments| match M::EFFECT {
+            Effect::Looks => Some(&[]),
+            _ if arguments.get("overlay").is_some() => None,
+            _ => M::DEPENDS_ON.filter(|_| arguments::read_arguments(arguments.clone()).is_ok_and(|method: M| method.reads())),
+        },
+        from_file: match M::FROM_FILE {
+            Some(argument) => Some((argument, M::FILE)),
+            None => None,
+        },
+        arguments_of: <M as Method>::arguments,
+        parse: |matches| {
+            let arguments = M::from_arg_matches(matches)?;
+            Ok(serde_json::to_value(arguments).expect("invariant: arguments are plain values"))
+        },
+        arguments: match M::WITHIN {
+            true => within::schema::<M> as fn() -> schemars::Schema,
+            false => schema::schema_of::<M>,
+        },
+        answers: schema::schema_of::<M::Answer>,
+        call: |desk, mut arguments| {
+            if M::WITHIN {
+                within::take_overlay_argument(desk, &mut arguments)?;
+            }
+            let method: M = arguments::read_arguments(arguments)?;
+            if method.reads() {
+                desk.read_only();
+            }
+            let answer = method.answer(desk).map_err(|failed| access::denied(failed, desk));
+            let answer = answer.map_err(|failed| other_languages::explain_unknown_name(desk, failed))?;
+            Ok(Answered {
+                answer: serde_json::to_value(answer).expect("invariant: answers are plain values"),
+                code: desk.code(),
+            })
+        },
+        drawn: match M::DRAWN {
+            Some(_) => Some(|answer, drawing| {
+                let answer = M::Answer::deserialize(answer)?;
+                Ok(M::DRAWN.map(|drawn| drawn(&answer, drawing)).unwrap_or_default())
+            }),
+            None => None,
+        },
+        text: |answer, style| Ok(M::styled(&M::Answer::deserialize(answer)?, style)),
+    }
+}
+
+impl Entry {
+    /// The group that it belongs to, if it does, and its own word.
+    pub fn group_and_word(&self) -> (Option<&'static str>, &'static str) {
+        match self.name.split_once(' ') {
+            Some((group, own)) => (Some(group), own),
+            None => (None, self.name),
+        }
+    }
+
+    /// The tool of which it is an operation.
+    pub fn operation_of(&self) -> Option<&'static str> {
+        match self.tool {
+            AsTool::Operation => self.group_and_word().0,
+            AsTool::Under(tool) => Some(tool),
+            AsTool::Own | AsTool::None => None,
+        }
+    }
+
+    /// Whether it only tells what is there: nothing that anybody would notice changes, and nothing is paid.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.effect, Effect::Looks | Effect::Reads) && !self.asks
+    }
+}
+
+/// The operations of a tool, in the order of the help.
+pub fn operations(tool: &str) -> impl Iterator<Item = &'static Entry> {
+    METHODS.iter().filter(move |entry| entry.operation_of() == Some(tool))
+}
+
+/// The method of a name: its own, with words joined by a space, `.` or `_`, or one of the seed's.
+pub fn find_method(name: &str) -> Option<&'static Entry> {
+    let same = |entry: &&Entry| entry.name.replace(' ', "_") == name.replace(['.', ' '], "_") || entry.also.contains(&name);
+    METHODS.iter().find(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They tell what was done, or how things go; the preface of the reference says so.
+    const WITHOUT: [&str; 28] = [
+        "context live",
+        "context end",
+        "context conversations",
+        "edit",
+        "rename",
+        "node get",
+        "explain",
+        "query",
+        "history",
+        "diff",
+        "cost",
+        "invalidate",
+        "node builds",
+        "node near",
+        "operation",
+        "overlay open",
+        "overlay put",
+        "overlay apply",
+        "overlay build",
+        "overlay diff",
+        "overlay merge",
+        "overlay list",
+        "overlay discard",
+        "pack remove",
+        "status",
+        "doctor",
+        "window set",
+        "work submit",
+    ];
+
+    #[test]
+    fn answers_about_the_code_say_how_fresh_and_how_complete_they_are() {
+        for entry in METHODS {
+            let schema = (entry.answers)();
+            let state = &schema.as_value()["properties"]["state"]["properties"];
+            let has = ["freshness", "complete", "notes"].iter().all(|field| state[field].is_object());
+            assert_eq!(has, !WITHOUT.contains(&entry.name), "{}", entry.name);
+        }
+        let page = reference::methods_page();
+        let is_named = |name: &&str| {
+            page.contains(&format!("`{name}`"))
+                || name
+                    .split_once(' ')
+                    .is_some_and(|(group, _)| page.contains(&format!("`{group} …`")))
+        };
+        assert!(WITHOUT.iter().all(is_named));
+    }
+}

@@ -1,0 +1,92 @@
+//! `operation`: progress of an investigation.
+
+use super::{AsTool, Effect, Method, investigate};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::{Style, diagnostic, printable};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use producers::investigate::Findings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workbench::investigation;
+
+/// Say how an operation goes that was begun in the background.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OperationOf {
+    /// Its identifier.
+    #[serde(alias = "id")]
+    pub op_id: String,
+    /// Leave so many of its first events out.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[serde(default)]
+    pub since: usize,
+}
+
+/// How it goes.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    op_id: String,
+    /// `gathering`, `asking`, `done` or `failed`.
+    state: String,
+    /// What happened, one sentence each.
+    events: Vec<String>,
+    /// Whether nothing more will happen.
+    finished: bool,
+    /// What it came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    result: Option<Value>,
+    /// Why it came to nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+}
+
+impl Method for OperationOf {
+    const NAME: &'static str = "operation";
+    const ALSO: &'static [&'static str] = &["StreamOp"];
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::None;
+    type Answer = Progress;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Progress, Failed> {
+        let unknown = || {
+            let why = Diagnostic::error(ErrorCode::E_NO_OPERATION, "there is no operation of this identifier").found(self.op_id.clone());
+            Failed::new(Code::Usage, why.hint("`investigate` gives the identifier"))
+        };
+        let root = desk.context.root_around().ok_or_else(unknown)?;
+        let operation = investigation::read_operation(&root, &self.op_id).ok_or_else(unknown)?;
+        let text = |name: &str| operation[name].as_str().unwrap_or_default().to_owned();
+        let events = operation["events"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let state = text("state");
+        Ok(Progress {
+            op_id: text("opId"),
+            events: events.skip(self.since).map(str::to_owned).collect(),
+            finished: matches!(state.as_str(), "done" | "failed"),
+            state,
+            result: operation.get("result").cloned(),
+            error: operation.get("error").cloned(),
+        })
+    }
+
+    fn text(answer: &Progress) -> String {
+        let mut text = format!("{}: {}\n", answer.op_id, answer.state);
+        for event in &answer.events {
+            text.push_str(&format!("  {event}\n"));
+        }
+        let findings = answer.result.as_ref().and_then(|result| Findings::deserialize(result).ok());
+        if let Some(findings) = findings {
+            text.push_str(&format!("\n{}", investigate::format_findings(&findings, &[], Style::plain())));
+        }
+        if let Some(error) = &answer.error {
+            text.push_str(&format!(
+                "\n{}\n",
+                diagnostic::format_diagnostic(&diagnostic::from_json(error), Style::plain())
+            ));
+        }
+        printable(&text)
+    }
+}

@@ -1,0 +1,347 @@
+//! `outline`: outlines of types and members, and contents of files, folders, namespaces and projects.
+
+use super::resolved::{Resolved, resolved};
+use super::symbols::{found_by_name, lines_of_notes, resolution, state_of_page};
+use super::uncompiled::note_of_file;
+use super::{Effect, Method, arguments, other_languages};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::desk::build;
+use crate::desk::last_good;
+use crate::desk::names::{no_file, unread_file};
+use crate::desk::workspace_names::Names;
+use crate::failed::Failed;
+use crate::render::printable;
+use engine::build::query::Reach;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::table::to_json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workbench::symbols::contents::{Container, FEW, Layout, Listed, contents};
+use workbench::symbols::resolve::{How, NAMESPACE, SHOWN};
+use workbench::symbols::state::{Freshness, State};
+use workbench::unread_files::EXTENSIONS;
+
+/// Outline types, members, files, folders, namespaces or projects: what they offer, or what is in them.
+///
+/// A name means a type or member before a namespace, a namespace before a folder, and a folder before a project. What holds a `/` or ends with
+/// `.cs` or `.csproj` is a path, and `.` the whole workspace.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Outline {
+    /// Types, by name (NodeStore, Core.NodeStore; NodeStore@Project where several projects have one, @loose where none compiles it), up to five of
+    /// one name together; their members (NodeStore#Get, 'NodeStore#*'), or labels; a path (src/Core/, src/Core/NodeStore.cs), a namespace, or a project by its
+    /// name or path.
+    #[arg(required = true, value_name = "SYMBOL")]
+    #[serde(
+        alias = "symbol",
+        alias = "path",
+        alias = "typeId",
+        alias = "memberPath",
+        alias = "memberId",
+        alias = "id",
+        deserialize_with = "arguments::symbols_argument"
+    )]
+    #[schemars(extend("x-tool" = "Names or paths"))]
+    pub symbols: Vec<String>,
+    /// Also as data: what //types/SYMBOL:outline-info holds.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub data: bool,
+    /// The newest version that was made while all files of the type parsed. The program says where the present one may lack something.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub last_good: bool,
+    /// Lines at most of what is in a file, folder, namespace or project; all are counted.
+    #[arg(long, value_name = "N", default_value_t = FEW)]
+    #[serde(default = "default_limit_of_outline")]
+    #[schemars(extend("x-tool" = false))]
+    pub limit: usize,
+    /// Lines to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub offset: usize,
+}
+
+fn default_limit_of_outline() -> usize {
+    FEW
+}
+
+/// The outlines.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Outlines {
+    #[serde(flatten)]
+    first: One,
+    /// Those of further symbols.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    more: Vec<One>,
+}
+
+/// One outline.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct One {
+    resolved: Resolved,
+    /// The outline as Markdown; of a file, folder, namespace or project its head.
+    outline_text: String,
+    /// What is in it, a line each: of more than 100 types the parts one level down with the number of their types.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    entries: Vec<Listed>,
+    /// How many lines there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
+    /// The outline as data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<Value>,
+    state: State,
+}
+
+impl Method for Outline {
+    const NAME: &'static str = "outline";
+    const ALSO: &'static [&'static str] = &["GetOutline", "GetMemberOutline"];
+    const EFFECT: Effect = Effect::Looks;
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["entries"];
+    type Answer = Outlines;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Outlines, Failed> {
+        let mut shown: Vec<(String, Vec<u8>)> = Vec::new();
+        let mut containers: Vec<(Container, Vec<String>)> = Vec::new();
+        let mut others = Vec::new();
+        let context = desk.context;
+        if self.last_good {
+            let labels: Vec<String> = self.symbols.iter().map(|symbol| outline_label(symbol)).collect();
+            let (_, session) = desk.open_to_build()?;
+            for label in &labels {
+                let found = last_good::last_good_output(context, session, Self::NAME, label)?;
+                shown.push((found.label, found.bytes.to_vec()));
+            }
+        } else {
+            let labels;
+            (labels, containers, others) = self.resolve_symbols(desk)?;
+            if !labels.is_empty() {
+                let report = desk.outputs_of_labels(&labels, true)?;
+                let made = report.roots.iter().zip(&report.outputs);
+                shown.extend(made.filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.as_deref()?.to_vec()))));
+            }
+            let (_, session) = desk.open_to_build()?;
+            last_good::remark(context, session, Self::NAME, shown.iter().map(|(label, _)| label.as_str()))?;
+        }
+        let mut outlines = Vec::with_capacity(shown.len());
+        for (label, bytes) in shown {
+            let binary = || {
+                let why = Diagnostic::error(ErrorCode::E_BINARY, "the output is no text").label(&label);
+                Failed::new(Code::Usage, why.hint("use `cortex show --raw`"))
+            };
+            let (resolved, files) = resolved(desk, &label)?;
+            let state = State::default().of_files(&*desk.flaws()?, files.iter());
+            outlines.push(One {
+                state: if self.last_good {
+                    state.as_of(Freshness::LastGood, "files of it may have moved since")
+                } else {
+                    state
+                },
+                resolved,
+                data: if self.data { Some(data(desk, &label)?) } else { None },
+                entries: Vec::new(),
+                total: None,
+                outline_text: String::from_utf8(bytes).map_err(|_| binary())?,
+            });
+        }
+        for (container, also) in &containers {
+            outlines.push(self.list_container(desk, container, also)?);
+        }
+        outlines.extend(others);
+        let mut outlines = outlines.into_iter();
+        let Some(first) = outlines.next() else {
+            // The reason was reported before.
+            return Err(Failed {
+                code: desk.code(),
+                diagnostics: Vec::new(),
+            });
+        };
+        Ok(Outlines {
+            first,
+            more: outlines.collect(),
+        })
+    }
+
+    fn text(answer: &Outlines) -> String {
+        let all = std::iter::once(&answer.first).chain(&answer.more);
+        printable(&all.map(One::outline_text).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// Resolved symbols: labels, containers each with alternative meanings of the name, and outlines of other languages.
+type Meant = (Vec<String>, Vec<(Container, Vec<String>)>, Vec<One>);
+
+impl One {
+    fn outline_text(&self) -> String {
+        if self.total.is_none() {
+            return self.outline_text.clone();
+        }
+        let mut text = self.outline_text.clone();
+        for entry in &self.entries {
+            let place = entry.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+            let words = format!("{} {}", entry.accessibility, entry.kind);
+            let types = entry.types.map_or_else(String::new, |count| format!(", {}", type_count(count)));
+            text.push_str(&format!("{place}{} {}{types}\n", words.trim(), entry.path));
+        }
+        text + &lines_of_notes(&self.state)
+    }
+}
+
+fn type_count(count: usize) -> String {
+    format!("{count} type{}", if count == 1 { "" } else { "s" })
+}
+
+impl Outline {
+    /// Resolves the symbols. A name that the engine does not know as a label is looked up in the symbol index.
+    fn resolve_symbols(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
+        // Names are looked up in the index of types.
+        if desk.reads_csharp()? {
+            desk.output_of_label("//index:types")?;
+        }
+        let mut labels = Vec::with_capacity(self.symbols.len());
+        let (mut containers, mut others) = (Vec::new(), Vec::new());
+        for symbol in &self.symbols {
+            if let Some(outline) = other_languages::outline(desk, symbol)? {
+                others.push(One::of_other(outline));
+                continue;
+            }
+            if is_path(symbol)
+                && let Some(container) = Layout::read(desk)?.path(symbol)
+            {
+                containers.push((container, Vec::new()));
+                continue;
+            }
+            if is_path(symbol)
+                && let Some(outline) = other_languages::folder_outline(desk, symbol)?
+            {
+                others.push(One::of_other(outline));
+                continue;
+            }
+            if is_path(symbol)
+                && let Some(why) = unread_file(desk.open_to_build()?.1, symbol)
+            {
+                return Err(why);
+            }
+            let label = outline_label(symbol);
+            let known = match build::patterns(std::slice::from_ref(&label)) {
+                Ok(patterns) => desk
+                    .open_to_build()?
+                    .1
+                    .survey(patterns.patterns(), Reach::Named)?
+                    .refused
+                    .is_empty(),
+                Err(failed) if symbol.starts_with("//") => return Err(failed),
+                Err(_) => false,
+            };
+            if !known && symbol.starts_with("//") {
+                let context = desk.context;
+                let (workspace, session) = desk.open_to_build()?;
+                last_good::remark_missing(context, workspace, session, Some(Self::NAME), &label)?;
+            }
+            if known || symbol.starts_with("//") {
+                labels.push(label);
+                continue;
+            }
+            let names = desk.workspace_names()?;
+            match container(desk, &names, symbol)? {
+                Some(found) => containers.push(found),
+                None if is_path(symbol) && !symbol.contains(['(', '*', '?']) => return Err(no_file(desk.open_to_build()?.1, symbol)),
+                None => labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?),
+            }
+        }
+        Ok((labels, containers, others))
+    }
+
+    /// Lists the contents of a container.
+    fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<One, Failed> {
+        let names = desk.workspace_names()?;
+        let layout = Layout::read(desk)?;
+        let found = contents(desk, &names.symbols, &layout, container, (self.offset, self.limit))?;
+        let mut state = State::default().of_workspace(&names.flaws);
+        if !also.is_empty() {
+            state.notes.push(format!("of this name there is also {}", also.join(", ")));
+        }
+        if let Container::File(file) = container {
+            state.notes.extend(note_of_file(desk, file)?);
+        }
+        Ok(One {
+            resolved: Resolved::gone(&container.name()),
+            outline_text: format!("# {} {}: {}\n", container.as_str(), container.name(), type_count(found.types)),
+            data: None,
+            state: state_of_page(state, (self.offset, found.listed.len()), found.total),
+            entries: found.listed,
+            total: Some(found.total),
+        })
+    }
+}
+
+impl One {
+    /// Returns the outline from another language.
+    fn of_other((resolved, outline_text, state): (Resolved, String, State)) -> Self {
+        Self {
+            resolved,
+            outline_text,
+            entries: Vec::new(),
+            total: None,
+            data: None,
+            state,
+        }
+    }
+}
+
+/// Whether a text is always a path, even if a symbol has that name.
+fn is_path(symbol: &str) -> bool {
+    let is_label = symbol.starts_with("//");
+    !is_label
+        && (symbol == "." || symbol.contains(['/', '\\']) || symbol.ends_with(".cs") || symbol.ends_with(".csproj") || is_page(symbol))
+        && !symbol.contains(['#', '@'])
+}
+
+/// Whether a text has the extension of a file that cortex does not parse.
+fn is_page(symbol: &str) -> bool {
+    let end = symbol.rsplit_once('.').map(|(_, end)| end);
+    end.is_some_and(|end| EXTENSIONS.contains(&end))
+}
+
+/// Finds the container of a name that no type or member has; returns it with the alternative meanings as further requests.
+fn container(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<Option<(Container, Vec<String>)>, Failed> {
+    let found = resolution(desk, names, symbol, SHOWN)?;
+    let namespace = found.candidates.first().filter(|one| one.kind == NAMESPACE);
+    if namespace.is_none() && !matches!(found.how, None | Some(How::Fuzzy)) || namespace.is_some() && found.total > 1 {
+        return Ok(None);
+    }
+    let layout = Layout::read(desk)?;
+    let (folder, project) = (layout.path(symbol), layout.project(symbol));
+    let Some(namespace) = namespace else {
+        return Ok(match folder {
+            Some(folder) => Some((folder, Vec::new())),
+            None => project?.map(|project| (project, Vec::new())),
+        });
+    };
+    let others = [folder, project.ok().flatten()].into_iter().flatten();
+    let also = others.map(|other| format!("the {} {}", other.as_str(), other.name()));
+    Ok(Some((Container::Namespace(namespace.path.clone()), also.collect())))
+}
+
+/// Returns the label of a symbol or label.
+fn outline_label(symbol: &str) -> String {
+    if symbol.starts_with("//") {
+        symbol.to_owned()
+    } else {
+        format!("//types/{symbol}:outline")
+    }
+}
+
+fn data(desk: &mut Desk<'_>, label: &str) -> Result<Value, Failed> {
+    let package = label.rsplit_once(':').map_or(label, |(package, _)| package);
+    Ok(to_json(&desk.output_of_label(&format!("{package}:outline-info"))?.bytes))
+}

@@ -1,0 +1,387 @@
+//! `overlay build`, `overlay diff`: builds targets with the documents of an overlay, and shows its changes.
+
+use super::guarded_pattern::unguarded;
+use super::overlay::{self, Document, replaceable_files};
+use super::{AsTool, Effect, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::desk::build::{build, code, default_request};
+use crate::desk::clock::current_seconds;
+use crate::failed::Failed;
+use crate::render::summary::expected_cost;
+use crate::render::{format_count, printable};
+use engine::build::request::Report;
+use engine::build::session::Session;
+use engine::values::label::Label;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use workbench::overlay::compare::compare;
+use workbench::overlay::record::{is_session, used};
+
+/// Build targets as they would be with the documents of an overlay.
+///
+/// Every result is shared with the workspace and with other overlays; nothing of the checkout moves, and no file is laid out. It is `cortex build
+/// --overlay NAME`, which has more flags.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Build {
+    /// The overlay, or an edit session.
+    pub name: String,
+    /// Which targets.
+    #[schemars(extend("x-tool" = ""))]
+    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+    pub patterns: Vec<String>,
+}
+
+/// What a build came to.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Built {
+    name: String,
+    /// Whether that is an edit session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    session: bool,
+    /// How many targets were asked for.
+    targets: usize,
+    /// How many producers ran.
+    ran: usize,
+    /// How many results were found that somebody had made.
+    cached: usize,
+    /// How many targets failed, or depend on one that did.
+    failed: usize,
+    /// How many wait for the answer of a model or an agent.
+    waiting: usize,
+}
+
+impl Method for Build {
+    const NAME: &'static str = "overlay build";
+    const EFFECT: Effect = Effect::Acts;
+    const ASKS: bool = true;
+    const TOOL: AsTool = AsTool::Operation;
+    type Answer = Built;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {
+        let request = default_request(&self.patterns)?;
+        desk.context.use_overlay(&self.name);
+        let context = desk.context;
+        let (_, session) = desk.open_to_build()?;
+        let report = build(context, session, &request)?;
+        fail_if_nothing_matched(&report)?;
+        desk.worsen(code(&report));
+        let tally = &report.tally;
+        Ok(Built {
+            name: self.name.clone(),
+            session: is_session(&replaceable_files(desk)?, &self.name)?,
+            targets: report.targets,
+            ran: tally.ran,
+            cached: tally.cached,
+            failed: tally.failed + tally.skipped,
+            waiting: tally.deferred + tally.awaited + tally.limited,
+        })
+    }
+
+    fn text(answer: &Built) -> String {
+        let parts = [
+            (answer.ran, "ran"),
+            (answer.cached, "cached"),
+            (answer.waiting, "wait for an answer"),
+            (answer.failed, "failed or skipped"),
+        ];
+        let counts: Vec<String> = parts
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| format!("{} {what}", many(*number)))
+            .collect();
+        let counts = if counts.is_empty() {
+            "all up to date".to_owned()
+        } else {
+            counts.join(", ")
+        };
+        let within = if answer.session {
+            "with the edits of session"
+        } else {
+            "in overlay"
+        };
+        printable(&format!("{} {within} {}: {counts}\n", targets(answer.targets), answer.name))
+    }
+}
+
+fn many(number: usize) -> String {
+    format_count(number as u64)
+}
+
+fn targets(number: usize) -> String {
+    format!("{} {}", many(number), if number == 1 { "target" } else { "targets" })
+}
+
+/// Fails for patterns without targets; the reason was reported before.
+fn fail_if_nothing_matched(report: &Report) -> Result<(), Failed> {
+    match report.refused.is_empty() {
+        true => Ok(()),
+        false => Err(Failed {
+            code: Code::Usage,
+            diagnostics: Vec::new(),
+        }),
+    }
+}
+
+/// Show what an overlay changes, as a unified diff; with --targets also what that would make stale, rebuild and cost.
+///
+/// The diff is against what each document was made of; a file that moved in the workspace since is told. Nothing is run for
+/// --targets, but where a model would be asked: to know the prompts, what is free is made.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Diff {
+    /// The overlay, or an edit session.
+    pub name: String,
+    /// The targets: also which of these the documents would make stale [default: all].
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "//...", value_parser = unguarded)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<String>,
+}
+
+/// What an overlay changes.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Differs {
+    name: String,
+    /// Whether that is an edit session: its documents are what it has not saved, and a merge is `edit commit`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    session: bool,
+    /// Its documents.
+    documents: Vec<Document>,
+    /// A unified diff of all of them.
+    diff: String,
+    /// What it would mean for targets, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    targets: Option<Targets>,
+}
+
+/// What an overlay would mean for targets.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Targets {
+    /// How many targets were asked about.
+    asked: usize,
+    /// How many of them may be out of date.
+    stale: usize,
+    /// How many of these may be so in the workspace, too.
+    stale_without: usize,
+    /// What would run for certain.
+    will_run: Vec<String>,
+    /// How many more may run, depending on what those come to.
+    may_run: usize,
+    /// What most of those wait for: none of them runs unless it comes to something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gate: Option<Gate>,
+    /// What was free and made in order to know what a model would be asked.
+    made: usize,
+    /// What a model would be asked for certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asks: Option<Asks>,
+    /// What it would be asked besides if the answers to those come out different.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    may_ask: Option<Asks>,
+}
+
+/// What others wait for.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Gate {
+    /// The targets, one of which has to come to something else.
+    labels: Vec<String>,
+    /// How many are behind them.
+    behind: usize,
+}
+
+/// What would be asked of models.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Asks {
+    calls: u32,
+    input_tokens: u64,
+    output_tokens: u64,
+    /// What it would cost, in millionths of the currency, where the model has a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    micros: Option<u64>,
+    /// Which currency that is, where it is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
+}
+
+impl Method for Diff {
+    const NAME: &'static str = "overlay diff";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::Operation;
+    type Answer = Differs;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Differs, Failed> {
+        let files = replaceable_files(desk)?;
+        used(&files, &self.name, current_seconds())?;
+        let compared = compare(&files, &self.name, current_seconds())?;
+        let diff = compared.iter().map(|one| one.diff.as_str()).collect();
+        let targets = self
+            .targets
+            .as_ref()
+            .map(|pattern| prospect(desk, &self.name, pattern))
+            .transpose()?;
+        Ok(Differs {
+            name: self.name.clone(),
+            session: is_session(&files, &self.name)?,
+            documents: compared.into_iter().map(Document::from).collect(),
+            diff,
+            targets,
+        })
+    }
+
+    fn text(answer: &Differs) -> String {
+        let mut text: String = answer
+            .documents
+            .iter()
+            .map(|document| format!("{}\n", overlay::document_line(document, answer.session)))
+            .collect();
+        match (answer.documents.is_empty(), answer.session) {
+            (false, _) => {}
+            (true, false) => text = format!("overlay {} has no document\n", answer.name),
+            (true, true) => text = format!("session {} has nothing that is not saved\n", answer.name),
+        }
+        text.push_str(&answer.diff);
+        if printable(&text) != text {
+            text.push_str("(signs that steer terminals are shown as \\u{…}; with --json the diff is exact)\n");
+        }
+        if let Some(targets) = &answer.targets {
+            text.push_str(&targets_text(targets));
+        }
+        printable(&text)
+    }
+}
+
+/// Predicts the effect of an overlay's documents on targets.
+fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, Failed> {
+    let mut request = default_request(&[pattern.to_owned()])?;
+    request.options.keep_going = true;
+    desk.context.use_overlay(name);
+    let context = desk.context;
+    let (workspace, session) = desk.open_to_build()?;
+    let asks = workbench::paid::any(&workspace.manifest_definition()?.manifest, &workspace.engine.registry);
+    (request.options.dry_run, request.options.price) = (!asks, asks);
+    request.list = true;
+    let (now, before) = (marked(session), marked(&workspace.session_beneath()?));
+    let currency = workbench::paid::currency(session);
+    let report = build(context, session, &request)?;
+    fail_if_nothing_matched(&report)?;
+    desk.worsen(code(&report));
+    let outlook = report.outlook.unwrap_or_default();
+    // The last gate is behind all others; a gate of targets that certainly run is not worth reporting.
+    let gate = outlook.gates.last();
+    let gate = gate.filter(|gate| gate.labels.iter().any(|label| !outlook.will_run.contains(label)));
+    let gate = gate.map(|gate| Gate {
+        labels: gate.labels.iter().map(ToString::to_string).collect(),
+        behind: gate.behind,
+    });
+    let asks = |certain: bool| {
+        let cost = expected_cost(&report.plans, certain);
+        (cost.calls > 0).then(|| Asks {
+            calls: cost.calls,
+            input_tokens: cost.input_tokens,
+            output_tokens: cost.output_tokens,
+            currency: cost.micros.and(currency.clone()),
+            micros: cost.micros,
+        })
+    };
+    let roots: BTreeSet<&str> = report.roots.iter().map(|root| &*root.label).collect();
+    // If a set has to be built first, its targets of the last build count, too.
+    let is_asked = |label: &&String| {
+        let is_meant = || Label::parse(label).is_ok_and(|label| request.patterns.matches(label.package(), label.target()));
+        roots.contains(label.as_str()) || !report.unknown.is_empty() && !label.contains('#') && is_meant()
+    };
+    let stale: Vec<&String> = now.iter().filter(is_asked).collect();
+    Ok(Targets {
+        asked: report.targets,
+        stale: stale.len(),
+        stale_without: stale.iter().filter(|label| before.contains(**label)).count(),
+        will_run: outlook.will_run.iter().map(ToString::to_string).collect(),
+        may_run: outlook.may_run,
+        gate,
+        made: report.tally.ran,
+        asks: asks(true),
+        may_ask: asks(false),
+    })
+}
+
+/// Returns the labels of possibly stale nodes; a file only under its own name.
+fn marked(session: &Session) -> BTreeSet<String> {
+    let labels = session
+        .marked()
+        .into_iter()
+        .map(|one| session.graph.node(one.node).label.to_string());
+    labels
+        .filter(|label| !label.starts_with("//files/") || !label.ends_with(":bytes"))
+        .collect()
+}
+
+/// Most labels that are listed; the true count is always shown.
+const SHOWN: usize = 5;
+
+fn targets_text(targets_answer: &Targets) -> String {
+    let mut text = format!(
+        "{}: {} may be out of date",
+        targets(targets_answer.asked),
+        many(targets_answer.stale)
+    );
+    if targets_answer.stale_without > 0 {
+        text.push_str(&format!(", {} of them in the workspace, too", many(targets_answer.stale_without)));
+    }
+    text.push('\n');
+    let mut line = |name: &str, value: &str| text.push_str(&format!("  {name:<8} {value}\n"));
+    for (at, label) in targets_answer.will_run.iter().take(SHOWN).enumerate() {
+        line(if at == 0 { "will run" } else { "" }, label);
+    }
+    if targets_answer.will_run.len() > SHOWN {
+        line("", &format!("… {} in all", many(targets_answer.will_run.len())));
+    }
+    if targets_answer.may_run > 0 {
+        line("may run", &format!("{} more", many(targets_answer.may_run)));
+    }
+    if let Some(Gate { labels, behind }) = &targets_answer.gate {
+        let first = labels.first().map_or("", String::as_str);
+        let others = match labels.len() {
+            0 | 1 => String::new(),
+            number => format!(", or of another of {},", many(number)),
+        };
+        line(
+            "",
+            &format!("{} of them, only if the output of {first}{others} changes", many(*behind)),
+        );
+    }
+    if targets_answer.made > 0 {
+        line(
+            "made",
+            &format!("{} that are free, to know what would be asked", many(targets_answer.made)),
+        );
+    }
+    for (name, asks) in [("asks", &targets_answer.asks), ("may ask", &targets_answer.may_ask)] {
+        if let Some(asks) = asks {
+            line(name, &asks_text(asks));
+        }
+    }
+    let is_idle = targets_answer.will_run.is_empty() && targets_answer.may_run == 0 && targets_answer.made == 0;
+    if is_idle && targets_answer.asks.is_none() && targets_answer.may_ask.is_none() {
+        line("", "every result is there: nothing would run");
+    }
+    text
+}
+
+fn asks_text(asks: &Asks) -> String {
+    let currency = asks.currency.as_ref().map_or(String::new(), |currency| format!(" {currency}"));
+    let cost = asks
+        .micros
+        .map_or(String::new(), |micros| format!(", {:.4}{currency}", micros as f64 / 1e6));
+    let calls = if asks.calls == 1 { "call" } else { "calls" };
+    format!(
+        "{} {calls}, about {} tokens in, {} out{cost}",
+        format_count(u64::from(asks.calls)),
+        format_count(asks.input_tokens),
+        format_count(asks.output_tokens)
+    )
+}

@@ -1,0 +1,192 @@
+//! `overlay put`, `overlay apply`: documents of overlays.
+
+use super::overlay::replaceable_files;
+use super::{AsTool, Effect, FileForm, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::desk::clock::current_seconds;
+use crate::failed::Failed;
+use crate::render::printable;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::edit::encoding::{Encoding, Form};
+use workbench::overlay::patch::{self, Patched};
+use workbench::overlay::put::{self, Became};
+
+/// Put a document into an overlay, in place of a file.
+///
+/// A merge starts from what the file was when the overlay was opened; of one that was changed, added or removed since, a document is put with
+/// --onto-now. --delete has the file gone, --drop takes the document out again.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Put {
+    /// The overlay.
+    pub name: String,
+    /// The file, from the workspace's root.
+    #[schemars(extend("x-tool" = ""))]
+    pub path: String,
+    /// The text: that of the document, with line ends as they are to be.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// How the text is written; as the file is, and a new one in UTF-8, unless told otherwise.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<WrittenAs>,
+    /// The file is gone.
+    #[arg(long, conflicts_with = "drop")]
+    #[serde(default)]
+    pub delete: bool,
+    /// The file is that of the workspace again.
+    #[arg(long)]
+    #[serde(default)]
+    pub drop: bool,
+    /// The document was made of the file as it is now, and not of what it was when the overlay was opened, or when it was put before.
+    #[arg(long, conflicts_with = "drop")]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub onto_now: bool,
+}
+
+/// How a text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenAs {
+    /// How characters become bytes: `utf8`, `utf16-le`, `utf16-be`, `windows1252`.
+    #[schemars(with = "String")]
+    form: Form,
+    /// Whether a byte order mark stands before them.
+    mark: bool,
+}
+
+/// What became of a document.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Done {
+    name: String,
+    /// The real file that was meant.
+    path: String,
+    /// `changed`, `added`, `removed`, `dropped`, or `same` as before.
+    status: String,
+    /// How many documents the overlay has.
+    documents: usize,
+}
+
+impl Method for Put {
+    const NAME: &'static str = "overlay put";
+    const EFFECT: Effect = Effect::Sets;
+    const TOOL: AsTool = AsTool::Operation;
+    const FROM_FILE: Option<&'static str> = Some("text");
+    const FILE: FileForm = FileForm::AsItIs;
+    type Answer = Done;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Done, Failed> {
+        let what = match (&self.text, self.delete, self.drop) {
+            (Some(text), false, false) => {
+                let encoding = self.encoding.map(|WrittenAs { form, mark }| Encoding { form, mark });
+                put::Put::Text(text.clone(), encoding)
+            }
+            (None, true, false) => put::Put::Delete,
+            (None, false, true) => put::Put::Drop,
+            _ => {
+                let why = Diagnostic::error(
+                    ErrorCode::E_PARAM,
+                    "an overlay has one of three for a file: a text, `delete` or `drop`",
+                );
+                return Err(Failed::new(
+                    Code::Usage,
+                    why.hint("say what to do with the file: a text (`--from FILE`, - for standard input), `delete` (`--delete`) or `drop` (`--drop`)"),
+                ));
+            }
+        };
+        let (path, became, overlay) = put::write_over(
+            &replaceable_files(desk)?,
+            &self.name,
+            &self.path,
+            &what,
+            self.onto_now,
+            current_seconds(),
+        )?;
+        Ok(Done {
+            name: self.name.clone(),
+            path,
+            status: match became {
+                Became::Changed => "changed",
+                Became::Added => "added",
+                Became::Removed => "removed",
+                Became::Dropped => "dropped",
+                Became::Same => "same",
+            }
+            .to_owned(),
+            documents: overlay.documents.len(),
+        })
+    }
+
+    fn text(answer: &Done) -> String {
+        let plural = if answer.documents == 1 { "" } else { "s" };
+        printable(&format!(
+            "{:<8}{}  (overlay {}, {} document{plural})\n",
+            answer.status, answer.path, answer.name, answer.documents
+        ))
+    }
+}
+
+/// Apply a patch to the documents and files that an overlay shows: a unified diff, or `*** Begin Patch`.
+///
+/// All of it or nothing: what fits nowhere, or in several places, is told with its line. A file that was changed since the overlay was opened is taken
+/// away whatever it holds (`*** Delete File`) with --onto-now.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Apply {
+    /// The overlay.
+    pub name: String,
+    /// The patch.
+    #[arg(skip)]
+    pub patch: String,
+    /// What `*** Delete File` takes away was looked at as it is now, and not as it was when the overlay was opened.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub onto_now: bool,
+}
+
+/// A patch that was applied.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Applied {
+    name: String,
+    /// The files that it changed.
+    files: Vec<String>,
+    /// Where it changed nothing: the files that were as it has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    same: Vec<String>,
+}
+
+impl Method for Apply {
+    const NAME: &'static str = "overlay apply";
+    const EFFECT: Effect = Effect::Acts;
+    const TOOL: AsTool = AsTool::Operation;
+    const FROM_FILE: Option<&'static str> = Some("patch");
+    const FILE: FileForm = FileForm::InPlace;
+    type Answer = Applied;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Applied, Failed> {
+        let (changed, same) = match patch::apply_over(&replaceable_files(desk)?, &self.name, &self.patch, self.onto_now, current_seconds())?
+        {
+            Patched::Changed(paths) => (paths, Vec::new()),
+            Patched::Same(paths) => (Vec::new(), paths),
+        };
+        Ok(Applied {
+            name: self.name.clone(),
+            files: changed,
+            same,
+        })
+    }
+
+    fn text(answer: &Applied) -> String {
+        let changed = answer.files.iter().map(|path| format!("patched {path}\n"));
+        let same = answer.same.iter().map(|path| format!("same    {path}\n"));
+        printable(&changed.chain(same).collect::<String>())
+    }
+}

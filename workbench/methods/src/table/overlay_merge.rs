@@ -1,0 +1,160 @@
+//! `overlay merge`: writes the documents of an overlay to the workspace.
+
+use super::overlay::replaceable_files;
+use super::window::root_of_workspace;
+use super::{AsTool, Effect, Method};
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::desk::clock::current_seconds;
+use crate::failed::Failed;
+use crate::render::printable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::live::edits;
+use workbench::overlay::merge::{self, How, Write};
+
+/// Merge an overlay into the workspace, and end it.
+///
+/// Each document goes three ways: what it was made of, what the overlay has, what the workspace has now. Lines that one side
+/// changed are taken; lines that both changed are a conflict, and then nothing is written (exit code 1). Modes, encodings and line ends stay.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Merge {
+    /// The overlay.
+    pub name: String,
+}
+
+/// What a merge came to.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Merged {
+    name: String,
+    /// Whether it was done; the overlay has ended then.
+    merged: bool,
+    /// The files, and what became of each: `written`, `joined` with what the workspace changed, `removed`, or `same`.
+    files: Vec<File>,
+    /// Places that both sides changed. If there is one, nothing was written.
+    conflicts: Vec<Conflict>,
+}
+
+/// A file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct File {
+    path: String,
+    how: String,
+}
+
+/// A place that both sides changed.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Conflict {
+    path: String,
+    /// What is wrong.
+    why: String,
+    /// The lines that both were made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base: Option<Span>,
+    /// The lines of the overlay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    overlay: Option<Span>,
+    /// The lines of the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workspace: Option<Span>,
+}
+
+/// Lines.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Span {
+    /// The first, from 1.
+    line: usize,
+    /// How many.
+    lines: usize,
+    /// The first dozen of them.
+    text: String,
+}
+
+fn span(span: Option<merge::Span>) -> Option<Span> {
+    span.map(|merge::Span { line, lines, text }| Span { line, lines, text })
+}
+
+impl Method for Merge {
+    const NAME: &'static str = "overlay merge";
+    const EFFECT: Effect = Effect::Writes;
+    const TOOL: AsTool = AsTool::Operation;
+    type Answer = Merged;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Merged, Failed> {
+        let (files, now) = (replaceable_files(desk)?, current_seconds());
+        let done = merge::merge(&files, &self.name, now)?;
+        let root = root_of_workspace(desk)?;
+        for Write { path, before, after } in &done.writes {
+            // If the note fails, the merge continues; live contexts then attribute it to a person.
+            let _ = edits::merged(&files, &root, path, [before.as_slice(), after.as_slice()], &self.name, now);
+        }
+        if !done.conflicts.is_empty() {
+            desk.worsen(Code::TargetFailed);
+        }
+        let file = |(path, how)| File {
+            path,
+            how: match how {
+                How::Written => "written",
+                How::Joined => "joined",
+                How::Removed => "removed",
+                How::Same => "same",
+            }
+            .to_owned(),
+        };
+        let conflict = |one: merge::Conflict| Conflict {
+            path: one.path,
+            why: one.why,
+            base: span(one.base),
+            overlay: span(one.ours),
+            workspace: span(one.theirs),
+        };
+        Ok(Merged {
+            name: self.name.clone(),
+            merged: done.conflicts.is_empty(),
+            files: done.files.into_iter().map(file).collect(),
+            conflicts: done.conflicts.into_iter().map(conflict).collect(),
+        })
+    }
+
+    fn text(answer: &Merged) -> String {
+        if answer.merged {
+            let lines: String = answer.files.iter().map(|file| format!("{:<8}{}\n", file.how, file.path)).collect();
+            return printable(&format!("{lines}overlay {} is merged and has ended\n", answer.name));
+        }
+        let mut text = String::new();
+        for one in &answer.conflicts {
+            // Places in the notation of compilers and editors; the lines of the workspace are those that people see.
+            let place = one.workspace.as_ref().map_or(String::new(), |span| format!(":{}", range(span)));
+            text.push_str(&format!("{}{place}: {}\n", one.path, one.why));
+            for (side, span) in [("base", &one.base), ("overlay", &one.overlay), ("workspace", &one.workspace)] {
+                let Some(span) = span else { continue };
+                let shown = span.text.lines().count();
+                text.push_str(&format!("  {side} {}\n", range(span)));
+                text.extend(span.text.lines().map(|line| format!("    {line}\n")));
+                if shown < span.lines {
+                    text.push_str(&format!("    … {} more\n", span.lines - shown));
+                }
+            }
+        }
+        let count = answer.conflicts.len();
+        let plural = if count == 1 { "" } else { "s" };
+        let has_lines = |one: &Conflict| one.base.is_some() || one.overlay.is_some() || one.workspace.is_some();
+        let way = match answer.conflicts.iter().any(has_lines) {
+            true => "put documents that have both sides with --onto-now",
+            false => "clear what stands in the way",
+        };
+        let hint = format!("nothing was written: {count} conflict{plural}; {way}, or take them out with --drop, and merge again\n");
+        printable(&format!("{text}{hint}"))
+    }
+}
+
+/// Formats `12-14`; `before 12` for an empty range.
+fn range(span: &Span) -> String {
+    match span.lines {
+        0 => format!("before {}", span.line),
+        1 => span.line.to_string(),
+        lines => format!("{}-{}", span.line, span.line + lines - 1),
+    }
+}

@@ -1,0 +1,230 @@
+//! `rename`: another name for a type or a member, everywhere.
+
+use super::edit_check::with_compiler;
+use super::edit_counted::count_outcome;
+use super::rewriting::{Destination, Rewriting};
+use super::symbols::resolve_for_edit;
+use super::{AsTool, Effect, Method};
+use crate::desk::Desk;
+use crate::desk::workspace_names::Names;
+use crate::failed::Failed;
+use crate::render::printable;
+use engine::seams::world::World;
+use engine::values::codes::ErrorCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use workbench::edit::counts::EditOutcome;
+use workbench::rename::{self, Plan, RenameRequest};
+use workbench::symbols::meaning::Candidate;
+
+/// Rename a type or a member everywhere: declarations, overrides, implementations, uses, using directives and references in documentation.
+///
+/// Files are saved all or none, and `edit undo` takes the rename back. It is refused, with the list, where anything is in the way: a possible use, a
+/// name that clashes, a symbol or a base outside of the workspace, a file that could not be read, is generated or read-only. Before it is saved the
+/// workspace is looked at with the new texts: what used the symbol must use it still, and nothing else may.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rename {
+    /// A type or member, by any unambiguous name; of several overloads the one that is meant with its parameters.
+    #[serde(alias = "path", alias = "id")]
+    #[schemars(extend("x-tool" = ""))]
+    symbol: String,
+    /// Its new name.
+    #[schemars(extend("x-tool" = ""))]
+    new: String,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = "Show the diff only"))]
+    dry_run: bool,
+    /// The edit session whose buffers are changed; the files without one.
+    #[arg(long, value_name = "HANDLE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    session: Option<String>,
+    /// Leave possible uses as they are, also in code that #if excludes, and list them, instead of refusing.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    leave_possible: bool,
+    /// Change the name in string literals, too, where it stands as a word of its own.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    strings: bool,
+}
+
+/// What was renamed.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Renamed {
+    /// What has a new name: paths before and after.
+    renamed: Vec<(String, String)>,
+    /// The files that change.
+    files: Vec<String>,
+    /// How many places change.
+    places: usize,
+    /// Places that may mean it and stay as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left: Vec<String>,
+    /// What the compiler of `[edit] check` says of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<String>,
+    /// What would change, as a unified diff; of a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+    /// The session that takes it back, by `edit undo`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+}
+
+/// What leads on where a rename is refused.
+const CHANGE: &str = "nothing was changed; change the code that is named, or choose another name";
+
+impl Method for Rename {
+    const NAME: &'static str = "rename";
+    const EFFECT: Effect = Effect::Writes;
+    const TOOL: AsTool = AsTool::Own;
+    type Answer = Renamed;
+
+    /// It writes files and nothing else of the checkout.
+    fn reads(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Renamed, Failed> {
+        let renamed = self.answer_rename(desk);
+        let outcome = if renamed.is_ok() {
+            EditOutcome::Applied
+        } else {
+            EditOutcome::Failed
+        };
+        count_outcome(desk, Some(outcome).filter(|_| !self.dry_run));
+        renamed
+    }
+
+    fn text(answer: &Renamed) -> String {
+        let mut text = answer.diff.clone().unwrap_or_default();
+        for (old, new) in &answer.renamed {
+            text.push_str(&format!("{old} → {new}\n"));
+        }
+        let (done, count) = (if answer.diff.is_some() { "would change" } else { "changed" }, answer.files.len());
+        let plural = if count == 1 { "" } else { "s" };
+        let places = if answer.places == 1 { "place" } else { "places" };
+        text.push_str(&format!(
+            "{} {places} {done} in {count} file{plural}: {}\n",
+            answer.places,
+            answer.files.join(", ")
+        ));
+        for lost in &answer.lost {
+            text.push_str(&format!("the compiler says: {lost}\n"));
+        }
+        for left in &answer.left {
+            text.push_str(&format!("left as it is: {left}\n"));
+        }
+        printable(&text)
+    }
+}
+
+impl Rename {
+    fn answer_rename(&self, desk: &mut Desk<'_>) -> Result<Renamed, Failed> {
+        let to = Destination {
+            session: self.session.as_deref(),
+            is_dry: self.dry_run,
+        };
+        let plan = to.plan_in(desk, Self::NAME, |desk| self.planned(desk))?;
+        let looked = |inside: &mut Desk<'_>| {
+            let names: Names = inside.workspace_names()?;
+            let gaps = inside.health()?.gaps();
+            rename::verify(inside, &names.symbols, &plan, &gaps)
+        };
+        let refusal = self.refusal();
+        let done = self.rewriting(&refusal, CHANGE).perform(desk, &plan.files, to, looked)?;
+        let done = if self.dry_run { done } else { with_compiler(desk, done, false) };
+        let session = done.session;
+        Ok(Renamed {
+            diff: self.dry_run.then(|| rename::diff(&plan.files)),
+            files: plan.files.iter().map(|file| file.path.clone()).collect(),
+            renamed: plan.renamed.into_iter().collect(),
+            places: plan.places,
+            left: plan.left,
+            lost: done.lost,
+            session,
+        })
+    }
+}
+
+/// A symbol with what has to be known of the workspace before it is renamed or deleted.
+pub(super) struct RenameSubject {
+    pub names: Names,
+    pub candidate: Candidate,
+    pub world: Arc<dyn World>,
+    gaps: BTreeSet<String>,
+    flawed: BTreeSet<String>,
+    sources: Vec<String>,
+}
+
+impl RenameSubject {
+    pub fn from_symbol(desk: &mut Desk<'_>, symbol: &str) -> Result<Self, Failed> {
+        let names = desk.workspace_names()?;
+        let (candidate, _) = resolve_for_edit(desk, &names, symbol)?;
+        let gaps = desk.health()?.gaps();
+        let flawed = names.flaws.keys().cloned().collect();
+        let (workspace, session) = desk.open_to_build()?;
+        Ok(Self {
+            names,
+            candidate,
+            world: workspace.engine.world.clone(),
+            gaps,
+            flawed,
+            sources: session.sources.files().into_iter().map(|(path, _)| path).collect(),
+        })
+    }
+
+    pub fn request<'s>(&'s self, new: &'s str) -> RenameRequest<'s> {
+        RenameRequest {
+            candidate: &self.candidate,
+            new,
+            leave_possible: false,
+            in_strings: false,
+            gaps: &self.gaps,
+            flawed: &self.flawed,
+            sources: &self.sources,
+        }
+    }
+}
+
+impl Rename {
+    fn planned(&self, desk: &mut Desk<'_>) -> Result<Plan, Failed> {
+        let subject = RenameSubject::from_symbol(desk, &self.symbol)?;
+        let request = RenameRequest {
+            leave_possible: self.leave_possible,
+            in_strings: self.strings,
+            ..subject.request(&self.new)
+        };
+        let planned = rename::plan(desk, &subject.names.symbols, &*subject.world, request)?;
+        planned.map_err(|way| {
+            let hint = match way.0.iter().any(|what| what.contains("possible use")) {
+                true => "nothing was changed; change the code that is named, or leave possible uses as they are: --leave-possible (leavePossible)",
+                false => CHANGE,
+            };
+            self.rewriting(&self.refusal(), hint).refused(&way)
+        })
+    }
+
+    fn refusal(&self) -> String {
+        format!("{} is not renamed to {}", self.symbol, self.new)
+    }
+
+    fn rewriting<'r>(&self, refusal: &'r str, hint: &'r str) -> Rewriting<'r> {
+        Rewriting {
+            method: Self::NAME,
+            operation: "rename",
+            code: ErrorCode::E_RENAME,
+            refusal,
+            hint,
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Edits of several files as one, which are looked at before they are saved: all edits of symbols go this way. What is planned and what is looked
+//! at are the files, or what a session shows in their place.
+
+use super::edit_check::refused_by_compiler;
+use super::window::root_of_workspace;
+use crate::code::Code;
+use crate::desk::Desk;
+use crate::desk::clock::current_seconds;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::event::Silent;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use workbench::edit::disk::Disk;
+use workbench::edit::encoding::decode;
+use workbench::edit::files::Files;
+use workbench::edit::flags::Flags;
+use workbench::edit::order::{EditRequest, Order, Rewritten};
+use workbench::edit::perform::perform;
+use workbench::edit::place::Guard;
+use workbench::edit::response::{Metrics, Response};
+use workbench::edit::session::{Content, Session, read_kept_content};
+use workbench::edit::state::{Mode, Status, WorkflowState};
+use workbench::live::edits;
+use workbench::rename::{self, InTheWay};
+
+/// What a dry run answers: the difference, and nothing that was done.
+fn dry_response(files: &[Rewritten]) -> Response {
+    Response {
+        status: Status::Success,
+        workflow_state: WorkflowState::Idle,
+        summary: "nothing was changed".to_owned(),
+        guidance: None,
+        metrics: Metrics::default(),
+        candidates: None,
+        flags: Flags::default(),
+        session: None,
+        path: files.first().map(|file| file.path.clone()),
+        operation_id: "dry-0".to_owned(),
+        allowed: Vec::new(),
+        detail: Some(rename::diff(files)),
+        files: files.iter().map(|file| file.path.clone()).collect(),
+        changed: Vec::new(),
+        lost: Vec::new(),
+        full: false,
+    }
+}
+
+/// What is named of what is in the way.
+const MOST_NAMED: usize = 50;
+
+/// An edit that is refused where anything is in the way.
+pub(super) struct Rewriting<'r> {
+    /// The method that looks at it.
+    pub method: &'static str,
+    /// What it is called where it is listed and undone.
+    pub operation: &'static str,
+    /// Its code where it is refused.
+    pub code: ErrorCode,
+    /// What does not happen when it is refused, in a sentence's beginning.
+    pub refusal: &'r str,
+    /// What leads on then.
+    pub hint: &'r str,
+}
+
+/// Where new texts go.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Destination<'d> {
+    /// The session whose buffers get them; the files at once without one.
+    pub session: Option<&'d str>,
+    /// Whether they are only shown.
+    pub is_dry: bool,
+}
+
+impl Destination<'_> {
+    /// Looks at the workspace that an edit is planned in: with what the session has not saved, if there is one.
+    pub fn plan_in<T>(
+        self,
+        desk: &mut Desk<'_>,
+        method: &'static str,
+        plan: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>,
+    ) -> Result<T, Failed> {
+        match self.session {
+            None => plan(desk),
+            Some(session) => look_in(desk, method, session, plan),
+        }
+    }
+}
+
+/// Looks at the workspace with the texts of a session.
+pub(super) fn look_in<T>(
+    desk: &Desk<'_>,
+    method: &'static str,
+    session: &str,
+    read: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>,
+) -> Result<T, Failed> {
+    let global = desk.context.settings().clone();
+    let context = RequestContext::of_request(global, desk.context.cancel(), Arc::new(Silent)).sharing_graph_of(desk.context);
+    context.use_overlay(session);
+    let mut inside = Desk::new(&context, method).part_of(desk);
+    inside.read_only();
+    let found = read(&mut inside)?;
+    drop(inside);
+    context.release_locks();
+    Ok(found)
+}
+
+/// Returns the text of a content that a session keeps.
+pub(super) fn session_text_of(disk: &Disk, content: &Content) -> Option<String> {
+    let bytes = read_kept_content(disk, content.as_deref()?).ok()??;
+    Some(decode(&bytes).ok()?.0)
+}
+
+/// The files of a session with all that it has not saved, and with new texts in place of those.
+fn trial_texts(disk: &Disk, session: Option<&str>, files: &[Rewritten]) -> Vec<Rewritten> {
+    let session = session.and_then(|session| Session::load(disk, session, current_seconds()).ok());
+    let mut texts = files.to_vec();
+    for (path, document) in session.iter().flat_map(|session| &session.documents) {
+        if !document.is_edited() {
+            continue;
+        }
+        let base = session_text_of(disk, &document.now.base);
+        match texts.iter_mut().find(|file| file.path == *path) {
+            Some(file) => file.before = base,
+            None => texts.push(Rewritten {
+                path: path.clone(),
+                before: base,
+                after: session_text_of(disk, &document.now.text),
+                like: None,
+            }),
+        }
+    }
+    texts.retain(|file| file.before != file.after);
+    texts
+}
+
+impl Rewriting<'_> {
+    /// Gives files their new texts, all or none, once `looked` found nothing in the way in the workspace that has them.
+    pub fn perform(
+        &self,
+        desk: &mut Desk<'_>,
+        files: &[Rewritten],
+        to: Destination<'_>,
+        looked: impl FnOnce(&mut Desk<'_>) -> Result<Result<(), InTheWay>, Failed>,
+    ) -> Result<Response, Failed> {
+        let root = root_of_workspace(desk)?;
+        let guard = Guard {
+            store: desk.context.store_folder(),
+            manifest: false,
+        };
+        let disk = Disk::new(&root).guarded(guard).logging(desk.context.settings().logs.clone());
+        let is_read_only = |path: &str| {
+            disk.read(path)
+                .is_ok_and(|found| found.is_some_and(|found| found.mode & 0o222 == 0))
+        };
+        let is_generated =
+            |file: &&Rewritten| producers::csharp::generated::is_generated(&file.path, file.before.as_deref().unwrap_or_default());
+        let locked = files.iter().filter(|file| is_read_only(&file.path));
+        let mut locked: BTreeSet<String> = locked.map(|file| format!("{}: it is read-only", file.path)).collect();
+        let generated = files.iter().filter(is_generated);
+        locked.extend(generated.map(|file| format!("{} is generated, and its next generation would undo the change", file.path)));
+        if !locked.is_empty() {
+            return Err(self.refused(&InTheWay(locked)));
+        }
+        // Other processes may write these files while they are edited.
+        desk.context.let_go();
+        let rewrite = |texts: Vec<Rewritten>| Order::Rewrite {
+            operation: self.operation,
+            texts,
+        };
+        if files.iter().all(|file| file.before == file.after) {
+            return self.order(&disk, rewrite(files.to_vec()), to.session, None);
+        }
+        // The new texts are looked at in a session of their own, which holds them beside the files.
+        let trial = trial_texts(&disk, to.session, files);
+        if !trial.is_empty() {
+            let tried = self.order(&disk, rewrite(trial), None, Some(Mode::Manual))?;
+            let tried = tried.session.ok_or_else(|| Failed::bug(&"an edit has no session"))?;
+            let found = look_in(desk, self.method, &tried, looked);
+            let found = found.map(|looked| looked.and_then(|()| refused_by_compiler(desk, &disk, &tried)));
+            for end in [Order::Discard, Order::Close] {
+                drop(self.order(&disk, end, Some(&tried), None));
+            }
+            found?.map_err(|way| self.refused(&way))?;
+        }
+        if to.is_dry {
+            return Ok(dry_response(files));
+        }
+        let done = self.order(&disk, rewrite(files.to_vec()), to.session, None)?;
+        if let Some(session) = &done.session {
+            drop(edits::hand_over(&Disk::new(&root), &root, session, current_seconds()));
+        }
+        Ok(done)
+    }
+
+    /// Performs one operation of a session.
+    fn order(&self, disk: &Disk, order: Order, session: Option<&str>, mode: Option<Mode>) -> Result<Response, Failed> {
+        let request = EditRequest {
+            order,
+            session: session.map(str::to_owned),
+            path: None,
+            mode,
+            fit: false,
+        };
+        let response = perform(disk, &request, current_seconds());
+        let code = match response.status {
+            Status::Success | Status::NoOp => return Ok(response),
+            Status::PersistFailure => Code::Io,
+            Status::NoMatch | Status::MultiMatch | Status::ExternalConflict => Code::TargetFailed,
+            Status::Exception => Code::Usage,
+        };
+        let why = Diagnostic::error(self.code, response.summary);
+        Err(Failed::new(
+            code,
+            why.hint(response.guidance.unwrap_or_else(|| "nothing was changed".to_owned())),
+        ))
+    }
+
+    /// The refusal, with what is in the way.
+    pub fn refused(&self, way: &InTheWay) -> Failed {
+        // Report a single failure at once.
+        let only = way.0.first().filter(|_| way.0.len() == 1);
+        let message = match only {
+            Some(only) => format!("{}: {only}", self.refusal),
+            None => format!("{}: {} things are in the way", self.refusal, way.0.len()),
+        };
+        let named = way.0.iter().take(if only.is_some() { 0 } else { MOST_NAMED });
+        let named = named.map(|what| Diagnostic::new(Severity::Note, ErrorCode::N_IN_THE_WAY, what.as_str()));
+        let why = Diagnostic::error(self.code, message).hint(self.hint);
+        Failed {
+            code: Code::Usage,
+            diagnostics: std::iter::once(why).chain(named).collect(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What answers say of names that only code which `#if` excludes declares: such code is of another target framework, or of symbols that nothing sets.
+
+use crate::desk::Desk;
+use crate::failed::Failed;
+use workbench::symbols::outputs::{Outputs, SymbolError, file_label};
+use workbench::symbols::resolve::SHOWN;
+use workbench::symbols::uncompiled::{UncompiledDeclaration, uncompiled, uncompiled_in_file};
+
+/// What decides which code is read.
+const READ: &str = "cortex reads each project under the symbols of one target framework; `tfm` and `defines` in the manifest choose others";
+
+/// Explains in the error for an unknown name where excluded code declares it.
+pub fn explain_unknown(desk: &mut Desk<'_>, name: &str, error: &mut SymbolError) -> Result<(), Failed> {
+    let found = uncompiled(desk, name)?;
+    if !found.is_empty() {
+        let diagnostic = &mut error.diagnostic;
+        diagnostic.message = "only code that `#if` excludes declares this name".to_owned();
+        diagnostic.hint = Some(format!("{}; {READ}", describe(&found)));
+        diagnostic.candidates.clear();
+    }
+    Ok(())
+}
+
+/// Returns the note for a name that only excluded code declares.
+pub fn note_of_name(desk: &mut Desk<'_>, name: &str) -> Result<Option<String>, Failed> {
+    let found = uncompiled(desk, name)?;
+    Ok((!found.is_empty()).then(|| format!("{}; {READ}", describe(&found))))
+}
+
+/// Returns the note for what a file declares in excluded code only.
+pub fn note_of_file(desk: &mut Desk<'_>, file: &str) -> Result<Option<String>, Failed> {
+    if !file.ends_with(".cs") {
+        return Ok(None);
+    }
+    let found = desk.read(&[file_label(file, "variants")])?;
+    let Some(bytes) = found.into_iter().next().and_then(|output| output.bytes) else {
+        return Ok(None);
+    };
+    let found = uncompiled_in_file(file, &bytes)?;
+    Ok((!found.is_empty()).then(|| format!("{}; {READ}", describe(&found))))
+}
+
+/// The first declarations, and how many there are besides.
+fn describe(found: &[UncompiledDeclaration]) -> String {
+    let shown: Vec<String> = found.iter().take(SHOWN).map(ToString::to_string).collect();
+    match found.len() - shown.len() {
+        0 => shown.join("; "),
+        more => format!("{}; and {more} more", shown.join("; ")),
+    }
+}

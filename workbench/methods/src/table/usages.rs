@@ -1,0 +1,289 @@
+//! `usages`: every place that uses a type or a member, divided into certain and possible ones.
+
+use super::symbols::{lines_of_notes, resolution, state_of_page, symbol_or_error, unread_uses};
+use super::{AsTool, Effect, Method, other_languages};
+use crate::desk::Desk;
+use crate::desk::workspace_names::Names;
+use crate::failed::Failed;
+use crate::render::printable;
+use producers::csharp::usages::Place;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::other_languages::usages::usages as other_usages;
+use workbench::symbols::override_places::override_places;
+use workbench::symbols::resolve::Resolved;
+use workbench::symbols::state::{Empty, State};
+use workbench::symbols::usages::{Subject, Usages, Why, usages};
+use workbench::symbols::wired::label_wired;
+use workbench::unread_files;
+
+/// List the places that use a type or a member.
+///
+/// Places are FILE:LINE:COLUMN and the line; [cref], [implement] or [override] stands before references in documentation and before members that
+/// implement or override it. Those under "possible" say why: they reach the member through a base, an interface or an
+/// override, use a member of that name on a value whose type is not known, or their arguments leave several overloads; the likeliest reason
+/// stands first. Above them stands the symbol that the name means. Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its
+/// overloads; of a name that up to five types or members share the places of each are listed.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UsagesOf {
+    /// A type or member, by name: NodeStore, Core.NodeStore, NodeStore.Get, NodeStore#Get.
+    #[serde(alias = "path", alias = "id")]
+    pub symbol: String,
+    /// Places at most of each symbol, certain ones first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "default_limit_of_usages", alias = "maxResults")]
+    #[schemars(extend("x-tool" = false))]
+    pub limit: usize,
+    /// Places to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub offset: usize,
+    /// Possible places at most; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL_POSSIBLE)]
+    #[serde(default = "default_possible")]
+    #[schemars(extend("x-tool" = false))]
+    pub possible: usize,
+}
+
+/// Default number of possible places.
+const USUAL_POSSIBLE: usize = 100;
+
+fn default_possible() -> usize {
+    USUAL_POSSIBLE
+}
+
+/// Most overloads of a name whose places are merged.
+const MOST_OVERLOADS: usize = 1000;
+
+/// Default number of places.
+const USUAL: usize = 1000;
+
+fn default_limit_of_usages() -> usize {
+    USUAL
+}
+
+/// A place in a file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Spot {
+    /// Path of the file.
+    file: String,
+    /// Line, from 1.
+    line: u32,
+    /// Column in characters, from 1.
+    column: u32,
+    /// The line without the white space around it.
+    text: String,
+    /// What is done there: call, construct, cref, implement, name, override, read, write.
+    kind: String,
+    /// Why it is not certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+/// The places.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Spots {
+    #[serde(flatten)]
+    first: SpotsOfOne,
+    /// Those of further symbols of the name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    more: Vec<SpotsOfOne>,
+}
+
+/// The places of one symbol.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct SpotsOfOne {
+    resolved: Resolved,
+    /// Places that use it.
+    certain: Vec<Spot>,
+    /// Places that may use it.
+    possible: Vec<Spot>,
+    /// How many possible places there are for each reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<Reason>,
+    /// Uses of the name that are none of it, because code there cannot see it.
+    #[serde(default)]
+    impossible: usize,
+    /// How many there are in all.
+    total: usize,
+    state: State,
+}
+
+/// Why places are possible, and how many are for that reason.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    why: String,
+    places: usize,
+}
+
+impl Method for UsagesOf {
+    const NAME: &'static str = "usages";
+    const ALSO: &'static [&'static str] = &["FindUsages"];
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["certain", "possible"];
+    type Answer = Spots;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
+        if let Some(other) = other_languages::resolve_other(desk, &self.symbol)? {
+            let found = other_usages(desk, &other.names, &other.symbol)?;
+            let symbols = other.file_symbols(desk)?;
+            let state = other.state_of_file(&symbols).unread(&found.unread);
+            let first = self.page_of(other.resolved(), found, state);
+            return Ok(Spots { first, more: Vec::new() });
+        }
+        let names = desk.workspace_names()?;
+        let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
+        let all = symbol_or_error(desk, None, &self.symbol, "outline", Subject::all_of(&meaning))?;
+        let mut found = Vec::with_capacity(all.len());
+        for subject in all {
+            found.push(self.spots(desk, &names, subject, meaning.former.as_deref())?);
+        }
+        let mut found = found.into_iter();
+        let first = found.next().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        Ok(Spots {
+            first,
+            more: found.collect(),
+        })
+    }
+
+    fn text(answer: &Spots) -> String {
+        let all = std::iter::once(&answer.first).chain(&answer.more);
+        let headed = all.map(|one| format!("# {}\n{}", one.resolved.path, one.spots_text()));
+        printable(&headed.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl UsagesOf {
+    /// Returns the places of one of the resolved symbols.
+    fn spots(&self, desk: &mut Desk<'_>, names: &Names, subject: Subject, former: Option<&str>) -> Result<SpotsOfOne, Failed> {
+        let health = desk.health()?;
+        let mut found = usages(desk, &names.symbols, &subject, &health.gaps())?;
+        let one = (std::slice::from_ref(&subject), std::slice::from_mut(&mut found));
+        label_wired(desk, &names.symbols, one.0, &health.gaps(), one.1)?;
+        found.certain.extend(override_places(desk, &names.symbols, &subject)?);
+        let state = State::default()
+            .of_workspace(&names.flaws)
+            .of_projects(&health)
+            .unread(&found.unread)
+            .lacking(&found.unseen)
+            .renamed(former, &subject.path);
+        let unread = unread_uses(desk, &[&subject.path])?;
+        let resolved = Resolved {
+            type_id: subject.type_id,
+            path: subject.path,
+            member_id: subject.member_id,
+        };
+        let mut spots = self.page_of(resolved, found, state);
+        spots.state = spots.state.beside_unread(&unread);
+        Ok(spots)
+    }
+
+    /// Returns a page of places.
+    fn page_of(&self, resolved: Resolved, found: Usages, mut state: State) -> SpotsOfOne {
+        let total = found.certain.len() + found.possible.len();
+        if total == 0 {
+            state = state.empty(Empty::None);
+        }
+        let behind = self.offset.saturating_sub(found.certain.len());
+        let certain = found.certain.into_iter().skip(self.offset).take(self.limit);
+        let certain: Vec<Spot> = certain.map(|place| spot(place, None)).collect();
+        let mut ordered: Vec<(Why, Place)> = found.possible.into_iter().map(|(place, why)| (why, place)).collect();
+        ordered.sort();
+        let mut reasons: Vec<Reason> = Vec::new();
+        for (why, _) in &ordered {
+            let why = why.to_string();
+            match reasons.last_mut().filter(|last| last.why == why) {
+                Some(last) => last.places += 1,
+                None => reasons.push(Reason { why, places: 1 }),
+            }
+        }
+        let room = (self.limit - certain.len()).min(self.possible);
+        let possible = ordered.into_iter().skip(behind).take(room);
+        let possible: Vec<Spot> = possible.map(|(why, place)| spot(place, Some(&why))).collect();
+        let shown = certain.len() + possible.len();
+        let more = format!("raise --possible, or go on with `offset` {}", self.offset + shown);
+        let state = match shown > 0 && possible.len() == self.possible {
+            true => state.page(self.offset, shown, total, &more),
+            false => state_of_page(state, (self.offset, shown), total),
+        };
+        SpotsOfOne {
+            resolved,
+            state,
+            certain,
+            possible,
+            reasons,
+            impossible: found.impossible,
+            total,
+        }
+    }
+}
+
+impl SpotsOfOne {
+    fn spots_text(&self) -> String {
+        let mut text = String::new();
+        for spot in &self.certain {
+            text.push_str(&spot.spot_line());
+        }
+        // Group possible places by reason, the likeliest first.
+        for reason in &self.reasons {
+            let shown: Vec<&Spot> = self.possible.iter().filter(|spot| spot.why.as_ref() == Some(&reason.why)).collect();
+            if shown.is_empty() {
+                let (count, s) = (reason.places, if reason.places == 1 { "" } else { "s" });
+                text.push_str(&format!("{count} possible use{s}, {} (not shown: raise --limit)\n", reason.why));
+                continue;
+            }
+            let of = match reason.places - shown.len().min(reason.places) {
+                0 => String::new(),
+                _ => format!(" ({} of {} shown)", shown.len(), reason.places),
+            };
+            let kind = if reason.why.starts_with("wired: ") { "" } else { "possible, " };
+            text.push_str(&format!("{kind}{}{of}:\n", reason.why));
+            for spot in shown {
+                text.push_str(&spot.spot_line());
+            }
+        }
+        if self.impossible > 0 {
+            let word = unread_files::word_of(&self.resolved.path).unwrap_or_default();
+            let (places, s) = match self.impossible {
+                1 => ("place", "s"),
+                _ => ("places", ""),
+            };
+            let subject = if self.resolved.member_id.is_some() || self.resolved.path.contains('#') {
+                "member"
+            } else {
+                "type"
+            };
+            text.push_str(&format!(
+                "{} other {places} use{s} the name `{word}` in code that cannot see this {subject}; not listed\n",
+                self.impossible
+            ));
+        }
+        text + &lines_of_notes(&self.state)
+    }
+}
+
+impl Spot {
+    /// Formats the place and its line; uses outside of code start with their kind.
+    fn spot_line(&self) -> String {
+        let kind = match self.kind.as_str() {
+            kind @ ("cref" | "implement" | "override") => format!("[{kind}] "),
+            _ => String::new(),
+        };
+        format!("{}:{}:{}: {kind}{}\n", self.file, self.line, self.column, self.text)
+    }
+}
+
+fn spot(place: Place, why: Option<&Why>) -> Spot {
+    Spot {
+        file: place.file,
+        line: place.line,
+        column: place.column,
+        text: place.text,
+        kind: place.kind.as_str().to_owned(),
+        why: why.map(Why::to_string),
+    }
+}

@@ -1,0 +1,143 @@
+//! `work list`: progress of the agents.
+
+use super::work::{self, Scope, kind_of_question, noted};
+use super::{AsTool, Effect, Method};
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::{format_count, printable};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use workbench::symbols::state::State;
+use workbench::work::holder;
+
+/// Most questions listed.
+const LISTED: usize = 100;
+
+/// List what waits for agents, who works at it, and how much is done.
+#[derive(Debug, Default, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct List {
+    /// Only what these types, labels or patterns need.
+    #[command(flatten)]
+    #[schemars(with = "Vec<String>")]
+    pub scope: Scope,
+}
+
+/// How far the agents are.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    /// Targets asked for.
+    targets: usize,
+    /// Of those, answered and current.
+    done: usize,
+    /// Of those, waiting until others are answered.
+    later: usize,
+    /// Questions that can be answered now.
+    waiting: usize,
+    /// Of those, with an agent.
+    taken: usize,
+    /// The first hundred of them.
+    questions: Vec<Line>,
+    state: State,
+}
+
+/// A question.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    id: String,
+    label: String,
+    /// `new` or `patch`.
+    kind: String,
+    /// Who works at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    /// How many answers were refused.
+    refused: u32,
+}
+
+impl Method for List {
+    const NAME: &'static str = "work list";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::None;
+    type Answer = Listed;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {
+        let round = work::scoped(desk, &self.scope.0)?;
+        let (workspace, session) = desk.open_to_build()?;
+        let notes = workspace.asking.agents().notes();
+        let now = session.engine.world.now_secs();
+        let roots = &round.report.roots;
+        let labels: BTreeSet<&str> = round.waiting.iter().map(|question| question.label.as_str()).collect();
+        let open = roots.iter().filter(|root| root.output.is_none());
+        let mut listed = Listed {
+            targets: roots.len(),
+            done: roots.iter().filter(|root| root.output.is_some()).count(),
+            later: open.filter(|root| !labels.contains(&*root.label)).count(),
+            waiting: round.waiting.len(),
+            taken: 0,
+            questions: Vec::new(),
+            state: State::default(),
+        };
+        for question in &round.waiting {
+            let note = noted(notes.read_note(&question.id))?;
+            let lease = note.as_ref().and_then(|note| holder(note, now));
+            listed.taken += usize::from(lease.is_some());
+            if listed.questions.len() < LISTED {
+                listed.questions.push(Line {
+                    id: question.id.clone(),
+                    label: question.label.clone(),
+                    kind: kind_of_question(question.patch).to_owned(),
+                    agent: lease.map(|lease| lease.agent.clone()),
+                    refused: work::refusals(note.as_ref()).0,
+                });
+            }
+        }
+        if roots.is_empty() {
+            listed
+                .state
+                .notes
+                .push("the scope means no target that an agent answers".to_owned());
+        }
+        let (shown, waiting) = (listed.questions.len(), listed.waiting);
+        listed.state = listed
+            .state
+            .of_workspace(&*desk.flaws()?)
+            .cut(shown, waiting, "narrow the scope, or answer these first");
+        Ok(listed)
+    }
+
+    fn text(answer: &Listed) -> String {
+        let number = |number: usize| format_count(number as u64);
+        let taken = match answer.taken {
+            0 => String::new(),
+            taken => format!(" ({} of them with an agent)", number(taken)),
+        };
+        let mut text = format!(
+            "{} {}: {} answered, {} wait{taken}, {} later\n",
+            number(answer.targets),
+            if answer.targets == 1 { "target" } else { "targets" },
+            number(answer.done),
+            number(answer.waiting),
+            number(answer.later)
+        );
+        for line in &answer.questions {
+            let agent = match line.agent.as_deref() {
+                None => String::new(),
+                Some("") => ", taken".to_owned(),
+                Some(agent) => format!(", with {agent}"),
+            };
+            let refused = match line.refused {
+                0 => String::new(),
+                times => format!(", {times} refused"),
+            };
+            text.push_str(&format!("  {} {} {}{agent}{refused}\n", line.id, line.kind, line.label));
+        }
+        if answer.waiting > answer.questions.len() {
+            text.push_str(&format!("  … {} more\n", number(answer.waiting - answer.questions.len())));
+        }
+        printable(&text)
+    }
+}

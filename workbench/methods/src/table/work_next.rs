@@ -1,0 +1,179 @@
+//! `work next`: gives questions to an agent.
+
+use super::work::{self, Scope, form, kind_of_question, noted};
+use super::{Effect, Method};
+use crate::desk::Desk;
+use crate::failed::Failed;
+use crate::render::{format_count, printable};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::symbols::state::State;
+use workbench::work::{Comer, LONGEST_LEASE, LeasedQuestion, holder, lease_questions};
+
+/// Most questions per call.
+const MOST: u64 = 100;
+
+/// Give the next prompts that wait for an agent to answer them.
+///
+/// Free targets are brought up to date first. What is given is kept for the agent for a while; answers go to `work submit`.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Next {
+    /// How many, up to 100.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST))]
+    pub count: u64,
+    /// The scope: only what these types, labels or patterns need.
+    #[command(flatten)]
+    #[schemars(with = "Vec<String>")]
+    #[schemars(extend("x-tool" = false))]
+    pub scope: Scope,
+    /// Your name. Other agents do not get the questions that you hold, and you get them again.
+    #[arg(long, value_name = "NAME", default_value = "")]
+    #[schemars(extend("x-tool" = false))]
+    pub agent: String,
+    /// Minutes for which they are kept for you.
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=LONGEST_LEASE / 60))]
+    #[schemars(extend("x-tool" = false))]
+    pub minutes: u64,
+}
+
+impl Default for Next {
+    fn default() -> Self {
+        Self {
+            count: 1,
+            scope: Scope::default(),
+            agent: String::new(),
+            minutes: 30,
+        }
+    }
+}
+
+/// Questions, and what there is beside them.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Questions {
+    questions: Vec<Question>,
+    /// Questions that wait for an answer, these included.
+    waiting: usize,
+    /// Of those, kept for others.
+    taken: usize,
+    state: State,
+}
+
+/// A question.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Question {
+    /// Its name, for `work submit`.
+    id: String,
+    /// The target that is made of the answer.
+    label: String,
+    /// `new`, or `patch` when only what changes is wanted.
+    kind: String,
+    /// Why it is asked.
+    why: String,
+    /// The rules, as a model gets them.
+    system: String,
+    /// The prompt.
+    user: String,
+    /// What the answer has to look like.
+    form: String,
+    /// About how many tokens the prompt has.
+    tokens: u64,
+    /// Most tokens of the answer.
+    max_tokens: u64,
+    /// Until when it is kept for you, in seconds since 1970.
+    until: u64,
+    /// How many answers were refused.
+    refused: u32,
+    /// Why the last of them was.
+    faults: Vec<String>,
+}
+
+impl Method for Next {
+    const NAME: &'static str = "work next";
+    const EFFECT: Effect = Effect::Acts;
+    type Answer = Questions;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Questions, Failed> {
+        let agent = work::checked_agent_name(&self.agent)?;
+        work::check_range("count", self.count, MOST)?;
+        work::check_range("minutes", self.minutes, LONGEST_LEASE / 60)?;
+        let round = work::scoped(desk, &self.scope.0)?;
+        let (workspace, session) = desk.open_to_build()?;
+        let notes = workspace.asking.agents().notes();
+        let now = session.engine.world.now_secs();
+        noted(notes.prune(std::time::UNIX_EPOCH + std::time::Duration::from_secs(now)))?;
+        let comer = Comer {
+            agent,
+            count: usize::try_from(self.count).unwrap_or(1),
+            seconds: self.minutes * 60,
+            now,
+        };
+        let given = noted(lease_questions(notes, &round.waiting, comer))?;
+        let mut taken = 0;
+        for other in &round.waiting {
+            let is_given = given.iter().any(|given| given.question.id == other.id);
+            let note = noted(notes.read_note(&other.id))?;
+            taken += usize::from(!is_given && note.is_some_and(|note| holder(&note, now).is_some()));
+        }
+        // A prompt about a file that does not parse may be incomplete.
+        let mut state = State::default().of_workspace(&*desk.flaws()?);
+        if given.is_empty() {
+            state.notes.push(match round.waiting.len() {
+                0 => "no question of the scope waits for an answer".to_owned(),
+                _ => "every question that waits is kept for others".to_owned(),
+            });
+        }
+        Ok(Questions {
+            questions: given.into_iter().map(question).collect(),
+            waiting: round.waiting.len(),
+            taken,
+            state,
+        })
+    }
+
+    fn text(answer: &Questions) -> String {
+        let mut text = String::new();
+        for one in &answer.questions {
+            text.push_str(&format!("question {} {} {} ({})\n", one.id, one.kind, one.label, one.why));
+            text.push_str(&format!("answer   {}; then: cortex work submit {} --file FILE\n", one.form, one.id));
+            if one.refused > 0 {
+                text.push_str(&format!(
+                    "refused  {} before, the last because: {}\n",
+                    one.refused,
+                    one.faults.join("; ")
+                ));
+            }
+            text.push_str(&format!("── system ──\n{}\n\n── user ──\n{}\n\n", one.system, one.user.trim_end()));
+        }
+        let waiting = match answer.waiting {
+            0 => "nothing waits for an answer".to_owned(),
+            1 => "1 question waits".to_owned(),
+            number => format!("{} questions wait", format_count(number as u64)),
+        };
+        let taken = match answer.taken {
+            0 => String::new(),
+            taken => format!(", {} of them with others", format_count(taken as u64)),
+        };
+        printable(&(text + &format!("{waiting}{taken}\n")))
+    }
+}
+
+fn question(taken: LeasedQuestion) -> Question {
+    let LeasedQuestion { question, until, refused } = taken;
+    Question {
+        form: form(&question),
+        kind: kind_of_question(question.patch).to_owned(),
+        id: question.id,
+        label: question.label,
+        why: question.why,
+        system: question.system,
+        user: question.user,
+        tokens: question.tokens.tokens,
+        max_tokens: question.max_tokens,
+        until,
+        refused: refused.as_ref().map_or(0, |refused| refused.times),
+        faults: refused.map(|refused| refused.why).unwrap_or_default(),
+    }
+}
