@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-/// How models are asked.
+/// Limits and ways of asking models.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AskingArgs {
@@ -15,23 +15,23 @@ pub struct AskingArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llm_jobs: Option<u16>,
-    /// Ask no model for more than this in all, of each currency of a price.
+    /// Spend at most this amount in total, in each currency.
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
     #[serde(with = "money", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     pub max_cost: Option<u64>,
-    /// Make at most so many calls.
+    /// Make at most N calls.
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u64>,
-    /// Send and receive at most so many tokens.
+    /// Send and receive at most N tokens.
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Hand questions to the provider's batch interface, at half the price; a later build picks the answers up.
+    /// Send questions to the provider's batch interface, at half the price; a later build collects the answers.
     #[arg(long)]
     pub batch: bool,
-    /// What was spent before under these limits.
+    /// Earlier costs under these limits.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Used::is_nothing")]
     #[schemars(skip)]
@@ -83,22 +83,22 @@ pub(super) fn amount(text: &str) -> Result<u64, String> {
         .ok_or_else(wrong)
 }
 
-/// Print what a model would be asked for a target. Nothing is sent.
+/// Print the prompt for a target without sending it.
 #[derive(Debug, Args)]
 pub struct PromptArgs {
-    /// Which target.
+    /// The target.
     pub label: String,
-    /// The prompt of a whole new answer, even where the earlier one would be patched or still stands.
+    /// Print the prompt for a whole new answer, even if the earlier one would be patched or is still valid.
     #[arg(long)]
     pub full: bool,
 }
 
-/// Ask for a new answer although one is filed.
+/// Get a new answer although one is cached.
 ///
 /// The earlier ones stay in the target's history.
 #[derive(Debug, Args)]
 pub struct RegenerateArgs {
-    /// Which targets.
+    /// The targets.
     #[arg(required = true, value_name = "LABEL")]
     pub labels: Vec<String>,
     #[command(flatten)]
@@ -107,18 +107,18 @@ pub struct RegenerateArgs {
 
 /// Correct an output of a model by hand.
 ///
-/// What you change is marked as yours, stands until you let it go, and later answers start from it.
+/// cortex marks your changes and keeps them until you release them. Later answers start from them.
 #[derive(Debug, Args)]
 pub struct EditOutputArgs {
-    /// Which target.
+    /// The target.
     pub label: String,
-    /// Take the text from FILE (- for standard input) instead of opening an editor ($VISUAL, $EDITOR).
+    /// Read the text from FILE (- for standard input) instead of opening an editor ($VISUAL, $EDITOR).
     #[arg(long, value_name = "FILE", conflicts_with = "version")]
     pub file: Option<PathBuf>,
-    /// Put an earlier version, by its number in `cortex history`, in its place.
+    /// Restore an earlier version, by its number in `cortex history`.
     #[arg(long, value_name = "N")]
     pub version: Option<u32>,
-    /// Let your corrections go: the text stays until it is next made, and then nothing of it is yours.
+    /// Release your corrections: the text stays until it is next built, and then contains none of them.
     #[arg(long, conflicts_with_all = ["file", "version"])]
     pub release: bool,
 }

@@ -415,7 +415,7 @@ fn mistakes_in_flags_are_told_in_plain_words() {
     let bench = Bench::empty();
     for (args, told) in [
         (&["search", "x", "--limit", "y"][..], "a whole number is expected"),
-        (&["search", "pipeline", "provider"], "words that belong together stand in quotes"),
+        (&["search", "pipeline", "provider"], "quote an argument of several words"),
         (&["build", "--limit", "5"], "help: write cortex build [OPTIONS] [PATTERN]..."),
     ] {
         let ran = bench.run(args);
