@@ -168,7 +168,7 @@ impl FinishedRun<'_> {
                     "{}",
                     context
                         .err
-                        .yellow(&format!("{line}: answers across them may lack something; `cortex doctor` explains"))
+                        .yellow(&format!("{line}: answers across them may be incomplete; `cortex doctor` explains"))
                 );
             }
             conclude(context, self.report, targets, self.is_dry, self.start);
@@ -227,7 +227,7 @@ pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
     if count > MOST_DAMAGE {
         let more = format!("{} more rows of the store are damaged and read as absent", count - MOST_DAMAGE);
         let why = Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, more);
-        diagnostics.push(why.hint("`cortex store verify --repair` lists what they were, and drops them"));
+        diagnostics.push(why.hint("`cortex store verify --repair` lists and drops them"));
     }
     diagnostics
 }

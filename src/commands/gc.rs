@@ -70,8 +70,8 @@ fn repair_edits(context: &Context) {
             .map(|done| Diagnostic::new(Severity::Note, ErrorCode::N_EDITS, done))
             .collect(),
         Err(error) => {
-            let why = format!("what killed edits left half done cannot be put right: {error}");
-            vec![Diagnostic::warning(ErrorCode::W_EDITS, why).hint("any `cortex edit` tries again")]
+            let why = format!("edits that a kill interrupted cannot be repaired: {error}");
+            vec![Diagnostic::warning(ErrorCode::W_EDITS, why).hint("the next `cortex edit` tries again")]
         }
     };
     context.say(&diagnostics);
@@ -121,7 +121,7 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
                 continue;
             }
             Ok(Some((options, report))) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, care::not_reached(&report, &options))
-                .hint("`cortex gc` says what is in the way"),
+                .hint("`cortex gc` reports the reason"),
             // The results stay; the next command tries again.
             Err(error) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, format!("the store could not be collected: {error}")),
         };
@@ -147,14 +147,14 @@ impl From<GarbageError> for Failed {
                 let is_full = matches!(error, StoreError::NoSpace { .. });
                 let mut failed = Self::from(error);
                 for why in failed.diagnostics.iter_mut().filter(|_| is_full) {
-                    why.hint = Some("make some room on the disk first: collecting writes a little before it frees anything".to_owned());
+                    why.hint = Some("free some space on the disk first: a collection writes a little before it frees anything".to_owned());
                 }
                 failed
             }
             GarbageError::Damaged(_) => Self::new(
                 Code::StoreDamaged,
                 Diagnostic::error(ErrorCode::E_STORE_DAMAGED, error.to_string())
-                    .hint("nothing was taken; mend it with `cortex store verify --repair`, then collect again"),
+                    .hint("nothing was evicted; repair it with `cortex store verify --repair`, then collect again"),
             ),
         }
     }

@@ -102,27 +102,27 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         if !only {
             return Ok(None);
         }
-        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "there is no output of it yet").label(label);
-        return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` makes it"))));
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "it has no output yet").label(label);
+        return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` builds it"))));
     };
     if state != NodeState::Current {
         let removed = files_behind(session, label, last.filed.key)?.removed;
         let (what, hint) = match (state, removed.first()) {
             (_, Some(file)) => (
                 format!("is out of date: {file} was removed"),
-                "`cortex explain` says what it was to it; a build may find that it is gone".to_owned(),
+                "`cortex explain` shows its use of the file; a build may remove the target".to_owned(),
             ),
             (state, None) => {
                 let what = match (state, &status.waits_for) {
-                    (NodeState::MaybeStale, _) => "may be out of date: what it is made of has to be made again first",
+                    (NodeState::MaybeStale, _) => "may be out of date: its inputs must be rebuilt first",
                     (NodeState::Pending, Some(wait)) => &format!("is out of date, and {wait}"),
-                    (NodeState::Pending, None) if status.last_error.is_some() => "is out of date, and the last try to make it again failed",
-                    (NodeState::Pending, None) => "is out of date, and the last build did not make it again",
-                    (NodeState::Generating, _) => "is out of date, and a build asks a model for another one now",
+                    (NodeState::Pending, None) if status.last_error.is_some() => "is out of date, and the last rebuild failed",
+                    (NodeState::Pending, None) => "is out of date, and the last build did not rebuild it",
+                    (NodeState::Generating, _) => "is out of date, and a build is asking a model for a new one",
                     _ if session.is_invalidated(label) => "is out of date: it was invalidated by hand",
-                    _ => "is out of date: what it is made of has changed",
+                    _ => "is out of date: its inputs have changed",
                 };
-                let hint = format!("`cortex show --refresh '{label}'` makes it anew, `cortex explain` says why");
+                let hint = format!("`cortex show --refresh '{label}'` rebuilds it, `cortex explain` says why");
                 (what.to_owned(), hint)
             }
         };
@@ -150,8 +150,8 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
     }
     let label = names::one_label(session, &args.label, "shown")?;
     let Some((label, failure)) = last_failed_try(session, &label)? else {
-        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer for it was rejected by the last try").label(&label);
-        return Err(Failed::new(Code::Usage, why.hint("leave --rejected out to see its output")));
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "the last try rejected no answer for it").label(&label);
+        return Err(Failed::new(Code::Usage, why.hint("omit --rejected to see its output")));
     };
     context.say(&[Diagnostic {
         severity: Severity::Note,
@@ -190,7 +190,7 @@ fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
 /// Prints the rejected answer to a question.
 fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Outcome {
     let Some(raw) = workbench::investigation::rejected(root, &args.label) else {
-        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer to this question was rejected by the last try").label(&args.label);
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "the last try rejected no answer to this question").label(&args.label);
         return Err(Failed::new(Code::Usage, why.hint("ask it with `cortex investigate`")));
     };
     let shown = LabelledOutput {
@@ -236,7 +236,7 @@ pub fn make_output(context: &Context, session: &mut Session, label: &str) -> Res
     let ([root], [bytes]) = (report.roots.as_slice(), report.outputs.as_slice()) else {
         let why = Diagnostic::error(
             ErrorCode::E_SEVERAL,
-            format!("{label} means {} targets, one can be shown", report.roots.len()),
+            format!("{label} names {} targets; `show` prints one", report.roots.len()),
         );
         return Err(Failed::new(Code::Usage, why.hint("name one label, with its ':target'")));
     };
@@ -285,10 +285,10 @@ fn print(context: &Context, args: &ShowArgs, shown: &LabelledOutput) -> Outcome 
             Err(_) => {
                 let why = Diagnostic::error(
                     ErrorCode::E_BINARY,
-                    format!("the output is {} bytes that are no text", shown.bytes.len()),
+                    format!("the output is {} bytes, and not text", shown.bytes.len()),
                 )
                 .label(&shown.label);
-                return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file or a program")));
+                return Err(Failed::new(Code::Usage, why.hint("pass --raw, and redirect it to a file or a program")));
             }
         }
     };
@@ -303,7 +303,7 @@ pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
         Err(error) => Err(Failed::new(
             Code::Io,
             Diagnostic::error(ErrorCode::E_WRITE, format!("standard output cannot be written: {error}"))
-                .hint("make room, or send it elsewhere"),
+                .hint("free space, or redirect it elsewhere"),
         )),
     }
 }

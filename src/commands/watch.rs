@@ -90,7 +90,7 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
     let running = Arc::new(Running::default());
     let interrupt = running.clone();
     let watch = Watch::start(watcher, socket, Box::new(move || interrupt.interrupt())).map_err(|error| {
-        let why = Diagnostic::error(ErrorCode::E_WATCH, format!("the watch cannot begin: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_WATCH, format!("the watch cannot start: {error}"));
         Failed::new(Code::Io, why)
     })?;
     let (end, stop) = (watch.stopper(), running.clone());
@@ -156,8 +156,8 @@ impl Watching<'_> {
                     let gone = batch.trouble == Some(Trouble::Gone);
                     self.batch(watch, batch);
                     if gone {
-                        let why = Diagnostic::error(ErrorCode::E_WATCH, "the workspace is no longer where it was");
-                        return Err(Failed::new(Code::Io, why.hint("watch it where it is now")));
+                        let why = Diagnostic::error(ErrorCode::E_WATCH, "the workspace was moved or removed");
+                        return Err(Failed::new(Code::Io, why.hint("watch it at its new place")));
                     }
                 }
                 Err(true) => {
@@ -310,7 +310,7 @@ impl Watching<'_> {
 impl From<WatchError> for Failed {
     fn from(error: WatchError) -> Self {
         let (code, hint) = match &error {
-            WatchError::Watched { .. } => (Code::Busy, "one watch serves every command; end that one to begin another"),
+            WatchError::Watched { .. } => (Code::Busy, "one watch serves every command; end that one to start another"),
             WatchError::Socket { .. } => (Code::Io, "check the permissions of the store's folder, or watch with --no-store"),
             WatchError::World(_) => (Code::Io, "check the folder, and /proc/sys/fs/inotify/max_user_instances"),
         };

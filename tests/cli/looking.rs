@@ -356,7 +356,7 @@ fn json_is_honoured_or_refused() {
     assert!(ruleset["text"].as_str().is_some_and(|text| text.contains("[[rule]]")));
     insta::assert_snapshot!(bench.run(&["man", "--output", "json"]).all(), @r#"
     exit 2
-    {"code":"E_NO_JSON","hint":"leave out --output json","message":"manual pages are roff and have no JSON form","severity":"error"}
+    {"code":"E_NO_JSON","hint":"omit --output json","message":"manual pages are roff and have no JSON form","severity":"error"}
     "#);
     assert_eq!(bench.run(&["completions", "bash", "--output", "json"]).code, 2);
 }

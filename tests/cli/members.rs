@@ -379,7 +379,7 @@ fn a_type_that_is_gone_was_there() {
         assert_eq!(gone.code, 2);
         assert!(
             gone.err
-                .contains("note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC: Shelf.cs was removed\n  help: `cortex history '//types/N.Box:outline'` lists what is kept of it"),
+                .contains("note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC: Shelf.cs was removed\n  help: `cortex history '//types/N.Box:outline'` lists its versions"),
             "{gone:?}"
         );
     }
