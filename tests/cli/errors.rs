@@ -71,7 +71,7 @@ fn a_name_with_several_meanings() {
     bench.write("cortex.toml", &manifest.replace("glob:docs/*.md", "glob:docs/**/*.md"));
     insta::assert_snapshot!(bench.run(&["build", "//docs/a.md:words"]).all(), @"
     exit 2
-    error[E_AMBIGUOUS] //docs/a.md:words: 'a.md' means 2 targets
+    error[E_AMBIGUOUS] //docs/a.md:words: 'a.md' matches 2 targets
       could be:
         //docs/docs/a.md:words
         //docs/docs/more/a.md:words
@@ -86,7 +86,7 @@ fn an_ambiguous_name_of_any_target_is_one_error() {
     bench.write("src/MemoTree.Core/b/Twice.cs", "namespace B; class Twice;");
     insta::assert_snapshot!(bench.run(&["build", "//types/Twice"]).all(), @"
     exit 2
-    error[E_AMBIGUOUS] //types/Twice: this means 2 names
+    error[E_AMBIGUOUS] //types/Twice: this matches 2 names
       could be:
         //types/A.Twice
         //types/B.Twice
@@ -567,7 +567,7 @@ fn what_stands_in_the_place_of_the_folder_is_named() {
     std::fs::write(&folder, "a file").expect("file");
     let ran = bench.run(&["build", "//index:total"]).err;
     assert!(
-        ran.contains("'.cortex/out/total.txt' cannot be written: .cortex is no folder\n  help: remove what stands there"),
+        ran.contains("'.cortex/out/total.txt' cannot be written: .cortex is not a folder\n  help: remove the obstacle"),
         "{ran}"
     );
     let pack = ["pack", "build", "x", "--filter", "namespace:A"];

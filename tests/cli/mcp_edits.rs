@@ -78,7 +78,7 @@ fn an_edit_that_succeeds_is_told_in_one_line() {
     bench.write("cortex.toml", &format!("{manifest}\n[edit]\nreplies = \"loud\"\n"));
     let refused = bench.run(&["build", "//index:types"]);
     assert!(
-        refused.code == 2 && refused.err.contains("'replies' is none of the forms of answers"),
+        refused.code == 2 && refused.err.contains("'replies' is neither brief nor full"),
         "{}",
         refused.err
     );

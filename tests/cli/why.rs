@@ -548,7 +548,7 @@ fn what_failed_after_its_rule_changed_was_asked_for() {
     assert_eq!(bench.run(&["build", label]).code, 1);
     let moved = "  because    //docs/docs/a.md:words: parameter argv of producer count: [\"wc\",\"-w\",\"{in.text}\"] → [\"false\",\"{in.text}\"]\n";
     let failed =
-        "//docs/docs/a.md:words: its parameters or its rule changed before the last build that asked for it, which failed to make it\n";
+        "//docs/docs/a.md:words: its parameters or its rule changed before the last build that requested it, which failed to build it\n";
     let stdout = bench.run(&["explain", label]).out;
     assert!(stdout.contains(moved) && stdout.contains(failed), "{stdout}");
     assert!(!stdout.contains("did not ask"), "{stdout}");
