@@ -70,7 +70,7 @@ fn an_edit_is_saved_built_with_and_taken_back() {
             "{nothing}"
         );
         assert!(
-            nothing["summary"].as_str().is_some_and(|why| why.contains("taken back")),
+            nothing["summary"].as_str().is_some_and(|why| why.contains("revert")),
             "{nothing}"
         );
     }

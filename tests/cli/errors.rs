@@ -116,7 +116,7 @@ fn bad_patterns_and_queries() {
        |
      1 | deps(//index:total
        |                   ^
-      help: close what was opened with ')'
+      help: close the parenthesis with ')'
     ");
     insta::assert_snapshot!(bench.run(&["query", "dops(//index:total)"]).all(), @"
     exit 2
@@ -571,7 +571,7 @@ fn what_stands_in_the_place_of_the_folder_is_named() {
         "{ran}"
     );
     let pack = ["pack", "build", "x", "--filter", "namespace:A"];
-    let hint = "  help: remove .cortex, or move it away; what is needed in its place is made anew\n";
+    let hint = "  help: remove .cortex, or move it away; cortex creates its own entry again\n";
     let ran = bench.run(&pack).all();
     assert_eq!(ran, format!("exit 2\nerror[E_PATH] .cortex: it is no folder\n{hint}"));
     std::fs::remove_file(&folder).expect("removed");

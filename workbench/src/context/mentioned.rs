@@ -88,7 +88,7 @@ pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<It
                 continue;
             }
             if found.len() == MOST {
-                let why = format!("the query names more than {MOST} types and files; this and what it names behind it is not looked at");
+                let why = format!("the query names more than {MOST} types and files; this one and later ones are ignored");
                 found.push(Mention {
                     text: mention.text,
                     not_shown: Some(why),

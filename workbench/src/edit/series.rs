@@ -110,7 +110,7 @@ impl Course {
                 };
                 origins.push(origin.ok_or_else(|| {
                     let why = format!(
-                        "{} is not there any more where the patch names it again; nothing was changed",
+                        "{} no longer exists where the patch names it again; nothing was changed",
                         step.path
                     );
                     Trouble::new(why, "mend the patch")

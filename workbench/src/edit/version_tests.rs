@@ -260,7 +260,7 @@ fn what_was_cut_short_and_cannot_go_on_is_taken_back() {
         coder.session = None;
         let listed = coder.ask(Order::List);
         if is_half {
-            assert!(listed.summary.contains("has been taken back"), "{listed:?}");
+            assert!(listed.summary.contains("was reverted"), "{listed:?}");
             assert_eq!((coder.text().as_str(), coder.files.text("b.cs").as_str()), ("one\n", "zwei\n"));
             assert!(listed.detail.is_some_and(|lines| lines.contains("a.cs PersistPending")));
         }

@@ -204,10 +204,10 @@ fn what_edits_would_refuse_is_not_put_over() {
                 let refused = why(write_over(&place.disk, "o", "a.cs", what, true, NOW).expect_err("refused"));
                 assert_eq!(refused.code, "E_ENCODING");
                 assert!(
-                    refused.message.starts_with("a.cs is no text that can be edited: it is "),
+                    refused.message.starts_with("a.cs is not an editable text: it is "),
                     "{refused:?}"
                 );
-                assert_eq!(refused.hint.as_deref(), Some("edit another file, or mend this one outside"));
+                assert_eq!(refused.hint.as_deref(), Some("edit another file, or fix this one with another tool"));
             }
         };
         refused();
@@ -382,7 +382,7 @@ fn what_stands_in_the_way_is_said_before_a_merge() {
         [Since::Blocked; 2],
         "{found:?}"
     );
-    assert!(found[0].2.contains("is no regular file"), "{found:?}");
+    assert!(found[0].2.contains("is not a regular file"), "{found:?}");
     let conflicts = merge(&place.disk, "o", NOW).expect("answered").conflicts;
     let conflicts: Vec<_> = conflicts.into_iter().map(|one| (one.path, Since::Blocked, one.why)).collect();
     assert_eq!(conflicts, found, "a merge says the same");
@@ -477,7 +477,7 @@ fn conflicts_are_told_by_their_lines_and_nothing_is_written() {
     fs::write(place.root.join("../secret"), "b\n").expect("file");
     symlink("../secret", place.root.join("b.cs")).expect("link");
     let merged = merge(&place.disk, "o", NOW).expect("answered");
-    assert_eq!(merged.conflicts[0].why, "a.cs is no regular file");
+    assert_eq!(merged.conflicts[0].why, "a.cs is not a regular file");
     assert_eq!(merged.conflicts[1].why, "b.cs leads out of the workspace");
     assert_eq!(fs::read(place.root.join("../secret")).expect("file"), b"b\n");
 }
