@@ -156,7 +156,10 @@ fn refuse(label: &str, refused: Refused) -> Failed {
             "write \"- None.\" if there is nothing to say".to_owned(),
         ),
         Refused::LongSection(name, len) => (
-            format!("the section {name} has {len} bytes; {} are the most", producers::semantic::LONGEST_SECTION),
+            format!(
+                "the section {name} has {len} bytes; {} are the most",
+                producers::semantic::LONGEST_SECTION
+            ),
             "shorten it".to_owned(),
         ),
         Refused::Missing(names) => (

@@ -37,10 +37,7 @@ impl Entrance {
             ));
         }
         let service = context.service().ok_or_else(|| {
-            let why = Diagnostic::error(
-                ErrorCode::E_NO_STORE,
-                "the token for clients needs a store",
-            );
+            let why = Diagnostic::error(ErrorCode::E_NO_STORE, "the token for clients needs a store");
             Failed::new(Code::Usage, why.hint("serve the parent process without --http, or use a store"))
         })?;
         let token_file = service.with_extension("token");

@@ -120,8 +120,9 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
                 }
                 continue;
             }
-            Ok(Some((options, report))) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, care::not_reached(&report, &options))
-                .hint("`cortex gc` reports the reason"),
+            Ok(Some((options, report))) => {
+                Diagnostic::warning(ErrorCode::W_STORE_SIZE, care::not_reached(&report, &options)).hint("`cortex gc` reports the reason")
+            }
             // The results stay; the next command tries again.
             Err(error) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, format!("the store could not be collected: {error}")),
         };

@@ -46,9 +46,6 @@ pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
     };
     served.map(|()| Code::Ok).map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the server cannot continue: {error}"));
-        Failed::new(
-            Code::Io,
-            why.hint("check its client, or its address"),
-        )
+        Failed::new(Code::Io, why.hint("check its client, or its address"))
     })
 }

@@ -205,10 +205,7 @@ fn stop_serving(context: &Context) -> Outcome {
         },
     };
     if let Err(error) = ended {
-        let why = Diagnostic::error(
-            ErrorCode::E_SERVE,
-            format!("the service, pid {pid}, did not end: {error}"),
-        );
+        let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the service, pid {pid}, did not end: {error}"));
         return Err(Failed::new(
             Code::Io,
             why.hint("its present requests may take a while; SIGKILL ends it at once, and loses no stored result"),

@@ -288,7 +288,10 @@ fn print(context: &Context, args: &ShowArgs, shown: &LabelledOutput) -> Outcome 
                     format!("the output is {} bytes, and not text", shown.bytes.len()),
                 )
                 .label(&shown.label);
-                return Err(Failed::new(Code::Usage, why.hint("pass --raw, and redirect it to a file or a program")));
+                return Err(Failed::new(
+                    Code::Usage,
+                    why.hint("pass --raw, and redirect it to a file or a program"),
+                ));
             }
         }
     };

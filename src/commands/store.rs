@@ -121,7 +121,10 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
     replaceable(out, handing::is_export)?;
     let done = handing::export(&session, survey.targets.concat(), out).map_err(|error| handing_failure(error, out, "written"))?;
     if done.actions == 0 {
-        let why = Diagnostic::warning(ErrorCode::W_NOTHING, "none of these targets was built, so the file contains no result");
+        let why = Diagnostic::warning(
+            ErrorCode::W_NOTHING,
+            "none of these targets was built, so the file contains no result",
+        );
         context.say(&[why.hint("build the targets first: export does not build them")]);
     }
     print(

@@ -20,10 +20,7 @@ pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, fold
     // Check for an existing folder before anything is written.
     if fs::symlink_metadata(folder).is_ok() {
         let why = Diagnostic::error(ErrorCode::E_EXISTS, format!("{} already exists", folder.display()));
-        return Err(Failed::new(
-            Code::Usage,
-            why.hint("name a new folder, or remove this one"),
-        ));
+        return Err(Failed::new(Code::Usage, why.hint("name a new folder, or remove this one")));
     }
     let bytes: u64 = files.values().map(|file| file.bytes.len() as u64).sum();
     // Release the store while files are written.

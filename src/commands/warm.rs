@@ -256,7 +256,10 @@ fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outc
 fn tell_paid(context: &Context, paid: &PaidOffers) {
     let left_out = match paid.left_out {
         0 => String::new(),
-        left_out => format!(", {} omitted (not in the store, or corrected by hand)", format_count(left_out as u64)),
+        left_out => format!(
+            ", {} omitted (not in the store, or corrected by hand)",
+            format_count(left_out as u64)
+        ),
     };
     context.print_status(&format!(
         "  paid     {} offered, {} already there{left_out}",

@@ -69,10 +69,7 @@ fn an_edit_is_saved_built_with_and_taken_back() {
             (1, &"NoMatch".into(), &0.into()),
             "{nothing}"
         );
-        assert!(
-            nothing["summary"].as_str().is_some_and(|why| why.contains("revert")),
-            "{nothing}"
-        );
+        assert!(nothing["summary"].as_str().is_some_and(|why| why.contains("revert")), "{nothing}");
     }
     assert!(bench.run(&["outline", "NodeId"]).out.contains("IsNone"));
 }

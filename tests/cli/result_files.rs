@@ -58,7 +58,10 @@ fn results_are_handed_on_in_a_file() {
     ] {
         let ran = bench.run(args);
         assert!(
-            ran.code == 2 && ran.err.contains("standard output is not supported here; write ./- for a file of that name"),
+            ran.code == 2
+                && ran
+                    .err
+                    .contains("standard output is not supported here; write ./- for a file of that name"),
             "{ran:?}"
         );
     }

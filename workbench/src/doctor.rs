@@ -321,9 +321,8 @@ pub fn surroundings(
         Some(most) => Finding::new("watch", Level::Good, format!("{folders} folders, at most {most} may be watched")),
     });
     found.push(match workspace.disk.as_ref() {
-        None => {
-            Finding::new("store", Level::Note, "there is no store: every command computes everything again").mend("omit --no-store, or build once")
-        }
+        None => Finding::new("store", Level::Note, "there is no store: every command computes everything again")
+            .mend("omit --no-store, or build once"),
         Some(disk) => {
             let usage = disk.usage()?;
             let size = format!("{} MB in {}", usage.file_bytes / 1_000_000, disk.folder().display());

@@ -498,7 +498,10 @@ fn is_by_own_row(rule: &Rule, set: &SetSpec) -> bool {
 /// Returns the diagnostic of a file that is not written, with a hint: the next build tries again.
 pub(super) fn not_written(error: &WorldError, label: &str) -> Diagnostic {
     let (code, hint) = match error {
-        WorldError::Io { no_space: true, .. } => (ErrorCode::E_NO_SPACE, "free some space on the disk, then run the same command again"),
+        WorldError::Io { no_space: true, .. } => (
+            ErrorCode::E_NO_SPACE,
+            "free some space on the disk, then run the same command again",
+        ),
         WorldError::Claimed { .. } => (ErrorCode::E_LAYOUT, "give one of the two rules another `out`"),
         WorldError::Leaves { .. } => (ErrorCode::E_LAYOUT, "change the rule's `out`: paths stay below .cortex/out/"),
         _ => (

@@ -129,7 +129,11 @@ fn check_package(package: &str) -> Result<(), LabelError> {
                 } else {
                     "leave it out".to_owned()
                 };
-                return Err(LabelError::new(at + offset, format!("a package must not contain {c:?}"), Some(&hint)));
+                return Err(LabelError::new(
+                    at + offset,
+                    format!("a package must not contain {c:?}"),
+                    Some(&hint),
+                ));
             }
         }
         at += segment.len() + 1;

@@ -199,7 +199,11 @@ impl PatternSet {
         if errors.is_empty() && !patterns.is_empty() && patterns.iter().all(Pattern::is_negative) {
             errors.push((
                 0,
-                pattern_error(0, "these patterns only exclude targets", "name the targets to include first, such as //..."),
+                pattern_error(
+                    0,
+                    "these patterns only exclude targets",
+                    "name the targets to include first, such as //...",
+                ),
             ));
         }
         if errors.is_empty() { Ok(Self { patterns }) } else { Err(errors) }

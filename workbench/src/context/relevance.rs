@@ -88,7 +88,9 @@ impl Factors {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut weights = WEIGHTS;
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
-            let (name, number) = part.split_once('=').ok_or_else(|| format!("'{}' is not NAME=NUMBER", part.trim()))?;
+            let (name, number) = part
+                .split_once('=')
+                .ok_or_else(|| format!("'{}' is not NAME=NUMBER", part.trim()))?;
             let number: f32 = number
                 .trim()
                 .parse()

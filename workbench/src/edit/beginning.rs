@@ -32,10 +32,7 @@ fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Resul
         | Order::Batch(_) => Mode::Immediate,
         _ => {
             let why = format!("{} needs the handle of a session", request.order.name());
-            return Err(Trouble::new(
-                why,
-                "name one with session; `list` lists them, `open` opens one",
-            ));
+            return Err(Trouble::new(why, "name one with session; `list` lists them, `open` opens one"));
         }
     };
     let news = session::tidy(files, now)?;

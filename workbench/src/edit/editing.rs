@@ -118,8 +118,7 @@ pub(super) fn edit_with_encoding<F: Files>(
     let mut done = Done::of(status, format!("{what}{}", what_became(run, &paths, status))).with(cut_difference(detail));
     (done.paths, done.changed) = (paths, changed);
     if status == Status::PersistFailure {
-        done.guidance =
-            Some("remove the obstacle, then call `commit` to save, `persist_as` to save elsewhere, or `discard`".to_owned());
+        done.guidance = Some("remove the obstacle, then call `commit` to save, `persist_as` to save elsewhere, or `discard`".to_owned());
     }
     Ok(done)
 }

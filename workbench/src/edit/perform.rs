@@ -266,10 +266,7 @@ fn unkept<F: Files>(
         _ => "nothing was done",
     };
     let (summary, detail) = match only_tells {
-        true => (
-            format!("{}; but the session cannot be stored: {error}", done.summary),
-            done.detail,
-        ),
+        true => (format!("{}; but the session cannot be stored: {error}", done.summary), done.detail),
         false => (format!("{nothing}: the session cannot be stored: {error}"), None),
     };
     let done = Done {

@@ -469,8 +469,7 @@ fn what_became_of_a_file_is_told_as_what_it_is() {
     coder.files.remove("a.cs");
     let gone = coder.replace("1", "2");
     assert!(
-        gone.summary
-            .starts_with("another program removed a.cs, which has edits here"),
+        gone.summary.starts_with("another program removed a.cs, which has edits here"),
         "{gone:?}"
     );
 }

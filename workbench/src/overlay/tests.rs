@@ -203,11 +203,11 @@ fn what_edits_would_refuse_is_not_put_over() {
             for what in &whats {
                 let refused = why(write_over(&place.disk, "o", "a.cs", what, true, NOW).expect_err("refused"));
                 assert_eq!(refused.code, "E_ENCODING");
-                assert!(
-                    refused.message.starts_with("a.cs is not an editable text: it is "),
-                    "{refused:?}"
+                assert!(refused.message.starts_with("a.cs is not an editable text: it is "), "{refused:?}");
+                assert_eq!(
+                    refused.hint.as_deref(),
+                    Some("edit another file, or fix this one with another tool")
                 );
-                assert_eq!(refused.hint.as_deref(), Some("edit another file, or fix this one with another tool"));
             }
         };
         refused();

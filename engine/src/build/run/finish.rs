@@ -263,10 +263,7 @@ impl Run<'_> {
             self.shared.blobs.remember(digest, blob);
         }
         if digest != before {
-            let why = Diagnostic::error(
-                ErrorCode::E_NOT_REPRODUCIBLE,
-                "rebuilt from the same inputs, its output differs",
-            );
+            let why = Diagnostic::error(ErrorCode::E_NOT_REPRODUCIBLE, "rebuilt from the same inputs, its output differs");
             let why = why.label(&*label).found(format!("{before} before, {digest} now"));
             let hint = "its producer reads something undeclared: a clock, a random number, an order, a file";
             self.failures.push(why.hint(hint));

@@ -27,7 +27,12 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
         if let Some(label) = target.literal()
             && let Some(earlier) = targets.covering(label)
         {
-            duplicate(report, *span, &rules[earlier as usize], "a rule over a set declares this target too");
+            duplicate(
+                report,
+                *span,
+                &rules[earlier as usize],
+                "a rule over a set declares this target too",
+            );
         } else if let Some(other) = targets.overlapping(Form::from_template(target), rule) {
             // The order of rules must not decide which of the two produces a label.
             let (earlier, later) = (rule.min(other), rule.max(other));
@@ -77,7 +82,8 @@ pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft],
             continue;
         }
         let known = known.get_or_insert_with(|| with_targets(rules).map(|(_, (target, _))| template_as_written(target)).collect());
-        let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "no rule declares this, and it is not a file").found(cut_value(&wanted));
+        let diagnostic =
+            Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "no rule declares this, and it is not a file").found(cut_value(&wanted));
         let otherwise = "write a rule with this target; a file's bytes are //files/PATH:bytes";
         report.report_unknown_name(reference.span, diagnostic, &wanted, known.iter().map(String::as_str), otherwise);
     }

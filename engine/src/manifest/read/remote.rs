@@ -283,7 +283,10 @@ fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> 
             keys.push(text.text.to_owned());
         } else {
             let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "a public key is 64 hexadecimal digits");
-            report.error(text.span, diagnostic.hint("`cortex remote ping` prints it on a machine that signs results"));
+            report.error(
+                text.span,
+                diagnostic.hint("`cortex remote ping` prints it on a machine that signs results"),
+            );
         }
     }
     keys
@@ -306,10 +309,7 @@ fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool)
 fn executing(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str, execute: bool) -> bool {
     let item = fields.get(key);
     if let (false, Some(item)) = (execute, item) {
-        let diagnostic = Diagnostic::error(
-            ErrorCode::E_REMOTE,
-            format!("'{key}' applies to workers, which are not used"),
-        );
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, format!("'{key}' applies to workers, which are not used"));
         report.error(item.span, diagnostic.hint(format!("remove '{key}', or write execute = true")));
     }
     execute && item.is_some()

@@ -362,8 +362,9 @@ impl Medium for Folder {
             && let Some(padded) = self.pad(access)?
         {
             let message = "the store's file was truncated; its end was filled with zeros";
-            notices
-                .push(Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, message).hint("`cortex store verify --repair` reports what was lost"));
+            notices.push(
+                Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, message).hint("`cortex store verify --repair` reports what was lost"),
+            );
             found = padded;
         }
         if let Opening::Unfit(reason) = &found {
