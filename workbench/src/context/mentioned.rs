@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(found.len(), MOST + 1);
         let why = |at: usize| found[at].not_shown.as_deref();
         assert_eq!((why(MOST - 1), found[MOST].text.as_str()), (None, format!("x{MOST}.md").as_str()));
-        assert!(why(MOST).is_some_and(|why| why.contains("not looked at")), "{found:?}");
+        assert!(why(MOST).is_some_and(|why| why.contains("are ignored")), "{found:?}");
     }
 
     #[test]

@@ -253,7 +253,7 @@ mod tests {
         for (text, new, why) in [
             ("class A { int x; }", "int x;", "there is a A#x already"),
             ("class A { int x; }", "int y; } class B { int z;", ""),
-            ("class A { }", "int y; } class B {", "no declaration of a member"),
+            ("class A { }", "int y; } class B {", "not a declaration of a member"),
             ("class A { }", "x y z", ""),
             ("static class A { }", "int y;", "static members alone"),
             ("class A { }", "abstract void M();", "no abstract members"),

@@ -324,7 +324,7 @@ mod tests {
             "A;\nusing B",
         ] {
             assert!(
-                with("class X { }", given).is_err_and(|why| why.contains("is no using directive")),
+                with("class X { }", given).is_err_and(|why| why.contains("is not a using directive")),
                 "{given}"
             );
         }

@@ -317,7 +317,7 @@ mod tests {
                 "diff --git a/m b/m\ndeleted file mode 160000\n--- a/m\n+++ /dev/null\n@@ -1 +0,0 @@\n-Subproject commit 1\n",
                 "line 2 of the patch: m is not a regular file",
             ),
-            ("--- a/x\n+++ b/x\n@@ what @@\n", "line 3 of the patch is no head of a hunk"),
+            ("--- a/x\n+++ b/x\n@@ what @@\n", "line 3 of the patch is not a hunk header"),
             (
                 "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n-a\n",
                 "the hunk at line 3 of the patch is cut short",

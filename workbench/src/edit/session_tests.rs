@@ -127,7 +127,7 @@ fn an_edit_is_saved_when_its_mode_says_so() {
     let mut never = Coder::opened("one two three", Mode::Disabled);
     let missed = never.replace("nowhere", "2");
     assert!(
-        missed.guidance.is_some_and(|words| words.ends_with("is not saved")),
+        missed.guidance.is_some_and(|words| words.ends_with("are not saved")),
         "it is said every time"
     );
     let edited = never.replace("two", "2");
@@ -493,11 +493,11 @@ fn what_somebody_opened_outlives_any_number_of_single_edits() {
         let order = Order::Write(format!("{number}\n"));
         let done = coder.ask_with(order, Some("b.cs"), None);
         assert_eq!(done.status, Status::Success);
-        response.extend(done.summary.contains("to make room").then_some(done.summary));
+        response.extend(done.summary.contains("to free space").then_some(done.summary));
     }
     assert_eq!(response.len(), 3, "each that ends is said");
     assert!(
-        response[0].contains("the oldest sessions of single edits have ended") && response[0].contains(": 0000000"),
+        response[0].contains("the oldest sessions of single edits were removed") && response[0].contains(": 0000000"),
         "{response:?}"
     );
     let last = coder.session.clone();

@@ -477,7 +477,7 @@ mod tests {
         }
         for new in ["using System;\r\npublic class A { }", "public class A { }\r\nusing System;"] {
             assert!(
-                why("A", Where::Replace, new).starts_with("`using System;` is no declaration"),
+                why("A", Where::Replace, new).starts_with("`using System;` is not a declaration"),
                 "{new}"
             );
         }

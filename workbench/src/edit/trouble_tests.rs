@@ -77,7 +77,7 @@ fn a_full_disk_is_no_mistake_of_who_asks() {
     coder.files.fill(Some("versions/"));
     let full = coder.ask_with(replace("one", "two"), Some("a.cs"), None);
     assert_eq!((full.status, full.session.clone()), (Status::PersistFailure, None), "{full:?}");
-    assert!(full.guidance.is_some_and(|words| words.contains("make room")));
+    assert!(full.guidance.is_some_and(|words| words.contains("free some space")));
     coder.files.fill(Some("a.cs"));
     let full = coder.ask_with(replace("one", "two"), Some("a.cs"), None);
     assert_eq!(stands(&full), (Status::PersistFailure, WorkflowState::PersistPending));
@@ -104,7 +104,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
         assert_eq!((after.workflow_state, &after.detail), (before.workflow_state, &before.detail));
         assert_eq!(stands(&failed), (Status::PersistFailure, before.workflow_state), "{failed:?}");
         assert_eq!(failed.metrics.new_length, before.metrics.new_length);
-        assert!(failed.session.is_some() && failed.guidance.is_some_and(|words| words.contains("make room")));
+        assert!(failed.session.is_some() && failed.guidance.is_some_and(|words| words.contains("free some space")));
         failed.summary
     };
     let mut coder = Coder::opened("one\n", Mode::Manual);
@@ -246,8 +246,8 @@ fn of_a_batch_what_stands_in_several_places_is_shown() {
 #[test]
 fn edits_of_a_batch_see_what_those_before_them_made() {
     for (second, summary, text) in [
-        ("cd", "made 2 edits as one in the buffer", "bY\n"),
-        ("bcd", "made 2 edits as one in the buffer", "Y\n"),
+        ("cd", "applied 2 edits as one in the buffer", "bY\n"),
+        ("bcd", "applied 2 edits as one in the buffer", "Y\n"),
         (
             "abc",
             "edit 2 has no match in a.cs: it stood there until the edits before it changed that place; nothing was changed",

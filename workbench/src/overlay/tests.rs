@@ -553,7 +553,7 @@ fn what_others_made_of_the_records_is_not_followed() {
     }
     assert_eq!(why(documents(&place.disk, "o", NOW).expect_err("damaged")).code, "E_OVERLAY");
     let refused = why(place.put_document("o", "b.cs", "b").expect_err("damaged"));
-    assert!(refused.message.starts_with("what was noted of the files") && refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
+    assert!(refused.message.starts_with("the record of the files") && refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
     let (_, became, _) = write_over(&place.disk, "o", "b.cs", &Put::Bytes(b"b".to_vec()), true, NOW).expect("put");
     assert_eq!(became, Became::Added);
     assert_eq!(discard(&place.disk, "o", NOW).expect("discarded"), 2);
