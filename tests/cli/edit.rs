@@ -542,7 +542,7 @@ fn edits_by_symbols_are_of_csharp_alone() {
     ] {
         let ran = bench.run(&[&["edit"], args].concat());
         assert!(
-            ran.code == 2 && ran.all().contains("web/api.ts: it is no file of C#"),
+            ran.code == 2 && ran.all().contains("web/api.ts: it is not a C# file"),
             "{args:?}: {ran:?}"
         );
         assert!(!ran.all().contains("E_NO_TARGET"), "{ran:?}");

@@ -573,7 +573,7 @@ fn what_stands_in_the_place_of_the_folder_is_named() {
     let pack = ["pack", "build", "x", "--filter", "namespace:A"];
     let hint = "  help: remove .cortex, or move it away; cortex creates its own entry again\n";
     let ran = bench.run(&pack).all();
-    assert_eq!(ran, format!("exit 2\nerror[E_PATH] .cortex: it is no folder\n{hint}"));
+    assert_eq!(ran, format!("exit 2\nerror[E_PATH] .cortex: it is not a folder\n{hint}"));
     std::fs::remove_file(&folder).expect("removed");
     std::fs::create_dir(&elsewhere).expect("folder");
     std::os::unix::fs::symlink(&elsewhere, &folder).expect("link");

@@ -234,7 +234,7 @@ fn edits_by_symbol_are_looked_at_before_they_are_saved() {
     for (space, why) in [
         ("Right", "could mean"),
         ("MemoTree.Nowhere", "declares no MemoTree.Nowhere"),
-        ("1", "is no using directive"),
+        ("1", "is not a using directive"),
     ] {
         let refused = bench.run(&["edit", "add_using", path, "--new-text", space]);
         assert!(refused.code == 2 && refused.err.contains(why), "{}{}", refused.out, refused.err);
