@@ -140,7 +140,7 @@ fn init_does_not_replace_a_manifest() {
     assert_eq!(bench.run(&["init"]).code, 0);
     insta::assert_snapshot!(bench.run(&["init"]).all(), @"
     exit 2
-    error[E_EXISTS]: ./cortex.toml is there already
+    error[E_EXISTS]: ./cortex.toml already exists
       help: edit it, or replace it with --force
     ");
     assert_eq!(bench.run(&["init", "--force"]).code, 0);
