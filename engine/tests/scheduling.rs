@@ -449,6 +449,6 @@ inputs = { text = { each = "sources:docs", target = "//docs/{item}:copy" } }
     let file = bench.build(&["//files/docs/p.txt:bytes"]);
     assert_eq!(
         file.report.failures[0].message,
-        "the file docs/p.txt is not there or cannot be read; the set //sources/docs:files would hold it"
+        "the file docs/p.txt does not exist or cannot be read; the set //sources/docs:files would contain it"
     );
 }

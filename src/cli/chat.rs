@@ -6,29 +6,29 @@ use methods::desk::asking::parse_amount;
 
 /// Talk about the code of the workspace with a model, in the terminal.
 ///
-/// Where there is no terminal one question is answered. A question is QUESTION, or what is written or piped in. A context is built for each within the budget; a model of `cortex.toml`
-/// (`[model.NAME]`) answers from it and may look further with the tools of MCP. Edits are proposed, and saved only when you accept them.
-/// Without a model the answer is quoted from the context.
+/// Without a terminal it answers one question: QUESTION, or standard input. It builds a context for each question within the budget. A model of
+/// `cortex.toml` (`[model.NAME]`) answers from the context, and may read more with the tools of MCP. It proposes edits, and cortex saves them only
+/// when you accept them. Without a model the answer quotes the context.
 #[derive(Debug, Args)]
 pub struct ChatArgs {
-    /// Answer this, and end.
+    /// Answer this question, and exit.
     pub question: Option<String>,
-    /// Go on with the last conversation, or with that of the handle ID.
+    /// Continue the last conversation, or that of the handle ID.
     #[arg(long = "continue", value_name = "ID", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub resume: Option<String>,
-    /// Which model answers [default: that of the summaries, or the only one there is].
+    /// The model that answers [default: that of the summaries, or the only one].
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Tokens of the context of a question at most.
+    /// Maximum tokens of a question's context.
     #[arg(long, value_name = "TOKENS", default_value_t = 6_000)]
     pub budget: usize,
-    /// Ask no model for more than this in all, of each currency of a price.
+    /// Spend at most this amount in total, in each currency.
     #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
     pub max_cost: Option<u64>,
-    /// Make at most so many calls.
+    /// Make at most N calls.
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
-    /// Send and receive at most so many tokens.
+    /// Send and receive at most N tokens.
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
 }

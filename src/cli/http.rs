@@ -11,16 +11,16 @@ fn parse_address(_: &str) -> Result<SocketAddr, &'static str> {
     Err("this cortex was built without the feature `http`")
 }
 
-/// Where to listen over HTTP, and whom to let in besides clients on this machine.
+/// The HTTP address, and the allowed hosts and origins besides this machine.
 #[derive(Debug, Args)]
 pub struct HttpArgs {
     /// Listen over HTTP: at a PORT of the loopback (0, the default, for a free one), or at ADDRESS:PORT.
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", value_parser = parse_address)]
     pub http: Option<SocketAddr>,
-    /// A name by which clients may call this server, besides its address.
+    /// A host name that clients may use for this server, besides its address.
     #[arg(long, value_name = "HOST", requires = "http")]
     pub allow_host: Vec<String>,
-    /// A web page that may call it (https://name:port), besides those of this machine.
+    /// The origin of a web page that may call it (https://name:port), besides those of this machine.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub allow_origin: Vec<String>,
 }

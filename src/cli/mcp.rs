@@ -6,19 +6,19 @@ use workbench::mcp_clients::Client;
 
 /// Serve the methods to language models by the Model Context Protocol.
 ///
-/// As tools, resources and prompts; to the parent process on standard input and output, or with --http to others on this machine. Answers are text;
-/// with --structured they are structured content instead, never both. It watches the sources as `cortex watch` does. Over HTTP each request needs the
-/// token of a file that only this user reads (its path is printed on standard error), in a header `Authorization: Bearer TOKEN`; `/mcp` is the
-/// endpoint, and `/metrics` tells figures for Prometheus.
+/// It serves tools, resources and prompts to the parent process on standard input and output, or with --http to other clients on this machine.
+/// Answers are text; with --structured they are structured content instead, never both. It watches the sources like `cortex watch`. Over HTTP each
+/// request needs the header `Authorization: Bearer TOKEN`, with the token of a file that only this user can read (its path is printed on standard
+/// error); `/mcp` is the endpoint, and `/metrics` has metrics for Prometheus.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct McpArgs {
     #[command(subcommand)]
     pub command: Option<McpCommand>,
-    /// Answer with structured content in place of text.
+    /// Answer with structured content instead of text.
     #[arg(long)]
     pub structured: bool,
-    /// When nothing moves, build ahead what was asked for lately and the outlines of the window's types, as far as it is free; stops for
+    /// While nothing changes, build recently requested targets and the outlines of the window's types, if they are free; yields to
     /// every request.
     #[arg(long)]
     pub ahead: bool,
@@ -26,26 +26,26 @@ pub struct McpArgs {
     pub http: HttpArgs,
 }
 
-/// What `cortex mcp` does besides serving.
+/// Commands of `cortex mcp` besides serving.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
     Install(InstallArgs),
 }
 
-/// Write the server into the configuration that a client keeps in this workspace.
+/// Add the server to a client's configuration in this workspace.
 ///
-/// Shows the change, and makes it once it is confirmed: on a terminal, or by --yes. Everything else of the file stays as it is; `cortex edit undo` takes
-/// the change back.
+/// Shows the change, and writes it after confirmation: on a terminal, or by --yes. The rest of the file does not change; `cortex edit undo` reverts
+/// the change.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
     /// The client: claude (.mcp.json), codex (.codex/config.toml), vscode (.vscode/mcp.json), cursor (.cursor/mcp.json), gemini
     /// (.gemini/settings.json).
     #[arg(value_enum)]
     pub client: ClientName,
-    /// Add a paragraph to AGENTS.md that says when the tools beat grep.
+    /// Add a paragraph to AGENTS.md about when to use the tools instead of grep.
     #[arg(long)]
     pub agents_md: bool,
-    /// Make the change without asking.
+    /// Write the change without confirmation.
     #[arg(long)]
     pub yes: bool,
 }

@@ -48,34 +48,34 @@ pub const USUAL_TIMEOUT: u64 = 600;
 /// Flags of every command.
 #[derive(Clone, Debug, Args)]
 pub struct Global {
-    /// Run as if started in DIR; other relative paths, also that of CORTEX_STORE, are meant from there.
+    /// Run as if started in DIR; all relative paths, including CORTEX_STORE, are resolved against it.
     #[arg(short = 'C', value_name = "DIR", global = true, default_value = ".")]
     pub directory: PathBuf,
     /// Keep the store in DIR instead of the user's cache folder [env: CORTEX_STORE].
     #[arg(long, value_name = "DIR", global = true)]
     pub store: Option<PathBuf>,
-    /// Use no store: everything works, nothing is remembered.
+    /// Use no store: everything works, but no result is kept.
     #[arg(long, global = true)]
     pub no_store: bool,
-    /// Look at, or build in, this overlay or edit session instead of the workspace itself; for commands that only read, and build.
+    /// Read, or build in, this overlay or edit session instead of the workspace; for `build` and commands that only read.
     #[arg(long, value_name = "NAME", global = true)]
     pub overlay: Option<String>,
-    /// How to print.
+    /// Output format.
     #[arg(long, value_name = "FORM", global = true, default_value = "text")]
     pub output: OutputForm,
     /// The same as --output json.
     #[arg(long, global = true)]
     pub json: bool,
-    /// When to use colours (NO_COLOR is honoured).
+    /// When to use colours; NO_COLOR is honoured.
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     pub color: When,
-    /// Send nothing over the network: what would ask a model fails instead.
+    /// Do not use the network: targets that need a model fail.
     #[arg(long, global = true, env = "CORTEX_OFFLINE", value_parser = clap::builder::FalseyValueParser::new())]
     pub offline: bool,
-    /// Seconds to wait for a store, or a checkout, that another process holds.
+    /// Seconds to wait for the lock of a store or a checkout.
     #[arg(long, value_name = "SECONDS", global = true, default_value_t = USUAL_TIMEOUT)]
     pub lock_timeout: u64,
-    /// Do not wait for a store or a checkout that another process holds: the same as --lock-timeout 0.
+    /// Do not wait for the lock of a store or a checkout: the same as --lock-timeout 0.
     #[arg(long, global = true, conflicts_with = "lock_timeout")]
     pub no_wait: bool,
 }
@@ -83,18 +83,18 @@ pub struct Global {
 /// `trust`.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// Only show them, and whether they may run.
+    /// Only list the programs, keys and caches, and whether they are trusted.
     #[arg(long, conflicts_with = "revoke")]
     pub list: bool,
-    /// Let them run no more.
+    /// Revoke the trust.
     #[arg(long)]
     pub revoke: bool,
-    /// Let them run although the workspace belongs to another user.
+    /// Trust them although the workspace belongs to another user.
     #[arg(long, conflicts_with_all = ["list", "revoke"])]
     pub foreign: bool,
 }
 
-/// How to print.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OutputForm {
     /// For people.
@@ -141,11 +141,11 @@ pub enum Command {
     Warm(WarmArgs),
     Remote(RemoteArgs),
     PinVersion(PinVersionArgs),
-    /// Let this workspace run programs and send keys, after a look (`--list`).
+    /// Trust the programs, key addresses and remote cache of this workspace. Review them first (`--list`).
     ///
-    /// A program that `cortex.toml` names is not run, no key is sent where it says, and its remote cache is not used, before someone has allowed
-    /// it; it is asked about anew when its definition changes: arguments, environment, bounds, address, headers. CORTEX_TRUST=all allows
-    /// everything, for machines that build whatever is checked out.
+    /// Before that, cortex runs no program of `cortex.toml`, sends no key to its addresses, and does not use its remote cache. A changed
+    /// definition (arguments, environment, limits, address, headers) needs trust again. CORTEX_TRUST=all trusts everything, for machines
+    /// that build whatever is checked out.
     Trust(TrustArgs),
     UnpinVersion(UnpinVersionArgs),
     Rules(RulesArgs),
@@ -177,7 +177,7 @@ impl OutputForm {
 /// Write a manifest for this folder.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Replace a manifest that is there, or make a workspace inside another one.
+    /// Replace an existing manifest, or create a workspace inside another one.
     #[arg(long)]
     pub force: bool,
 }
@@ -185,113 +185,113 @@ pub struct InitArgs {
 /// Build targets: those of the patterns, or the default set of the workspace.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
-    /// Labels, patterns such as //types/...:outline, or names of types; a leading - takes away [default: `default` of `[workspace]`, otherwise
+    /// Labels, patterns such as //types/...:outline, or names of types; a leading - excludes [default: `default` of `[workspace]`, otherwise
     /// outlines and the index].
     #[arg(value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
     /// Worker threads.
     #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
     pub jobs: u16,
-    /// Say what would run, and what models would be asked and would cost. Nothing is asked; to know the prompts, what is free is made.
+    /// List targets that would run, with questions to models and their cost. Asks no model, but builds free inputs of prompts.
     #[arg(long)]
     pub dry_run: bool,
-    /// Have `index.json` say when its output was made (`generatedAt`), until a later build writes the file without it.
+    /// Add the time of its output to `index.json` (`generatedAt`), until a later build writes the file without it.
     #[arg(long)]
     pub with_times: bool,
     #[command(flatten)]
     pub asking: AskingArgs,
-    /// Go on with other targets after a failure (the default for patterns).
+    /// Continue with other targets after a failure (the default for patterns).
     #[arg(long, overrides_with = "fail_fast")]
     pub keep_going: bool,
     /// Stop at the first failure (the default for a single label).
     #[arg(long, overrides_with = "keep_going")]
     pub fail_fast: bool,
-    /// Make the targets again, once they are up to date, and compare: the exit code is 8 when one comes out different. Nothing is filed, and no
-    /// model is asked.
+    /// Bring the targets up to date, rebuild them and compare: the exit code is 8 if an output differs. Stores no result of the rebuild, and
+    /// asks no model.
     #[arg(long, conflicts_with = "dry_run")]
     pub rebuild: bool,
-    /// Name every node that ran, was found or failed, and why it was looked at.
+    /// List every node that ran, was cached or failed, with the reason.
     #[arg(short, long)]
     pub verbose: bool,
-    /// Write what happens to FILE, one JSON object a line: {"event": "ran", "label": …, "output": …, "took": microseconds, …}.
+    /// Write events to FILE, one JSON object per line: {"event": "ran", "label": …, "output": …, "took": microseconds, …}.
     #[arg(long, value_name = "FILE", value_parser = a_file)]
     pub events: Option<PathBuf>,
-    /// Write a profile to FILE: a Chrome trace for ui.perfetto.dev, with a lane for each worker and the critical path.
+    /// Write a profile to FILE: a Chrome trace for ui.perfetto.dev, with a lane per worker and the critical path.
     #[arg(long, value_name = "FILE", value_parser = a_file)]
     pub profile: Option<PathBuf>,
 }
 
 /// Print the output of a target, building it first.
 ///
-/// A summary that a model makes is shown as it is, with its state; --refresh has it made anew.
+/// A summary by a model is printed as it is, with its state; --refresh updates it first.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
     /// A label, or the name of a type or member: NodeStore is its outline, NodeStore:semantic its summary.
     pub label: String,
-    /// The bytes as they are, even to a terminal. When a model's answer could not become an output and there is no other: that answer.
+    /// Print the bytes unchanged, even to a terminal. If there is no output, print a model's rejected answer.
     #[arg(long)]
     pub raw: bool,
-    /// Where the output is a tree: write its files below this folder, which is made.
+    /// If the output is a tree: write its files below this folder, which is created.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["raw", "rejected"])]
     pub into: Option<PathBuf>,
-    /// For targets of types and members: the newest version that was made while all files it is made of parsed.
+    /// For targets of types and members: print the newest version from files that all parsed.
     #[arg(long)]
     pub last_good: bool,
-    /// The output as it is, however old; its state is told. Nothing is built.
+    /// Print the present output, however old, with its state. Builds nothing.
     #[arg(long, conflicts_with_all = ["last_good", "refresh"])]
     pub allow_stale: bool,
-    /// Build the target first, also if a model has to be asked.
+    /// Build the target first, even if a model must be asked.
     #[arg(long, conflicts_with = "last_good")]
     pub refresh: bool,
-    /// The answer of the last try, which could not become an output.
+    /// Print the rejected answer of the last try.
     #[arg(long, conflicts_with_all = ["last_good", "refresh", "allow_stale"])]
     pub rejected: bool,
     #[command(flatten)]
     pub asking: AskingArgs,
 }
 
-/// List the builds of this checkout: what each did, took and cost.
+/// List the builds of this checkout, with their work, time and cost.
 ///
-/// With the commit that was checked out, and whether files differed from it.
-/// A build in which nothing ran, failed or was found under its key leaves no line. The newest 1,000 are kept.
+/// Each line has the commit, and whether files differed from it.
+/// A build in which no target ran, failed or was cached has no line. The log keeps the newest 1,000.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// How many, the newest ones.
+    /// Number of builds, the newest ones.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: u64,
 }
 
-/// Say what moves in the sources as it happens, and build after each batch.
+/// Report changes of the sources as they happen, and build after each batch.
 ///
-/// No model is asked. While it runs, other commands of this checkout ask it what moved instead of looking at every file. With --output json: JSON lines
+/// Asks no model. While it runs, other commands of this checkout get changes from it instead of checking every file. With --output json: JSON lines
 /// {"event": "watching" | "moved" | "built" | "ahead", …}. Ctrl-C ends it.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// What to build at the beginning and after each batch.
+    /// Targets to build at the beginning and after each batch.
     #[arg(value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
-    /// When nothing moves, build ahead what was asked for lately and the outlines of the window's types, as far as it is free; stops for
+    /// While nothing changes, build recently requested targets and the outlines of the window's types, if they are free; yields to
     /// any other command that builds.
     #[arg(long)]
     pub ahead: bool,
 }
 
-/// Answer methods by JSON-RPC 2.0, and keep what was answered at hand.
+/// Answer methods by JSON-RPC 2.0, and cache the answers in memory.
 ///
-/// At a Unix socket of this user (its path is printed), for as long as it runs; the same commands on the command line are answered by it,
-/// and look the same. It watches the sources as `cortex watch` does. Messages are one a line, or behind Content-Length headers: the client
-/// is answered as it asks. With --http it also serves a page for browsers, which shows the workspace and follows its builds; the address that
-/// it prints has the token that the page needs. Ctrl-C or --stop ends it.
+/// The service listens at a Unix socket of this user and prints its path. While it runs, it also answers the methods of the command line; their
+/// output is the same. It watches the sources like `cortex watch`. Messages are one per line, or follow Content-Length headers; answers use the
+/// client's form. With --http it also serves a page for browsers, which shows the workspace and follows its builds; the printed address contains
+/// the token of the page. Ctrl-C or --stop ends it.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Serve one client on standard input and output instead; ends with its input.
     #[arg(long, conflicts_with = "http")]
     pub stdio: bool,
-    /// When nothing moves, build ahead what was asked for lately and the outlines of the window's types, as far as it is free; stops for
+    /// While nothing changes, build recently requested targets and the outlines of the window's types, if they are free; yields to
     /// every request.
     #[arg(long)]
     pub ahead: bool,
-    /// Say whether a service runs for this checkout, and how it does. Exit code 1 when none does.
+    /// Print figures of this checkout's service. Exit code 1 if none runs.
     #[arg(long, conflicts_with_all = ["stdio", "http"])]
     pub status: bool,
     /// End the service of this checkout.
@@ -301,35 +301,35 @@ pub struct ServeArgs {
     pub http: HttpArgs,
 }
 
-/// Collect what no checkout of the store needs any more, and make its file shorter.
+/// Evict results that no checkout of the store needs, and shorten its file.
 ///
-/// Kept are the results of all checkouts that share the store, pinned versions, the last versions of each target, what was corrected by
-/// hand and whatever was used lately. What was paid for goes only with --paid. Builds may go on meanwhile. Exit codes: 0 done, 1 the size
+/// Keeps results of all checkouts that share the store, pinned versions, the last versions of each target, corrections by hand and recently
+/// used results. Evicts paid results only with --paid. Builds can run at the same time. Exit codes: 0 done, 1 the size
 /// was not reached, 3 the store is damaged, 4 another collection runs, 5 I/O.
 #[derive(Debug, Args)]
 pub struct GcArgs {
-    /// Only say what would be removed, and what would cost money to make again.
+    /// Only list results that would be evicted, and the cost of rebuilding paid ones.
     #[arg(long)]
     pub dry_run: bool,
-    /// Collect only until the store's file is no longer than SIZE (500 MB, 2 GB), what was used longest ago first; if need be also versions
+    /// Evict only until the store's file is no longer than SIZE (500 MB, 2 GB), least recently used first; if necessary also versions
     /// that cost nothing.
     #[arg(long, value_name = "SIZE", value_parser = engine::values::quantity::parse_bytes)]
     pub max_size: Option<u64>,
-    /// How many versions of each target to keep [default: 3].
+    /// Number of versions to keep of each target [default: 3].
     #[arg(long, value_name = "N")]
     pub keep_versions: Option<usize>,
-    /// Keep what was used within SPAN (12h, 7d, 4w; 0 for nothing) [default: 7d].
+    /// Keep results that were used within SPAN (12h, 7d, 4w; 0 for none) [default: 7d].
     #[arg(long, value_name = "SPAN", value_parser = engine::values::quantity::seconds)]
     pub older_than: Option<u64>,
-    /// Take also what was paid for.
+    /// Also evict paid results.
     #[arg(long)]
     pub paid: bool,
-    /// Forget checkouts whose folder is not there now, and not only those that were last used 30 days ago.
+    /// Forget all checkouts whose folder is missing, not only those last used 30 days ago.
     #[arg(long)]
     pub forget_checkouts: bool,
 }
 
-/// Verify, count, hand on and migrate the store.
+/// Verify, count, export and migrate the store.
 #[derive(Debug, Args)]
 pub struct StoreArgs {
     #[command(subcommand)]
@@ -339,29 +339,29 @@ pub struct StoreArgs {
 /// What to do with the store.
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
-    /// Open every row, hash every output, follow every reference. Exit codes: 0 sound, or mended; 3 damaged.
+    /// Open every row, hash every output, follow every reference. Exit codes: 0 sound, or repaired; 3 damaged.
     Verify {
-        /// Drop what is damaged; the next build makes it again.
+        /// Drop damaged parts; the next build rebuilds them.
         #[arg(long)]
         repair: bool,
     },
-    /// Count what is in it: by producer, by family of labels, by checkout.
+    /// Count its results: by producer, by family of labels, by checkout.
     Stats,
-    /// Write results, and all they are made of, to a file for another store. The file names no path and no moment of this machine.
+    /// Write results, with all their inputs, to a file for another store. The file contains no path and no time of this machine.
     Export {
-        /// Which targets.
+        /// Targets to export.
         #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
         patterns: Vec<String>,
         /// The file.
         #[arg(short, long, value_name = "FILE", value_parser = a_file)]
         out: PathBuf,
     },
-    /// Import the results of a file that `store export` wrote. Outputs are checked by their digests; that a result belongs to its key is
-    /// believed.
+    /// Import the results of a file from `store export`. Checks outputs by their digests; cannot check that a result belongs to its
+    /// key.
     Import {
         /// The file.
         file: PathBuf,
-        /// Take also results that were paid for.
+        /// Also import paid results.
         #[arg(long)]
         paid: bool,
     },
@@ -369,41 +369,41 @@ pub enum StoreCommand {
     Migrate,
 }
 
-/// Keep a version of a target: History does not trim it, gc does not take it.
+/// Keep a version of a target: neither History nor gc removes it.
 #[derive(Debug, Args)]
 pub struct PinVersionArgs {
-    /// Which target.
+    /// The target.
     pub label: String,
     /// Its number in `cortex history` [default: the newest].
     pub version: Option<u32>,
-    /// Why, for `cortex history`.
+    /// A note for `cortex history`.
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
 }
 
-/// Keep a version no longer.
+/// Remove the pin of a version.
 #[derive(Debug, Args)]
 pub struct UnpinVersionArgs {
-    /// Which target.
+    /// The target.
     pub label: String,
-    /// Its number in `cortex history` [default: all that are pinned].
+    /// Its number in `cortex history` [default: all pinned ones].
     pub version: Option<u32>,
 }
 
 /// Write one page of HTML about this checkout: builds, graph, versions, targets. Runs nothing.
 ///
-/// The page needs no network and no other file. It holds labels, paths, and lines of outputs and sources.
+/// The page needs no network and no other file. It contains labels, paths, and lines of outputs and sources.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Where to write it; a file that is there is replaced.
+    /// The file to write; an existing file is replaced.
     #[arg(value_name = "OUT.html", value_parser = a_file)]
     pub out: PathBuf,
-    /// Draw the graph near this target [default: the one whose output moved most often].
+    /// Draw the graph near this target [default: the one whose output changed most often].
     #[arg(long, value_name = "LABEL")]
     pub near: Option<String>,
 }
 
-/// Write what is known of the code as an index that other programs read.
+/// Write an index of the code for other programs.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     #[command(subcommand)]
@@ -413,14 +413,14 @@ pub struct ExportArgs {
 /// The formats of an index.
 #[derive(Debug, Subcommand)]
 pub enum ExportCommand {
-    /// A SCIP index: definitions, references, documentation, and what implements or overrides what.
+    /// A SCIP index: definitions, references, documentation, implementations and overrides.
     ///
-    /// The same sources give the same bytes. Paths count from the root of the workspace; no path of this machine is in it.
+    /// The same sources give the same bytes. Paths are relative to the root of the workspace; the index contains no path of this machine.
     Scip {
-        /// Where to write it; an index that is there is replaced.
+        /// The file to write; an existing index is replaced.
         #[arg(short, long, value_name = "FILE", default_value = "index.scip", value_parser = a_file)]
         out: PathBuf,
-        /// The URI that paths count from, for readers that need one: file:///src/memotree.
+        /// The base URI of paths, for readers that need one: file:///src/memotree.
         #[arg(long, value_name = "URI", default_value = "file:///")]
         project_root: String,
     },
@@ -469,7 +469,7 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
     let tip = tips.find(|tip| !tip.starts_with("to pass ")).map(str::to_owned);
     let form = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("Usage: "));
     let form = form.filter(|form| !form.ends_with("<COMMAND>")).map(|form| format!("write {form}"));
-    let quotes = unexpected.map(|_| "words that belong together stand in quotes".to_owned());
+    let quotes = unexpected.map(|_| "quote an argument of several words".to_owned());
     let form = form.into_iter().chain(quotes).collect::<Vec<_>>().join("; ");
     let suggestion = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) => command_elsewhere(name).map(str::to_owned),
@@ -481,14 +481,14 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
     Diagnostic::error(ErrorCode::E_USAGE, first.strip_prefix("error: ").unwrap_or(&first)).hint(hint)
 }
 
-/// What does here what other tools have a command of this name for.
+/// Returns the command of cortex for a command name of other tools.
 fn command_elsewhere(name: &str) -> Option<&'static str> {
     Some(match name {
         "page" => "`cortex serve --http` shows the page",
         "subclasses" | "subtypes" | "derived" | "overrides" => {
-            "`cortex implementations SYMBOL` lists what derives from a type, and what implements or overrides a member"
+            "`cortex implementations SYMBOL` lists derived types, and implementations and overrides of a member"
         }
-        "supertypes" | "bases" | "ancestors" => "`cortex hierarchy SYMBOL` lists what a type or member derives from and implements",
+        "supertypes" | "bases" | "ancestors" => "`cortex hierarchy SYMBOL` lists the bases and interfaces of a type or member",
         "references" | "refs" | "uses" => "`cortex usages SYMBOL` lists the places that use a symbol",
         "definition" | "define" => "`cortex source SYMBOL` prints the code of a symbol",
         _ => return None,
@@ -498,7 +498,7 @@ fn command_elsewhere(name: &str) -> Option<&'static str> {
 /// Parses a path to write to. Refuses `-`: elsewhere it is standard output, where the command's own output would mix with the file.
 fn a_file(text: &str) -> Result<PathBuf, &'static str> {
     match text {
-        "-" => Err("this is written to files only; ./- is one of that name"),
+        "-" => Err("standard output is not supported here; write ./- for a file of that name"),
         path => Ok(path.into()),
     }
 }

@@ -4,22 +4,22 @@ use clap::Args;
 use methods::desk::asking::AskingArgs;
 use std::path::PathBuf;
 
-/// Print what a model would be asked for a target. Nothing is sent.
+/// Print the prompt for a target without sending it.
 #[derive(Debug, Args)]
 pub struct PromptArgs {
-    /// Which target.
+    /// The target.
     pub label: String,
-    /// The prompt of a whole new answer, even where the earlier one would be patched or still stands.
+    /// Print the prompt for a whole new answer, even if the earlier one would be patched or is still valid.
     #[arg(long)]
     pub full: bool,
 }
 
-/// Ask for a new answer although one is filed.
+/// Get a new answer although one is cached.
 ///
 /// The earlier ones stay in the target's history.
 #[derive(Debug, Args)]
 pub struct RegenerateArgs {
-    /// Which targets.
+    /// The targets.
     #[arg(required = true, value_name = "LABEL")]
     pub labels: Vec<String>,
     #[command(flatten)]
@@ -28,18 +28,18 @@ pub struct RegenerateArgs {
 
 /// Correct an output of a model by hand.
 ///
-/// What you change is marked as yours, stands until you let it go, and later answers start from it.
+/// cortex marks your changes and keeps them until you release them. Later answers start from them.
 #[derive(Debug, Args)]
 pub struct EditOutputArgs {
-    /// Which target.
+    /// The target.
     pub label: String,
-    /// Take the text from FILE (- for standard input) instead of opening an editor ($VISUAL, $EDITOR).
+    /// Read the text from FILE (- for standard input) instead of opening an editor ($VISUAL, $EDITOR).
     #[arg(long, value_name = "FILE", conflicts_with = "version")]
     pub file: Option<PathBuf>,
-    /// Put an earlier version, by its number in `cortex history`, in its place.
+    /// Restore an earlier version, by its number in `cortex history`.
     #[arg(long, value_name = "N")]
     pub version: Option<u32>,
-    /// Let your corrections go: the text stays until it is next made, and then nothing of it is yours.
+    /// Release your corrections: the text stays until it is next built, and then contains none of them.
     #[arg(long, conflicts_with_all = ["file", "version"])]
     pub release: bool,
 }

@@ -17,22 +17,22 @@ pub struct RulesArgs {
 pub enum RulesCommand {
     /// Name the built-in rulesets.
     List,
-    /// Print one: a manifest like any other.
+    /// Print a ruleset: a manifest like any other.
     Show {
-        /// Which.
+        /// Its name.
         name: String,
     },
 }
 
-/// List targets: those of a pattern or a type, or what kinds there are. Runs nothing.
+/// List targets of a pattern or a type, or the kinds of targets. Runs nothing.
 #[derive(Debug, Args)]
 pub struct LsArgs {
-    /// A pattern, or the name of a type [default: the kinds of targets, with how many there are of each].
+    /// A pattern, or the name of a type [default: the kinds of targets, with the number of each].
     #[arg(value_name = "PATTERN", value_parser = unguarded)]
     pub pattern: Option<String>,
 }
 
-/// Check `cortex.toml`: say whether it can be used, and all that is wrong with it. Builds nothing.
+/// Check `cortex.toml` and report all mistakes. Builds nothing.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// Print the JSON Schema of `cortex.toml` instead, for an editor.
@@ -43,7 +43,7 @@ pub struct CheckArgs {
 /// Format `cortex.toml`: spaces and blank lines. Comments and the order of keys stay.
 #[derive(Debug, Args)]
 pub struct FmtArgs {
-    /// Write nothing; exit with 1 when the form is another.
+    /// Write nothing; exit with 1 if the file is not formatted.
     #[arg(long)]
     pub check: bool,
 }
@@ -51,7 +51,7 @@ pub struct FmtArgs {
 /// Print the help of a command, or a page of the book.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A command (`build`, `store verify`) or a topic (`manifest`); none: all of them.
+    /// A command (`build`, `store verify`) or a topic (`manifest`) [default: list them].
     #[arg(value_name = "COMMAND or TOPIC")]
     pub topic: Vec<String>,
 }
@@ -77,21 +77,21 @@ pub enum Shell {
 /// Print the manual page (roff), of cortex or of one of its commands.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Which command.
+    /// The command.
     pub command: Option<String>,
 }
 
-/// Measurements for those who work on cortex.
+/// Measurements for developers of cortex.
 #[derive(Debug, Args)]
 pub struct DevArgs {
     #[command(subcommand)]
     pub command: DevCommand,
 }
 
-/// What to measure.
+/// Commands for developers.
 #[derive(Debug, Subcommand)]
 pub enum DevCommand {
-    /// Print what is known of the C# code as JSON lines, in the form of the compiler's facts (scripts/oracle).
+    /// Print the facts about the C# code as JSON lines, in the form of the compiler's facts (scripts/oracle).
     Facts,
     /// Print the reference page of codes.
     Errors,
@@ -99,26 +99,26 @@ pub enum DevCommand {
     Methods,
     /// Print the reference page of commands.
     Commands,
-    /// Fill a store with many results and time what takes care of it; as JSON.
+    /// Fill a store with many results and time its maintenance; as JSON.
     StoreBench {
-        /// Where; it must not hold a store.
+        /// The folder; it must not contain a store.
         folder: PathBuf,
-        /// How many results.
+        /// Number of results.
         #[arg(long, default_value_t = 100_000)]
         blobs: u64,
         /// Bytes of each output.
         #[arg(long, default_value_t = 1_024)]
         size: usize,
     },
-    /// Resolve and search the names of a workspace that is made up, and time it; as JSON.
+    /// Resolve and search the names of a synthetic workspace, and time it; as JSON.
     SymbolsBench {
-        /// How many types.
+        /// Number of types.
         #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         types: u32,
     },
-    /// The level at which this machine can confine programs, and why not more, as JSON.
+    /// Print the sandbox level of this machine, and why higher levels do not work, as JSON.
     Sandbox,
-    /// Parse the C# files of a folder with the bare grammar and print what that costs, as JSON.
+    /// Parse the C# files of a folder with the bare grammar and print the cost, as JSON.
     ParseOnly {
         /// The folder.
         folder: PathBuf,

@@ -166,7 +166,7 @@ impl FinishedRun<'_> {
                     "{}",
                     context
                         .err
-                        .yellow(&format!("{line}: answers across them may lack something; `cortex doctor` explains"))
+                        .yellow(&format!("{line}: answers across them may be incomplete; `cortex doctor` explains"))
                 );
             }
             conclude(context, self.report, targets, self.is_dry, self.start);

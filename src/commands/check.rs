@@ -27,7 +27,7 @@ pub fn run_check(context: &Context, args: &CheckArgs) -> Outcome {
         true => serde_json::json!(counts.into_iter().collect::<std::collections::BTreeMap<_, _>>()).to_string(),
         false => {
             let [rules, producers, sets, _] = counts.map(|(_, number)| format_count(number as u64));
-            format!("cortex.toml can be used: {rules} rules, {producers} producers, {sets} source sets, those of rulesets among them")
+            format!("cortex.toml is valid: {rules} rules, {producers} producers, {sets} source sets, including those of rulesets")
         }
     };
     show::outcome_of_write(writeln!(context.stdout(), "{text}"))

@@ -27,8 +27,8 @@ pub fn run_dev(context: &Context, command: &DevCommand) -> Outcome {
         }
         DevCommand::Sandbox => {
             let folder = tempfile::tempdir().map_err(|error| {
-                let why = Diagnostic::error(ErrorCode::E_TMPDIR, format!("no folder for temporary files can be made: {error}"));
-                Failed::new(Code::Io, why.hint("set TMPDIR to a folder that can be written"))
+                let why = Diagnostic::error(ErrorCode::E_TMPDIR, format!("cannot create a folder for temporary files: {error}"));
+                Failed::new(Code::Io, why.hint("set TMPDIR to a writable folder"))
             })?;
             let levels = sandbox::levels(folder.path());
             let refused: BTreeMap<&str, &str> = levels.refused.iter().map(|(level, why)| (level.name(), why.as_str())).collect();

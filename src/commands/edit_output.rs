@@ -63,9 +63,9 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
         let state = target_status(&context.root_around().unwrap_or_default(), &mut session, &label)?.state;
         let why = match state {
             NodeState::MaybeStale => {
-                "something below it has changed since it was made; if that reaches it, a build asks for a patch of what you wrote"
+                "one of its indirect inputs has changed; if the change reaches it, a build asks for a patch of your text"
             }
-            _ => "its inputs have changed since it was made; the next build asks for a patch of what you wrote",
+            _ => "its inputs have changed; the next build asks for a patch of your text",
         };
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_STALE, why).label(&label)]);
     } else {
@@ -84,7 +84,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
         }
     }
     let what = match (args.release, by_hand.as_str()) {
-        (true, _) => "nothing of it is yours any more; the next answer replaces it".to_owned(),
+        (true, _) => "your corrections are released; the next answer replaces them".to_owned(),
         (false, "") => "corrected".to_owned(),
         (false, sections) => format!("corrected; yours now: {}", sections.replace(',', ", ")),
     };
@@ -97,7 +97,7 @@ fn check_correctable(session: &Session, label: &str) -> Result<(), Failed> {
     if !workbench::paid::is_paid(session, label) {
         let why = Diagnostic::error(
             ErrorCode::E_NOT_PAID,
-            "no model makes it: the next build would make it again from its inputs",
+            "no model writes it: the next build would rebuild it from its inputs",
         )
         .label(label);
         return Err(Failed::new(Code::Usage, why.hint("only answers of models can be corrected")));
@@ -105,7 +105,7 @@ fn check_correctable(session: &Session, label: &str) -> Result<(), Failed> {
     if label.starts_with("//groups/") {
         let why = Diagnostic::error(
             ErrorCode::E_GROUP,
-            "it is the summary of a group, which comes and goes with what depends on what",
+            "it is the summary of a group, and groups change with dependencies",
         )
         .label(label);
         return Err(Failed::new(
@@ -126,7 +126,7 @@ fn unedited(label: &str, error: EditError) -> Failed {
     let (code, hint) = match &error {
         EditError::None => (Code::Usage, "set EDITOR, or give the text with --file FILE (- for standard input)"),
         EditError::Ended(_) => (Code::Usage, "nothing was changed; try again"),
-        EditError::NotStarted(_) => (Code::Usage, "set EDITOR to a program that is there"),
+        EditError::NotStarted(_) => (Code::Usage, "set EDITOR to an existing program"),
         EditError::Unreadable { .. } => (Code::Io, "give a text file, or - for standard input"),
         EditError::NoPlace(_) => (Code::Io, "check TMPDIR"),
     };
@@ -140,7 +140,7 @@ fn refuse(label: &str, refused: Refused) -> Failed {
     let (why, hint) = match refused {
         Refused::Long => (format!("the text is longer than {LONGEST} bytes"), "shorten it".to_owned()),
         Refused::Control(line) => (
-            format!("line {line} holds a control character"),
+            format!("line {line} contains a control character"),
             "write plain text; tabs and line breaks are fine".to_owned(),
         ),
         Refused::Heading(line) => (
@@ -149,21 +149,24 @@ fn refuse(label: &str, refused: Refused) -> Failed {
         ),
         Refused::Unknown(names) => (
             format!("there is no section {} in it", names.join(", ")),
-            "sections of your own are declared in cortex.toml: params.sections of the producer; else write it as an item of another section"
+            "declare your own sections in cortex.toml (params.sections of the producer), or write this as an item of another section"
                 .to_owned(),
         ),
-        Refused::Twice(name) => (format!("the section {name} stands twice"), "leave one of them out".to_owned()),
+        Refused::Twice(name) => (format!("the section {name} occurs twice"), "remove one of them".to_owned()),
         Refused::Empty(name) => (
             format!("the section {name} is empty"),
-            "write \"- None.\" when there is nothing to say".to_owned(),
+            "write \"- None.\" if there is nothing to say".to_owned(),
         ),
         Refused::LongSection(name, len) => (
-            format!("the section {name} has {len} bytes; {} are the most", producers::semantic::LONGEST_SECTION),
+            format!(
+                "the section {name} has {len} bytes; {} are the most",
+                producers::semantic::LONGEST_SECTION
+            ),
             "shorten it".to_owned(),
         ),
         Refused::Missing(names) => (
             format!("the sections {} are missing", names.join(", ")),
-            "keep every section's line, such as ROLE:, and write what you mean below it".to_owned(),
+            "keep every section's line, such as ROLE:, and write your text below it".to_owned(),
         ),
     };
     Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_CORRECTION, why).label(label).hint(hint))
@@ -175,7 +178,7 @@ fn version(session: &mut Session, label: &str, number: u32) -> Result<String, Fa
     let blob = workbench::versions::blob_of_version(session, wanted.map(|version| &version.output))?;
     let text = blob.and_then(|blob| String::from_utf8(blob.to_vec()).ok());
     text.ok_or_else(|| {
-        let why = Diagnostic::error(ErrorCode::E_NO_VERSION, format!("version {number} of it is not kept")).label(label);
-        Failed::new(Code::Usage, why.hint(format!("`cortex history '{label}'` lists what there is")))
+        let why = Diagnostic::error(ErrorCode::E_NO_VERSION, format!("History does not have version {number} of it")).label(label);
+        Failed::new(Code::Usage, why.hint(format!("`cortex history '{label}'` lists its versions")))
     })
 }

@@ -31,18 +31,15 @@ impl Entrance {
     /// When a flag is wrong, the address is in use, or the token cannot be read or written.
     pub fn bind_address(context: &Context, args: &HttpArgs, at: SocketAddr) -> Result<Self, Failed> {
         if let Some(wrong) = args.allow_origin.iter().find(|origin| !gate::is_origin(origin)) {
-            let why = Diagnostic::error(ErrorCode::E_ORIGIN, "this is no origin of a page").found(wrong.as_str());
+            let why = Diagnostic::error(ErrorCode::E_ORIGIN, "this is not the origin of a page").found(wrong.as_str());
             return Err(Failed::new(
                 Code::Usage,
                 why.hint("an origin is a scheme, a name and a port: https://tools.example:8443"),
             ));
         }
         let service = context.service().ok_or_else(|| {
-            let why = Diagnostic::error(
-                ErrorCode::E_NO_STORE,
-                "without a store there is no place for the token that clients need",
-            );
-            Failed::new(Code::Usage, why.hint("serve the parent process without --http, or keep a store"))
+            let why = Diagnostic::error(ErrorCode::E_NO_STORE, "the token for clients needs a store");
+            Failed::new(Code::Usage, why.hint("serve the parent process without --http, or use a store"))
         })?;
         let token_file = service.with_extension("token");
         let token = token::text_at(&token_file).map_err(|error| untrusted(&token_file, &error))?;
@@ -62,7 +59,7 @@ impl Entrance {
         note_line!("clients need the token in {}", self.token_file.display());
         note_line!("serving at http://{}/{path}", self.at);
         if !self.at.ip().is_loopback() {
-            note_line!("others in the network can reach it, and nothing is encrypted: whoever listens there learns the token");
+            note_line!("other machines in the network can reach it, and the connection is not encrypted: an eavesdropper learns the token");
         }
         (self.listener, self.gate)
     }
@@ -73,7 +70,7 @@ fn untrusted(path: &Path, error: &std::io::Error) -> Failed {
         ErrorCode::E_TOKEN,
         format!("the token in {} cannot be used: {error}", path.display()),
     );
-    Failed::new(Code::Io, why.hint("remove the file; the next server makes another"))
+    Failed::new(Code::Io, why.hint("remove the file; the next server writes a new one"))
 }
 
 fn bind_error(at: SocketAddr, error: &std::io::Error) -> Failed {

@@ -17,8 +17,8 @@ use workbench::scip_export::export;
 pub fn run_export(context: &Context, command: &ExportCommand) -> Outcome {
     let ExportCommand::Scip { out, project_root } = command;
     if !project_root.contains("://") {
-        let why = Diagnostic::error(ErrorCode::E_USAGE, "the project root is no URI").found(project_root);
-        return Err(Failed::new(Code::Usage, why.hint("write file:///src/memotree, or leave it out")));
+        let why = Diagnostic::error(ErrorCode::E_USAGE, "the project root is not a URI").found(project_root);
+        return Err(Failed::new(Code::Usage, why.hint("write file:///src/memotree, or omit it")));
     }
     replaceable(out, is_index)?;
     let mut desk = Desk::new(context, "export scip");

@@ -31,7 +31,7 @@ pub fn run_fmt(context: &Context, args: &FmtArgs) -> Outcome {
     }
     let text = match (context.prints_json(), is_same, args.check) {
         (true, ..) => serde_json::json!({"changed": !is_same, "written": !is_same && !args.check}).to_string(),
-        (_, true, _) => "cortex.toml has its form".to_owned(),
+        (_, true, _) => "cortex.toml is formatted".to_owned(),
         (_, _, true) => "cortex.toml is not formatted: run cortex fmt".to_owned(),
         (_, _, false) => "formatted cortex.toml".to_owned(),
     };

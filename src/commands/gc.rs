@@ -71,8 +71,8 @@ fn repair_edits(context: &Context) {
             .map(|done| Diagnostic::new(Severity::Note, ErrorCode::N_EDITS, done))
             .collect(),
         Err(error) => {
-            let why = format!("what killed edits left half done cannot be put right: {error}");
-            vec![Diagnostic::warning(ErrorCode::W_EDITS, why).hint("any `cortex edit` tries again")]
+            let why = format!("edits that a kill interrupted cannot be repaired: {error}");
+            vec![Diagnostic::warning(ErrorCode::W_EDITS, why).hint("the next `cortex edit` tries again")]
         }
     };
     context.say(&diagnostics);
@@ -121,8 +121,9 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
                 }
                 continue;
             }
-            Ok(Some((options, report))) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, care::not_reached(&report, &options))
-                .hint("`cortex gc` says what is in the way"),
+            Ok(Some((options, report))) => {
+                Diagnostic::warning(ErrorCode::W_STORE_SIZE, care::not_reached(&report, &options)).hint("`cortex gc` reports the reason")
+            }
             // The results stay; the next command tries again.
             Err(error) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, format!("the store could not be collected: {error}")),
         };

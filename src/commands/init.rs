@@ -23,7 +23,7 @@ pub fn run_init(context: &Context, args: &InitArgs) -> Outcome {
         InitError::Within(_) => Failed::new(
             Code::Usage,
             Diagnostic::error(ErrorCode::E_EXISTS, error.to_string())
-                .hint("commands work here without a manifest of its own; --force makes a workspace inside the other"),
+                .hint("commands work here without another manifest; --force creates a workspace inside the other"),
         ),
         InitError::Io { .. } => Failed::new(
             Code::Io,

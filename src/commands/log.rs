@@ -18,7 +18,7 @@ pub fn run_log(context: &Context, args: &LogArgs) -> Outcome {
         format!("{:#}\n", builds::log_json(&found))
     } else {
         if found.is_empty() {
-            note_line!("no build of this checkout has made anything yet");
+            note_line!("no build of this checkout has run anything yet");
         }
         builds::log(&found, context.out)
     };

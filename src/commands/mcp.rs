@@ -47,10 +47,7 @@ pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
         }
     };
     served.map(|()| Code::Ok).map_err(|error| {
-        let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the server cannot go on: {error}"));
-        Failed::new(
-            Code::Io,
-            why.hint("check the client that speaks to it, or the address that it listens at"),
-        )
+        let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the server cannot continue: {error}"));
+        Failed::new(Code::Io, why.hint("check its client, or its address"))
     })
 }

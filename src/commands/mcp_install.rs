@@ -31,7 +31,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
         let why = Diagnostic::error(ErrorCode::E_CLIENT, why.to_string());
         Failed::new(
             Code::Usage,
-            why.hint("mend the file, or write the server into it by hand as docs/services.md has it"),
+            why.hint("fix the file, or add the server by hand as in docs/agents.md"),
         )
     })?;
     let mut files = vec![(client.config_path(), before, configured)];
@@ -58,7 +58,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
             if !context.prints_json() {
                 let session = change.session.as_deref().unwrap_or_default();
                 let path = change.path;
-                outcome_of_write(writeln!(out, "wrote {path}; `cortex edit undo --session {session}` takes it back"))?;
+                outcome_of_write(writeln!(out, "wrote {path}; `cortex edit undo --session {session}` reverts this"))?;
             }
         }
     }
@@ -69,7 +69,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     if is_confirmed {
         return Ok(Code::Ok);
     }
-    let hint = "look at the change, then say yes, or run this with --yes";
+    let hint = "review the change, then answer yes, or run this with --yes";
     Err(Failed::new(
         Code::Usage,
         Diagnostic::error(ErrorCode::E_UNCONFIRMED, "nothing was written: the change was not confirmed").hint(hint),
@@ -112,7 +112,7 @@ impl Change {
             let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{path} was not written: {}", response.summary));
             return Err(Failed::new(
                 Code::Io,
-                why.hint("look at the permissions of the folder, then run this again"),
+                why.hint("check the permissions of the folder, then run this again"),
             ));
         }
         self.session = response.session;

@@ -69,7 +69,7 @@ fn nowhere() -> Place {
         steps: vec![
             Step::new("cortex init", "write one for the code in this folder"),
             Step::new("cortex help tour", "see what cortex does, in twenty minutes"),
-            Step::new("cortex help", "all commands and topics"),
+            Step::new("cortex help", "list all commands and topics"),
         ],
     }
 }
@@ -95,10 +95,10 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
     let waits = blocked(context, &workspace)?;
     if waits > 0 {
         let what = match waits {
-            1 => "a command, key or address that waits".to_owned(),
-            waits => format!("{waits} commands, keys or addresses that wait"),
+            1 => "a command, key or address that needs trust".to_owned(),
+            waits => format!("{waits} commands, keys or addresses that need trust"),
         };
-        steps.push(Step::new("cortex trust --list", format!("see {what}; `cortex trust` allows them")));
+        steps.push(Step::new("cortex trust --list", format!("list {what}; `cortex trust` trusts them")));
     }
     match builds.is_empty() {
         true => steps.push(Step::new("cortex build", "build outlines and the index")),
@@ -108,9 +108,9 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
     if let Some(symbol) = example_symbol::find_example(&mut session)? {
         steps.extend(tries(&symbol));
     }
-    steps.push(Step::new("cortex status", "how all targets stand"));
+    steps.push(Step::new("cortex status", "show the state of all targets"));
     steps.push(Step::new("cortex help agents", "connect a coding agent"));
-    steps.push(Step::new("cortex help", "all commands and topics"));
+    steps.push(Step::new("cortex help", "list all commands and topics"));
     Ok(Place {
         root: Some(workspace.root.display().to_string()),
         sentence,

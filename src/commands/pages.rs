@@ -18,7 +18,7 @@ pub(super) fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
         return Ok(());
     }
     let why = Diagnostic::error(ErrorCode::E_NO_JSON, format!("{what} and have no JSON form"));
-    Err(Failed::new(Code::Usage, why.hint("leave out --output json")))
+    Err(Failed::new(Code::Usage, why.hint("omit --output json")))
 }
 
 /// Prints completions.

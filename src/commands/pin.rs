@@ -26,7 +26,7 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
     let Some(version) = chosen(&versions, args.version) else {
         let there: Vec<String> = versions.iter().map(|version| version.version.to_string()).collect();
         let (what, hint) = if versions.is_empty() {
-            let never = || ("it was never made in this checkout", format!("cortex build '{label}'"));
+            let never = || ("it was never built in this checkout", format!("cortex build '{label}'"));
             why_no_versions(&label).unwrap_or_else(never)
         } else {
             (
@@ -42,7 +42,7 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
     if store.action(&version.key)?.is_none() && !store.has_blob(&version.output)? {
         let why = Diagnostic::error(
             ErrorCode::E_COLLECTED,
-            format!("version {} was collected: there is nothing left to keep", version.version),
+            format!("version {} was evicted: nothing is left to keep", version.version),
         );
         return Err(Failed::new(
             Code::Usage,

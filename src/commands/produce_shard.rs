@@ -18,17 +18,20 @@ pub fn run_produce_shard(args: &ProduceShardArgs) -> Outcome {
         let why = Diagnostic::error(ErrorCode::E_IO, format!("{what}: {error}"));
         Failed::new(
             Code::Io,
-            why.hint("workers are told to do this; give the shard that was sent to them"),
+            why.hint("this command is for workers; pass the shard that was sent to them"),
         )
     };
     let bytes = std::fs::read(&args.shard).map_err(|error| trouble("the shard cannot be read", error))?;
     let made = shard::work(&bytes, &registry(Arc::new(Refusing), Arc::new(Nothing))).ok_or_else(|| {
-        let why = Diagnostic::error(ErrorCode::E_SHARD, "this is no shard, or one of another version of this program");
+        let why = Diagnostic::error(
+            ErrorCode::E_SHARD,
+            "this is not a shard, or it is from another version of this program",
+        );
         Failed::new(
             Code::Usage,
-            why.hint("workers run the program that `worker` in [remote] names: build it anew"),
+            why.hint("workers run the program that `worker` in [remote] names: rebuild it"),
         )
     })?;
-    std::fs::write(&args.out, made).map_err(|error| trouble("what was made cannot be written", error))?;
+    std::fs::write(&args.out, made).map_err(|error| trouble("the results cannot be written", error))?;
     Ok(Code::Ok)
 }

@@ -56,7 +56,7 @@ pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
     let [root] = report.roots.as_slice() else {
         let why = Diagnostic::error(
             ErrorCode::E_SEVERAL,
-            format!("{label} means {} targets, one can be asked for", report.roots.len()),
+            format!("{label} names {} targets; `prompt` takes one", report.roots.len()),
         );
         return Err(Failed::new(Code::Usage, why.hint("name one label, with its ':target'")));
     };
@@ -73,14 +73,14 @@ pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
         _ => None,
     };
     if let Some(whole) = whole {
-        let why = format!("it is asked about with its group: this is the prompt of {}", whole.label);
+        let why = format!("cortex asks about it with its group: this is the prompt of {}", whole.label);
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_GROUP, why).label(&label)]);
     }
     let priced = whole.unwrap_or(priced);
     let label = priced.label.to_string();
     if !priced.certain {
         let others = report.plans.iter().filter(|other| *other.label != *label).count();
-        let why = format!("{others} other answers have to be there first; this is the prompt as far as it is known");
+        let why = format!("the prompt depends on {others} other answers; this is its known part");
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_NOT_YET, why).label(&label)]);
     }
     if context.prints_json() {

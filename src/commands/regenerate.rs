@@ -29,7 +29,7 @@ pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {
         labels.push(names::one_label(&mut session, &text, "made anew at a time")?);
     }
     if let Some(free) = labels.iter().find(|label| !workbench::paid::is_paid(&session, label)) {
-        let why = Diagnostic::error(ErrorCode::E_NOT_PAID, "no model makes it, so making it again gives the same").label(free);
+        let why = Diagnostic::error(ErrorCode::E_NOT_PAID, "no model writes it, so a rebuild gives the same output").label(free);
         return Err(Failed::new(
             Code::Usage,
             why.hint("set params.model of its producer in cortex.toml, or use `cortex build`"),
@@ -47,7 +47,7 @@ pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {
         .collect();
     workspace.asking.agents().notes().want_anew(&of_agents).map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_WORK, format!("the notes in .cortex/work cannot be used: {error}"));
-        Failed::new(Code::Io, why.hint("look at the folder's rights and the disk"))
+        Failed::new(Code::Io, why.hint("check the folder's permissions and the disk"))
     })?;
     let request = Request {
         patterns: build::patterns(&labels)?,

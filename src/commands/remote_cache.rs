@@ -45,7 +45,7 @@ pub fn offline() -> Failed {
 pub fn damaged_entries_error(count: usize) -> Failed {
     let error = Diagnostic::error(
         ErrorCode::E_REMOTE,
-        "not all of it is filed: the remote cache keeps some of it wrong",
+        "the remote cache did not store everything: it keeps some of it wrong",
     );
     let (count, them) = match count {
         1 => ("one blob or result".to_owned(), "it"),
@@ -93,7 +93,7 @@ fn stats(context: &Context, since: Option<Since>) -> Outcome {
 fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
     let rate = hit_rate.map(|rate| format!(" ({:.0} %)", rate * 100.0)).unwrap_or_default();
     let mut text = format!(
-        "found    {} of {} that were asked for{rate}, {} in {} blobs\nstored   {}, {} in {} blobs\n",
+        "found    {} of {} requested{rate}, {} in {} blobs\nstored   {}, {} in {} blobs\n",
         format_count(all.hits),
         format_count(all.hits + all.misses),
         format_size(all.bytes_down),
@@ -104,7 +104,7 @@ fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
     );
     if all.shards > 0 {
         text += &format!(
-            "workers  {} targets in {} shards, {} came back unmade\n",
+            "workers  {} targets in {} shards, {} returned without a result\n",
             format_count(all.executed),
             format_count(all.shards),
             format_count(all.unmade)

@@ -23,7 +23,7 @@ pub fn replaceable(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<(), F
     if read.is_err() || head.is_empty() || is_ours(&head) {
         return Ok(());
     }
-    let message = format!("{} is there, and holds something else", path.display());
+    let message = format!("{} exists, and has other contents", path.display());
     let why = Diagnostic::error(ErrorCode::E_EXISTS, message).hint("name another file, or remove this one first");
     Err(Failed::new(Code::Usage, why))
 }

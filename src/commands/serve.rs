@@ -119,15 +119,15 @@ fn begun(context: &Context, path: &Path, entrance: &Entrance) -> String {
 
 fn socket_path(context: &Context) -> Result<PathBuf, Failed> {
     context.service().ok_or_else(|| {
-        let why = Diagnostic::error(ErrorCode::E_NO_STORE, "without a store there is no place for a socket");
-        Failed::new(Code::Usage, why.hint("serve one client with --stdio, or keep a store"))
+        let why = Diagnostic::error(ErrorCode::E_NO_STORE, "the socket needs a store");
+        Failed::new(Code::Usage, why.hint("serve one client with --stdio, or use a store"))
     })
 }
 
 fn socket_error(path: &Path, error: SocketError) -> Failed {
     match error {
         SocketError::Taken { pid } => {
-            let why = Diagnostic::error(ErrorCode::E_BUSY, format!("this checkout is served already, by pid {pid}"));
+            let why = Diagnostic::error(ErrorCode::E_BUSY, format!("a service already runs for this checkout, pid {pid}"));
             Failed::new(Code::Busy, why.hint("one service is enough for all; `cortex serve --stop` ends it"))
         }
         SocketError::Io { reason, .. } => {
@@ -142,7 +142,7 @@ fn socket_error(path: &Path, error: SocketError) -> Failed {
 
 fn outcome_of_serving(result: std::io::Result<()>) -> Outcome {
     result.map(|()| Code::Ok).map_err(|error| {
-        let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the service cannot go on: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the service cannot continue: {error}"));
         Failed::new(Code::Io, why)
     })
 }
@@ -159,7 +159,7 @@ fn status(context: &Context) -> Outcome {
             }
             None => {
                 let why = Diagnostic::new(Severity::Note, ErrorCode::N_NO_SERVICE, "no service runs for this checkout");
-                context.say(&[why.hint("`cortex serve` begins one")]);
+                context.say(&[why.hint("`cortex serve` starts one")]);
                 return Ok(Code::TargetFailed);
             }
         },
@@ -176,7 +176,7 @@ fn status(context: &Context) -> Outcome {
     );
     for (name, figures) in about["methods"].as_object().into_iter().flatten() {
         text += &format!(
-            "  {name:<16} {:>8} calls, {} known, {} failed, P50 {} ms, P95 {} ms\n",
+            "  {name:<16} {:>8} calls, {} cached, {} failed, P50 {} ms, P95 {} ms\n",
             figures["calls"], figures["warm"], figures["failed"], figures["p50Ms"], figures["p95Ms"]
         );
     }
@@ -207,13 +207,10 @@ fn stop_serving(context: &Context) -> Outcome {
         },
     };
     if let Err(error) = ended {
-        let why = Diagnostic::error(
-            ErrorCode::E_SERVE,
-            format!("the service, pid {pid}, was told to end and has not: {error}"),
-        );
+        let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the service, pid {pid}, did not end: {error}"));
         return Err(Failed::new(
             Code::Io,
-            why.hint("what it answers now may take a while; SIGKILL ends it at once, and loses nothing that is filed"),
+            why.hint("its present requests may take a while; SIGKILL ends it at once, and loses no stored result"),
         ));
     }
     let text = match context.prints_json() {

@@ -90,8 +90,8 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
     }
     let label = names::one_label(session, &args.label, "shown")?;
     let Some((label, failure)) = last_failed_try(session, &label)? else {
-        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer for it was rejected by the last try").label(&label);
-        return Err(Failed::new(Code::Usage, why.hint("leave --rejected out to see its output")));
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "the last try rejected no answer for it").label(&label);
+        return Err(Failed::new(Code::Usage, why.hint("omit --rejected to see its output")));
     };
     context.say(&[Diagnostic {
         severity: Severity::Note,
@@ -130,7 +130,7 @@ fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
 /// Prints the rejected answer to a question.
 fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Outcome {
     let Some(raw) = workbench::investigation::rejected(root, &args.label) else {
-        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer to this question was rejected by the last try").label(&args.label);
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "the last try rejected no answer to this question").label(&args.label);
         return Err(Failed::new(Code::Usage, why.hint("ask it with `cortex investigate`")));
     };
     let shown = LabelledOutput {
@@ -160,10 +160,13 @@ fn print(context: &Context, args: &ShowArgs, shown: &LabelledOutput) -> Outcome 
             Err(_) => {
                 let why = Diagnostic::error(
                     ErrorCode::E_BINARY,
-                    format!("the output is {} bytes that are no text", shown.bytes.len()),
+                    format!("the output is {} bytes, and not text", shown.bytes.len()),
                 )
                 .label(&shown.label);
-                return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file or a program")));
+                return Err(Failed::new(
+                    Code::Usage,
+                    why.hint("pass --raw, and redirect it to a file or a program"),
+                ));
             }
         }
     };
@@ -178,7 +181,7 @@ pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
         Err(error) => Err(Failed::new(
             Code::Io,
             Diagnostic::error(ErrorCode::E_WRITE, format!("standard output cannot be written: {error}"))
-                .hint("make room, or send it elsewhere"),
+                .hint("free space, or redirect it elsewhere"),
         )),
     }
 }

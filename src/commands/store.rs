@@ -38,7 +38,7 @@ fn opened(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
 
 fn none() -> Failed {
     let why = Diagnostic::error(ErrorCode::E_NO_STORE, "there is no store yet");
-    Failed::new(Code::Usage, why.hint("a first `cortex build` makes one"))
+    Failed::new(Code::Usage, why.hint("the first `cortex build` creates one"))
 }
 
 fn print(context: &Context, text: &str) -> Outcome {
@@ -67,12 +67,12 @@ fn run_verify(context: &Context, repair: bool) -> Outcome {
         return Ok(Code::Ok);
     }
     let hint = match left {
-        None => "`cortex store verify --repair` drops what is damaged; the next build makes it again",
-        Some(_) => "what is left cannot be mended row by row: move the store's folder away; the next build begins a new one",
+        None => "`cortex store verify --repair` drops damaged parts; the next build rebuilds them",
+        Some(_) => "the rest cannot be repaired row by row: move the store's folder away; the next build creates a new one",
     };
     let count = left.as_ref().unwrap_or(&found).harm.len();
     let what = format!(
-        "{count} thing{} in the store {} damaged",
+        "{count} part{} of the store {} damaged",
         if count == 1 { "" } else { "s" },
         if count == 1 { "is" } else { "are" }
     );
@@ -101,9 +101,9 @@ fn migrate(context: &Context) -> Outcome {
         context,
         &match context.prints_json() {
             true => format!("{:#}\n", serde_json::json!({"format": format, "tables_made": made})),
-            false if made.is_empty() => format!("the store is of format {format}, the newest there is; nothing to do\n"),
+            false if made.is_empty() => format!("the store has format {format}, the newest; nothing to do\n"),
             false => format!(
-                "the store is of format {format}, the newest there is; made the tables {}\n",
+                "the store has format {format}, the newest; created the tables {}\n",
                 made.join(", ")
             ),
         },
@@ -124,8 +124,11 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
     replaceable(out, handing::is_export)?;
     let done = handing::export(&session, survey.targets.concat(), out).map_err(|error| handing_failure(error, out, "written"))?;
     if done.actions == 0 {
-        let why = Diagnostic::warning(ErrorCode::W_NOTHING, "nothing of that was built, so the file holds no result");
-        context.say(&[why.hint("build the targets first; results are handed on as they stand")]);
+        let why = Diagnostic::warning(
+            ErrorCode::W_NOTHING,
+            "none of these targets was built, so the file contains no result",
+        );
+        context.say(&[why.hint("build the targets first: export does not build them")]);
     }
     print(
         context,
@@ -165,7 +168,7 @@ fn handing_failure(error: HandingError, path: &Path, verb: &str) -> Failed {
             let (why, hint) = match error.kind() {
                 NotFound if verb == "written" => (
                     "its folder does not exist".to_owned(),
-                    "make the folder, or write the file elsewhere",
+                    "create the folder, or write the file elsewhere",
                 ),
                 NotFound => ("there is no such file".to_owned(), "check the path"),
                 kind if kind != Other && error.raw_os_error().is_none() => (kind.to_string(), PATH),
@@ -176,8 +179,8 @@ fn handing_failure(error: HandingError, path: &Path, verb: &str) -> Failed {
         }
         HandingError::Parcel(error) => {
             let hint = match error {
-                ParcelError::Form(FOREIGN) => "give a file that `cortex store export` wrote; nothing was filed",
-                _ => "write it anew with `cortex store export`; what was filed before the damage is sound",
+                ParcelError::Form(FOREIGN) => "pass a file from `cortex store export`; nothing was imported",
+                _ => "export it again with `cortex store export`; results imported before the damage are sound",
             };
             let why = Diagnostic::error(ErrorCode::E_NOT_RESULTS, format!("{path}: {error}"));
             Failed::new(Code::Usage, why.hint(hint))

@@ -31,15 +31,15 @@ pub fn run_trust(context: &Context, args: &TrustArgs) -> Outcome {
     if let (Some(owner), false) = (owner, args.list || args.revoke || args.foreign) {
         let why = Diagnostic::error(
             ErrorCode::E_FOREIGN,
-            format!("this workspace belongs to user {owner}, who may change what is run"),
+            format!("this workspace belongs to user {owner}, who can change its programs"),
         );
-        let hint = "look at it with `cortex trust --list`; `cortex trust --foreign` lets its programs run all the same";
+        let hint = "review it with `cortex trust --list`; `cortex trust --foreign` trusts its programs all the same";
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     }
     if !args.list {
         let definitions: Vec<_> = programs.iter().map(|program| program.definition).collect();
         trusted.set_trusted(&definitions, !args.revoke).map_err(|error| {
-            let why = Diagnostic::error(ErrorCode::E_TRUST, format!("what is trusted cannot be noted: {error}"));
+            let why = Diagnostic::error(ErrorCode::E_TRUST, format!("the trust cannot be recorded: {error}"));
             Failed::new(
                 Code::Io,
                 why.hint("it is kept in $XDG_STATE_HOME/cortex or ~/.local/state/cortex; set one of the two"),

@@ -20,11 +20,8 @@ pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, fold
     let files = files_of_tree(session, shown)?;
     // Check for an existing folder before anything is written.
     if fs::symlink_metadata(folder).is_ok() {
-        let why = Diagnostic::error(ErrorCode::E_EXISTS, format!("{} is there already", folder.display()));
-        return Err(Failed::new(
-            Code::Usage,
-            why.hint("name a folder that is to be made, or remove this one"),
-        ));
+        let why = Diagnostic::error(ErrorCode::E_EXISTS, format!("{} already exists", folder.display()));
+        return Err(Failed::new(Code::Usage, why.hint("name a new folder, or remove this one")));
     }
     let bytes: u64 = files.values().map(|file| file.bytes.len() as u64).sum();
     // Release the store while files are written.
@@ -50,8 +47,8 @@ pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, fold
 
 fn files_of_tree(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<String, File>, Failed> {
     if !tree::is_tree(&shown.bytes) {
-        let why = Diagnostic::error(ErrorCode::E_NO_TREE, "the output is one file, no tree").label(&shown.label);
-        return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file")));
+        let why = Diagnostic::error(ErrorCode::E_NO_TREE, "the output is one file, not a tree").label(&shown.label);
+        return Err(Failed::new(Code::Usage, why.hint("pass --raw, and redirect it to a file")));
     }
     Blobs::new(session.engine.store.clone())
         .tree(&shown.bytes)
@@ -62,7 +59,7 @@ fn files_of_tree(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<S
                     Diagnostic::error(ErrorCode::E_NO_OUTPUT, "a part of the output cannot be read from the store").label(&shown.label);
                 Failed::new(
                     Code::Io,
-                    why.hint("`cortex store verify --repair` drops what is damaged, the next build makes it again"),
+                    why.hint("`cortex store verify --repair` drops damaged parts; the next build rebuilds them"),
                 )
             }
         })

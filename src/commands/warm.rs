@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use workbench::workspace::Workspace;
 
 /// Next step where the results of a store came unsigned.
-const MAKE_HERE: &str = "warm with a fresh store (CORTEX_STORE) to make them here";
+const MAKE_HERE: &str = "warm with a fresh store (CORTEX_STORE) to build them here";
 
 /// Runs `cortex warm`.
 pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
@@ -43,7 +43,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
         if let Some(used) = sharing::finish_sharing(&workspace, Some(Duration::ZERO))? {
             context.say(&used.diagnostics());
         }
-        return Err(incomplete_upload("the bundle cannot be stored, so that nothing was built"));
+        return Err(incomplete_upload("the bundle cannot be stored, so nothing was built"));
     }
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -193,12 +193,12 @@ fn outcome(code: Code, bundle: &Bundle, broken: usize) -> Outcome {
         Code::Ok if bundle.vouches_for_nothing => {
             let nothing = Diagnostic::error(
                 ErrorCode::E_REMOTE,
-                "no bundle was stored: no result here is of this machine or signed",
+                "no bundle was stored: no result here is from this machine or signed",
             );
             Err(Failed::new(Code::RemoteUnavailable, nothing.hint(MAKE_HERE)))
         }
         Code::Ok if !whole => Err(incomplete_upload(
-            "the remote cache did not take everything that was offered, or cannot be read back",
+            "the remote cache did not store everything that was offered, or cannot be read back",
         )),
         code => Ok(code),
     }
@@ -207,7 +207,7 @@ fn outcome(code: Code, bundle: &Bundle, broken: usize) -> Outcome {
 /// Returns the warning about results that this job does not vouch for.
 fn unsigned(count: usize) -> Diagnostic {
     let left_out = format!(
-        "{} left out of the bundle: other machines made them, and no key that is trusted signed them",
+        "{} omitted from the bundle: they come from other machines, and no trusted key signed them",
         plural(count as u64, "result")
     );
     Diagnostic::warning(ErrorCode::W_REMOTE_LIES, left_out).hint(MAKE_HERE)
@@ -252,17 +252,20 @@ fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outc
     }
     match used.summary.not_stored == 0 && used.summary.trouble.is_none() && used.summary.writes_off.is_none() {
         true => Ok(Code::Ok),
-        false => Err(incomplete_upload("the remote cache did not take everything that was offered")),
+        false => Err(incomplete_upload("the remote cache did not store everything that was offered")),
     }
 }
 
 fn tell_paid(context: &Context, paid: &PaidOffers) {
     let left_out = match paid.left_out {
         0 => String::new(),
-        left_out => format!(", {} left out (not in the store, or a person's)", format_count(left_out as u64)),
+        left_out => format!(
+            ", {} omitted (not in the store, or corrected by hand)",
+            format_count(left_out as u64)
+        ),
     };
     context.print_status(&format!(
-        "  paid     {} offered, {} there before{left_out}",
+        "  paid     {} offered, {} already there{left_out}",
         format_count(paid.offered as u64),
         format_count(paid.known as u64)
     ));
@@ -286,7 +289,7 @@ fn no_merge_base() -> Failed {
     let why = Diagnostic::error(ErrorCode::E_PARAM, "git knows no commit at which this branch left the main line");
     Failed::new(
         Code::Usage,
-        why.hint("fetch the main line and its history (`fetch-depth: 0`), or leave --from-merge-base out"),
+        why.hint("fetch the main line and its history (`fetch-depth: 0`), or omit --from-merge-base"),
     )
 }
 
@@ -301,7 +304,7 @@ fn not_offered(write: Option<Writers>) -> Failed {
     );
     Failed::new(
         Code::Usage,
-        why.hint("`write` in [remote] says who offers them: \"ci\" means where the variable CI is set, \"always\" everyone"),
+        why.hint("`write` in [remote] permits it: \"ci\" if the variable CI is set, \"always\" on every machine"),
     )
 }
 

@@ -93,7 +93,7 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
     let running = Arc::new(Running::default());
     let interrupt = running.clone();
     let watch = Watch::start(watcher, socket, Box::new(move || interrupt.interrupt())).map_err(|error| {
-        let why = Diagnostic::error(ErrorCode::E_WATCH, format!("the watch cannot begin: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_WATCH, format!("the watch cannot start: {error}"));
         Failed::new(Code::Io, why)
     })?;
     let (end, stop) = (watch.stopper(), running.clone());
@@ -159,8 +159,8 @@ impl Watching<'_> {
                     let gone = batch.trouble == Some(Trouble::Gone);
                     self.batch(watch, batch);
                     if gone {
-                        let why = Diagnostic::error(ErrorCode::E_WATCH, "the workspace is no longer where it was");
-                        return Err(Failed::new(Code::Io, why.hint("watch it where it is now")));
+                        let why = Diagnostic::error(ErrorCode::E_WATCH, "the workspace was moved or removed");
+                        return Err(Failed::new(Code::Io, why.hint("watch it at its new place")));
                     }
                 }
                 Err(true) => {

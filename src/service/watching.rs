@@ -81,7 +81,7 @@ fn start(context: &RequestContext, host: &Arc<Host>) -> Result<Option<Watch>, Fa
     let host = host.clone();
     let make_way = move || host.end_build_ahead();
     let watch = Watch::start(watcher, Some(socket), Box::new(make_way)).map_err(|error| {
-        let why = Diagnostic::error(ErrorCode::E_WATCH, format!("the watch cannot begin: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_WATCH, format!("the watch cannot start: {error}"));
         Failed::new(Code::Io, why)
     })?;
     Ok(Some(watch))

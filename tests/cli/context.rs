@@ -249,7 +249,7 @@ fn files_that_are_no_code_are_shown_or_say_why_not() {
     assert_eq!(
         lines[1..],
         [
-            ".env: .env is kept from models by **/.env",
+            ".env: .env is hidden from models by **/.env",
             "gone.md: there is no such file in the root, and no source is called so",
             ".git/config: .git/config belongs to git",
         ]
@@ -338,7 +338,7 @@ fn what_cannot_be_answered_is_refused() {
         (
             vec!["--query", "x", "--weights", "bm25=7"],
             2,
-            "weights: '7' is no number from 0 to 1",
+            "weights: '7' is not a number from 0 to 1",
         ),
         (
             vec!["--query", "x", "--conversation", "c7"],
@@ -399,7 +399,7 @@ fn what_no_model_may_see_is_not_shown_and_said() {
     );
     let text = answer["contextText"].as_str().expect("a text");
     assert!(!text.contains("struct NodeId") && !text.contains("IsNone =>"), "{text}");
-    let why = "src/MemoTree.Core/NodeId.cs is kept from models by src/MemoTree.Core/NodeId.cs";
+    let why = "src/MemoTree.Core/NodeId.cs is hidden from models by src/MemoTree.Core/NodeId.cs";
     for (at, named) in ["NodeId", "NodeId#IsNone", "src/MemoTree.Core/NodeId.cs:16"].iter().enumerate() {
         assert_eq!(answer["mentions"][at]["types"], serde_json::json!([]), "{named}");
         assert_eq!(

@@ -69,10 +69,7 @@ fn an_edit_is_saved_built_with_and_taken_back() {
             (1, &"NoMatch".into(), &0.into()),
             "{nothing}"
         );
-        assert!(
-            nothing["summary"].as_str().is_some_and(|why| why.contains("taken back")),
-            "{nothing}"
-        );
+        assert!(nothing["summary"].as_str().is_some_and(|why| why.contains("revert")), "{nothing}");
     }
     assert!(bench.run(&["outline", "NodeId"]).out.contains("IsNone"));
 }
@@ -545,7 +542,7 @@ fn edits_by_symbols_are_of_csharp_alone() {
     ] {
         let ran = bench.run(&[&["edit"], args].concat());
         assert!(
-            ran.code == 2 && ran.all().contains("web/api.ts: it is no file of C#"),
+            ran.code == 2 && ran.all().contains("web/api.ts: it is not a C# file"),
             "{args:?}: {ran:?}"
         );
         assert!(!ran.all().contains("E_NO_TARGET"), "{ran:?}");

@@ -71,7 +71,7 @@ fn a_name_with_several_meanings() {
     bench.write("cortex.toml", &manifest.replace("glob:docs/*.md", "glob:docs/**/*.md"));
     insta::assert_snapshot!(bench.run(&["build", "//docs/a.md:words"]).all(), @"
     exit 2
-    error[E_AMBIGUOUS] //docs/a.md:words: 'a.md' means 2 targets
+    error[E_AMBIGUOUS] //docs/a.md:words: 'a.md' matches 2 targets
       could be:
         //docs/docs/a.md:words
         //docs/docs/more/a.md:words
@@ -86,7 +86,7 @@ fn an_ambiguous_name_of_any_target_is_one_error() {
     bench.write("src/MemoTree.Core/b/Twice.cs", "namespace B; class Twice;");
     insta::assert_snapshot!(bench.run(&["build", "//types/Twice"]).all(), @"
     exit 2
-    error[E_AMBIGUOUS] //types/Twice: this means 2 names
+    error[E_AMBIGUOUS] //types/Twice: this matches 2 names
       could be:
         //types/A.Twice
         //types/B.Twice
@@ -116,7 +116,7 @@ fn bad_patterns_and_queries() {
        |
      1 | deps(//index:total
        |                   ^
-      help: close what was opened with ')'
+      help: close the parenthesis with ')'
     ");
     insta::assert_snapshot!(bench.run(&["query", "dops(//index:total)"]).all(), @"
     exit 2
@@ -140,7 +140,7 @@ fn init_does_not_replace_a_manifest() {
     assert_eq!(bench.run(&["init"]).code, 0);
     insta::assert_snapshot!(bench.run(&["init"]).all(), @"
     exit 2
-    error[E_EXISTS]: ./cortex.toml is there already
+    error[E_EXISTS]: ./cortex.toml already exists
       help: edit it, or replace it with --force
     ");
     assert_eq!(bench.run(&["init", "--force"]).code, 0);
@@ -415,7 +415,7 @@ fn mistakes_in_flags_are_told_in_plain_words() {
     let bench = Bench::empty();
     for (args, told) in [
         (&["search", "x", "--limit", "y"][..], "a whole number is expected"),
-        (&["search", "pipeline", "provider"], "words that belong together stand in quotes"),
+        (&["search", "pipeline", "provider"], "quote an argument of several words"),
         (&["build", "--limit", "5"], "help: write cortex build [OPTIONS] [PATTERN]..."),
     ] {
         let ran = bench.run(args);
@@ -567,13 +567,13 @@ fn what_stands_in_the_place_of_the_folder_is_named() {
     std::fs::write(&folder, "a file").expect("file");
     let ran = bench.run(&["build", "//index:total"]).err;
     assert!(
-        ran.contains("'.cortex/out/total.txt' cannot be written: .cortex is no folder\n  help: remove what stands there"),
+        ran.contains("'.cortex/out/total.txt' cannot be written: .cortex is not a folder\n  help: remove the obstacle"),
         "{ran}"
     );
     let pack = ["pack", "build", "x", "--filter", "namespace:A"];
-    let hint = "  help: remove .cortex, or move it away; what is needed in its place is made anew\n";
+    let hint = "  help: remove .cortex, or move it away; cortex creates its own entry again\n";
     let ran = bench.run(&pack).all();
-    assert_eq!(ran, format!("exit 2\nerror[E_PATH] .cortex: it is no folder\n{hint}"));
+    assert_eq!(ran, format!("exit 2\nerror[E_PATH] .cortex: it is not a folder\n{hint}"));
     std::fs::remove_file(&folder).expect("removed");
     std::fs::create_dir(&elsewhere).expect("folder");
     std::os::unix::fs::symlink(&elsewhere, &folder).expect("link");

@@ -95,7 +95,7 @@ fn nothing_is_overwritten_and_nothing_leaves_the_workspace() {
 #[test]
 fn edits_are_counted_across_processes() {
     let bench = till();
-    assert!(!run_successfully(&bench, &["edit", "list"]).contains("edits made"));
+    assert!(!run_successfully(&bench, &["edit", "list"]).contains("edits applied"));
     run_successfully(&bench, &["edit", "rename_file", FILE, "Register.cs"]);
     run_successfully(&bench, &["edit", "delete", USER, "--dry-run"]);
     assert_ne!(
@@ -106,7 +106,7 @@ fn edits_are_counted_across_processes() {
     );
     run_successfully(&bench, &["rename", "Trade.Till", "Desk"]);
     run_successfully(&bench, &["edit", "undo"]);
-    let says = "2 of 3 edits made, 1 taken back";
+    let says = "2 of 3 edits applied, 1 reverted";
     assert!(run_successfully(&bench, &["edit", "list"]).contains(says));
     assert!(run_successfully(&bench, &["status"]).contains(says));
 }

@@ -11,18 +11,18 @@ fn without_a_command_the_program_says_what_comes_next() {
 
     next  cortex init       write one for the code in this folder
           cortex help tour  see what cortex does, in twenty minutes
-          cortex help       all commands and topics
+          cortex help       list all commands and topics
     ");
     let bench = Bench::memotree();
     insta::assert_snapshot!(bench.shell("unset CORTEX_TRUST; cortex").all(), @"
     exit 0
     memotree: 59 source files, nothing built yet.
 
-    next  cortex trust --list  see 3 commands, keys or addresses that wait; `cortex trust` allows them
+    next  cortex trust --list  list 3 commands, keys or addresses that need trust; `cortex trust` trusts them
           cortex build         build outlines and the index
-          cortex status        how all targets stand
+          cortex status        show the state of all targets
           cortex help agents   connect a coding agent
-          cortex help          all commands and topics
+          cortex help          list all commands and topics
     ");
     assert_eq!(bench.run(&["build"]).code, 0);
     bench.write("src/MemoTree.Core/New.cs", "namespace MemoTree.Core; class New;");

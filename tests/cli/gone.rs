@@ -28,7 +28,7 @@ fn a_member_that_is_gone_was_there() {
     let bench = boxed();
     bench.write("Box.cs", &BOX.replace("    public void Put(int a) { }\n", ""));
     let actual = "note[N_GONE]: N.Box#Put(int) is gone since build 2, WHEN WHEN UTC: Box.cs was changed";
-    let kept = "  help: `cortex history '//types/N.Box#Put(int):code'` lists what is kept of it";
+    let kept = "  help: `cortex history '//types/N.Box#Put(int):code'` lists its versions";
     assert_eq!(note(&bench, &["show", "//types/Box#Put:code"]), format!("{actual}{kept}"));
     // Its outline was never built, so no kept version of it is mentioned.
     for args in [&["source", "Box#Put"][..], &["usages", "Box.Put"], &["outline", "N.Box.Put"]] {
@@ -64,7 +64,7 @@ fn a_type_is_gone_for_all_who_ask() {
         "{stale:?}"
     );
     let actual = "note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC: Box.cs was removed";
-    let kept = "  help: `cortex history '//types/N.Box:outline'` lists what is kept of it";
+    let kept = "  help: `cortex history '//types/N.Box:outline'` lists its versions";
     for args in [
         &["show", "//types/Box:outline"][..],
         &["show", "--allow-stale", "//types/Box:outline"],

@@ -64,28 +64,28 @@ fn pages_made_from_the_flags() {
                        references, what was not evaluated, loose files, duplicates, names that lead
                        nowhere, watch limits, store, trust, remote cache. Mends nothing
       work             Answer as the language model: take prompts, hand in summaries
-      log              List the builds of this checkout: what each did, took and cost
-      prompt           Print what a model would be asked for a target. Nothing is sent
-      regenerate       Ask for a new answer although one is filed
+      log              List the builds of this checkout, with their work, time and cost
+      prompt           Print the prompt for a target without sending it
+      regenerate       Get a new answer although one is cached
       edit-output      Correct an output of a model by hand
-      watch            Say what moves in the sources as it happens, and build after each batch
-      serve            Answer methods by JSON-RPC 2.0, and keep what was answered at hand
+      watch            Report changes of the sources as they happen, and build after each batch
+      serve            Answer methods by JSON-RPC 2.0, and cache the answers in memory
       mcp              Serve the methods to language models by the Model Context Protocol
       chat             Talk about the code of the workspace with a model, in the terminal
-      gc               Collect what no checkout of the store needs any more, and make its file shorter
+      gc               Evict results that no checkout of the store needs, and shorten its file
       report           Write one page of HTML about this checkout: builds, graph, versions, targets.
                        Runs nothing
-      export           Write what is known of the code as an index that other programs read
-      store            Verify, count, hand on and migrate the store
-      warm             Build targets and fill the remote cache with them, for other machines
-      remote           Ask the remote cache that cortex.toml names
-      pin-version      Keep a version of a target: History does not trim it, gc does not take it
-      trust            Let this workspace run programs and send keys, after a look (`--list`)
-      unpin-version    Keep a version no longer
+      export           Write an index of the code for other programs
+      store            Verify, count, export and migrate the store
+      warm             Build targets and store them in the remote cache, for other machines
+      remote           Check the remote cache of cortex.toml, or show its use
+      pin-version      Keep a version of a target: neither History nor gc removes it
+      trust            Trust the programs, key addresses and remote cache of this workspace. Review them
+                       first (`--list`)
+      unpin-version    Remove the pin of a version
       rules            List or print the built-in rulesets
-      ls               List targets: those of a pattern or a type, or what kinds there are. Runs nothing
-      check            Check `cortex.toml`: say whether it can be used, and all that is wrong with it.
-                       Builds nothing
+      ls               List targets of a pattern or a type, or the kinds of targets. Runs nothing
+      check            Check `cortex.toml` and report all mistakes. Builds nothing
       fmt              Format `cortex.toml`: spaces and blank lines. Comments and the order of keys stay
       clean            Delete the files below `.cortex/out`. Their results stay in the store: the next
                        build writes the files again
@@ -96,8 +96,8 @@ fn pages_made_from_the_flags() {
 
     Options:
       -C <DIR>
-              Run as if started in DIR; other relative paths, also that of CORTEX_STORE, are meant from
-              there
+              Run as if started in DIR; all relative paths, including CORTEX_STORE, are resolved against
+              it
               
               [default: .]
 
@@ -105,14 +105,14 @@ fn pages_made_from_the_flags() {
               Keep the store in DIR instead of the user's cache folder [env: CORTEX_STORE]
 
           --no-store
-              Use no store: everything works, nothing is remembered
+              Use no store: everything works, but no result is kept
 
           --overlay <NAME>
-              Look at, or build in, this overlay or edit session instead of the workspace itself; for
-              commands that only read, and build
+              Read, or build in, this overlay or edit session instead of the workspace; for `build` and
+              commands that only read
 
           --output <FORM>
-              How to print
+              Output format
 
               Possible values:
               - text:    For people
@@ -126,7 +126,7 @@ fn pages_made_from_the_flags() {
               The same as --output json
 
           --color <WHEN>
-              When to use colours (NO_COLOR is honoured)
+              When to use colours; NO_COLOR is honoured
 
               Possible values:
               - auto:   On a terminal
@@ -136,18 +136,17 @@ fn pages_made_from_the_flags() {
               [default: auto]
 
           --offline
-              Send nothing over the network: what would ask a model fails instead
+              Do not use the network: targets that need a model fail
               
               [env: CORTEX_OFFLINE=]
 
           --lock-timeout <SECONDS>
-              Seconds to wait for a store, or a checkout, that another process holds
+              Seconds to wait for the lock of a store or a checkout
               
               [default: 600]
 
           --no-wait
-              Do not wait for a store or a checkout that another process holds: the same as
-              --lock-timeout 0
+              Do not wait for the lock of a store or a checkout: the same as --lock-timeout 0
 
       -h, --help
               Print help (see a summary with '-h')

@@ -246,7 +246,7 @@ fn a_file_that_cannot_be_laid_out_is_not_up_to_date() {
     insta::assert_snapshot!(bench.run(&["build", "//index:total"]).all(), @"
     exit 1
     error[E_LAYOUT] //index:total: '.cortex/out/total.txt' cannot be written: Is a directory
-      help: remove what stands there or mend its permissions, then run the same command again; the output itself is in the store
+      help: remove the obstacle or fix its permissions, then run the same command again; the output itself is in the store
     1 target: 1 not laid out (TIME)
     ");
     std::fs::remove_dir_all(bench.root().join(".cortex/out/total.txt")).expect("removed");

@@ -258,7 +258,7 @@ fn an_index_binds_names_until_the_files_move() {
     let usages = bench.run(&["usages", "Client.get"]);
     assert_eq!(
         usages.out,
-        "# web/api.ts#Client.get\nweb/app.ts:4:23: return await client.get(\"1\");\nnote: web/api.ts: told by an index of scip-typescript 0.4.0\n",
+        "# web/api.ts#Client.get\nweb/app.ts:4:23: return await client.get(\"1\");\nnote: web/api.ts: from an index of scip-typescript 0.4.0\n",
         "{usages:?}"
     );
     bench.write("web/made.ts", "new Client();\n");

@@ -205,7 +205,7 @@ fn what_cannot_be_shown_is_refused_by_name() {
         (vec![".cortex/live"], 2, "belongs to cortex"),
         (vec!["gone.cs"], 2, "error[E_NO_FILE]: there is no file gone.cs"),
         (vec!["large.cs"], 2, "files over 32 MiB are not shown"),
-        (vec!["src"], 2, "src is no regular file"),
+        (vec!["src"], 2, "src is not a regular file"),
         (vec!["link.cs"], 2, "leads out of the workspace"),
         (vec!["binary.cs"], 2, "binary.cs is not shown: it is binary"),
         (vec!["utf16.cs", "--session", "abc"], 2, "there is no session abc"),

@@ -63,7 +63,7 @@ fn what_became_a_folder_is_shown_as_it_was() {
     std::fs::create_dir(&place).expect("folder");
     let view = live(&bench, &["--session", &session]);
     assert!(text(&view).contains("// mine"), "{view}");
-    let why = format!("{FILE} cannot be read: it is no regular file; shown is what session {session} has");
+    let why = format!("{FILE} cannot be read: it is not a regular file; shown is what session {session} has");
     assert_eq!(view["notes"], serde_json::json!([why]));
     // The absolute path works, too, as does the history of the file.
     let full = place.to_string_lossy().into_owned();
@@ -80,7 +80,7 @@ fn what_became_a_folder_is_shown_as_it_was() {
     // Folders are not documents.
     for folder in ["src", "src/MemoTree.Core/../MemoTree.Core"] {
         let ran = bench.run(&["context", "live", folder, "--session", &session]);
-        assert!(ran.code == 2 && ran.all().contains("is no regular file"), "{ran:?}");
+        assert!(ran.code == 2 && ran.all().contains("is not a regular file"), "{ran:?}");
     }
 }
 

@@ -356,7 +356,7 @@ fn json_is_honoured_or_refused() {
     assert!(ruleset["text"].as_str().is_some_and(|text| text.contains("[[rule]]")));
     insta::assert_snapshot!(bench.run(&["man", "--output", "json"]).all(), @r#"
     exit 2
-    {"code":"E_NO_JSON","hint":"leave out --output json","message":"manual pages are roff and have no JSON form","severity":"error"}
+    {"code":"E_NO_JSON","hint":"omit --output json","message":"manual pages are roff and have no JSON form","severity":"error"}
     "#);
     assert_eq!(bench.run(&["completions", "bash", "--output", "json"]).code, 2);
 }
@@ -396,7 +396,7 @@ fn explanations_name_the_parameter_that_moved() {
     assert_eq!(bench.run(&["build", "//docs/docs/a.md:words"]).code, 0);
     bench.write("cortex.toml", &manifest.replace("\"-w\"", "\"-c\""));
     assert_eq!(bench.run(&["build", "//docs/docs/a.md:words"]).code, 0);
-    insta::assert_snapshot!(because(&bench, "//docs/docs/b.md:words"), @"because    //docs/docs/b.md:words: its parameters or its rule changed before the last build, which did not ask for it");
+    insta::assert_snapshot!(because(&bench, "//docs/docs/b.md:words"), @"because    //docs/docs/b.md:words: its parameters or its rule changed before the last build, which did not request it");
     // After the build the reason is still known, even if a comment changed since.
     assert_eq!(bench.run(&["build", "//docs/docs/b.md:words"]).code, 0);
     bench.write("cortex.toml", &manifest);
@@ -440,7 +440,7 @@ fn a_removed_source_is_told_once() {
     insta::assert_snapshot!(bench.run(&["explain", "//files/docs/b.md:bytes"]).all(), @r"
     exit 0
     //files/docs/b.md:bytes source that is not there
-      failed     E_NO_FILE: the file docs/b.md is not there or cannot be read; the set //globs/docs|%2A.md:files would hold it
+      failed     E_NO_FILE: the file docs/b.md does not exist or cannot be read; the set //globs/docs|%2A.md:files would contain it
     ");
     // The next build removes its targets, whose history remains known.
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);

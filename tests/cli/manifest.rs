@@ -9,7 +9,7 @@ fn a_manifest_is_checked_and_formatted() {
     let path = bench.root().join("cortex.toml");
     assert_eq!(bench.run(&["fmt"]).code, 0);
     let formatted = fs::read_to_string(&path).expect("a manifest");
-    assert_eq!(bench.run(&["fmt", "--check"]).out, "cortex.toml has its form\n");
+    assert_eq!(bench.run(&["fmt", "--check"]).out, "cortex.toml is formatted\n");
     let loose = formatted.replace(" = ", "   =  ");
     assert_ne!(loose, formatted);
     fs::write(&path, &loose).expect("written");
@@ -19,7 +19,7 @@ fn a_manifest_is_checked_and_formatted() {
     assert_eq!(bench.run(&["fmt"]).out, "formatted cortex.toml\n");
     assert_eq!(fs::read_to_string(&path).expect("a manifest"), formatted);
 
-    assert!(bench.run(&["check"]).out.starts_with("cortex.toml can be used: "));
+    assert!(bench.run(&["check"]).out.starts_with("cortex.toml is valid: "));
     let broken = format!("{formatted}\n[store]\nmax_seize = \"2 GB\"\n");
     fs::write(&path, &broken).expect("written");
     for command in ["check", "fmt"] {

@@ -78,7 +78,7 @@ fn an_edit_that_succeeds_is_told_in_one_line() {
     bench.write("cortex.toml", &format!("{manifest}\n[edit]\nreplies = \"loud\"\n"));
     let refused = bench.run(&["build", "//index:types"]);
     assert!(
-        refused.code == 2 && refused.err.contains("'replies' is none of the forms of answers"),
+        refused.code == 2 && refused.err.contains("'replies' is neither brief nor full"),
         "{}",
         refused.err
     );
@@ -187,7 +187,7 @@ fn an_edit_that_breaks_the_syntax_says_so() {
     let edit = |old: &str, new: &str| bench.run(&["edit", "replace", path, "--old-text", old, "--new-text", new]);
     let broken = edit("One() => 1;", "One( => 1;");
     assert!(broken.code == 0 && broken.out.contains("Small.cs:3:"), "{broken:?}");
-    assert!(broken.out.contains("the file does not parse any more"), "{broken:?}");
+    assert!(broken.out.contains("the file no longer parses"), "{broken:?}");
     // It was broken before, and then it is mended.
     assert!(!edit("1;", "2;").out.contains("does not parse"));
     assert!(!edit("One( =>", "One() =>").out.contains("does not parse"));
@@ -234,7 +234,7 @@ fn edits_by_symbol_are_looked_at_before_they_are_saved() {
     for (space, why) in [
         ("Right", "could mean"),
         ("MemoTree.Nowhere", "declares no MemoTree.Nowhere"),
-        ("1", "is no using directive"),
+        ("1", "is not a using directive"),
     ] {
         let refused = bench.run(&["edit", "add_using", path, "--new-text", space]);
         assert!(refused.code == 2 && refused.err.contains(why), "{}{}", refused.out, refused.err);

@@ -68,7 +68,7 @@ fn a_member_is_a_target_of_its_own() {
     );
     insta::assert_snapshot!(bench.run(&["show", "//types/Shelf#Get:code"]).all(), @"
     exit 2
-    error[E_AMBIGUOUS] //types/N.Shelf#Get:code: 'Get' means 2 targets
+    error[E_AMBIGUOUS] //types/N.Shelf#Get:code: 'Get' matches 2 targets
       could be:
         //types/N.Shelf#Get(int):code
         //types/N.Shelf#Get(int%3F,string):code
@@ -379,7 +379,7 @@ fn a_type_that_is_gone_was_there() {
         assert_eq!(gone.code, 2);
         assert!(
             gone.err
-                .contains("note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC: Shelf.cs was removed\n  help: `cortex history '//types/N.Box:outline'` lists what is kept of it"),
+                .contains("note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC: Shelf.cs was removed\n  help: `cortex history '//types/N.Box:outline'` lists its versions"),
             "{gone:?}"
         );
     }

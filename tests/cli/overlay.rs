@@ -228,7 +228,7 @@ fn what_became_of_a_file_since_the_opening_is_said() {
     insta::assert_snapshot!(put(&bench, "o", "docs/a.md", kept.as_bytes()).all(), @"
     exit 2
     error[E_OVERLAY]: docs/a.md was removed since the overlay o was opened: merging a document of it would bring it back
-      help: put it with --onto-now (ontoNow) if the file is to be there again
+      help: put it with --onto-now (ontoNow) to create the file again
     ");
     bench.write("docs/a.md", "others'\n");
     let away = "*** Begin Patch\n*** Delete File: docs/a.md\n*** End Patch\n";
@@ -237,7 +237,7 @@ fn what_became_of_a_file_since_the_opening_is_said() {
     insta::assert_snapshot!(bench.run(&["overlay", "apply", "o", &away]).all(), @"
     exit 2
     error[E_OVERLAY]: docs/a.md was changed since the overlay o was opened: a document made of what it was then would take that change back
-      help: look at what is there now, and say with --onto-now (ontoNow) that it is to go all the same
+      help: read the present file, and confirm its deletion with --onto-now (ontoNow)
     ");
     assert_eq!(ok(&bench, &["overlay", "apply", "o", &away, "--onto-now"]), "patched docs/a.md\n");
     ok(&bench, &["overlay", "put", "o", "docs/a.md", "--drop"]);
@@ -372,7 +372,7 @@ fn what_cannot_be_is_refused_with_a_way_out() {
         ),
         (&["overlay", "put", "fix-docs", ".git/config", "--delete"], 2, "belongs to git"),
         (&["overlay", "put", "fix-docs", "cortex.toml", "--delete"], 2, "is the manifest"),
-        (&["overlay", "put", "fix-docs", "docs", "--delete"], 2, "is no regular file"),
+        (&["overlay", "put", "fix-docs", "docs", "--delete"], 2, "is not a regular file"),
         (
             &["overlay", "put", "fix-docs", "docs/a.md", "--from", "none"],
             5,

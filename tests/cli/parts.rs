@@ -25,10 +25,10 @@ fn a_part_of_a_file_has_another_output_only_when_its_own_lines_change() {
         assert_eq!((listed.code, &listed.json()["targets"]), (0, &3.into()), "{listed:?}");
     }
     for (label, hint) in [
-        ("//files/A.cs#Nothing:part", "`cortex query '//files/A.cs#*'` lists what there is"),
+        ("//files/A.cs#Nothing:part", "`cortex query '//files/A.cs#*'` lists them"),
         ("//files/A.cs#N.AA:part", "did you mean //files/A.cs#N.A:part?"),
         ("//files/A.cs#N.A:prt", "did you mean //files/A.cs#N.A:part?"),
-        ("//types/N.A#nothing:outline", "`cortex query '//types/N.A#*'` lists what there is"),
+        ("//types/N.A#nothing:outline", "`cortex query '//types/N.A#*'` lists them"),
     ] {
         let ran = bench.run(&["show", label]);
         assert!(ran.code == 2 && ran.err.contains(hint), "{label}: {}", ran.err);

@@ -102,7 +102,7 @@ fn the_files_of_a_tree_are_written_where_one_likes() {
     assert_eq!([mode("pages/a.txt") & 0o111, mode("count") & 0o111], [0o111, 0]);
     // Existing files are not overwritten.
     let again = into("//docs/docs/a.txt:site");
-    assert!(again.code == 2 && again.err.contains("is there already"), "{again:?}");
+    assert!(again.code == 2 && again.err.contains("already exists"), "{again:?}");
     let above = std::fs::read_dir(bench.root().join("made")).expect("a folder").count();
     assert_eq!(above, 1);
 }

@@ -26,11 +26,11 @@ fn results_are_handed_on_in_a_file() {
     fs::write(file, &first[..first.len() / 2]).expect("cut");
     let ran = bench.run(&["store", "import", file, "--store", other]);
     assert!(ran.code == 2 && ran.err.contains("E_NOT_RESULTS"), "{ran:?}");
-    assert!(ran.err.contains("what was filed before the damage is sound"), "{ran:?}");
+    assert!(ran.err.contains("results imported before the damage are sound"), "{ran:?}");
     let manifest = bench.root().join("cortex.toml");
     let ran = bench.run(&["store", "import", manifest.to_str().expect("text"), "--store", other]);
     assert!(
-        ran.code == 2 && ran.err.contains("E_NOT_RESULTS") && ran.err.contains("nothing was filed"),
+        ran.code == 2 && ran.err.contains("E_NOT_RESULTS") && ran.err.contains("nothing was imported"),
         "{ran:?}"
     );
     let new = bench.beside("no-store");
@@ -58,7 +58,10 @@ fn results_are_handed_on_in_a_file() {
     ] {
         let ran = bench.run(args);
         assert!(
-            ran.code == 2 && ran.err.contains("this is written to files only; ./- is one of that name"),
+            ran.code == 2
+                && ran
+                    .err
+                    .contains("standard output is not supported here; write ./- for a file of that name"),
             "{ran:?}"
         );
     }

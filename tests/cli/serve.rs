@@ -332,7 +332,7 @@ fn one_service_a_checkout_and_stale_sockets_are_taken_over() {
     assert_eq!(mode & 0o777, 0o600);
     let second = bench.run(&["serve"]);
     assert_eq!(second.code, 4, "{second:?}");
-    assert!(second.err.contains("served already, by pid"), "{second:?}");
+    assert!(second.err.contains("already runs for this checkout, pid"), "{second:?}");
     assert_eq!(bench.run(&["serve", "--status"]).code, 0);
     service.child.kill().expect("killed");
     service.child.wait().expect("it ends");

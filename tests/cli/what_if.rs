@@ -242,7 +242,7 @@ fn a_session_shows_what_saving_it_would_come_to() {
     fs::create_dir(bench.root().join(FILE)).expect("folder");
     let stdout = run(&["overlay", "diff", session]).out;
     assert!(
-        stdout.contains(&format!("; nothing can be saved there: {FILE} is no regular file\n")),
+        stdout.contains(&format!("; nothing can be saved there: {FILE} is not a regular file\n")),
         "{stdout}"
     );
     fs::remove_dir(bench.root().join(FILE)).expect("removed");

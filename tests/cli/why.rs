@@ -33,7 +33,7 @@ fn builds_are_listed_with_their_commit() {
     let bench = checkout();
     insta::assert_snapshot!(bench.run(&["log"]).all(), @r"
     exit 0
-    no build of this checkout has made anything yet
+    no build of this checkout has run anything yet
     ");
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0, "nothing to do, and not listed");
@@ -499,12 +499,12 @@ fn a_file_that_is_still_there_was_not_removed() {
     build();
     bench.write("cortex.toml", &manifest.replace("docs/*.md", "docs/a*.md"));
     build();
-    assert_eq!(gone(&bench, label), ": docs/b.md is not read any more");
+    assert_eq!(gone(&bench, label), ": docs/b.md is no longer read");
     bench.write("cortex.toml", &manifest);
     build();
     bench.write(".gitignore", "b.md\n");
     build();
-    assert_eq!(gone(&bench, label), ": docs/b.md is not read any more");
+    assert_eq!(gone(&bench, label), ": docs/b.md is no longer read");
     std::fs::remove_file(bench.root().join(".gitignore")).expect("removed");
     build();
     // Without its rule, while another target reads the file.
@@ -513,10 +513,10 @@ fn a_file_that_is_still_there_was_not_removed() {
     let without = format!("{head}[[rule]]{rest}").replace("//docs/{item}:words", "//files/{item}:bytes");
     bench.write("cortex.toml", &without);
     build();
-    assert_eq!(gone(&bench, label), ": no rule makes it any more (cortex.toml changed)");
+    assert_eq!(gone(&bench, label), ": no rule declares it any more (cortex.toml changed)");
     std::fs::remove_file(bench.root().join("docs/b.md")).expect("removed");
     build();
-    let both = ": docs/b.md was removed; no rule makes it any more (cortex.toml changed)";
+    let both = ": docs/b.md was removed; no rule declares it any more (cortex.toml changed)";
     assert_eq!(gone(&bench, label), both);
 }
 
@@ -534,7 +534,7 @@ fn a_pack_is_gone_from_where_packs_are_declared() {
     assert_eq!(bench.run(&["build", "//packs/..."]).code, 0);
     assert_eq!(
         gone(&bench, label),
-        ": no rule makes it any more (cortex.toml or .cortex/packs.toml changed)"
+        ": no rule declares it any more (cortex.toml or .cortex/packs.toml changed)"
     );
 }
 
@@ -548,7 +548,7 @@ fn what_failed_after_its_rule_changed_was_asked_for() {
     assert_eq!(bench.run(&["build", label]).code, 1);
     let moved = "  because    //docs/docs/a.md:words: parameter argv of producer count: [\"wc\",\"-w\",\"{in.text}\"] → [\"false\",\"{in.text}\"]\n";
     let failed =
-        "//docs/docs/a.md:words: its parameters or its rule changed before the last build that asked for it, which failed to make it\n";
+        "//docs/docs/a.md:words: its parameters or its rule changed before the last build that requested it, which failed to build it\n";
     let stdout = bench.run(&["explain", label]).out;
     assert!(stdout.contains(moved) && stdout.contains(failed), "{stdout}");
     assert!(!stdout.contains("did not ask"), "{stdout}");

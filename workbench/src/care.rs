@@ -69,7 +69,7 @@ fn graph_harm(disk: &DiskStore, view: ViewId) -> Result<Option<String>, StoreErr
         if each_result(&page, |_, _| {}).is_none() {
             let number = key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
             return Ok(Some(format!(
-                "the graph of checkout {:016x} has a row {number} that cannot be read; it is planned anew",
+                "the graph of checkout {:016x} has an unreadable row {number}; the next build plans it again",
                 view.0
             )));
         }

@@ -20,8 +20,8 @@ const NEW: &str = ".new";
 /// Modes of written files: [`SHARED`] is limited by the umask, [`PRIVATE`] is for the owner only.
 const SHARED: u32 = 0o666;
 const PRIVATE: u32 = 0o600;
-const NO_FOLDER: &str = "is no folder";
-const NO_FILE: &str = "is no file";
+const NO_FOLDER: &str = "is not a folder";
+const NO_FILE: &str = "is not a file";
 
 /// An unexpected entry in the place of a folder or a file of a checkout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +29,7 @@ const NO_FILE: &str = "is no file";
 pub struct InTheWay {
     /// Its path below the workspace's root.
     pub path: String,
-    /// Its kind: `is a link, and links are not followed here`, `is no folder`, `is no file`.
+    /// Its kind: `is a link, and links are not followed here`, `is not a folder`, `is not a file`.
     pub what: &'static str,
 }
 
@@ -41,7 +41,7 @@ impl InTheWay {
 
     /// Returns advice for the user.
     pub fn hint(&self) -> String {
-        format!("remove {}, or move it away; what is needed in its place is made anew", self.path)
+        format!("remove {}, or move it away; cortex creates its own entry again", self.path)
     }
 
     fn error_if_wrong_kind(folder: &Folder, name: &str, path: &str, wanted: &'static str) -> io::Error {
@@ -64,7 +64,7 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
     let (code, hint) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
             ErrorCode::E_NO_SPACE,
-            "make room on the disk and run the same command again; what was there before is intact".to_owned(),
+            "free some space on the disk, then run the same command again; earlier contents are intact".to_owned(),
         ),
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => (
             ErrorCode::E_WRITE,
@@ -469,7 +469,7 @@ mod tests {
         std::fs::write(root.join(".cortex"), "a file").expect("file");
         assert_eq!(read(root, FILE, 10).expect("no such file"), None);
         let way = |done: io::Result<()>| done.expect_err("refused").to_string();
-        assert_eq!(way(write(root, FILE, b"one")), ".cortex is no folder");
+        assert_eq!(way(write(root, FILE, b"one")), ".cortex is not a folder");
         std::fs::remove_file(root.join(".cortex")).expect("removed");
         symlink(elsewhere, root.join(".cortex")).expect("link");
         let linked = "is a link, and links are not followed here";
@@ -491,7 +491,7 @@ mod tests {
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
         std::fs::remove_file(&link).expect("removed");
         std::fs::create_dir(&link).expect("folder");
-        assert_eq!(way(read(root, FILE, 10).map(|_| ())), format!("{FILE} is no file"));
+        assert_eq!(way(read(root, FILE, 10).map(|_| ())), format!("{FILE} is not a file"));
         assert!(write(root, FILE, b"one").is_err());
         let names = std::fs::read_dir(root.join(".cortex")).expect("folder");
         let names = names.map(|entry| entry.expect("entry").file_name().into_string().expect("UTF-8"));

@@ -107,7 +107,7 @@ pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> 
             format!("{references}; {} lost some", plural(health.lost.len(), "project")),
         )
         .cases(lost.into_iter().map(case))
-        .mend("add the missing project files to [sources.projects], or take the references out"),
+        .mend("add the missing project files to [sources.projects], or remove the references"),
     };
     let evaluation = match rest.is_empty() {
         true => Finding::new("evaluation", Level::Good, "everything in them was evaluated"),
@@ -201,7 +201,7 @@ pub fn report_diagnostics(session: &Session, broken: usize) -> Result<Vec<Findin
             Level::Problem,
             format!("{} could not be read as a whole", plural(count, "file")),
         )
-        .mend("`cortex status --notes` tells the places; files that are no C# of this workspace go to [sources.csharp] exclude"),
+        .mend("`cortex status --notes` lists the places; exclude files that are not C# of this workspace with [sources.csharp] exclude"),
     });
     Ok(found)
 }
@@ -321,9 +321,8 @@ pub fn surroundings(
         Some(most) => Finding::new("watch", Level::Good, format!("{folders} folders, at most {most} may be watched")),
     });
     found.push(match workspace.disk.as_ref() {
-        None => {
-            Finding::new("store", Level::Note, "there is no store: every command begins anew").mend("leave out --no-store, or build once")
-        }
+        None => Finding::new("store", Level::Note, "there is no store: every command computes everything again")
+            .mend("omit --no-store, or build once"),
         Some(disk) => {
             let usage = disk.usage()?;
             let size = format!("{} MB in {}", usage.file_bytes / 1_000_000, disk.folder().display());
@@ -341,7 +340,7 @@ pub fn surroundings(
                         plural(usize::try_from(aside).unwrap_or(usize::MAX), "file")
                     ),
                 )
-                .mend("look at them with `cortex store stats`, then delete them; `cortex store verify --repair` checks the present one"),
+                .mend("list them with `cortex store stats`, then delete them; `cortex store verify --repair` checks the present one"),
             }
         }
     });

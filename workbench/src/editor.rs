@@ -25,7 +25,7 @@ pub enum EditError {
         reason: String,
     },
     /// No temporary file can be created for the copy.
-    #[error("no temporary file can be made: {0}")]
+    #[error("no temporary file can be created: {0}")]
     NoPlace(std::io::Error),
 }
 

@@ -23,7 +23,7 @@ pub struct Initialised {
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
     /// A manifest exists.
-    #[error("{0} is there already")]
+    #[error("{0} already exists")]
     Exists(PathBuf),
     /// The folder is inside a workspace.
     #[error("this folder is in the workspace of {0}")]

@@ -107,7 +107,7 @@ impl Library {
             return Err(LibraryError::Refused(report.refused));
         }
         let [root] = report.roots.as_slice() else {
-            let message = format!("this means {} targets, one can be given", report.roots.len());
+            let message = format!("{} targets match; only one can be given", report.roots.len());
             return Err(refused(Diagnostic::error(ErrorCode::E_SEVERAL, message)));
         };
         let output = root.output.zip(report.outputs.into_iter().next().flatten());

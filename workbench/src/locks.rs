@@ -83,7 +83,7 @@ impl Hold {
         (!same).then(|| {
             let message = format!("the files in {OUT} were laid out from another store, {}", printable_note(&noted));
             Diagnostic::warning(ErrorCode::W_OTHER_STORE, message)
-                .hint("use one store for one checkout (--store, CORTEX_STORE); files that differ are written anew, no other is touched")
+                .hint("use one store for one checkout (--store, CORTEX_STORE); files that differ are rewritten, others are not touched")
         })
     }
 

@@ -93,9 +93,9 @@ impl Client {
         };
         let root = CstRootNode::parse(before, &options).map_err(|error| unread(error.to_string()))?;
         let (table, entry) = self.entry();
-        let object = root.object_value().ok_or_else(|| unread("it holds no object".to_owned()))?;
+        let object = root.object_value().ok_or_else(|| unread("it is not an object".to_owned()))?;
         let servers = object.object_value_or_create(table);
-        let servers = servers.ok_or_else(|| unread(format!("'{table}' is no object")))?;
+        let servers = servers.ok_or_else(|| unread(format!("'{table}' is not an object")))?;
         let Some(own) = servers.get(NAME) else {
             servers.append(NAME, entry);
             return Ok(root.to_string());

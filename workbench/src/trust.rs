@@ -63,7 +63,7 @@ impl Trusted {
     /// When the list cannot be written.
     pub fn set_trusted(&self, definitions: &[Digest], trusted: bool) -> io::Result<()> {
         let Trusting::Listed(folder) = &self.trusting else {
-            return Err(io::Error::other("there is no place to note it"));
+            return Err(io::Error::other("there is no place to record it"));
         };
         os::modes::create_folders(folder, 0o700)?;
         checkout::change(folder, &self.list, MOST, |before| {

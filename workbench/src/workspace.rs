@@ -463,8 +463,8 @@ impl Workspace {
         params: Vec<(String, serde_json::Value)>,
     ) -> Result<Result<Session, Vec<Diagnostic>>, WorkbenchError> {
         let Some(found) = session.rules.find(label) else {
-            let why = Diagnostic::error(ErrorCode::E_PARAM, "no producer makes it, so it has no parameters").label(label);
-            return Ok(Err(vec![why.hint("name a target that a rule makes")]));
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "it has no producer, so it has no parameters").label(label);
+            return Ok(Err(vec![why.hint("name a target that a rule declares")]));
         };
         let producer = session.rules.rule(found.rule).producer;
         let producer = &session.rules.manifest().producers[producer as usize];
@@ -560,7 +560,7 @@ fn with_params(text: &str, producer: &str, params: Vec<(String, serde_json::Valu
     let mut at = &mut table;
     for name in ["producer", producer, "params"] {
         let next = at.entry(name).or_insert_with(|| toml::Table::new().into());
-        at = next.as_table_mut().ok_or_else(|| wrong(format!("{name} is no table")))?;
+        at = next.as_table_mut().ok_or_else(|| wrong(format!("{name} is not a table")))?;
     }
     for (name, value) in params {
         let value = toml::Value::try_from(value).map_err(|error| wrong(format!("the parameter {name}: {error}")))?;

@@ -106,7 +106,7 @@ impl Session {
         }
         let [id] = survey.targets.concat()[..] else {
             let count = survey.targets.iter().map(Vec::len).sum::<usize>();
-            let why = Diagnostic::error(ErrorCode::E_SEVERAL, format!("this means {count} targets, one can be explained"));
+            let why = Diagnostic::error(ErrorCode::E_SEVERAL, format!("{count} targets match; only one can be explained"));
             return Ok(Err(vec![why.hint("name one label, with its ':target'")]));
         };
         let store = self.engine.store.clone();

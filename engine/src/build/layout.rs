@@ -498,12 +498,15 @@ fn is_by_own_row(rule: &Rule, set: &SetSpec) -> bool {
 /// Returns the diagnostic of a file that is not written, with a hint: the next build tries again.
 pub(super) fn not_written(error: &WorldError, label: &str) -> Diagnostic {
     let (code, hint) = match error {
-        WorldError::Io { no_space: true, .. } => (ErrorCode::E_NO_SPACE, "make room on the disk and run the same command again"),
+        WorldError::Io { no_space: true, .. } => (
+            ErrorCode::E_NO_SPACE,
+            "free some space on the disk, then run the same command again",
+        ),
         WorldError::Claimed { .. } => (ErrorCode::E_LAYOUT, "give one of the two rules another `out`"),
         WorldError::Leaves { .. } => (ErrorCode::E_LAYOUT, "change the rule's `out`: paths stay below .cortex/out/"),
         _ => (
             ErrorCode::E_LAYOUT,
-            "remove what stands there or mend its permissions, then run the same command again; the output itself is in the store",
+            "remove the obstacle or fix its permissions, then run the same command again; the output itself is in the store",
         ),
     };
     Diagnostic::error(code, error.to_string()).hint(hint).label(label)
@@ -521,5 +524,5 @@ fn layout_refusal(error: &WorldError, label: &str) -> Refusal {
 
 fn no_path(message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(ErrorCode::E_LAYOUT, message)
-        .hint("mend the rule's `out` in cortex.toml: each variable of its path must have one value")
+        .hint("correct the rule's `out` in cortex.toml: each variable of its path must have one value")
 }

@@ -22,7 +22,7 @@ pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
         hint: hint.to_owned(),
     };
     if let Some(set) = holder(sets) {
-        let why = format!("is not there or cannot be read; the set {set} would hold it");
+        let why = format!("does not exist or cannot be read; the set {set} would contain it");
         return answer(why, "check the path and its permissions");
     }
     if !sources.lies_at(path) {
@@ -30,10 +30,10 @@ pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
     }
     let unignored = without(sets, |set| set.gitignore = false);
     if let Some(set) = holder(&unignored) {
-        let why = format!("is left out of the set {set} by a .gitignore, an .ignore or .git/info/exclude");
+        let why = format!("is excluded from the set {set} by a .gitignore, an .ignore or .git/info/exclude");
         return answer(
             why,
-            "`git check-ignore -v` names the line; take it out, or say `gitignore = false` for the set",
+            "`git check-ignore -v` names the line; remove it, or set `gitignore = false` for the set",
         );
     }
     for (number, set) in sets.iter().enumerate() {
@@ -41,13 +41,13 @@ pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
             let mut kept = unignored.clone();
             kept[number].exclude.retain(|other| other != glob);
             if holder(&kept).is_some() {
-                let why = format!("is left out of the set {} by its exclude glob '{glob}'", set.name);
+                let why = format!("is excluded from the set {} by its exclude glob '{glob}'", set.name);
                 return answer(why, "narrow that glob in cortex.toml");
             }
         }
     }
     if let Some(set) = holder(&without(&unignored, |set| set.exclude.clear())) {
-        let why = format!("is left out of the set {set} by several of its exclude globs");
+        let why = format!("is excluded from the set {set} by several of its exclude globs");
         return answer(why, "narrow those globs in cortex.toml");
     }
     answer(
@@ -98,16 +98,16 @@ mod tests {
         for (path, why) in [
             ("b.txt", "does not exist"),
             ("src/gen/B.cs", "does not exist"),
-            ("src/A.cs", "is not there or cannot be read; the set code would hold it"),
+            ("src/A.cs", "does not exist or cannot be read; the set code would contain it"),
             ("a.txt", "is in no source set"),
             (
                 "logs/a.log",
-                "is left out of the set logs by a .gitignore, an .ignore or .git/info/exclude",
+                "is excluded from the set logs by a .gitignore, an .ignore or .git/info/exclude",
             ),
-            ("src/gen/A.cs", "is left out of the set code by its exclude glob 'src/gen/**'"),
-            ("src/A.g.cs", "is left out of the set code by its exclude glob '**/*.g.cs'"),
-            ("logs/old/a.log", "is left out of the set logs by its exclude glob 'logs/old/**'"),
-            ("src/gen/A.g.cs", "is left out of the set code by several of its exclude globs"),
+            ("src/gen/A.cs", "is excluded from the set code by its exclude glob 'src/gen/**'"),
+            ("src/A.g.cs", "is excluded from the set code by its exclude glob '**/*.g.cs'"),
+            ("logs/old/a.log", "is excluded from the set logs by its exclude glob 'logs/old/**'"),
+            ("src/gen/A.g.cs", "is excluded from the set code by several of its exclude globs"),
         ] {
             assert_eq!(left_out(&*sources, &sets, path).why, why, "{path}");
         }

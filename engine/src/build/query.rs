@@ -220,7 +220,7 @@ impl Session {
             return Ok(Err(survey.refused.into_iter().chain(unknown).collect()));
         }
         let count = survey.targets.iter().map(Vec::len).sum::<usize>();
-        let why = Diagnostic::error(ErrorCode::E_SEVERAL, format!("this means {count} targets, one can be {what}"));
+        let why = Diagnostic::error(ErrorCode::E_SEVERAL, format!("{count} targets match; only one can be {what}"));
         Ok(Err(vec![why.hint("name one label, with its ':target'")]))
     }
 

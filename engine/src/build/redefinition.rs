@@ -77,14 +77,14 @@ impl fmt::Display for Redefinition {
             Self::Uses { producer, from, to } => write!(f, "producer {producer} uses {} → {}", truncated(from), truncated(to)),
             Self::Version { from, to } => write!(f, "producer {} → {}", truncated(from), truncated(to)),
             Self::Input { role, from, to } => write!(f, "input {role} of the rule: {} → {}", text(from), text(to)),
-            Self::Rule => write!(f, "no rule made it before"),
+            Self::Rule => write!(f, "no rule declared it before"),
             Self::Forgotten => write!(
                 f,
-                "its parameters or its rule changed before the last build, which did not ask for it"
+                "its parameters or its rule changed before the last build, which did not request it"
             ),
             Self::Failed => write!(
                 f,
-                "its parameters or its rule changed before the last build that asked for it, which failed to make it"
+                "its parameters or its rule changed before the last build that requested it, which failed to build it"
             ),
         }
     }
@@ -260,7 +260,7 @@ mod tests {
     fn a_target_of_another_rule_is_told_as_new_or_not_at_all() {
         let one = rules(producer("u", &[]), "//a/{x}:t", Vec::new());
         let other = rules(producer("u", &[]), "//a/{x}:s", Vec::new());
-        assert_eq!(changed_rules(&other, &one), ["no rule made it before"]);
+        assert_eq!(changed_rules(&other, &one), ["no rule declared it before"]);
         assert_eq!(changed_rules(&one, &other), Vec::<String>::new());
     }
 

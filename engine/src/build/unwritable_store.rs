@@ -13,8 +13,8 @@ pub(super) fn excused(error: StoreError) -> Result<Diagnostic, StoreError> {
     let why = Diagnostic::new(
         Severity::Note,
         ErrorCode::N_NOT_FILED,
-        "the store cannot be written: what is found out of the sources is not kept",
+        "the store is read-only: facts about the sources are not kept",
     );
     let found = why.found(error.to_string());
-    Ok(found.hint("the next command finds it out again; what has to be made needs a store that can be written, or --no-store"))
+    Ok(found.hint("the next command computes them again; building a target needs a writable store, or --no-store"))
 }

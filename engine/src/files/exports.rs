@@ -486,7 +486,7 @@ fn in_the_way(root: &Root, directory: &str) -> Option<String> {
         match root.stat(&path).ok()?.1 {
             Kind::Folder => {}
             Kind::Link => return Some(format!("{path} is a link, and links are not followed here")),
-            _ => return Some(format!("{path} is no folder")),
+            _ => return Some(format!("{path} is not a folder")),
         }
     }
     None

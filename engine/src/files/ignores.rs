@@ -110,14 +110,14 @@ fn parse_ignore_file(text: &[u8], file: &str, diagnostics: &mut Vec<Diagnostic>)
         if line.len() > MAX_LINE_LEN {
             warn(
                 index + 1,
-                format!("a line of an ignore file is longer than {MAX_LINE_LEN} bytes and is left out"),
+                format!("a line of an ignore file is longer than {MAX_LINE_LEN} bytes and is skipped"),
             );
         } else if builder.add_line(None, &literal_braces(line)).is_err() {
-            warn(index + 1, "a line of an ignore file is not a pattern and is left out".to_owned());
+            warn(index + 1, "a line of an ignore file is not a pattern and is skipped".to_owned());
         }
     }
     builder.build().unwrap_or_else(|_| {
-        warn(0, "this ignore file cannot be used and is left out".to_owned());
+        warn(0, "this ignore file cannot be used and is skipped".to_owned());
         Gitignore::empty()
     })
 }

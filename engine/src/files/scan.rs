@@ -117,7 +117,7 @@ fn unreadable(path: &str, what: &str, error: SystemError) -> Diagnostic {
 pub(crate) fn not_text(directory: &str, name: &str) -> Diagnostic {
     Diagnostic::warning(
         ErrorCode::W_SOURCE_NAME,
-        "a file whose name is not UTF-8, or holds a line break, is left out",
+        "a file is skipped: its name is not UTF-8, or contains a line break",
     )
     .at(join(directory, name), 0, 0)
     .hint("rename it, or exclude it from the source sets")
@@ -434,7 +434,7 @@ impl Scan<'_> {
                 return None;
             }
             Err(SystemError::LINK) => {
-                diagnostics.push(refuse("a symbolic link that leads back to itself is left out", "remove the link"));
+                diagnostics.push(refuse("a symbolic link that leads back to itself is skipped", "remove the link"));
                 return None;
             }
             // Editors use dangling links as locks: worth a note, not a warning.
@@ -496,7 +496,7 @@ fn oversize(path: &str) -> Diagnostic {
 fn special(path: &str) -> Diagnostic {
     Diagnostic::warning(
         ErrorCode::W_SOURCE_SPECIAL,
-        "neither a file nor a directory (a FIFO, socket or device): left out",
+        "neither a file nor a directory (a FIFO, socket or device): skipped",
     )
     .at(path, 0, 0)
     .hint("remove it, or exclude it from the source sets")

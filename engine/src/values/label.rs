@@ -110,7 +110,7 @@ fn check_package(package: &str) -> Result<(), LabelError> {
         if matches!(segment, "." | ".." | "...") {
             return Err(LabelError::new(
                 at,
-                format!("a package may not hold the segment '{segment}'"),
+                format!("a package must not contain the segment '{segment}'"),
                 Some("'...' belongs to patterns; paths never leave the workspace"),
             ));
         }
@@ -129,7 +129,11 @@ fn check_package(package: &str) -> Result<(), LabelError> {
                 } else {
                     "leave it out".to_owned()
                 };
-                return Err(LabelError::new(at + offset, format!("a package may not hold {c:?}"), Some(&hint)));
+                return Err(LabelError::new(
+                    at + offset,
+                    format!("a package must not contain {c:?}"),
+                    Some(&hint),
+                ));
             }
         }
         at += segment.len() + 1;
@@ -160,7 +164,7 @@ fn check_target(target: &str) -> Result<(), LabelError> {
     {
         Some((at, c)) => Err(LabelError::new(
             at,
-            format!("a target may not hold {c:?}"),
+            format!("a target must not contain {c:?}"),
             Some("targets are letters, digits, '_', '.' and '-'"),
         )),
         None => Ok(()),

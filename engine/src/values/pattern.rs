@@ -58,12 +58,12 @@ impl Pattern {
             if segment == "..." {
                 return Err(pattern_error(
                     at,
-                    "'...' stands only at the end of a package",
+                    "'...' is allowed only at the end of a package",
                     "write //types/...:outline",
                 ));
             }
             if segment.ends_with("...") {
-                let hint = "write '*' for the rest of a segment or '/...' for everything below; '?' stands for a real dot";
+                let hint = "write '*' for the rest of a segment or '/...' for everything below; '?' matches a real dot";
                 return Err(pattern_error(at + segment.len() - 3, "'...' is a whole segment", hint));
             }
             at += segment.len() + 1;
@@ -199,7 +199,11 @@ impl PatternSet {
         if errors.is_empty() && !patterns.is_empty() && patterns.iter().all(Pattern::is_negative) {
             errors.push((
                 0,
-                pattern_error(0, "these patterns only take away", "name what to take it from first, such as //..."),
+                pattern_error(
+                    0,
+                    "these patterns only exclude targets",
+                    "name the targets to include first, such as //...",
+                ),
             ));
         }
         if errors.is_empty() { Ok(Self { patterns }) } else { Err(errors) }
@@ -360,7 +364,7 @@ mod tests {
         );
         assert_eq!(
             set(&["-//a"]).expect_err("only takes away")[0].1.message,
-            "these patterns only take away"
+            "these patterns only exclude targets"
         );
         assert!(!PatternSet::parse(&[]).expect("empty").matches("a", "b"));
     }

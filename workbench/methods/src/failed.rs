@@ -184,14 +184,14 @@ impl From<GarbageError> for Failed {
                 let is_full = matches!(error, StoreError::NoSpace { .. });
                 let mut failed = Self::from(error);
                 for why in failed.diagnostics.iter_mut().filter(|_| is_full) {
-                    why.hint = Some("make some room on the disk first: collecting writes a little before it frees anything".to_owned());
+                    why.hint = Some("free some space on the disk first: a collection writes a little before it frees anything".to_owned());
                 }
                 failed
             }
             GarbageError::Damaged(_) => Self::new(
                 Code::StoreDamaged,
                 Diagnostic::error(ErrorCode::E_STORE_DAMAGED, error.to_string())
-                    .hint("nothing was taken; mend it with `cortex store verify --repair`, then collect again"),
+                    .hint("nothing was evicted; repair it with `cortex store verify --repair`, then collect again"),
             ),
         }
     }
@@ -200,7 +200,7 @@ impl From<GarbageError> for Failed {
 impl From<WatchError> for Failed {
     fn from(error: WatchError) -> Self {
         let (code, hint) = match &error {
-            WatchError::Watched { .. } => (Code::Busy, "one watch serves every command; end that one to begin another"),
+            WatchError::Watched { .. } => (Code::Busy, "one watch serves every command; end that one to start another"),
             WatchError::Socket { .. } => (Code::Io, "check the permissions of the store's folder, or watch with --no-store"),
             WatchError::World(_) => (Code::Io, "check the folder, and /proc/sys/fs/inotify/max_user_instances"),
         };

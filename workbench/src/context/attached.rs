@@ -160,7 +160,7 @@ pub fn tails(path: &str) -> impl Iterator<Item = &str> {
 /// Reads the requested lines of a file, or returns why they are not shown.
 fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> Result<Attached, String> {
     if let Some(glob) = [path, written].into_iter().find_map(|path| place.withheld.by(path)) {
-        return Err(format!("{path} is kept from models by {glob}"));
+        return Err(format!("{path} is hidden from models by {glob}"));
     }
     let asked = FileRequest {
         path: path.to_owned(),
@@ -334,8 +334,8 @@ mod tests {
             ("https://github.com/o/r/blob/main/docs/a/only.md#L1", "docs/a/only.md:1-1"),
             ("file:///ci/1/docs/a/only.md", "docs/a/only.md:1-1"),
             ("https://example.com/docs/gone.md", "no mention"),
-            ("docs/.env", "docs/.env is kept from models by **/.env"),
-            ("own/x.txt", "own/x.txt is kept from models by own/**"),
+            ("docs/.env", "docs/.env is hidden from models by **/.env"),
+            ("own/x.txt", "own/x.txt is hidden from models by own/**"),
             (".git/config", ".git/config belongs to git"),
             ("../secret", "../secret leads out of the workspace"),
             ("/etc/hosts.txt", "/etc/hosts.txt leads out of the workspace"),
@@ -369,7 +369,7 @@ mod tests {
         let mut mentions = vec![lines((1, 1), (1, 1)), lines((1, 9), (2, 2))];
         assert_eq!(attach(&mut mentions, place).len(), 1, "lines in which no type stands");
         let why = mentions.iter().map(|one| one.not_shown.as_deref());
-        assert_eq!(why.collect::<Vec<_>>(), [Some("own/x.txt is kept from models by own/**"), None]);
+        assert_eq!(why.collect::<Vec<_>>(), [Some("own/x.txt is hidden from models by own/**"), None]);
         let mut mentions = vec![mention("logo.png"), mention("README.md"), mention("./README.md")];
         assert_eq!(attach(&mut mentions, place).len(), 1, "one file is shown once");
         let why = mentions[0].not_shown.clone().unwrap_or_default();

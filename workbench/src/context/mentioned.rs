@@ -88,7 +88,7 @@ pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<It
                 continue;
             }
             if found.len() == MOST {
-                let why = format!("the query names more than {MOST} types and files; this and what it names behind it is not looked at");
+                let why = format!("the query names more than {MOST} types and files; this one and later ones are ignored");
                 found.push(Mention {
                     text: mention.text,
                     not_shown: Some(why),
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(found.len(), MOST + 1);
         let why = |at: usize| found[at].not_shown.as_deref();
         assert_eq!((why(MOST - 1), found[MOST].text.as_str()), (None, format!("x{MOST}.md").as_str()));
-        assert!(why(MOST).is_some_and(|why| why.contains("not looked at")), "{found:?}");
+        assert!(why(MOST).is_some_and(|why| why.contains("are ignored")), "{found:?}");
     }
 
     #[test]

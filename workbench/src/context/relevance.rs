@@ -88,13 +88,15 @@ impl Factors {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut weights = WEIGHTS;
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
-            let (name, number) = part.split_once('=').ok_or_else(|| format!("'{}' is no NAME=NUMBER", part.trim()))?;
+            let (name, number) = part
+                .split_once('=')
+                .ok_or_else(|| format!("'{}' is not NAME=NUMBER", part.trim()))?;
             let number: f32 = number
                 .trim()
                 .parse()
                 .ok()
                 .filter(|number| (0.0..=1.0).contains(number))
-                .ok_or_else(|| format!("'{}' is no number from 0 to 1", number.trim()))?;
+                .ok_or_else(|| format!("'{}' is not a number from 0 to 1", number.trim()))?;
             let place = match name.trim() {
                 "bm25" => &mut weights.bm25,
                 "access" => &mut weights.access,
@@ -165,13 +167,13 @@ mod tests {
         assert_eq!(Factors::parse(""), Ok(WEIGHTS));
         assert!(Factors::parse("bm25=-0").is_ok_and(|factors| factors.bm25.is_sign_positive()));
         for (wrong, why) in [
-            ("bm25", "'bm25' is no NAME=NUMBER"),
-            ("bm25=2", "'2' is no number from 0 to 1"),
+            ("bm25", "'bm25' is not NAME=NUMBER"),
+            ("bm25=2", "'2' is not a number from 0 to 1"),
             (
                 "bm25=0,access=0,recency=0,dependency=0,coverage=0",
                 "all are 0, and nothing would fit better than anything else",
             ),
-            ("bm25=NaN", "'NaN' is no number from 0 to 1"),
+            ("bm25=NaN", "'NaN' is not a number from 0 to 1"),
             (
                 "tfidf=1",
                 "there is no factor 'tfidf'; there are bm25, access, recency, dependency, coverage",

@@ -76,7 +76,7 @@ impl Secrets {
         let found = || {
             let files = &index.document(at)?.files;
             let (file, glob) = files.iter().find_map(|file| Some((file, self.globs.by(file)?)))?;
-            Some(format!("{file} is kept from models by {glob}").into())
+            Some(format!("{file} is hidden from models by {glob}").into())
         };
         known.entry(at).or_insert_with(found).clone()
     }
@@ -132,7 +132,7 @@ mod tests {
             );
         }
         let why = secrets.of(&index, index.find("Net.Key").expect("a type"));
-        assert_eq!(why.as_deref(), Some("src/Net/Key.cs is kept from models by src/Net/Key.cs"));
+        assert_eq!(why.as_deref(), Some("src/Net/Key.cs is hidden from models by src/Net/Key.cs"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
     let of = find_declaration(&all, symbol)?;
     let Some(decl) = before.types.iter().find(|decl| of.owner.is_empty() && decl.symbol() == of.is.name) else {
         return Err(Refused::new(
-            format!("{} is no type", of.is.name),
+            format!("{} is not a type", of.is.name),
             "name the type that is to have it",
         ));
     };
@@ -155,7 +155,7 @@ fn first(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Re
     match stays && is.len() > was.len() && came.into_iter().all(belongs) {
         true => Ok(made),
         false => Err(Refused::new(
-            "the text is no declaration of a member; nothing was changed",
+            "the text is not a declaration of a member; nothing was changed",
             "give a whole declaration with all its brackets",
         )),
     }
@@ -253,7 +253,7 @@ mod tests {
         for (text, new, why) in [
             ("class A { int x; }", "int x;", "there is a A#x already"),
             ("class A { int x; }", "int y; } class B { int z;", ""),
-            ("class A { }", "int y; } class B {", "no declaration of a member"),
+            ("class A { }", "int y; } class B {", "not a declaration of a member"),
             ("class A { }", "x y z", ""),
             ("static class A { }", "int y;", "static members alone"),
             ("class A { }", "abstract void M();", "no abstract members"),

@@ -30,7 +30,7 @@ pub fn directive(given: &str) -> Result<Using, Refused> {
             Ok(one.clone())
         }
         _ => Err(Refused::new(
-            format!("`{}` is no using directive; nothing was changed", given.trim()),
+            format!("`{}` is not a using directive; nothing was changed", given.trim()),
             "give a namespace, `static TYPE` or `NAME = TYPE`",
         )),
     }
@@ -162,7 +162,7 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
         let line = line_start(text, documented);
         if depth(&text[..line]) != 0 || !text[line..documented].trim().is_empty() {
             return Err(Refused::new(
-                "what the file begins with is under `#if`; nothing was changed",
+                "the beginning of the file is under `#if`; nothing was changed",
                 "put the directive there with `replace`",
             ));
         }
@@ -324,7 +324,7 @@ mod tests {
             "A;\nusing B",
         ] {
             assert!(
-                with("class X { }", given).is_err_and(|why| why.contains("is no using directive")),
+                with("class X { }", given).is_err_and(|why| why.contains("is not a using directive")),
                 "{given}"
             );
         }

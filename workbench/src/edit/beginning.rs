@@ -32,10 +32,7 @@ fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Resul
         | Order::Batch(_) => Mode::Immediate,
         _ => {
             let why = format!("{} needs the handle of a session", request.order.name());
-            return Err(Trouble::new(
-                why,
-                "name it with session; `list` tells which there are, `open` makes one",
-            ));
+            return Err(Trouble::new(why, "name one with session; `list` lists them, `open` opens one"));
         }
     };
     let news = session::tidy(files, now)?;
@@ -57,7 +54,7 @@ fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     let Some(last) = all.iter().filter_map(at).max() else {
         return Err(Trouble {
             status: Status::NoMatch,
-            ..Trouble::new("nothing was edited in this checkout that could be taken back", "")
+            ..Trouble::new("this checkout has no edit to revert", "")
         });
     };
     let mut of_then: Vec<Session> = all.into_iter().filter(|session| at(session) == Some(last)).collect();
@@ -92,10 +89,10 @@ fn last_taken_back<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     match all.as_slice() {
         [] => Err(Trouble {
             status: Status::NoMatch,
-            ..Trouble::new("nothing was taken back in this checkout that could be made again", "")
+            ..Trouble::new("this checkout has no reverted edit to apply again", "")
         }),
         [first, second, ..] if first.used == second.used => Err(Trouble::new(
-            "edits of several sessions were taken back in the same second",
+            "edits of several sessions were reverted in the same second",
             format!("choose one by session: {}", ids.join(", ")),
         )),
         _ => Ok(all.remove(0)),
@@ -106,6 +103,6 @@ fn last_taken_back<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
 fn no_session(why: &NoSession) -> Trouble {
     Trouble::new(
         why.to_string(),
-        "`open` the file anew, or `list` the sessions that there are; files are as they were saved last",
+        "`open` the file again, or `list` the sessions; files have their last saved content",
     )
 }

@@ -31,12 +31,12 @@ pub(super) fn keeps_directives(text: &str, made: &str, place: &Place, defines: &
             let line = split(&text[..one.at]).count() + 1;
             (
                 format!("the text is not to change `{}` at line {line}", visible(one.text)),
-                "have that line in the text as it is; `append`, `replace` and `patch` take any text",
+                "keep that line unchanged in the text; `append`, `replace` and `patch` accept any text",
             )
         }
         (None, Some(one)) => (
             format!("the text has `{}`", visible(one.text)),
-            "a text has `#if` and `#region` with their ends, and what it sets for the compiler it gives back; `append`, `replace` and `patch` take any text",
+            "a text has `#if` and `#region` with their ends, and what it sets for the compiler it gives back; `append`, `replace` and `patch` accept any text",
         ),
         (None, None) => return Ok(()),
     };
@@ -86,10 +86,10 @@ pub(super) fn only_declares(text: &str, made: &str, place: &Place, new: &str, de
             let line = split(&made[start..place.new.end]).next().map_or("", body);
             return Err(Refused::new(
                 format!(
-                    "`{}` is no declaration of a type or a member; nothing was changed",
+                    "`{}` is not a declaration of a type or a member; nothing was changed",
                     visible(line.trim())
                 ),
-                "give declarations with their documentation, attributes and comments alone; `append`, `replace` and `patch` take any text",
+                "give declarations with their documentation, attributes and comments alone; `append`, `replace` and `patch` accept any text",
             ));
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn only_declares(text: &str, made: &str, place: &Place, new: &str, de
         true => Ok(()),
         false => Err(Refused::new(
             "the text declares nothing; nothing was changed",
-            "give a type or a member; `append`, `replace` and `patch` take any text",
+            "give a type or a member; `append`, `replace` and `patch` accept any text",
         )),
     }
 }

@@ -33,10 +33,10 @@ pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result
             let waits: Vec<&str> = waits.map(String::as_str).collect();
             let (what, guidance) = match (waits.len() == edited.len(), waits.is_empty()) {
                 (true, _) => ("nothing was saved, the edits are in the buffer".to_owned(), true),
-                (_, true) => ("the files hold the edits; that they last could not be made sure".to_owned(), false),
+                (_, true) => ("the files contain the edits, but may not survive a crash".to_owned(), false),
                 _ => (format!("not saved, with the edits in the buffer: {}", waits.join(", ")), true),
             };
-            let guidance = guidance.then(|| "mend what stands in the way, then `commit` again; `persist_as` saves elsewhere".to_owned());
+            let guidance = guidance.then(|| "remove the obstacle, then `commit` again; `persist_as` saves elsewhere".to_owned());
             Done {
                 guidance,
                 ..Done::of(status, what)
@@ -176,7 +176,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
         let is_gone = |path: &String| run.document(path).is_ok_and(|own| own.now.text.is_none() && own.seen.is_none());
         sentences.push(match &paths[..] {
             [path] if is_gone(path) => {
-                guidance = Some("`create` makes the file anew; `close` ends the session".to_owned());
+                guidance = Some("`create` creates the file again; `close` ends the session".to_owned());
                 format!("there is no file {path}, as when it was last looked for")
             }
             [_] => format!("the file is as it was last seen{stay}"),
@@ -200,7 +200,7 @@ pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str
         );
         let guidance = match run.has_undo(path) {
             true => "`undo` gives the buffer back what it held; then call `persist_as`",
-            false => "`create` makes the file anew; `close` ends the session",
+            false => "`create` creates the file again; `close` ends the session",
         };
         let guidance = Some(guidance.to_owned());
         return Err(Trouble { guidance, ..why }.at(path));

@@ -61,7 +61,7 @@ impl EditCounts {
 impl fmt::Display for EditCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (applied, tried) = (self.applied, self.applied + self.failed);
-        write!(f, "{applied} of {tried} edits made, {} taken back", self.rolled_back)
+        write!(f, "{applied} of {tried} edits applied, {} reverted", self.rolled_back)
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
         let counts = EditCounts::read_counts(&files);
         assert_eq!(
             (counts.to_string().as_str(), counts.success_rate()),
-            ("3 of 4 edits made, 1 taken back", Some(0.75))
+            ("3 of 4 edits applied, 1 reverted", Some(0.75))
         );
         files.write_note(NOTE, b"{").expect("written");
         EditCounts::count_edit(&files, EditOutcome::Failed);

@@ -102,7 +102,7 @@ pub(super) fn stamp(found: &FileInfo) -> Stamp {
 pub(super) fn stat_if_exists(folder: &Folder, name: &str) -> io::Result<Option<FileInfo>> {
     match folder.info_of(name) {
         Ok(found) if found.kind() == Kind::File => Ok(Some(found)),
-        Ok(_) => Err(io::Error::other("it is no regular file")),
+        Ok(_) => Err(io::Error::other("it is not a regular file")),
         Err(SystemError::NOT_FOUND) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -179,13 +179,13 @@ impl Files for Disk {
         };
         let file = match folder.open_to_read(name) {
             Err(SystemError::NOT_FOUND) => return Ok(None),
-            Err(SystemError::LINK) => return Err(io::Error::other("it is no regular file")),
+            Err(SystemError::LINK) => return Err(io::Error::other("it is not a regular file")),
             opened => opened?,
         };
         // Stat before reading, so that a write in between shows as a different stamp.
         let looked = FileInfo::of(&file)?;
         if looked.kind() != Kind::File {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         let (stamp, mode) = (stamp(&looked), looked.mode & 0o7777);
         let large = |length: u64| io::Error::new(ErrorKind::FileTooLarge, Unreadable::Large { bytes: length });

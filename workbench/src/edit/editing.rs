@@ -118,8 +118,7 @@ pub(super) fn edit_with_encoding<F: Files>(
     let mut done = Done::of(status, format!("{what}{}", what_became(run, &paths, status))).with(cut_difference(detail));
     (done.paths, done.changed) = (paths, changed);
     if status == Status::PersistFailure {
-        done.guidance =
-            Some("mend what stands in the way, then call `commit` to save, `persist_as` to save elsewhere, or `discard`".to_owned());
+        done.guidance = Some("remove the obstacle, then call `commit` to save, `persist_as` to save elsewhere, or `discard`".to_owned());
     }
     Ok(done)
 }
@@ -338,7 +337,7 @@ pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new:
     trace(run, path, &text, &selection.needle);
     let Some(at) = found.at.first() else {
         run.happen(path, Event::Refused);
-        let why = format!("there is no candidate {id}: they have numbers from 1 to {}", found.count);
+        let why = format!("there is no candidate {id}: candidates have numbers from 1 to {}", found.count);
         return Err(Trouble::new(why, "call `replace_selection` with one of them, or `discard`").at(path));
     };
     let new = new.unwrap_or(&selection.replacement);
@@ -362,7 +361,7 @@ pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, n
         run.happen(path, Event::Refused);
         return Err(Trouble::new(
             "no anchor is named",
-            "name the text that the new one is to stand behind; `^` is the beginning of the file, `$` its end",
+            "name the text after which to insert the new one; `^` is the beginning of the file, `$` its end",
         )
         .at(path));
     }
@@ -495,7 +494,7 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
                 return Ok(Done {
                     candidates: Some(candidates),
                     count: Some(found.count),
-                    guidance: Some(format!("give edit {number} a longer old_text, which stands in one place")),
+                    guidance: Some(format!("give edit {number} a longer old_text that occurs once")),
                     paths: vec![path],
                     ..Done::of(Status::MultiMatch, why).with(lines)
                 });
@@ -506,5 +505,5 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
         run.notes.push("line ends made those of the files".to_owned());
     }
     let plural = if edits.len() == 1 { "" } else { "s" };
-    edited(run, "batch", texts, &format!("made {} edit{plural} as one", edits.len()))
+    edited(run, "batch", texts, &format!("applied {} edit{plural} as one", edits.len()))
 }

@@ -61,7 +61,7 @@ pub enum Unreadable {
     #[error("it is UTF-32; save it as UTF-8 first")]
     Utf32,
     /// UTF-16 with an unpaired surrogate or an odd number of bytes.
-    #[error("it is UTF-16 but for byte {at} in line {line}, where half of a character stands alone; mend that place first")]
+    #[error("it is UTF-16 but for byte {at} in line {line}, where half of a character is missing; fix that place first")]
     BrokenUtf16 {
         /// Bytes before it.
         at: usize,
@@ -70,7 +70,7 @@ pub enum Unreadable {
     },
     /// UTF-8 with invalid bytes.
     #[error(
-        "it is UTF-8 but for byte {at}, 0x{byte:02x} in line {line}; mend that place, or let `iconv -c -f UTF-8 -t UTF-8` leave out what is broken"
+        "it is UTF-8 but for byte {at}, 0x{byte:02x} in line {line}; fix that place, or remove broken bytes with `iconv -c -f UTF-8 -t UTF-8`"
     )]
     BrokenUtf8 {
         /// Bytes before the first invalid one.

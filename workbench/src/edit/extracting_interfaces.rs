@@ -48,7 +48,7 @@ impl Asked {
         let is_name = tokens.len() == 1 && tokens[0].kind == Kind::Word && tokens[0].text(name) == name && !is_reserved(name);
         if !is_name {
             return Err(Refused::new(
-                format!("`{name}` is no name of an interface"),
+                format!("`{name}` is not the name of an interface"),
                 "give NAME, or NAME: MEMBER, MEMBER",
             ));
         }
@@ -85,7 +85,7 @@ const OTHERWISE: &str = "nothing was changed; name members that an interface can
 pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<String>) -> Result<Extracted, Refused> {
     let before = read(text, defines);
     if !matches!(before.tier, Tier::Whole | Tier::Repaired) {
-        return Err(Refused::new("the file does not parse", "mend its syntax first"));
+        return Err(Refused::new("the file does not parse", "fix its syntax first"));
     }
     let all = declared(text, &before);
     let found = find_declaration(&all, symbol)?;
@@ -95,7 +95,7 @@ pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<Str
         .filter(|decl| found.owner.is_empty() && decl.symbol() == found.is.name);
     let parts: Vec<&TypeDecl> = parts.collect();
     let [decl] = parts.as_slice() else {
-        return Err(Refused::new(format!("{} is no type", found.is.name), "name a class or a struct"));
+        return Err(Refused::new(format!("{} is not a type", found.is.name), "name a class or a struct"));
     };
     check_type(decl)?;
     let compiled = blank(text, defines);
@@ -337,9 +337,9 @@ mod tests {
             (SHOP, "Shop", "IShop: Hidden", "is not public"),
             (SHOP, "Shop", "IShop: Make", "is static"),
             (SHOP, "Shop", "IShop: count", "declares no count"),
-            (SHOP, "Shop", "class", "is no name"),
-            (SHOP, "Shop", "I Shop", "is no name"),
-            (SHOP, "Shop", "", "is no name"),
+            (SHOP, "Shop", "class", "is not the name"),
+            (SHOP, "Shop", "I Shop", "is not the name"),
+            (SHOP, "Shop", "", "is not the name"),
             (SHOP, "Other", "IOther", "declares no public member"),
             ("static class A { public static void M() { } }", "A", "I", "is static"),
             ("interface A { void M(); }", "A", "I", "neither a class nor a struct"),

@@ -6,9 +6,9 @@ use super::state::{Ground, Mode, State, WorkflowState};
 /// Returns the next step from an internal state.
 pub(super) fn on(state: State, mode: Mode) -> Option<String> {
     let words = match (state, mode) {
-        (State::On(Ground::OutOfSync { conflict: false }), Mode::Disabled) => "mend the file, then call `refresh`",
+        (State::On(Ground::OutOfSync { conflict: false }), Mode::Disabled) => "fix the file, then call `refresh`",
         (State::On(Ground::OutOfSync { conflict: false }), _) => {
-            "mend the file, then call `refresh`; `persist_as` saves what the buffer holds elsewhere"
+            "fix the file, then call `refresh`; `persist_as` saves what the buffer holds elsewhere"
         }
         _ => return by_state(state.workflow_state(), mode),
     };
@@ -49,7 +49,7 @@ pub(super) fn both_seen(state: State, mode: Mode) -> Option<String> {
 
 /// Extends the guidance of a session that was created for one edit.
 pub(super) fn with_handle(guidance: Option<String>, can_undo: bool) -> String {
-    let undo = can_undo.then(|| "`undo` in this session takes it back".to_owned());
+    let undo = can_undo.then(|| "`undo` in this session reverts it".to_owned());
     let ways = [guidance, undo, Some(ENDS.to_owned())];
     ways.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

@@ -381,9 +381,8 @@ fn a_death_while_a_save_is_taken_back_leaves_none_of_it() {
             let case = format!("step {fails} failed, {dies} later it died: {response:?}");
             assert!(now.iter().all(|text| *text == now[0]), "{now:?}: {case}");
             assert_eq!((files.count_notes("saving"), files.leftovers("")), (0, 0), "{case}");
-            taken_back += usize::from(
-                has_failed && response.is_ok_and(|response| response.iter().any(|words| words.contains("has been taken back"))),
-            );
+            taken_back +=
+                usize::from(has_failed && response.is_ok_and(|response| response.iter().any(|words| words.contains("was reverted"))));
         }
     }
     assert!(taken_back > 3, "{taken_back}");

@@ -67,8 +67,8 @@ impl<F: Files> Run<'_, F> {
         let is = self.text_of(path, &seen).ok().flatten().map(|(_, encoding)| encoding);
         match (&before.now.base, is) {
             (base, _) if *base == seen => format!("{path} is again what its buffer was made of"),
-            (_, None) => format!("{path} was taken away by another program: its buffer is empty"),
-            (None, _) => format!("{path} was made by another program: the content is updated"),
+            (_, None) => format!("another program removed {path}: its buffer is empty"),
+            (None, _) => format!("another program created {path}: the content is updated"),
             (_, Some(is)) if is != before.now.encoding => {
                 let mark = if is.mark { " with a byte order mark" } else { "" };
                 let so = if carried {

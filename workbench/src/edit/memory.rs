@@ -181,7 +181,7 @@ impl Files for Memory {
     fn read(&self, path: &str) -> io::Result<Option<FileWithBytes>> {
         let bytes = self.file(path);
         if bytes.as_deref() == Some(b"<folder>") {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         let stamped = bytes.zip(self.stamp(path)).zip(self.mode(path));
         Ok(stamped.map(|((bytes, stamp), mode)| FileWithBytes { bytes, stamp, mode }))

@@ -53,7 +53,7 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
         let at = find(&plain, &bare, 0, 1).at[0];
         let line = 1 + plain[..at].matches('\n').count();
         return with(
-            format!("{what}; without them it stands at line {line}"),
+            format!("{what}; without them it occurs at line {line}"),
             text,
             line,
             split(needle).count(),
@@ -61,7 +61,7 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
     }
     if text.len() > LARGEST {
         return miss_because(&format!(
-            "it is nowhere in {held}, which is too large to be looked through for what is alike"
+            "it does not occur in {held}, which is too large to search for similar text"
         ));
     }
     alike_in_looks(held, text, &plain, &fitted).unwrap_or_else(|| near(held, text, needle))
@@ -115,7 +115,7 @@ fn numbered(needle: &str) -> Option<(String, &'static str)> {
             .unwrap_or(rest);
         bare.push_str(rest);
     }
-    Some((bare, "line numbers stand before the lines of old_text"))
+    Some((bare, "old_text has line numbers before its lines"))
 }
 
 /// Finds the lines most similar to the needle.
@@ -126,7 +126,7 @@ fn near(held: &str, text: &str, needle: &str) -> Miss {
         .or_else(|| aligned(&lines, &wanted, loosely))
         .or_else(|| alike(&lines, &wanted));
     let Some(start) = start else {
-        return miss_because(&format!("it is nowhere in {held}, and nothing there is like it"));
+        return miss_because(&format!("it does not occur in {held}, and nothing there is similar"));
     };
     // The first and last lines of a needle may be parts of lines.
     let part = |at: usize, wanted_line: &str, line: &str| match (at == 0, at + 1 == wanted.len()) {
@@ -138,7 +138,7 @@ fn near(held: &str, text: &str, needle: &str) -> Miss {
     let differs = (0..wanted.len()).find(|at| lines.get(start + at).is_none_or(|line| !part(*at, wanted[*at], line)));
     let Some(at) = differs else {
         return with(
-            format!("it is nowhere in {held} as it is written; line {} is like it", start + 1),
+            format!("it does not occur in {held} as written; line {} is similar", start + 1),
             text,
             start + 1,
             wanted.len(),
@@ -343,7 +343,7 @@ mod tests {
         );
         insta::assert_snapshot!(
             why(TEXT, "3  \tint Get(int id)\n4  \t{\n"),
-            @"line numbers stand before the lines of old_text; without them it stands at line 3"
+            @"old_text has line numbers before its lines; without them it occurs at line 3"
         );
         insta::assert_snapshot!(why(TEXT, "int Gett(int idd)"), @"line 3 differs: the file has `→int Get(int id)`, old_text has `int Gett(int idd)`");
         insta::assert_snapshot!(
@@ -356,7 +356,7 @@ mod tests {
             accents.starts_with(&format!("line 2 differs in characters that look alike {named}: ")),
             "{accents}"
         );
-        insta::assert_snapshot!(why(TEXT, "zzzzzzzz qqqqqq"), @"it is nowhere in the file, and nothing there is like it");
+        insta::assert_snapshot!(why(TEXT, "zzzzzzzz qqqqqq"), @"it does not occur in the file, and nothing there is similar");
         insta::assert_snapshot!(
             why("a\nlast line here", "last line here\nand more"),
             @"the file ends at line 2 where old_text goes on with `and more`"

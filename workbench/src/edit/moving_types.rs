@@ -21,7 +21,7 @@ pub struct Moved {
 }
 
 /// What leads on where a type cannot be moved.
-const OTHERWISE: &str = "move it with a patch, or mend what is named first";
+const OTHERWISE: &str = "move it with a patch, or remove the obstacles first";
 
 /// Takes a type out of a text, as it is compiled under these symbols for `#if`.
 ///
@@ -33,11 +33,11 @@ pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) ->
     let found = find_declaration(&all, symbol)?;
     let name = found.is.name.clone();
     let Some(decl) = before.types.iter().find(|decl| found.owner.is_empty() && decl.symbol() == name) else {
-        return Err(Refused::new(format!("{name} is no type"), "name a type"));
+        return Err(Refused::new(format!("{name} is not a type"), "name a type"));
     };
     if decl.path.contains('+') {
         return Err(Refused::new(
-            format!("{name} stands in another type, and cannot leave it"),
+            format!("{name} is nested in another type, and cannot leave it"),
             OTHERWISE,
         ));
     }
@@ -312,12 +312,12 @@ mod tests {
     #[test]
     fn what_cannot_leave_stays() {
         for (text, symbol, why) in [
-            ("class A { class B { } } class C { }", "A.B", "stands in another type"),
+            ("class A { class B { } } class C { }", "A.B", "is nested in another type"),
             ("class A { }", "A", "has the file to itself"),
             ("file class A { } class B { }", "A", "its own file alone"),
             ("#if X\nusing A;\n#endif\nclass A { }\nclass B { }\n", "B", "`#if X` at line 1"),
             ("partial class A { } class B { } partial class A { }", "A", "2 declarations"),
-            ("class A { int X; } class B { }", "A#X", "is no type"),
+            ("class A { int X; } class B { }", "A#X", "is not a type"),
         ] {
             let refused = both(text, symbol).expect_err(text);
             assert!(refused.contains(why), "{text}: {refused}");

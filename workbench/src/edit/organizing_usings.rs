@@ -38,7 +38,7 @@ pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String
     match all(&before.usings) == all(&after.usings) && is(text, &before) == is(&made, &after) {
         true => Ok(Some(made)),
         false => Err(Refused::new(
-            "in order the directives would mean something else",
+            "in this order the directives would have another meaning",
             "edit them with `replace`",
         )),
     }
@@ -49,7 +49,7 @@ fn ordered(text: &str, all: &[Stands]) -> Result<String, Refused> {
     for two in all.windows(2) {
         let between = &text[two[0].range.end..two[1].range.start];
         if !between.trim().is_empty() {
-            let why = format!("`{}` stands between the directives, and would lose its place", between.trim());
+            let why = format!("`{}` is between the directives, and would lose its place", between.trim());
             return Err(Refused::new(why, "move it before or behind them first"));
         }
     }
@@ -93,6 +93,6 @@ mod tests {
         let why = organized("using B;\n// why\nusing A;\n", &BTreeSet::new())
             .expect_err("refused")
             .why;
-        assert_eq!(why, "`// why` stands between the directives, and would lose its place");
+        assert_eq!(why, "`// why` is between the directives, and would lose its place");
     }
 }

@@ -145,7 +145,7 @@ fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch
             if line.trim().is_empty() {
                 continue;
             }
-            return Err(format!("line {number} of the patch: something stands behind `*** End Patch`"));
+            return Err(format!("line {number} of the patch: there is text after `*** End Patch`"));
         }
         let mut begin = |path: &str, kind| {
             files.push(FilePatch {
@@ -174,7 +174,7 @@ fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch
             }
             match &mut file.kind {
                 Kind::Delete(_) if line.trim().is_empty() => {}
-                Kind::Delete(_) => return Err(format!("line {number} of the patch: a file that goes has no lines")),
+                Kind::Delete(_) => return Err(format!("line {number} of the patch: a deleted file has no lines")),
                 Kind::Add(text) => match line.strip_prefix('+') {
                     Some(added) => text.extend([added, "\n"]),
                     None => return Err(format!("line {number} of the patch: lines of a new file begin with +")),
@@ -307,7 +307,7 @@ mod tests {
             ("--- a/c\n+++ b\\c\n", "line 2 of the patch: `b\\c` is no path as git writes it"),
             (
                 "diff --git a/l b/l\nnew file mode 120000\nindex 0..e\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+../out\n",
-                "line 2 of the patch: l is a symbolic link, and only regular files are made, changed and removed",
+                "line 2 of the patch: l is a symbolic link, and only regular files can be created, changed and removed",
             ),
             (
                 "diff --git a/l b/l\nindex 1..2 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-a\n+b\n",
@@ -315,9 +315,9 @@ mod tests {
             ),
             (
                 "diff --git a/m b/m\ndeleted file mode 160000\n--- a/m\n+++ /dev/null\n@@ -1 +0,0 @@\n-Subproject commit 1\n",
-                "line 2 of the patch: m is no regular file",
+                "line 2 of the patch: m is not a regular file",
             ),
-            ("--- a/x\n+++ b/x\n@@ what @@\n", "line 3 of the patch is no head of a hunk"),
+            ("--- a/x\n+++ b/x\n@@ what @@\n", "line 3 of the patch is not a hunk header"),
             (
                 "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n-a\n",
                 "the hunk at line 3 of the patch is cut short",

@@ -204,24 +204,24 @@ fn two_files_do_not_get_one_name() {
     for (lines, why) in [
         (
             "*** Update File: a.cs\n*** Move to: b/a\n*** Add File: b/a\n+x\n",
-            "b/a is there already",
+            "b/a already exists",
         ),
         (
             "*** Update File: a.cs\n*** Move to: b/a\n*** Delete File: a.cs\n",
-            "a.cs is not there any more where the patch names it again",
+            "a.cs no longer exists where the patch names it again",
         ),
         (
             "*** Update File: a.cs\n*** Move to: b/a\n*** Update File: notes\n*** Move to: b/a\n",
-            "b/a is there already",
+            "b/a already exists",
         ),
         (
             "*** Delete File: a.cs\n*** Update File: a.cs\n-a\n+b\n",
-            "a.cs is not there any more where the patch names it again",
+            "a.cs no longer exists where the patch names it again",
         ),
     ] {
         assert!(section(lines).is_err_and(|message| message.starts_with(why)), "{why}");
     }
-    assert!(section("*** Update File: a.cs\n*** Move to: notes\n").is_err_and(|why| why.contains("notes is there already")));
+    assert!(section("*** Update File: a.cs\n*** Move to: notes\n").is_err_and(|why| why.contains("notes already exists")));
     let made = section("*** Delete File: a.cs\n*** Add File: a.cs\n+x\n*** Delete File: notes\n");
     assert_eq!(made, Ok(Tree::from([("a.cs", "x\n".to_owned())])));
 }
@@ -294,7 +294,7 @@ fn what_comes_and_goes_in_a_series_is_no_file_of_it() {
     coder.files.write("notes", "another program's\n");
     coder.files.remove("b/a");
     let refused = coder.ask(Order::Patch(mails));
-    assert!(refused.summary.starts_with("notes is there already"), "{refused:?}");
+    assert!(refused.summary.starts_with("notes already exists"), "{refused:?}");
 }
 
 #[test]

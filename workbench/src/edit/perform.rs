@@ -29,7 +29,7 @@ use std::io;
 use std::time::Instant;
 
 /// What leads on where the session cannot be written.
-const AGAIN: &str = "make room on the disk and look at the permissions of .cortex, then do it again";
+const AGAIN: &str = "free some space on the disk and check the permissions of .cortex, then try again";
 
 /// What an operation came to.
 #[derive(Default)]
@@ -133,7 +133,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
             mode_word(session.mode),
             mode_word(mode)
         );
-        return refusal_response(&Trouble::new(why, "leave mode out, or begin another session with it"), &session.id);
+        return refusal_response(&Trouble::new(why, "omit mode, or open another session with it"), &session.id);
     }
     let mut run = Run::start_run(files, session, now);
     run.session.operations += 1;
@@ -206,7 +206,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
         Err(error) if stands(&run, closed) => {
             let mut response = answer(&run, request, done, focus);
             response.status = Status::PersistFailure;
-            response.summary = format!("{}; but what is kept of the session cannot be written: {error}", response.summary);
+            response.summary = format!("{}; but the session cannot be stored: {error}", response.summary);
             response.guidance = Some(AGAIN.to_owned()).filter(|_| !run.is_saving).or(response.guidance);
             response
         }
@@ -266,11 +266,8 @@ fn unkept<F: Files>(
         _ => "nothing was done",
     };
     let (summary, detail) = match only_tells {
-        true => (
-            format!("{}; but what is kept of the session cannot be written: {error}", done.summary),
-            done.detail,
-        ),
-        false => (format!("{nothing}: the session cannot be kept: {error}"), None),
+        true => (format!("{}; but the session cannot be stored: {error}", done.summary), done.detail),
+        false => (format!("{nothing}: the session cannot be stored: {error}"), None),
     };
     let done = Done {
         guidance: Some(AGAIN.to_owned()),
@@ -384,7 +381,7 @@ fn answer<F: Files>(run: &Run<'_, F>, request: &EditRequest, done: Done, focus: 
         (run.ended, "numbers of candidates from before have ended: `replace` offers new ones"),
         (
             mode == Mode::Disabled && document.is_some() && !closed,
-            "what is edited stays in the buffer and is not saved",
+            "the edits stay in the buffer and are not saved",
         ),
     ];
     for (_, words) in reminders.into_iter().filter(|(applies, _)| *applies) {
@@ -420,7 +417,7 @@ fn answer<F: Files>(run: &Run<'_, F>, request: &EditRequest, done: Done, focus: 
 
 fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<Done, Trouble> {
     let parts = match &request.order {
-        Order::Patch(text) => Some(patch::parse(text).map_err(|why| Trouble::new(why, "nothing was changed: mend the patch"))?),
+        Order::Patch(text) => Some(patch::parse(text).map_err(|why| Trouble::new(why, "nothing was changed: correct the patch"))?),
         _ => None,
     };
     let mut paths = targets(run, request)?;

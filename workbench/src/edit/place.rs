@@ -31,16 +31,16 @@ pub enum Refused {
     #[error("{0} belongs to the store")]
     Store(String),
     /// It is a folder, a pipe, a device …
-    #[error("{0} is no regular file")]
+    #[error("{0} is not a regular file")]
     NoFile(String),
     /// A parent of the path is a file.
-    #[error("{0} lies below something that is no folder")]
+    #[error("{0} is below something that is not a folder")]
     BelowFile(String),
     /// The path has a control character or is not UTF-8.
-    #[error("the path holds what no path of a source file holds: control characters, or bytes that are not UTF-8")]
+    #[error("the path contains control characters, or bytes that are not UTF-8")]
     Odd,
     /// The operating system reports an error.
-    #[error("{path} cannot be looked at: {reason}")]
+    #[error("{path} cannot be read: {reason}")]
     System {
         /// The path.
         path: String,

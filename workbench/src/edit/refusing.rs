@@ -24,7 +24,7 @@ pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String
     let document = run.document(path)?;
     let (base, seen) = (run.text_of(path, &document.now.base)?, run.text_of(path, &document.seen)?);
     Ok(match (base, seen) {
-        (_, None) => format!("{path} was taken away by another program, and is edited here"),
+        (_, None) => format!("another program removed {path}, which has edits here"),
         (Some((base, from)), Some((seen, to))) if base == seen && from != to => {
             format!(
                 "{path} was written in {} by another program, which lacks what is edited here",
@@ -50,7 +50,7 @@ pub(super) fn not_now<F: Files>(run: &Run<'_, F>, path: &str, tool: Tool) -> Tro
         (Tool::Commit, _) if mode == Mode::Disabled => "the session saves nothing".to_owned(),
         (Tool::Commit, WorkflowState::Idle) => "every edit is saved at once".to_owned(),
         (Tool::ReplaceSelection | Tool::Candidates, _) => {
-            "there is no selection: numbers of candidates end with the text that they were given for".to_owned()
+            "there is no selection: numbers of candidates are valid only for the text that they refer to".to_owned()
         }
         (Tool::PersistAs, _) if mode == Mode::Disabled => "the session saves nothing".to_owned(),
         (Tool::Diff, WorkflowState::Idle) => "buffer and file are the same".to_owned(),

@@ -89,7 +89,7 @@ fn the_last_edit_is_taken_back_without_a_handle() {
     let mut coder = Coder::with("one two\n");
     let nothing = ask(&coder, Order::Undo, None);
     assert_eq!(nothing.status, Status::NoMatch, "{nothing:?}");
-    assert_eq!(nothing.summary, "nothing was edited in this checkout that could be taken back");
+    assert_eq!(nothing.summary, "this checkout has no edit to revert");
     for (old, new) in [("one", "1"), ("two", "2")] {
         assert_eq!(replace(&coder, old, new).status, Status::Success);
         coder.now += 1;

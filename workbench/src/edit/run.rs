@@ -50,8 +50,8 @@ impl Trouble {
 
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
-        let why = format!("what is kept of sessions in .cortex/edit cannot be read or written: {error}");
-        let hint = "make room on the disk and look at the permissions of .cortex, then do it again: nothing was changed";
+        let why = format!("the sessions in .cortex/edit cannot be read or written: {error}");
+        let hint = "free some space on the disk and check the permissions of .cortex, then try again: nothing was changed";
         Self {
             status: Status::PersistFailure,
             ..Self::new(why, hint)
@@ -141,7 +141,7 @@ impl<'f, F: Files> Run<'f, F> {
     pub fn document(&self, path: &str) -> Result<&Document, Trouble> {
         self.session.documents.get(path).ok_or_else(|| {
             Trouble::new(
-                format!("{path} is no document of this session"),
+                format!("{path} is not a document of this session"),
                 "name it with path, and it becomes one",
             )
         })
@@ -231,7 +231,7 @@ impl<'f, F: Files> Run<'f, F> {
         if self.see(path).map_err(|error| unread(path, &error))?.is_none() {
             let why = Trouble::new(
                 format!("there is no file {path}"),
-                "check the path, which is meant from the workspace's root; `create` makes a new one",
+                "check the path, which is relative to the workspace's root; `create` creates a new file",
             );
             return Err(why);
         }
@@ -320,7 +320,7 @@ impl<'f, F: Files> Run<'f, F> {
         bytes.map(|bytes| Some(Rc::new(bytes))).ok_or_else(|| {
             let own = self.session.documents.get(path);
             if own.is_some_and(|own| !own.is_edited() && own.now.text.as_ref() == Some(wanted)) {
-                let why = format!("the buffer of {path} had no edits, and what it held went with the file");
+                let why = format!("the buffer of {path} had no edits, and its content was removed with the file");
                 return Trouble {
                     guidance: None,
                     ..Trouble::new(why, "").at(path)
@@ -358,11 +358,11 @@ impl<'f, F: Files> Run<'f, F> {
         text.map(|(text, _)| text).ok_or_else(|| {
             let guidance = match self.has_undo(path) {
                 true => "`undo` gives the buffer back what it held; `create` makes the file anew",
-                false => "`create` makes the file anew; `close` ends the session",
+                false => "`create` creates the file again; `close` ends the session",
             };
             Trouble {
                 guidance: Some(guidance.to_owned()),
-                ..Trouble::new(format!("{path} is not there any more"), "").at(path)
+                ..Trouble::new(format!("{path} no longer exists"), "").at(path)
             }
         })
     }
@@ -402,7 +402,7 @@ impl<'f, F: Files> Run<'f, F> {
         let is_unread = document.state.ground() == (Ground::OutOfSync { conflict: false });
         let is_gone = is_unread && !document.is_edited() && self.bytes(path, &document.now.text).is_err();
         let close = if self.session.is_saved() { ", or `close`" } else { "" };
-        is_gone.then(|| format!("mend the file, then call `refresh`{close}: this session has edited nothing in it that could be lost"))
+        is_gone.then(|| format!("fix the file, then call `refresh`{close}: this session has no edits in it to lose"))
     }
 
     /// Adjusts a failure of a file to its document, which has a buffer.
@@ -503,18 +503,18 @@ impl<'f, F: Files> Run<'f, F> {
 
 pub(super) fn path_taken(path: &str) -> Trouble {
     let hint = "name another path, edit the file that is there, or give it a whole new text with `write`";
-    Trouble::new(format!("{path} is there already, and is not overwritten"), hint)
+    Trouble::new(format!("{path} already exists, and is not overwritten"), hint)
 }
 
 pub(super) fn unread(path: &str, error: &io::Error) -> Trouble {
     let hint = match error.kind() {
-        io::ErrorKind::FileTooLarge => "edit it with another tool, or keep in it what is to be edited in files of its own",
-        _ => "mend the file or its permissions",
+        io::ErrorKind::FileTooLarge => "edit it with another tool, or move the text to separate files",
+        _ => "fix the file or its permissions",
     };
     Trouble::new(format!("{path} cannot be read: {error}"), hint).at(path)
 }
 
 pub(crate) fn no_text(path: &str, why: &Unreadable) -> Trouble {
-    let hint = "edit another file, or mend this one outside";
-    Trouble::new(format!("{path} is no text that can be edited: {why}"), hint).at(path)
+    let hint = "edit another file, or fix this one with another tool";
+    Trouble::new(format!("{path} is not an editable text: {why}"), hint).at(path)
 }

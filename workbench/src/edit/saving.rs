@@ -78,12 +78,12 @@ impl<F: Files> Run<'_, F> {
                 if !stand.contains(&Half::Since) {
                     self.note_taking_back(&all);
                     if self.put_back(&all) {
-                        self.notes.push(format!("{what} has been taken back, its edits wait in the buffer"));
+                        self.notes.push(format!("{what} was reverted, its edits wait in the buffer"));
                         return;
                     }
                 }
                 self.notes
-                    .push(format!("{what} can neither be completed nor taken back: look at its files"));
+                    .push(format!("{what} can neither be completed nor reverted: check its files"));
             }
         }
         for (saving, stood) in all.iter().zip(&stand) {
@@ -97,10 +97,10 @@ impl<F: Files> Run<'_, F> {
     fn recover_taking_back(&mut self, all: &[Saving]) {
         let what = self.cut_short(all);
         if self.put_back(all) {
-            self.notes.push(format!("{what} has been taken back, its edits wait in the buffer"));
+            self.notes.push(format!("{what} was reverted, its edits wait in the buffer"));
             return;
         }
-        self.notes.push(format!("{what} cannot be taken back: look at its files"));
+        self.notes.push(format!("{what} cannot be reverted: check its files"));
         for saving in all {
             if self.half(saving) == Half::Saved {
                 self.settle(saving);
@@ -315,7 +315,7 @@ impl<F: Files> Run<'_, F> {
                     }
                     self.notes.push(format!("{} is half written, its text is in the buffer", one.path));
                 }
-                Half::Lost | Half::Since => self.notes.push(format!("{} is something else: look at it", one.path)),
+                Half::Lost | Half::Since => self.notes.push(format!("{} is something else: check it", one.path)),
                 Half::Waits => {}
             }
         }

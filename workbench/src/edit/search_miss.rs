@@ -63,11 +63,11 @@ mod tests {
         let of_file = coder.replace("nowhere", "b");
         assert_eq!(
             of_file.summary,
-            "no match in a.cs: it is nowhere in the file, and nothing there is like it"
+            "no match in a.cs: it does not occur in the file, and nothing there is similar"
         );
         coder.replace("two", "three");
         let of_buffer = coder.replace("two", "four");
-        let begin = "no match in the buffer of a.cs, which has edits that are not saved: it is nowhere in the buffer";
+        let begin = "no match in the buffer of a.cs, which has edits that are not saved: it does not occur in the buffer";
         assert!(of_buffer.summary.starts_with(begin), "{}", of_buffer.summary);
         assert!(of_buffer.guidance.is_some_and(|way| way.starts_with("see with `diff`")));
         let patch = "*** Begin Patch\n*** Update File: a.cs\n-two\n+four\n*** End Patch";

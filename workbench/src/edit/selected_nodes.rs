@@ -62,7 +62,7 @@ pub(super) fn replace_nodes<F: Files>(
             );
             Ok(Done {
                 count: Some(found.len()),
-                guidance: Some("narrow the selector, give old_text the text of one node, or replace all of them with `all`".to_owned()),
+                guidance: Some("narrow the selector, set old_text to the text of one node, or replace all of them with `all`".to_owned()),
                 ..Done::of(Status::MultiMatch, why).with(places(&text, &found))
             })
         }

@@ -109,11 +109,8 @@ impl Course {
                     },
                 };
                 origins.push(origin.ok_or_else(|| {
-                    let why = format!(
-                        "{} is not there any more where the patch names it again; nothing was changed",
-                        step.path
-                    );
-                    Trouble::new(why, "mend the patch")
+                    let why = format!("{} no longer exists where the patch names it again; nothing was changed", step.path);
+                    Trouble::new(why, "correct the patch")
                 })?);
             }
             for step in steps.iter().filter(|step| step.goes()) {

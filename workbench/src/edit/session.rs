@@ -446,7 +446,7 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let note = format!("to make room the oldest sessions of single edits have ended, which can be taken back no more: {shown}{more}");
+    let note = format!("to free space, the oldest sessions of single edits were removed and can no longer be reverted: {shown}{more}");
     Ok(if ended.is_empty() { Vec::new() } else { vec![note] })
 }
 

@@ -109,7 +109,7 @@ fn an_edit_is_saved_when_its_mode_says_so() {
     assert!(done.session.is_some() && done.detail.is_some_and(|diff| diff.contains("-one two three")));
     assert_eq!(
         done.guidance.as_deref(),
-        Some("`undo` in this session takes it back; the session ends seven days after it was last used")
+        Some("`undo` in this session reverts it; the session ends seven days after it was last used")
     );
 
     let mut by_hand = Coder::opened("one two three", Mode::Manual);
@@ -127,7 +127,7 @@ fn an_edit_is_saved_when_its_mode_says_so() {
     let mut never = Coder::opened("one two three", Mode::Disabled);
     let missed = never.replace("nowhere", "2");
     assert!(
-        missed.guidance.is_some_and(|words| words.ends_with("is not saved")),
+        missed.guidance.is_some_and(|words| words.ends_with("are not saved")),
         "it is said every time"
     );
     let edited = never.replace("two", "2");
@@ -344,7 +344,7 @@ fn a_file_that_is_made_and_one_that_is_written_over_are_told_apart() {
     coder.session = None;
     let again = coder.ask_with(Order::Create(text("other\n")), Some("b.cs"), None);
     assert_eq!((again.status, coder.files.text("b.cs")), (Status::Exception, text("new\n")));
-    assert!(again.summary.contains("b.cs is there already"), "{}", again.summary);
+    assert!(again.summary.contains("b.cs already exists"), "{}", again.summary);
     assert!(again.guidance.is_some_and(|guidance| guidance.contains("`write`")));
     assert_eq!(coder.session, None, "nothing came to be");
     // A foreign text is overwritten, reported, and restored by undo.
@@ -391,7 +391,7 @@ fn patches_make_change_move_and_remove() {
     );
     assert_eq!((coder.files.file("c.cs"), coder.files.file("new.cs")), (None, None));
     for (patch, why) in [
-        ("*** Begin Patch\n*** Add File: a.cs\n+x\n*** End Patch", "a.cs is there already"),
+        ("*** Begin Patch\n*** Add File: a.cs\n+x\n*** End Patch", "a.cs already exists"),
         ("*** Begin Patch\n*** Update File: a.cs\n-drei\n+3\n*** End Patch", "fits nowhere"),
         ("--- a/a.cs\n+++ /dev/null\n@@ -1 +0,0 @@\n-what I remember\n", "fits nowhere"),
         ("--- a/a.cs\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n", "not all of its lines"),
@@ -493,11 +493,11 @@ fn what_somebody_opened_outlives_any_number_of_single_edits() {
         let order = Order::Write(format!("{number}\n"));
         let done = coder.ask_with(order, Some("b.cs"), None);
         assert_eq!(done.status, Status::Success);
-        response.extend(done.summary.contains("to make room").then_some(done.summary));
+        response.extend(done.summary.contains("to free space").then_some(done.summary));
     }
     assert_eq!(response.len(), 3, "each that ends is said");
     assert!(
-        response[0].contains("the oldest sessions of single edits have ended") && response[0].contains(": 0000000"),
+        response[0].contains("the oldest sessions of single edits were removed") && response[0].contains(": 0000000"),
         "{response:?}"
     );
     let last = coder.session.clone();

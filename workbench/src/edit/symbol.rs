@@ -72,7 +72,7 @@ pub fn requires_csharp(path: &str) -> Result<(), Refused> {
     match path.ends_with(".cs") {
         true => Ok(()),
         false => Err(Refused::new(
-            "it is no file of C#, which alone can be edited by symbols",
+            "it is not a C# file; only these can be edited by symbols",
             "use `replace` with oldText, or with a selector",
         )),
     }
@@ -445,7 +445,7 @@ mod tests {
             ] {
                 assert_eq!(
                     why(symbol, at, new),
-                    format!("`{message}` is no declaration of a type or a member; nothing was changed")
+                    format!("`{message}` is not a declaration of a type or a member; nothing was changed")
                 );
             }
             for (new, message) in [
@@ -477,7 +477,7 @@ mod tests {
         }
         for new in ["using System;\r\npublic class A { }", "public class A { }\r\nusing System;"] {
             assert!(
-                why("A", Where::Replace, new).starts_with("`using System;` is no declaration"),
+                why("A", Where::Replace, new).starts_with("`using System;` is not a declaration"),
                 "{new}"
             );
         }

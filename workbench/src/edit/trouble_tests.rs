@@ -77,7 +77,7 @@ fn a_full_disk_is_no_mistake_of_who_asks() {
     coder.files.fill(Some("versions/"));
     let full = coder.ask_with(replace("one", "two"), Some("a.cs"), None);
     assert_eq!((full.status, full.session.clone()), (Status::PersistFailure, None), "{full:?}");
-    assert!(full.guidance.is_some_and(|words| words.contains("make room")));
+    assert!(full.guidance.is_some_and(|words| words.contains("free some space")));
     coder.files.fill(Some("a.cs"));
     let full = coder.ask_with(replace("one", "two"), Some("a.cs"), None);
     assert_eq!(stands(&full), (Status::PersistFailure, WorkflowState::PersistPending));
@@ -104,15 +104,15 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
         assert_eq!((after.workflow_state, &after.detail), (before.workflow_state, &before.detail));
         assert_eq!(stands(&failed), (Status::PersistFailure, before.workflow_state), "{failed:?}");
         assert_eq!(failed.metrics.new_length, before.metrics.new_length);
-        assert!(failed.session.is_some() && failed.guidance.is_some_and(|words| words.contains("make room")));
+        assert!(failed.session.is_some() && failed.guidance.is_some_and(|words| words.contains("free some space")));
         failed.summary
     };
     let mut coder = Coder::opened("one\n", Mode::Manual);
     coder.replace("one", "two more");
     for (order, nothing) in [
-        (Order::Undo, "nothing was taken back: the session cannot be kept: "),
-        (Order::Discard, "nothing was dropped: the session cannot be kept: "),
-        (replace("two", "2"), "nothing was done: the session cannot be kept: "),
+        (Order::Undo, "nothing was taken back: the session cannot be stored: "),
+        (Order::Discard, "nothing was dropped: the session cannot be stored: "),
+        (replace("two", "2"), "nothing was done: the session cannot be stored: "),
         (Order::Close, "the session has edits that are not saved; but what is kept "),
         (Order::Diff, "what the buffer has and the file has not; but what is kept "),
     ] {
@@ -246,8 +246,8 @@ fn of_a_batch_what_stands_in_several_places_is_shown() {
 #[test]
 fn edits_of_a_batch_see_what_those_before_them_made() {
     for (second, summary, text) in [
-        ("cd", "made 2 edits as one in the buffer", "bY\n"),
-        ("bcd", "made 2 edits as one in the buffer", "Y\n"),
+        ("cd", "applied 2 edits as one in the buffer", "bY\n"),
+        ("bcd", "applied 2 edits as one in the buffer", "Y\n"),
         (
             "abc",
             "edit 2 has no match in a.cs: it stood there until the edits before it changed that place; nothing was changed",
@@ -326,7 +326,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
             && unread
                 .guidance
                 .as_ref()
-                .is_some_and(|words| words.starts_with("mend the file, then call `refresh`")),
+                .is_some_and(|words| words.starts_with("fix the file, then call `refresh`")),
         "{}",
         unread.summary
     );
@@ -341,7 +341,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     coder.files.remove("a.cs");
     assert_eq!(
         response(&mut coder, Order::Discard),
-        "a.cs was taken away by another program: its buffer is empty; dropped what was not saved; `undo` gives it back"
+        "another program removed a.cs: its buffer is empty; dropped what was not saved; `undo` gives it back"
     );
 }
 
@@ -412,7 +412,7 @@ fn after_a_copy_and_a_discard_each_step_is_taken_back_and_made_again() {
         let undone = coder.ask(Order::Undo);
         assert_eq!(undone.summary, format!("took back: {operation} in the buffer"));
     }
-    assert_eq!(coder.ask(Order::Undo).summary, "every edit that is remembered was taken back");
+    assert_eq!(coder.ask(Order::Undo).summary, "all remembered edits are reverted");
     assert_eq!(held(&coder), ("one\r\ntwo\n".to_owned(), Some(7)));
     coder.ask(Order::Commit);
     assert_eq!(held(&coder), ("one\r\ntwo\n".to_owned(), None), "it was not there before");
@@ -469,8 +469,7 @@ fn what_became_of_a_file_is_told_as_what_it_is() {
     coder.files.remove("a.cs");
     let gone = coder.replace("1", "2");
     assert!(
-        gone.summary
-            .starts_with("a.cs was taken away by another program, and is edited here"),
+        gone.summary.starts_with("another program removed a.cs, which has edits here"),
         "{gone:?}"
     );
 }

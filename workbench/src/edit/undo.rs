@@ -59,9 +59,9 @@ impl<F: Files> Run<'_, F> {
         let meant = |change: &Change| only.is_none_or(|only| change.path == only);
         let Some(at) = stack.iter().rposition(|edit| edit.changes.iter().any(meant)) else {
             let what = match (again, self.session.undone.is_empty()) {
-                (true, _) => "nothing was taken back that could be made again",
-                (false, true) => "this session has edited nothing that could be taken back",
-                (false, false) => "every edit that is remembered was taken back",
+                (true, _) => "there is no reverted edit to apply again",
+                (false, true) => "this session has no edit to revert",
+                (false, false) => "all remembered edits are reverted",
             };
             return Err(Trouble {
                 status: Status::NoMatch,

@@ -210,7 +210,7 @@ impl<'p> Head<'p> {
             Some((mode @ (Mode::Link | Mode::Other), number)) => {
                 let is = if mode == Mode::Link { "a symbolic link" } else { "no regular file" };
                 Err(format!(
-                    "line {number} of the patch: {path} is {is}, and only regular files are made, changed and removed"
+                    "line {number} of the patch: {path} is {is}, and only regular files can be created, changed and removed"
                 ))
             }
             mode => Ok(self.change == Some(Change::Made) && matches!(mode, Some((Mode::Executable, _)))),
@@ -287,7 +287,7 @@ fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, 
     let wrong = || {
         let found = miss::visible(lines[at]);
         format!(
-            "line {} of the patch is no head of a hunk: it is `{found}`, and `@@ -12,3 +12,4 @@` would be one",
+            "line {} of the patch is not a hunk header: it is `{found}`, and `@@ -12,3 +12,4 @@` would be one",
             at + 1
         )
     };

@@ -112,7 +112,7 @@ fn files_that_go_or_turn_into_something_else() {
         let unread = coder.ask(Order::Diff);
         let response = format!("{} {}", unread.summary, unread.detail.unwrap_or_default());
         assert!(
-            response.contains("a.cs cannot be read") || response.contains("a.cs is no text"),
+            response.contains("a.cs cannot be read") || response.contains("a.cs is not an editable text"),
             "{response}"
         );
         coder.files.write("a.cs", "one\n");
@@ -235,7 +235,7 @@ fn a_handle_is_told_once_it_is_kept() {
         "{opened:?}"
     );
     assert!(opened.summary.starts_with("nothing was done"), "{opened:?}");
-    assert!(opened.guidance.is_some_and(|words| words.starts_with("make room")));
+    assert!(opened.guidance.is_some_and(|words| words.starts_with("free some space")));
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn what_was_cut_short_and_cannot_go_on_is_taken_back() {
         coder.session = None;
         let listed = coder.ask(Order::List);
         if is_half {
-            assert!(listed.summary.contains("has been taken back"), "{listed:?}");
+            assert!(listed.summary.contains("was reverted"), "{listed:?}");
             assert_eq!((coder.text().as_str(), coder.files.text("b.cs").as_str()), ("one\n", "zwei\n"));
             assert!(listed.detail.is_some_and(|lines| lines.contains("a.cs PersistPending")));
         }
@@ -376,7 +376,7 @@ fn of_a_batch_each_file_is_taken_back_alone() {
     assert_eq!(coder.files.text("c.cs"), "3\n");
     let unknown = coder.ask_with(Order::Undo, Some("d.cs"), None);
     assert!(
-        unknown.status == Status::Exception && unknown.summary.contains("no document"),
+        unknown.status == Status::Exception && unknown.summary.contains("not a document"),
         "{unknown:?}"
     );
 }
@@ -488,7 +488,7 @@ fn a_document_whose_file_went_leads_on() {
             answer
                 .guidance
                 .as_ref()
-                .is_some_and(|words| words.contains("`create` makes the file anew")),
+                .is_some_and(|words| words.contains("`create` creates the file again")),
             "{answer:?}"
         );
     }

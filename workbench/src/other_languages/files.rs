@@ -44,7 +44,7 @@ pub fn provenance(file: &str, symbols: &FileSymbols) -> Vec<String> {
         );
         return said;
     }
-    let mut said = vec![format!("{file}: told by an index of {}", symbols.source)];
+    let mut said = vec![format!("{file}: from an index of {}", symbols.source)];
     if symbols.moved + symbols.shifted > 0 {
         said.push(format!(
             "{file}: changed since it was indexed; of its definitions {} were found on other lines, and {} are not found any more",

@@ -23,7 +23,7 @@ pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Opt
         Err(NoSession::Unknown(_)) => return Ok(None),
         Err(NoSession::Io(error)) => return Err(error.into()),
         Err(why) => {
-            let hint = "`cortex edit open FILE` begins a new one, `cortex edit list` tells which there are";
+            let hint = "`cortex edit open FILE` opens a new one, `cortex edit list` lists them";
             return Err(OverlayError::refused(ErrorCode::E_NO_OVERLAY, why.to_string(), "", hint));
         }
     };

@@ -16,7 +16,7 @@ pub enum OverlayError {
     #[error("{}", .0.message)]
     Asked(Box<Diagnostic>),
     /// Stored data of overlays cannot be read or written.
-    #[error("what is kept of overlays in .cortex/edit cannot be read or written: {0}")]
+    #[error("the overlays in .cortex/edit cannot be read or written: {0}")]
     Io(#[from] io::Error),
     /// Files of the workspace cannot be written.
     #[error("the overlay is not merged: {0}")]

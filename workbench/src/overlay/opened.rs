@@ -59,7 +59,7 @@ impl OpenedOn {
                 let hint = "put documents that were made of the files as they are now with --onto-now (ontoNow), or discard the overlay";
                 OverlayError::refused(
                     ErrorCode::E_OVERLAY,
-                    "what was noted of the files when the overlay was opened is damaged or gone",
+                    "the record of the files from when the overlay was opened is damaged or missing",
                     "",
                     hint,
                 )

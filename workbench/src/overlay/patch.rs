@@ -105,7 +105,7 @@ fn touched(response: Response) -> Vec<String> {
 
 /// Converts a session's refusal of a patch.
 fn unfit(response: &Response) -> OverlayError {
-    let hint = response.guidance.clone().unwrap_or_else(|| "mend the patch".to_owned());
+    let hint = response.guidance.clone().unwrap_or_else(|| "correct the patch".to_owned());
     let mut why = Diagnostic::error(ErrorCode::E_PATCH, response.summary.clone()).hint(hint);
     why.found = response.detail.clone();
     OverlayError::Asked(Box::new(why))

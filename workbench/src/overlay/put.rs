@@ -127,7 +127,7 @@ fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, w
         }
     };
     encoding::encode(text.to_owned(), encoding).map_err(|why| {
-        let hint = "give the text in another encoding, or leave out what it lacks";
+        let hint = "give the text in another encoding, or omit these characters";
         OverlayError::refused(ErrorCode::E_ENCODING, format!("{path}: {why}"), "", hint)
     })
 }
@@ -146,7 +146,7 @@ fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, n
 /// Reads a file of the workspace.
 fn read_workspace_file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError> {
     let found = files.read(path).map_err(|error| {
-        let hint = "an overlay stands over text files; check what lies there";
+        let hint = "an overlay replaces text files; check the path";
         OverlayError::refused(ErrorCode::E_READ, format!("{path} cannot be read: {error}"), "", hint)
     })?;
     Ok(found.map(|found| found.bytes))
@@ -156,7 +156,7 @@ fn read_workspace_file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>
 fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: Option<Digest>, goes: bool) -> Result<(), OverlayError> {
     let Some(opened) = &overlay.opened_on else { return Ok(()) };
     let made_of_now = match goes {
-        true => "look at what is there now, and say with --onto-now (ontoNow) that it is to go all the same",
+        true => "read the present file, and confirm its deletion with --onto-now (ontoNow)",
         false => "make the document of what is there now and put it with --onto-now (ontoNow), or change it by `overlay apply`",
     };
     let (done, harm, hint) = match (opened.digest_at_opening(files, path)?, is) {
@@ -169,7 +169,7 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
             made_of_now,
         ),
         (_, None) => {
-            let hint = "put it with --onto-now (ontoNow) if the file is to be there again";
+            let hint = "put it with --onto-now (ontoNow) to create the file again";
             ("removed", "merging a document of it would bring it back", hint)
         }
         _ => (
@@ -297,7 +297,7 @@ pub(super) fn rules(path: &str) -> bool {
 /// Checks whether a path may have such a document.
 fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
     if rules(path) {
-        let why = format!("{path} says which files are sources, and no overlay stands over it");
+        let why = format!("{path} decides which files are sources, and no overlay can replace it");
         return Err(OverlayError::refused(
             ErrorCode::E_PATH,
             why,
@@ -310,14 +310,14 @@ fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
         return Err(huge(path));
     }
     decode(bytes).map(|_| ()).map_err(|why| {
-        let hint = "an overlay holds text: change such a file in the workspace itself";
+        let hint = "an overlay contains text: change such a file in the workspace itself";
         OverlayError::refused(ErrorCode::E_ENCODING, format!("{path} cannot be put: {why}"), "", hint)
     })
 }
 
 fn huge(path: &str) -> OverlayError {
     let why = format!("{path} is larger than {} MiB", MOST_BYTES >> 20);
-    OverlayError::refused(ErrorCode::E_TOO_LARGE, why, "", "an overlay holds source files")
+    OverlayError::refused(ErrorCode::E_TOO_LARGE, why, "", "an overlay contains source files")
 }
 
 /// Checks that no document is below another.
@@ -327,8 +327,8 @@ fn apart(overlay: &Overlay) -> Result<(), OverlayError> {
         let mut above = path.as_str();
         while let Some((folder, _)) = above.rsplit_once('/') {
             if there(folder) {
-                let why = format!("{path} lies below {folder}, which is a file in this overlay");
-                return Err(OverlayError::refused(ErrorCode::E_PATH, why, "", "take one of the two away first"));
+                let why = format!("{path} is below {folder}, which is a file in this overlay");
+                return Err(OverlayError::refused(ErrorCode::E_PATH, why, "", "remove one of the two first"));
             }
             above = folder;
         }

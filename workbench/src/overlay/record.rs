@@ -136,7 +136,7 @@ fn over(name: &str, overlay: &Overlay) -> OverlayError {
     let count = overlay.lifetime / unit;
     let plural = if count == 1 { "" } else { "s" };
     let why = format!("the overlay {name} has ended: it was not used for {count} {word}{plural}");
-    let hint = format!("`cortex overlay open {name}` begins a new one; --expires says how long it lives");
+    let hint = format!("`cortex overlay open {name}` opens a new one; --expires sets its lifetime");
     OverlayError::refused(ErrorCode::E_NO_OVERLAY, why, "", hint)
 }
 

@@ -203,11 +203,11 @@ fn what_edits_would_refuse_is_not_put_over() {
             for what in &whats {
                 let refused = why(write_over(&place.disk, "o", "a.cs", what, true, NOW).expect_err("refused"));
                 assert_eq!(refused.code, "E_ENCODING");
-                assert!(
-                    refused.message.starts_with("a.cs is no text that can be edited: it is "),
-                    "{refused:?}"
+                assert!(refused.message.starts_with("a.cs is not an editable text: it is "), "{refused:?}");
+                assert_eq!(
+                    refused.hint.as_deref(),
+                    Some("edit another file, or fix this one with another tool")
                 );
-                assert_eq!(refused.hint.as_deref(), Some("edit another file, or mend this one outside"));
             }
         };
         refused();
@@ -382,7 +382,7 @@ fn what_stands_in_the_way_is_said_before_a_merge() {
         [Since::Blocked; 2],
         "{found:?}"
     );
-    assert!(found[0].2.contains("is no regular file"), "{found:?}");
+    assert!(found[0].2.contains("is not a regular file"), "{found:?}");
     let conflicts = merge(&place.disk, "o", NOW).expect("answered").conflicts;
     let conflicts: Vec<_> = conflicts.into_iter().map(|one| (one.path, Since::Blocked, one.why)).collect();
     assert_eq!(conflicts, found, "a merge says the same");
@@ -477,7 +477,7 @@ fn conflicts_are_told_by_their_lines_and_nothing_is_written() {
     fs::write(place.root.join("../secret"), "b\n").expect("file");
     symlink("../secret", place.root.join("b.cs")).expect("link");
     let merged = merge(&place.disk, "o", NOW).expect("answered");
-    assert_eq!(merged.conflicts[0].why, "a.cs is no regular file");
+    assert_eq!(merged.conflicts[0].why, "a.cs is not a regular file");
     assert_eq!(merged.conflicts[1].why, "b.cs leads out of the workspace");
     assert_eq!(fs::read(place.root.join("../secret")).expect("file"), b"b\n");
 }
@@ -553,7 +553,7 @@ fn what_others_made_of_the_records_is_not_followed() {
     }
     assert_eq!(why(documents(&place.disk, "o", NOW).expect_err("damaged")).code, "E_OVERLAY");
     let refused = why(place.put_document("o", "b.cs", "b").expect_err("damaged"));
-    assert!(refused.message.starts_with("what was noted of the files") && refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
+    assert!(refused.message.starts_with("the record of the files") && refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
     let (_, became, _) = write_over(&place.disk, "o", "b.cs", &Put::Bytes(b"b".to_vec()), true, NOW).expect("put");
     assert_eq!(became, Became::Added);
     assert_eq!(discard(&place.disk, "o", NOW).expect("discarded"), 2);

@@ -44,7 +44,7 @@ pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result
         let hint = "put the document again, or discard the overlay or the edits of the session";
         OverlayError::refused(
             ErrorCode::E_OVERLAY,
-            "a text that is kept of documents is damaged or gone",
+            "a stored text of a document is damaged or missing",
             &digest.to_string(),
             hint,
         )

@@ -163,7 +163,7 @@ pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Resul
     let value = Value::try_from(row).map_err(|error| {
         pack_refused(
             ErrorCode::E_VALUE,
-            format!("the pack cannot be kept: {error}"),
+            format!("the pack cannot be stored: {error}"),
             "choose a smaller budget",
         )
     })?;
@@ -190,7 +190,7 @@ pub fn remove_pack(workspace: &mut Workspace, name: &str) -> Result<bool, PackEr
 /// Changes the packs of the file under its lock, if `edit` returns that there is a change to write.
 fn change_packs(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -> bool) -> Result<bool, PackError> {
     if is_declared(&workspace.manifest_with("")?, name) {
-        let message = format!("the pack '{name}' stands in {MANIFEST}, where only a person changes it");
+        let message = format!("the pack '{name}' is in {MANIFEST}, and commands do not change that file");
         return Err(pack_refused(
             ErrorCode::E_PACK,
             message,

@@ -162,7 +162,7 @@ impl<'a> Parser<'a> {
         }
         let len = name.len().max(1);
         let hint = if is_bound {
-            format!("a name that let binds is used with a dollar sign: ${name}")
+            format!("use a name that let binds with a dollar sign: ${name}")
         } else if name.is_empty() {
             "a set is a pattern such as //types/...:outline or a function such as deps(//index:json)".to_owned()
         } else {
@@ -325,7 +325,7 @@ impl<'a> Parser<'a> {
         regex.map(Test::Regex).map_err(|error| {
             let words = error.to_string();
             let why = words.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            self.wrong_at(shift, text.len(), format!("this is no regular expression: {why}"), hint)
+            self.wrong_at(shift, text.len(), format!("this is not a regular expression: {why}"), hint)
         })
     }
 
@@ -380,7 +380,7 @@ impl<'a> Parser<'a> {
         if self.take(')') {
             Ok(())
         } else {
-            Err(self.error_here("a closing parenthesis was expected here", "close what was opened with ')'"))
+            Err(self.error_here("a closing parenthesis was expected here", "close the parenthesis with ')'"))
         }
     }
 

@@ -119,7 +119,7 @@ fn check(symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) {
         None => symbols.declares(key, MAIN),
     };
     if begins {
-        way.add(format!("{}: a program may begin in it", candidate.path));
+        way.add(format!("{}: it may be the entry point of a program", candidate.path));
     }
 }
 
@@ -248,12 +248,12 @@ fn used<O: Outputs>(
     let path = &request.candidate.path;
     let found = resolve(symbols, outputs, path, &Options::default())?;
     let Ok(subject) = Subject::of(&found) else {
-        way.add(format!("{path}: its uses cannot be told from those of others"));
+        way.add(format!("{path}: its uses cannot be distinguished from those of others"));
         return Ok(BTreeSet::new());
     };
     let found = usages(outputs, symbols, &subject, request.gaps)?;
     for label in found.unread {
-        way.add(format!("{label} could not be made, and may use it"));
+        way.add(format!("{label} could not be built, and may use it"));
     }
     found.unseen.into_iter().for_each(|why| way.add(why));
     let mut certain = found.certain;

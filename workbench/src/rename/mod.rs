@@ -54,7 +54,7 @@ impl RenameRequest<'_> {
     /// Refuses a file to change that has syntax errors, or that a generator writes.
     fn check_file(&self, file: &str, text: &str, layout: &Layout, way: &mut InTheWay) {
         if self.flawed.contains(file) {
-            way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
+            way.add(format!("{file} has syntax errors, so it may contain uses that cortex does not see"));
         }
         if layout.is_generated(file) || is_generated(file, text) {
             way.add(format!("{file} is generated, and its next generation would undo the change"));

@@ -240,14 +240,14 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
         let Ok(subject) = Subject::of(&found) else {
-            way.add(format!("cortex cannot tell the uses of {path} from those of another symbol"));
+            way.add(format!("cortex cannot distinguish the uses of {path} from those of another symbol"));
             continue;
         };
         let found = usages(outputs, symbols, &subject, request.gaps)?.in_code();
         found
             .unread
             .iter()
-            .for_each(|label| way.add(format!("{label} could not be made, and may use it")));
+            .for_each(|label| way.add(format!("{label} could not be built, and may use it")));
         for why in found.unseen {
             let sentence = format!("possible uses: {why}");
             match request.leave_possible {

@@ -145,7 +145,7 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, mo
     let line = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let left_out = (end < wanted).then(|| (line(end + 1), line(wanted)));
     if let Some((from, to)) = left_out {
-        found.notes.push(format!("{path}: lines {from}-{to} are left out"));
+        found.notes.push(format!("{path}: lines {from}-{to} are omitted"));
     }
     let mark = if encoding.mark && start == 1 { "\u{feff}" } else { "" };
     found.parts.push(Part {
@@ -166,7 +166,7 @@ pub fn no_text(path: &str, why: &Unreadable) -> Diagnostic {
     let (code, hint) = match why {
         Unreadable::Large { .. } => (
             ErrorCode::E_TOO_LARGE,
-            "`cortex search` finds what is declared in it; other programs show its bytes",
+            "`cortex search` finds its declarations; other programs show its bytes",
         ),
         Unreadable::Binary { .. } => (
             ErrorCode::E_BINARY,

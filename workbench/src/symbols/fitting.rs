@@ -53,7 +53,7 @@ fn cut_part(part: &mut Part, notes: &mut Vec<String>, share: usize, room: Room) 
     let wanted = part.left_out.map_or(part.end, |(_, last)| last);
     let before = part
         .left_out
-        .map(|(from, to)| format!("{}: lines {from}-{to} are left out", part.file));
+        .map(|(from, to)| format!("{}: lines {from}-{to} are omitted", part.file));
     notes.retain(|note| Some(note) != before.as_ref());
     let first = body(lines.first().copied().unwrap_or_default());
     let (text, end) = if kept > 0 {
@@ -78,7 +78,7 @@ fn cut_part(part: &mut Part, notes: &mut Vec<String>, share: usize, room: Room) 
     if let Some((from, to)) = part.left_out {
         let file = &part.file;
         notes.push(format!(
-            "{file}: lines {from}-{to} are left out, for which an answer here has no room: {file}:{from}-{to} goes on"
+            "{file}: lines {from}-{to} do not fit into this answer: {file}:{from}-{to} continues"
         ));
     }
     (part.text, part.end) = (text, end);
@@ -120,7 +120,7 @@ mod tests {
     fn source(part: Part) -> Source {
         let notes = part
             .left_out
-            .map(|(from, to)| format!("{}: lines {from}-{to} are left out", part.file));
+            .map(|(from, to)| format!("{}: lines {from}-{to} are omitted", part.file));
         Source {
             path: part.file.clone(),
             parts: vec![part],
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(cut.left_out, Some((cut.end + 1, 600)));
         assert_eq!(cut.end_column as usize, format!("line {}", cut.end).len() + 1);
         let from = cut.end + 1;
-        let note = format!("a.txt: lines {from}-600 are left out, for which an answer here has no room: a.txt:{from}-600 goes on");
+        let note = format!("a.txt: lines {from}-600 do not fit into this answer: a.txt:{from}-600 continues");
         assert_eq!(sources[0].notes, [note]);
     }
 

@@ -86,7 +86,7 @@ impl Query<'_> {
                 .trim_start_matches("error: ")
                 .to_owned();
             wrong(
-                format!("this is no regular expression of one line: {why}"),
+                format!("this is not a regular expression of one line: {why}"),
                 "escape what is meant as it is, or search for a plain text with `fixed` (`--fixed`)",
             )
         })

@@ -50,7 +50,7 @@ impl EditedFile {
         }
         let place = faults.iter().find_map(|fault| fault.place.as_ref());
         let place = place.map_or(self.path.clone(), |at| format!("{}:{}:{}", at.file, at.line, at.column));
-        Some(format!("{place}: the file does not parse any more"))
+        Some(format!("{place}: the file no longer parses"))
     }
 }
 

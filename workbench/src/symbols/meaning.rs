@@ -196,8 +196,12 @@ impl Resolution {
     pub fn candidate(&self) -> Result<&Candidate, SymbolError> {
         if let (Some(_), Some(one)) = (&self.resolved, self.candidates.first()) {
             if one.kind == NAMESPACE {
-                let why = Diagnostic::error(ErrorCode::SymbolNotFound, "a namespace is no type or member").found(&one.path);
-                let hint = format!("`cortex outline {}` lists what is in it", one.path);
+                let why = Diagnostic::error(
+                    ErrorCode::SymbolNotFound,
+                    format!("{} is a namespace, not a type or member", one.path),
+                )
+                .found(&one.path);
+                let hint = format!("`cortex outline {}` lists its contents", one.path);
                 return Err(SymbolError::new(Trouble::NotFound, why.hint(hint)));
             }
             return Ok(one);

@@ -349,10 +349,7 @@ impl<'q> ParsedQuery<'q> {
                 ErrorCode::E_SYMBOL,
                 format!("a query has at most {MOST_WILDCARDS} wildcards, this one has {wildcards}"),
             );
-            return Err(SymbolError::new(
-                Trouble::Asked,
-                why.hint("one * stands for any number of characters"),
-            ));
+            return Err(SymbolError::new(Trouble::Asked, why.hint("one * matches any number of characters")));
         }
         Ok(Self {
             name: folded(written.split('`').next().unwrap_or(written)),
@@ -580,7 +577,7 @@ fn start(symbols: &Symbols, query: &Query<'_>, kind: Option<&str>) -> Result<usi
     };
     let offset = given.split('.').next().and_then(|offset| usize::from_str_radix(offset, 16).ok());
     let Some(offset) = offset.filter(|_| given.split('.').count() == 3) else {
-        return Err(refused("this is no cursor of a search"));
+        return Err(refused("this is not the cursor of a search"));
     };
     let now = cursor(symbols, query, kind, offset);
     if now == given {
@@ -588,7 +585,7 @@ fn start(symbols: &Symbols, query: &Query<'_>, kind: Option<&str>) -> Result<usi
     }
     let same_query = now.rsplit('.').next() == given.rsplit('.').next();
     Err(refused(match same_query {
-        true => "the names have changed since this cursor was given",
-        false => "this cursor was given for another query",
+        true => "the names have changed since the search of this cursor",
+        false => "this cursor belongs to another query",
     }))
 }

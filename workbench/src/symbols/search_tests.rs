@@ -230,10 +230,13 @@ fn pages_join_and_cursors_are_checked() {
         search(symbols, &query).expect_err("refused").diagnostic.message
     };
     let other = Sample::of(&[("a.cs", "class Else { }")]).symbols();
-    assert_eq!(refused(&other, "e", &next), "the names have changed since this cursor was given");
-    assert_eq!(refused(&symbols, "el", &next), "this cursor was given for another query");
+    assert_eq!(
+        refused(&other, "e", &next),
+        "the names have changed since the search of this cursor"
+    );
+    assert_eq!(refused(&symbols, "el", &next), "this cursor belongs to another query");
     for cursor in ["", "x", "3", "zz.1.2", &"9".repeat(100_000)] {
-        assert_eq!(refused(&symbols, "e", cursor), "this is no cursor of a search");
+        assert_eq!(refused(&symbols, "e", cursor), "this is not the cursor of a search");
     }
 }
 

@@ -284,21 +284,19 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
         // Several fields of one declaration share a span.
         spans.dedup();
         if spans.is_empty() {
-            found
-                .notes
-                .push(format!("no declaration of it was found in {file} as it stands now"));
+            found.notes.push(format!("no declaration of it was found in the present {file}"));
         }
         for span in spans {
             let (start, end) = (span.first, span.last);
             let length = (end + 1 - start) as usize;
             if left == 0 {
-                found.notes.push(format!("{file}: lines {start}-{end} are left out"));
+                found.notes.push(format!("{file}: lines {start}-{end} are omitted"));
                 continue;
             }
             let shown = end.min(start.saturating_add(u32::try_from(left).unwrap_or(u32::MAX).saturating_sub(1)));
             left = left.saturating_sub(length);
             if shown < end {
-                found.notes.push(format!("{file}: lines {}-{end} are left out", shown + 1));
+                found.notes.push(format!("{file}: lines {}-{end} are omitted", shown + 1));
             }
             found.parts.push(known.part(file, &lines, span, shown));
         }
@@ -486,7 +484,7 @@ mod tests {
             let one = sources_of(&["Box.Store"], most).remove(0);
             (one.parts.iter().map(|part| (part.start, part.end)).collect::<Vec<_>>(), one.notes)
         };
-        let left_out = |file: &str, lines: &str| format!("src/{file}: lines {lines} are left out");
+        let left_out = |file: &str, lines: &str| format!("src/{file}: lines {lines} are omitted");
         assert_eq!(cut(25), (vec![(3, 25), (5, 6)], vec![left_out("Stores.cs", "7-9")]));
         assert_eq!(
             cut(4),
@@ -510,10 +508,7 @@ mod tests {
         let found = sources(&mut sample, &[&gone], 9).expect("sources").remove(0);
         assert_eq!(
             (found.parts.len(), found.notes.as_slice()),
-            (
-                0,
-                &["no declaration of it was found in src/Store.cs as it stands now".to_owned()][..]
-            )
+            (0, &["no declaration of it was found in the present src/Store.cs".to_owned()][..])
         );
     }
 }

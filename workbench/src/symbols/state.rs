@@ -125,7 +125,7 @@ impl State {
         }
         self.complete = false;
         self.notes.push(match start + shown {
-            _ if start >= total => format!("there are {total}: nothing stands behind the first {start}"),
+            _ if start >= total => format!("there are {total}, and none after the first {start}"),
             end if end < total => format!("{} to {end} of {total} are shown: {more}", start + 1),
             end => format!("{} to {end} of {total} are shown", start + 1),
         });
@@ -163,7 +163,7 @@ impl State {
             self.complete = false;
             let others = more(labels.len() - 1);
             self.notes
-                .push(format!("{first}{others} could not be built; the answer lacks what it would say"));
+                .push(format!("{first}{others} could not be built; the answer lacks its facts"));
         }
         self
     }
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(note(0, 20), "20 of 50 are shown: ask on");
         assert_eq!(note(20, 20), "21 to 40 of 50 are shown: ask on");
         assert_eq!(note(40, 10), "41 to 50 of 50 are shown");
-        assert_eq!(note(60, 0), "there are 50: nothing stands behind the first 60");
+        assert_eq!(note(60, 0), "there are 50, and none after the first 60");
         assert!(!State::default().page(40, 10, 50, "").complete);
     }
 
@@ -357,7 +357,7 @@ mod tests {
             serde_json::to_value(&state).expect("JSON"),
             serde_json::json!({"freshness": "last good", "complete": false, "notes": [
                 "20 of 21 are shown: ask with the cursor",
-                "//types/A:deps (and 1 more) could not be built; the answer lacks what it would say",
+                "//types/A:deps (and 1 more) could not be built; the answer lacks its facts",
                 "4 have this name, but the filters exclude all of them",
                 "the type Old was renamed to N.New",
                 "the type Old was renamed to N.New",

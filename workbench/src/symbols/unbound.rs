@@ -95,7 +95,7 @@ impl Bound {
                 if let Some(new) = came.iter().find(|new| last(new) == last(old)) {
                     let name = last(old).unwrap_or_default();
                     messages.insert(format!(
-                        "{}: {name} would mean {new} in place of {old}",
+                        "{}: {name} would refer to {new} instead of {old}",
                         spot(symbols, key, &name, &mut read)?
                     ));
                 }

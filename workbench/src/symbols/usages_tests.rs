@@ -522,7 +522,7 @@ fn what_means_nothing_or_several() {
         ("BigStroe", "SymbolNotFound", "did you mean Box.BigStore?"),
         ("BigStore#Twcie", "SymbolNotFound", "did you mean Box.BigStore#Twice()?"),
         ("BigStroe#Twice", "SymbolNotFound", "did you mean Box.BigStore#Twice()?"),
-        ("Box.Deep", "SymbolNotFound", "`cortex outline Box.Deep` lists what is in it"),
+        ("Box.Deep", "SymbolNotFound", "`cortex outline Box.Deep` lists its contents"),
         ("Store", "AmbiguousSymbol", "write one of these names"),
     ] {
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");

@@ -82,7 +82,7 @@ pub fn label_wired<O: Outputs>(
             if subject.name_in_uses() == ".ctor" && !found.certain.iter().any(is_made_here) {
                 let all = one.services.iter().map(String::as_str);
                 let all: Vec<&str> = all.chain(one.is_by_interfaces.then_some("its interfaces")).collect();
-                let why = format!("registered as {}, which a container makes", all.join(" and "));
+                let why = format!("registered as {}, which a container creates", all.join(" and "));
                 found.possible.insert(place.clone(), Why::Wired(why));
             }
             for service in &one.services {
@@ -115,7 +115,7 @@ fn label_handled<'p>(message: &str, made: impl Iterator<Item = &'p Place>, sent:
     for place in made.filter(|place| makes(&place.text, name)) {
         lines.insert((&place.file, place.line));
         if !found.certain.contains(place) {
-            let why = format!("it handles {name}, which is made here");
+            let why = format!("it handles {name}, which is created here");
             found.possible.insert(place.clone(), Why::Wired(why));
         }
     }
@@ -240,9 +240,12 @@ class Api { Package.Mediator mediator; object Post() => mediator.Send(new Order(
         assert_eq!(wired("Shop.Price"), ["4:44 wired: registered as IShop at a.cs:5"]);
         assert_eq!(
             wired("Shop#.ctor(int)"),
-            ["5:87 wired: registered as IShop, which a container makes"]
+            ["5:87 wired: registered as IShop, which a container creates"]
         );
-        assert_eq!(wired("OrderHandler.Handle"), ["8:75 wired: it handles Order, which is made here"]);
+        assert_eq!(
+            wired("OrderHandler.Handle"),
+            ["8:75 wired: it handles Order, which is created here"]
+        );
         assert_eq!(wired("OrderHandler.HandleNone"), Vec::<String>::new());
         assert_eq!(wired("IShop.Price"), Vec::<String>::new());
     }
@@ -260,7 +263,7 @@ object Make() => mediator.Send<int>(Given());\nOrder Given() => null; void Log(O
         assert_eq!(
             wired_in(&text, "OrderHandler.Handle"),
             [
-                "9:17 wired: it handles Order, which is made here".to_owned(),
+                "9:17 wired: it handles Order, which is created here".to_owned(),
                 why("10:17", "Send"),
                 why("12:37", "SendAsync"),
                 why("16:17", "Publish"),
@@ -278,7 +281,7 @@ object Make() => mediator.Send<int>(Given());\nOrder Given() => null; void Log(O
         assert_eq!(wired_in(&text, "Shop.Price"), ["4:44 wired: registered as IShop at a.cs:8"]);
         assert_eq!(
             wired_in(&text, "Shop#.ctor(int)"),
-            ["12:9 wired: registered as IShop, which a container makes"]
+            ["12:9 wired: registered as IShop, which a container creates"]
         );
         let text = TEXT.replace(
             "services.AddScoped<IShop, Shop>();",

@@ -165,7 +165,7 @@ impl Composing<'_> {
         let mut chosen: Vec<(&str, &Card, usize)> = Vec::new();
         for pin in &window.pinned {
             let Some(card) = self.cards.get(&pin.path) else {
-                self.made.cut.push(format!("{} is not known any more", pin.path));
+                self.made.cut.push(format!("{} is no longer known", pin.path));
                 continue;
             };
             let outline = length(&card.shortened_text(0));
@@ -226,7 +226,7 @@ impl Composing<'_> {
                         room -= length(&text);
                         chosen.push((recent.entered, &recent.path, text, left_out));
                     }
-                    None => self.made.cut.push(format!("{} was looked at, and does not fit", recent.path)),
+                    None => self.made.cut.push(format!("{} was read, and does not fit", recent.path)),
                 },
             }
         }
@@ -264,7 +264,7 @@ impl Composing<'_> {
     /// Adds a type as far as it fits.
     fn add_type(&mut self, path: &str) {
         let Some(card) = self.cards.get(path) else {
-            self.made.cut.push(format!("{path} is not known any more"));
+            self.made.cut.push(format!("{path} is no longer known"));
             return;
         };
         match card.fitting(self.room()) {
@@ -465,11 +465,7 @@ mod tests {
     #[test]
     fn a_type_that_is_gone_is_told_where_it_was_pinned() {
         let made = compose(&window(&["Gone"], &["GoneToo"]), &BTreeMap::new(), &[], Room::new(1000));
-        assert_eq!(made.cut, ["Gone is not known any more"]);
-        assert!(
-            made.text.ends_with("## Left out\n\n- Gone is not known any more\n"),
-            "{}",
-            made.text
-        );
+        assert_eq!(made.cut, ["Gone is no longer known"]);
+        assert!(made.text.ends_with("## Left out\n\n- Gone is no longer known\n"), "{}", made.text);
     }
 }

@@ -198,7 +198,7 @@ impl Run<'_> {
         let Some(found) = self.rules.find(label) else {
             self.fail(
                 id,
-                Diagnostic::error(ErrorCode::E_NO_RULE, "no rule makes this label")
+                Diagnostic::error(ErrorCode::E_NO_RULE, "no rule declares this label")
                     .label(label)
                     .hint("`cortex ls` lists the kinds of targets"),
             );

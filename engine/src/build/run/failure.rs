@@ -102,7 +102,7 @@ impl Run<'_> {
             id,
             Diagnostic::error(ErrorCode::E_INPUTS, error.to_string())
                 .label(label)
-                .hint("the rule's `each`, `row` and `field` must fit what that node gives"),
+                .hint("the rule's `each`, `row` and `field` must fit the output of that node"),
         );
     }
 
@@ -128,7 +128,7 @@ impl Run<'_> {
             for id in waiting {
                 self.fail(
                     id,
-                    Diagnostic::error(ErrorCode::E_INTERNAL, "a node waits for something that never comes"),
+                    Diagnostic::error(ErrorCode::E_INTERNAL, "a node waits for a result that never arrives"),
                 );
             }
         }
@@ -164,5 +164,5 @@ fn circular(labels: &[&str]) -> Diagnostic {
     names.push(labels[0]);
     Diagnostic::error(ErrorCode::E_CYCLE, "the target needs its own output")
         .found(names.join(" → "))
-        .hint("take one of these inputs out of its rule, or read a node that does not depend on it")
+        .hint("remove one of these inputs from its rule, or read a node that does not depend on it")
 }

@@ -263,12 +263,9 @@ impl Run<'_> {
             self.shared.blobs.remember(digest, blob);
         }
         if digest != before {
-            let why = Diagnostic::error(
-                ErrorCode::E_NOT_REPRODUCIBLE,
-                "made again from the same inputs it came out different",
-            );
+            let why = Diagnostic::error(ErrorCode::E_NOT_REPRODUCIBLE, "rebuilt from the same inputs, its output differs");
             let why = why.label(&*label).found(format!("{before} before, {digest} now"));
-            let hint = "its producer looks at something that is not declared: a clock, a random number, an order, a file";
+            let hint = "its producer reads something undeclared: a clock, a random number, an order, a file";
             self.failures.push(why.hint(hint));
         }
         let same_key = self.take_same_key_nodes(&work.key);

@@ -88,7 +88,7 @@ impl Run<'_> {
     /// Collecting → Failed, for the reason of the last try; asks nothing.
     pub(super) fn fail_again(&mut self, id: NodeId, before: FailedTry) {
         let label = self.graph.node(id).label.clone();
-        let hint = format!("it is not asked for again until something moves; `cortex regenerate '{label}'` asks once more");
+        let hint = format!("it is not requested again until an input changes; `cortex regenerate '{label}'` asks once more");
         let why = before.why.hint(hint);
         self.tell_failure(id, FailedTry { why, times: 0, ..before });
     }

@@ -316,7 +316,7 @@ impl Run<'_> {
         let hint = match (near.first(), above, pattern.joined_package()) {
             (Some(first), ..) => format!("did you mean {first}?"),
             (None, Some(name), _) => format!("'{name}' is a namespace: see `cortex outline {name}`"),
-            (None, None, Some((package, item))) if item != "*" => format!("`cortex query '//{package}#*'` lists what there is"),
+            (None, None, Some((package, item))) if item != "*" => format!("`cortex query '//{package}#*'` lists them"),
             (None, None, _) => "`cortex ls` lists the kinds of targets".to_owned(),
         };
         let error = match quoted(&text) {
@@ -462,7 +462,7 @@ impl Run<'_> {
     pub(super) fn unreadable(&self, set: &SetSpec) -> Diagnostic {
         if let Some(why) = self.malformed_sets.get(set) {
             return Diagnostic::error(UNSET, format!("{why}; so the targets over this set are not known"))
-                .hint("correct what makes that output: one item a line, or a JSON list of texts");
+                .hint("correct the producer of that output: one item per line, or a JSON list of texts");
         }
         let text = set_text(set);
         Diagnostic::error(UNSET, format!("the set {text} has no output, so its targets are not known"))
@@ -485,8 +485,8 @@ fn quoted(text: &str) -> Option<&str> {
 pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnostic {
     let count = labels.len();
     let error = match quoted(text) {
-        Some(text) => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("'{value}' means {count} targets")).label(text),
-        None => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("this means {count} targets")).found(text),
+        Some(text) => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("'{value}' matches {count} targets")).label(text),
+        None => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("this matches {count} targets")).found(text),
     };
     error.hint(full_name_hint(&labels)).candidates(labels)
 }
@@ -517,7 +517,7 @@ fn once_a_name(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
         let is_new = met.insert(names.clone());
         let text = pattern.to_string();
         let count = names.len();
-        let what = Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("this means {count} names"));
+        let what = Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("this matches {count} names"));
         let what = match quoted(text.trim_start_matches('-')) {
             Some(text) => what.label(text),
             None => what.found(text),
@@ -552,7 +552,7 @@ fn nameless(set: &SetSpec, target: &str, items: &[&str]) -> Diagnostic {
         format!("{count} item{plural} of the set {set} {verb} no label {target}, and no target"),
     )
     .found(shown.join(", "))
-    .hint("an item stands in a label as a path: it is not empty, and no part of it is empty, '.', '..' or '...'")
+    .hint("an item is a path in a label: it is not empty, and no part of it is empty, '.', '..' or '...'")
 }
 
 #[cfg(test)]

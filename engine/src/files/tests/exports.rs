@@ -198,7 +198,7 @@ fn a_directory_that_cannot_be_written_is_an_error_that_names_the_file() {
     let error = bench.try_write(1, "ro/x", "x").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "'.cortex/out/ro/x' cannot be written: .cortex/out/ro is no folder"
+        "'.cortex/out/ro/x' cannot be written: .cortex/out/ro is not a folder"
     );
     std::os::unix::fs::symlink("ro", bench.out("link")).unwrap();
     let error = bench.try_write(1, "link/x", "x").unwrap_err().to_string();

@@ -19,7 +19,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
     for (rule, (target, span)) in with_targets(rules) {
         if let Err(earlier) = targets.add_form(Form::from_template(target), rule) {
             reported.insert(rule);
-            duplicate(report, *span, &rules[earlier as usize], "another rule makes this target too");
+            duplicate(report, *span, &rules[earlier as usize], "another rule declares this target too");
         }
     }
     let mut overlaps = HashSet::new();
@@ -27,7 +27,12 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
         if let Some(label) = target.literal()
             && let Some(earlier) = targets.covering(label)
         {
-            duplicate(report, *span, &rules[earlier as usize], "a rule over a set makes this target too");
+            duplicate(
+                report,
+                *span,
+                &rules[earlier as usize],
+                "a rule over a set declares this target too",
+            );
         } else if let Some(other) = targets.overlapping(Form::from_template(target), rule) {
             // The order of rules must not decide which of the two produces a label.
             let (earlier, later) = (rule.min(other), rule.max(other));
@@ -36,7 +41,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
                     report,
                     *span,
                     &rules[earlier as usize],
-                    "another rule may make some of these targets too",
+                    "another rule may declare some of these targets too",
                 );
             }
         }
@@ -52,7 +57,7 @@ fn with_targets(rules: &[Draft]) -> impl Iterator<Item = (u32, &(crate::manifest
 
 fn duplicate(report: &mut Report<'_>, span: Span, earlier: &Draft, message: &str) {
     let place = earlier.target.as_ref().map(|(_, span)| report.place_of(*span)).unwrap_or_default();
-    let hint = format!("the other stands at {place}; give one of them another target, or change the producer of the other");
+    let hint = format!("the other is at {place}; give one of them another target, or change the producer of the other");
     report.error(span, Diagnostic::error(ErrorCode::E_DUPLICATE, message).hint(hint));
 }
 
@@ -77,7 +82,8 @@ pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft],
             continue;
         }
         let known = known.get_or_insert_with(|| with_targets(rules).map(|(_, (target, _))| template_as_written(target)).collect());
-        let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "no rule makes this, and it is no file").found(cut_value(&wanted));
+        let diagnostic =
+            Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "no rule declares this, and it is not a file").found(cut_value(&wanted));
         let otherwise = "write a rule with this target; a file's bytes are //files/PATH:bytes";
         report.report_unknown_name(reference.span, diagnostic, &wanted, known.iter().map(String::as_str), otherwise);
     }
@@ -86,8 +92,8 @@ pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft],
 /// Reports a label whose rule is switched off.
 fn switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Draft) {
     let place = rule.target.as_ref().map(|(_, span)| report.place_of(*span)).unwrap_or_default();
-    let hint = format!("switch this input off by the same 'if', or change the parameter that the rule at {place} looks at");
-    let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "the rule that makes this is switched off");
+    let hint = format!("turn this input off by the same 'if', or change the parameter that the rule at {place} reads");
+    let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "the rule that declares this is turned off");
     report.error(
         reference.span,
         diagnostic.found(cut_value(&template_as_written(&reference.template))).hint(hint),
@@ -102,10 +108,10 @@ pub(super) fn report_shared_outputs(report: &mut Report<'_>, rules: &[Draft]) {
         // File systems that ignore case would merge these files, too.
         match seen.entry((template_as_written(&out.path).to_lowercase(), &out.vars)) {
             std::collections::hash_map::Entry::Occupied(earlier) => {
-                let hint = format!("the other stands at {}; choose another path", report.place_of(*earlier.get()));
+                let hint = format!("the other is at {}; choose another path", report.place_of(*earlier.get()));
                 report.error(
                     *span,
-                    Diagnostic::error(ErrorCode::E_DUPLICATE, "another rule is laid out in this file too").hint(hint),
+                    Diagnostic::error(ErrorCode::E_DUPLICATE, "another rule writes this file too").hint(hint),
                 );
             }
             std::collections::hash_map::Entry::Vacant(free) => drop(free.insert(*span)),

@@ -96,6 +96,7 @@ fn report_cycle(report: &mut Report<'_>, rules: &[Draft], cycle: &[(NodeIndex, S
     let message = format!("these targets need each other: {}", path.join(" → "));
     report.error(
         *span,
-        Diagnostic::error(ErrorCode::E_CYCLE, message).hint("remove one of these inputs, or make what both need a target of its own"),
+        Diagnostic::error(ErrorCode::E_CYCLE, message)
+            .hint("remove one of these inputs, or declare a separate target for the part that both need"),
     );
 }

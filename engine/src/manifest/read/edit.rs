@@ -23,18 +23,18 @@ pub(super) fn check_edit_table(report: &mut Report<'_>, fields: Fields<'_, '_>) 
         let why = Diagnostic::error(ErrorCode::E_VALUE, "'check' is empty");
         report.error(
             check.span,
-            why.hint("write a line for sh, such as \"dotnet build {projects} --no-restore\", or leave it out"),
+            why.hint("write a line for sh, such as \"dotnet build {projects} --no-restore\", or omit it"),
         );
     }
     if let Some(seconds) = fields.get("check_seconds") {
         whole_number(report, seconds, "check_seconds", &CHECK_SECONDS);
     }
     if let Some(replies) = fields.text(report, "replies").filter(|replies| !REPLIES.contains(&replies.text)) {
-        let why = Diagnostic::error(ErrorCode::E_VALUE, "'replies' is none of the forms of answers");
+        let why = Diagnostic::error(ErrorCode::E_VALUE, "'replies' is neither brief nor full");
         report.error(replies.span, why.hint("write \"brief\" or \"full\""));
     }
     if let Some(on_lost) = fields.text(report, "on_lost").filter(|on_lost| !ON_LOST.contains(&on_lost.text)) {
-        let why = Diagnostic::error(ErrorCode::E_VALUE, "'on_lost' says neither to warn nor to refuse");
+        let why = Diagnostic::error(ErrorCode::E_VALUE, "'on_lost' is neither warn nor refuse");
         report.error(on_lost.span, why.hint("write \"warn\" or \"refuse\""));
     }
 }

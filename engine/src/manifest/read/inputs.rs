@@ -135,7 +135,7 @@ impl InputReader<'_> {
                 let hint = "name a parameter of the rule's producer that is the path of a file";
                 report.error(
                     param.span,
-                    Diagnostic::error(ErrorCode::E_TYPE, "this parameter is no path of a file").hint(hint),
+                    Diagnostic::error(ErrorCode::E_TYPE, "this parameter is not the path of a file").hint(hint),
                 );
                 return None;
             }
@@ -152,8 +152,8 @@ impl InputReader<'_> {
         };
         let text = format!("//files/{}:bytes", escape(path));
         if path.is_empty() || Label::parse(&text).is_err() {
-            let diagnostic =
-                Diagnostic::error(ErrorCode::E_PATH, "this parameter is no path below the workspace").found(super::source::cut_value(path));
+            let diagnostic = Diagnostic::error(ErrorCode::E_PATH, "this parameter is not a path below the workspace")
+                .found(super::source::cut_value(path));
             report.error(param.span, diagnostic.hint("write a relative path such as \"prompts/semantic.md\""));
             return None;
         }

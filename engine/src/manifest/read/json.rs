@@ -90,7 +90,7 @@ pub(super) fn refuse_secret(report: &mut Report<'_>, span: Span) {
     let hint = "put it into an environment variable and name that: api_key_env = \"TEAM_LLM_KEY\"; treat this key as known and replace it";
     report.error(
         span,
-        Diagnostic::error(ErrorCode::E_SECRET, "a manifest holds no keys")
+        Diagnostic::error(ErrorCode::E_SECRET, "a manifest must not contain keys")
             .found("(not shown)")
             .hint(hint),
     );

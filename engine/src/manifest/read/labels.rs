@@ -99,7 +99,7 @@ fn path_problem(path: &str) -> Option<(usize, &'static str, &'static str)> {
     {
         return Some((
             at,
-            "a path may not hold this character",
+            "a path must not contain this character",
             "use letters, digits, '.', '-', '_' and '/'",
         ));
     }

@@ -354,7 +354,7 @@ fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {
         let hint = "set it in your own configuration, with --store or CORTEX_STORE; a manifest is shared with others";
         report.error(
             key.span,
-            Diagnostic::error(ErrorCode::E_PERSONAL, "a manifest does not say where stores and secrets are").hint(hint),
+            Diagnostic::error(ErrorCode::E_PERSONAL, "a manifest must not set the location of stores and secrets").hint(hint),
         );
     }
     personal

@@ -347,7 +347,7 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
         return;
     };
     if !APIS.contains(&api.text) {
-        let diagnostic = Diagnostic::error(ErrorCode::E_MODEL, "there is no such interface to models");
+        let diagnostic = Diagnostic::error(ErrorCode::E_MODEL, "this is not an interface of models");
         report.report_unknown_name(
             api.span,
             diagnostic,
@@ -397,7 +397,7 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
         .or(fields.get("recording").filter(|_| api.text != "replay"))
         .or(fields.get("record").filter(|_| matches!(api.text, "replay" | BUILT_IN)));
     if let Some(item) = unused {
-        let message = format!("api = \"{}\" does not look at this", api.text);
+        let message = format!("api = \"{}\" does not use this", api.text);
         report.error(
             item.span,
             Diagnostic::error(ErrorCode::E_MODEL, message).hint("remove it or change 'api'"),

@@ -89,7 +89,7 @@ pub(super) fn read_remote(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Op
     let endpoint = fields.required(report, "endpoint", ENDPOINT);
     let endpoint = endpoint.filter(|_| fields.get("endpoint").is_some_and(|item| !is_secret("endpoint", item)));
     if let Some(text) = endpoint.filter(|text| !is_endpoint(text.text)) {
-        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "this is no address of a remote cache");
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "this is not the address of a remote cache");
         report.error(text.span, diagnostic.hint(ENDPOINT));
     }
     let execute = fields.boolean(report, "execute").unwrap_or_default();
@@ -157,7 +157,7 @@ fn instance(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
     let text = short_text(report, fields, "instance")?;
     let reserved = text.split('/').find(|part| RESERVED.contains(part));
     if let (Some(word), Some(item)) = (reserved, fields.get("instance")) {
-        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, format!("the name of an instance may not hold '{word}'"));
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, format!("the name of an instance must not contain '{word}'"));
         report.error(item.span, diagnostic.hint("use the name that the server's configuration gives it"));
     }
     Some(text)
@@ -171,7 +171,7 @@ fn read_write_policy(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<
         "always" => Some(Write::Always),
         other => {
             let known = ["never", "ci", "always"];
-            let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'write' says who offers results");
+            let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "this is not a value of 'write'");
             report.report_unknown_name(text.span, diagnostic, other, known.into_iter(), "write one of never, ci, always");
             None
         }
@@ -186,7 +186,7 @@ fn prefer(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Prefer> {
         "make" => Some(Prefer::Make),
         other => {
             let known = ["auto", "fetch", "make"];
-            let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'prefer' says what becomes of an output that is read");
+            let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "this is not a value of 'prefer'");
             report.report_unknown_name(text.span, diagnostic, other, known.into_iter(), "write one of auto, fetch, make");
             None
         }
@@ -230,7 +230,7 @@ fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls 
     };
     table.only(report, &TLS_KEYS);
     if !is_secure && fields.get("endpoint").is_some() {
-        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'tls' says something of grpcs:// only");
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'tls' applies only to grpcs://");
         report.error(item.span, diagnostic.hint("remove it, or write endpoint = \"grpcs://…\""));
     }
     let mut path = |key: &str| table.text(report, key).map(|text| text.text.to_owned());
@@ -283,7 +283,10 @@ fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> 
             keys.push(text.text.to_owned());
         } else {
             let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "a public key is 64 hexadecimal digits");
-            report.error(text.span, diagnostic.hint("`cortex remote ping` tells it where results are signed"));
+            report.error(
+                text.span,
+                diagnostic.hint("`cortex remote ping` prints it on a machine that signs results"),
+            );
         }
     }
     keys
@@ -295,7 +298,7 @@ fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool)
     if let (true, Some(false), Some(item)) = (execute, declared, fields.get("upload_inputs")) {
         let diagnostic = Diagnostic::error(
             ErrorCode::E_REMOTE,
-            "workers are given source code, which 'upload_inputs' forbids to send",
+            "workers get source code, and 'upload_inputs' forbids sending it",
         );
         report.error(item.span, diagnostic.hint("remove 'upload_inputs', or execute = true"));
     }
@@ -306,10 +309,7 @@ fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool)
 fn executing(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str, execute: bool) -> bool {
     let item = fields.get(key);
     if let (false, Some(item)) = (execute, item) {
-        let diagnostic = Diagnostic::error(
-            ErrorCode::E_REMOTE,
-            format!("'{key}' says something of workers, which are not asked"),
-        );
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, format!("'{key}' applies to workers, which are not used"));
         report.error(item.span, diagnostic.hint(format!("remove '{key}', or write execute = true")));
     }
     execute && item.is_some()

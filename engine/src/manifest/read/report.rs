@@ -162,7 +162,7 @@ impl<'a> Report<'a> {
         let mut errors = sorted(std::mem::take(&mut self.errors));
         if self.left_out > 0 {
             let message = format!("{} more errors are not shown", self.left_out);
-            errors.push(Diagnostic::error(ErrorCode::E_MORE, message).hint("mend these first and look again"));
+            errors.push(Diagnostic::error(ErrorCode::E_MORE, message).hint("correct these first and check again"));
         }
         Err(errors)
     }

@@ -87,7 +87,7 @@ impl RuleReader<'_> {
                 .find(|input| matches!(input.from, InputFrom::Many { .. } | InputFrom::Rows { .. }))
         {
             let hint = "what a producer asks for follows from single nodes and rows of single tables";
-            let message = format!("the input '{}' is a list, beside rows that are asked for", list.role);
+            let message = format!("the input '{}' is a list, beside requested rows", list.role);
             report.error(rule.span, Diagnostic::error(ErrorCode::E_TYPE, message).hint(hint));
         }
         if let (Some(index), Some((_, place))) = (producer, &target) {
@@ -121,7 +121,7 @@ impl RuleReader<'_> {
         let mut entries: Vec<_> = fields.entries().collect();
         entries.sort_by_key(|(name, _)| name.span);
         for (name, _) in entries.iter().skip(2) {
-            let hint = "let one set hold the pairs, or write two rules";
+            let hint = "use one set of pairs, or write two rules";
             report.error(
                 name.span,
                 Diagnostic::error(ErrorCode::E_VARIABLE, "a rule runs over one variable, or two joined by '#'").hint(hint),
@@ -152,7 +152,7 @@ impl RuleReader<'_> {
             let hint = "write the label of a node, such as each = { type = \"//index:types\", member = \"//types/{type}:members\" }";
             report.error(
                 item.span,
-                Diagnostic::error(ErrorCode::E_SET, "the second set of a rule is what a node gives").hint(hint),
+                Diagnostic::error(ErrorCode::E_SET, "the second set of a rule is the output of a node").hint(hint),
             );
         }
         Each { outer, inner: Some(inner) }
@@ -303,7 +303,7 @@ fn target_template(
     if let Some(second) = used.get(1) {
         let written = format!("{{{second}}}");
         let span = report.span_in_value(text.span, text.text, text.text.rfind(&written).unwrap_or(0), written.len());
-        let hint = "write one variable once; a set may hold whole paths such as 'a/b'";
+        let hint = "write one variable once; a set may contain whole paths such as 'a/b'";
         report.error(
             span,
             Diagnostic::error(ErrorCode::E_VARIABLE, "a target has at most one variable, or two joined by '#'").hint(hint),
@@ -320,7 +320,7 @@ fn target_template(
             let hint = format!("add each = {{ {name} = \"glob:**/*.md\" }} or another set");
             report.error(
                 span,
-                Diagnostic::error(ErrorCode::E_VARIABLE, format!("nothing says what {{{name}}} runs over")).hint(hint),
+                Diagnostic::error(ErrorCode::E_VARIABLE, format!("no 'each' binds {{{name}}}")).hint(hint),
             );
             return None;
         }
@@ -343,7 +343,7 @@ fn good_label(report: &mut Report<'_>, text: Text<'_>, target: Template) -> Opti
         let hint = "choose another target; //files/PATH:bytes is the file itself";
         report.error(
             text.span,
-            Diagnostic::error(ErrorCode::E_LABEL, "no rule makes the bytes of a file").hint(hint),
+            Diagnostic::error(ErrorCode::E_LABEL, "no rule declares the bytes of a file").hint(hint),
         );
         return None;
     }
@@ -377,7 +377,7 @@ fn inputs(report: &mut Report<'_>, rule: Fields<'_, '_>, reader: &InputReader<'_
 
 fn variable_name(report: &mut Report<'_>, name: Text<'_>) -> bool {
     let (good, hint) = match name.text {
-        "item" => (false, "'item' stands for the items of an input; choose another name"),
+        "item" => (false, "'item' is reserved for the items of an input; choose another name"),
         text => (is_variable(text) && text.len() <= 100, "use lower-case letters, digits and '_'"),
     };
     if !good {

@@ -85,7 +85,7 @@ impl SetReader<'_> {
                     let hint = "name a node in 'each', or remove 'row' and 'field'";
                     report.error(
                         span,
-                        Diagnostic::error(ErrorCode::E_SET, "only what a node gives has rows and fields").hint(hint),
+                        Diagnostic::error(ErrorCode::E_SET, "only the output of a node has rows and fields").hint(hint),
                     );
                 }
                 Some(other)

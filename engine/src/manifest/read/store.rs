@@ -53,7 +53,7 @@ fn versions(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<u32> {
 fn personal(report: &mut Report<'_>, key: Text<'_>) {
     report.error(
         key.span,
-        Diagnostic::error(ErrorCode::E_PERSONAL, "a manifest does not say where stores and secrets are")
+        Diagnostic::error(ErrorCode::E_PERSONAL, "a manifest must not set the location of stores and secrets")
             .hint("set it in your own configuration, with --store or CORTEX_STORE; a manifest is shared with others"),
     );
 }

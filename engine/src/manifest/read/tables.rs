@@ -129,7 +129,7 @@ impl Tables {
             return false;
         }
         if let Some(earlier) = self.declared.get(name.text) {
-            let hint = format!("the other stands at {}; choose another name", report.place_of(earlier.span));
+            let hint = format!("the other is at {}; choose another name", report.place_of(earlier.span));
             report.error(
                 name.span,
                 Diagnostic::error(ErrorCode::E_DUPLICATE, "this table is declared twice").hint(hint),
@@ -154,7 +154,7 @@ impl Tables {
             for (name, item) in rows.entries() {
                 let earlier = declared.rows.get(name.text).filter(|_| !over);
                 if let Some((_, earlier)) = earlier {
-                    let hint = format!("the other stands at {}; remove one of them", report.place_of(*earlier));
+                    let hint = format!("the other is at {}; remove one of them", report.place_of(*earlier));
                     report.error(
                         name.span,
                         Diagnostic::error(ErrorCode::E_DUPLICATE, "there is a row of this name already").hint(hint),
@@ -244,7 +244,7 @@ fn value_kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool
     let found = KINDS.iter().find(|(known, _)| *known == name);
     if found.is_none() {
         let known = KINDS.map(|(name, _)| name);
-        let otherwise = format!("write one of {}; with a '?' behind it, it may be left out", known.join(", "));
+        let otherwise = format!("write one of {}; a '?' after it makes it optional", known.join(", "));
         let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, "there is no kind of value of this name").found(cut_value(text.text));
         report.report_unknown_name(text.span, diagnostic, name, known.into_iter(), &otherwise);
     }

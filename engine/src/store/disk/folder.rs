@@ -361,9 +361,10 @@ impl Medium for Folder {
             && self.options.sets_aside
             && let Some(padded) = self.pad(access)?
         {
-            let message = "the store's file had lost its end; it was made whole with zeros";
-            notices
-                .push(Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, message).hint("`cortex store verify --repair` looks what was lost"));
+            let message = "the store's file was truncated; its end was filled with zeros";
+            notices.push(
+                Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, message).hint("`cortex store verify --repair` reports what was lost"),
+            );
             found = padded;
         }
         if let Opening::Unfit(reason) = &found {

@@ -225,7 +225,7 @@ pub(super) fn count_rows(table: Table, open: &ReadTable, met: u64, verified: &mu
     verified.rows += walked;
     if claimed != walked {
         let what = format!(
-            "{} says it has {claimed} rows and {walked} can be reached; what is missed is made again",
+            "{} says it has {claimed} rows and {walked} can be reached; the next build rebuilds the others",
             table.name
         );
         verified.harm.push(harm(what, Cure::None));
@@ -330,7 +330,7 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
         let digest = <[u8; 32]>::try_from(key.value());
         let (Ok(record), Ok(digest)) = (&record, digest) else {
             opened.unreadable.extend(digest.ok().map(|digest| ActionKey(Digest(digest))));
-            let why = record.err().unwrap_or_else(|| "its key is no digest".to_owned());
+            let why = record.err().unwrap_or_else(|| "its key is not a digest".to_owned());
             let why = read::damaged(ACTIONS, key.value(), why);
             opened.harm.push(harm(why, Cure::Row(ACTIONS.name, key.value().to_vec())));
             continue;

@@ -150,7 +150,7 @@ fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
         let (key, _) = entry?;
         part.rows += 1;
         let Ok(digest) = <[u8; 32]>::try_from(key.value()).map(Digest) else {
-            let why = read::damaged(BLOBS, key.value(), "its key is no digest");
+            let why = read::damaged(BLOBS, key.value(), "its key is not a digest");
             part.harm.push(verify::harm(why, Cure::Row(BLOBS.name, key.value().to_vec())));
             continue;
         };
@@ -240,7 +240,7 @@ fn stray(rows: &ReadTable, data: &ReadTable, verified: &mut Verified) -> Result<
         };
         if !numbers.contains(&seq) && stray != Some(seq) {
             stray = Some(seq);
-            let what = format!("the bytes numbered {seq} belong to no output; they only take room");
+            let what = format!("the bytes numbered {seq} belong to no output; they only take space");
             verified.harm.push(verify::harm(what, Cure::Chunks(seq)));
         }
     }

@@ -5,7 +5,7 @@ use producers::llm::Used;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How models are asked.
+/// Limits and ways of asking models.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AskingArgs {
@@ -13,23 +13,23 @@ pub struct AskingArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llm_jobs: Option<u16>,
-    /// Ask no model for more than this in all, of each currency of a price.
+    /// Spend at most this amount in total, in each currency.
     #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
     #[serde(with = "money", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     pub max_cost: Option<u64>,
-    /// Make at most so many calls.
+    /// Make at most N calls.
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u64>,
-    /// Send and receive at most so many tokens.
+    /// Send and receive at most N tokens.
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Hand questions to the provider's batch interface, at half the price; a later build picks the answers up.
+    /// Send questions to the provider's batch interface, at half the price; a later build collects the answers.
     #[arg(long)]
     pub batch: bool,
-    /// What was spent before under these limits.
+    /// Earlier costs under these limits.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Used::is_nothing")]
     #[schemars(skip)]

@@ -17,7 +17,7 @@ pub fn describe_damage(met: Vec<String>) -> Vec<Diagnostic> {
     if count > MOST_DAMAGE {
         let more = format!("{} more rows of the store are damaged and read as absent", count - MOST_DAMAGE);
         let why = Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, more);
-        diagnostics.push(why.hint("`cortex store verify --repair` lists what they were, and drops them"));
+        diagnostics.push(why.hint("`cortex store verify --repair` lists and drops them"));
     }
     diagnostics
 }

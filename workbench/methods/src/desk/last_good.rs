@@ -119,23 +119,23 @@ fn departed(what: &str, why: &Departure, has_versions: Option<impl AsRef<str>>) 
         }
     };
     let removed = list(&why.removed, "was removed", "were removed");
-    let unread = list(&why.unread, "is not read any more", "are not read any more");
+    let unread = list(&why.unread, "is no longer read", "are no longer read");
     let changed = list(&why.changed, "was changed", "were changed");
     let undeclared = match why.undeclared.join(" or ") {
         files if files.is_empty() => files,
         files => format!(
-            "{} no rule makes it any more ({files} changed)",
+            "{} no rule declares it any more ({files} changed)",
             if removed.is_empty() { ":" } else { ";" }
         ),
     };
     let files = format!("{removed}{undeclared}{unread}{changed}");
     let text = match why.at {
         Some(at) => format!("{what} is gone since {build}{}{files}", render::moment(at)),
-        None => format!("{what} was last made {}{files}", render::moment(why.made)),
+        None => format!("{what} was last built {}{files}", render::moment(why.made)),
     };
     let why = Diagnostic::new(Severity::Note, ErrorCode::N_GONE, text);
     match has_versions {
-        Some(label) => why.hint(format!("`cortex history '{}'` lists what is kept of it", label.as_ref())),
+        Some(label) => why.hint(format!("`cortex history '{}'` lists its versions", label.as_ref())),
         None => why,
     }
 }
@@ -156,7 +156,7 @@ pub fn last_good_output(context: &RequestContext, session: &mut Session, command
         ));
     };
     let none = || {
-        let why = format!("'{name}' names no one type that is or was known");
+        let why = format!("'{name}' does not name exactly one type, present or former");
         refuse(
             ErrorCode::SymbolNotFound,
             why,
@@ -173,7 +173,7 @@ pub fn last_good_output(context: &RequestContext, session: &mut Session, command
             false => None,
         };
         let none = || {
-            let why = format!("'{member}' names no one member that {key} has or had");
+            let why = format!("'{member}' does not name exactly one member of {key}, present or former");
             refuse(ErrorCode::SymbolNotFound, why, &format!("`cortex show '{members}'` lists them"))
         };
         let member = meant_member(session, &key, &unescape(member))?.ok_or_else(none)?;
@@ -187,10 +187,10 @@ pub fn last_good_output(context: &RequestContext, session: &mut Session, command
         build_outputs(context, session, command, std::slice::from_ref(&full), false)?;
     }
     let none = || {
-        let hint = "the store keeps the newest 16 versions of what was built, and none of it after it was deleted";
+        let hint = "the store keeps the newest 16 versions of each target, until the store is deleted";
         refuse(
             ErrorCode::E_NO_LAST_GOOD,
-            "no version from files that parsed is kept".to_owned(),
+            "History has no version from files that parsed".to_owned(),
             hint,
         )
     };

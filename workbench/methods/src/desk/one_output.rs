@@ -49,7 +49,7 @@ pub fn make_output(context: &RequestContext, session: &mut Session, label: &str)
     let ([root], [bytes]) = (report.roots.as_slice(), report.outputs.as_slice()) else {
         let why = Diagnostic::error(
             ErrorCode::E_SEVERAL,
-            format!("{label} means {} targets, one can be shown", report.roots.len()),
+            format!("{label} names {} targets; `show` prints one", report.roots.len()),
         );
         return Err(Failed::new(Code::Usage, why.hint("name one label, with its ':target'")));
     };
@@ -101,27 +101,27 @@ pub fn as_it_is(
         if !only {
             return Ok(None);
         }
-        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "there is no output of it yet").label(label);
-        return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` makes it"))));
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "it has no output yet").label(label);
+        return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` builds it"))));
     };
     if state != NodeState::Current {
         let removed = files_behind(session, label, last.filed.key)?.removed;
         let (what, hint) = match (state, removed.first()) {
             (_, Some(file)) => (
                 format!("is out of date: {file} was removed"),
-                "`cortex explain` says what it was to it; a build may find that it is gone".to_owned(),
+                "`cortex explain` shows its use of the file; a build may remove the target".to_owned(),
             ),
             (state, None) => {
                 let what = match (state, &status.waits_for) {
-                    (NodeState::MaybeStale, _) => "may be out of date: what it is made of has to be made again first",
+                    (NodeState::MaybeStale, _) => "may be out of date: its inputs must be rebuilt first",
                     (NodeState::Pending, Some(wait)) => &format!("is out of date, and {wait}"),
-                    (NodeState::Pending, None) if status.last_error.is_some() => "is out of date, and the last try to make it again failed",
-                    (NodeState::Pending, None) => "is out of date, and the last build did not make it again",
-                    (NodeState::Generating, _) => "is out of date, and a build asks a model for another one now",
+                    (NodeState::Pending, None) if status.last_error.is_some() => "is out of date, and the last rebuild failed",
+                    (NodeState::Pending, None) => "is out of date, and the last build did not rebuild it",
+                    (NodeState::Generating, _) => "is out of date, and a build is asking a model for a new one",
                     _ if session.is_invalidated(label) => "is out of date: it was invalidated by hand",
-                    _ => "is out of date: what it is made of has changed",
+                    _ => "is out of date: its inputs have changed",
                 };
-                let hint = format!("`cortex show --refresh '{label}'` makes it anew, `cortex explain` says why");
+                let hint = format!("`cortex show --refresh '{label}'` rebuilds it, `cortex explain` says why");
                 (what.to_owned(), hint)
             }
         };

@@ -56,7 +56,7 @@ pub struct Investigate {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub fresh: bool,
-    /// How models are asked.
+    /// Limits and ways of asking models.
     #[command(flatten)]
     #[serde(default)]
     pub asking: AskingArgs,

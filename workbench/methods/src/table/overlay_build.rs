@@ -28,7 +28,7 @@ use workbench::overlay::record::{is_session, used};
 pub struct Build {
     /// The overlay, or an edit session.
     pub name: String,
-    /// Which targets.
+    /// The targets.
     #[schemars(extend("x-tool" = ""))]
     #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,

@@ -102,7 +102,7 @@ pub(super) fn check_type_arguments<O: Outputs>(
     let key = request.candidate.key();
     let found = resolve(symbols, outputs, key, &Options::default())?;
     let Ok(subject) = Subject::of(&found) else {
-        way.add(format!("cortex cannot tell the uses of {key} from those of another type"));
+        way.add(format!("cortex cannot distinguish the uses of {key} from those of another type"));
         return Ok(());
     };
     let name = simple_name(key);

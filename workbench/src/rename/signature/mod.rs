@@ -119,7 +119,7 @@ fn change_of<O: Outputs>(
         way.add(format!("a {} has no parameters that can be changed here", candidate.kind));
     }
     if candidate.member_name() == Some("Main") {
-        way.add(format!("{}: a program may begin in it", candidate.path));
+        way.add(format!("{}: it may be the entry point of a program", candidate.path));
     }
     if symbols.is_generated(candidate.key()) {
         way.add(format!("{} is generated", candidate.key()));
@@ -288,12 +288,12 @@ fn mark_uses<O: Outputs>(
     for path in &change.family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
         let Ok(subject) = Subject::of(&found) else {
-            way.add(format!("cortex cannot tell the uses of {path} from those of another symbol"));
+            way.add(format!("cortex cannot distinguish the uses of {path} from those of another symbol"));
             continue;
         };
         let found = usages(outputs, symbols, &subject, request.gaps)?;
         for label in found.unread {
-            way.add(format!("{label} could not be made, and may use it"));
+            way.add(format!("{label} could not be built, and may use it"));
         }
         for why in found.unseen {
             way.add(format!("possible uses: {why}"));

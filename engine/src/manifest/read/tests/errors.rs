@@ -288,7 +288,7 @@ fn labels_and_variables() {
     check(
         &in_rule("target = \"//a/{item}:b\"\neach = { ‹item› = [\"a\"] }"),
         "E_VARIABLE",
-        "'item' stands for",
+        "'item' is reserved for",
     );
     check(&in_rule("target = \"//a:b\"\neach = ‹{}›"), "E_VARIABLE", "each = {");
     check(

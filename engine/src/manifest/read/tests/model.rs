@@ -145,7 +145,7 @@ fn what_reads_a_rule_that_is_off_is_told() {
     let errors = load_text(text).expect_err("nothing makes it");
     assert_eq!(
         errors_text(&errors),
-        "E_UNKNOWN_LABEL cortex.toml:10:16: the rule that makes this is switched off [//groups/{g}:semantic]\n"
+        "E_UNKNOWN_LABEL cortex.toml:10:16: the rule that declares this is turned off [//groups/{g}:semantic]\n"
     );
 }
 
