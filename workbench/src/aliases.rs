@@ -437,6 +437,7 @@ fn write_aliases(root: &Path, aliases: &Aliases) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::values::table::write_table;
 
     fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         pairs.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect()
@@ -467,7 +468,13 @@ mod tests {
         known.add_aliases(map(&[("T_b", "T_c")]), &map(&[("T_b", "N.B")]));
         // Renamed back: the first name is a present one again.
         known.add_aliases(map(&[("T_c", "T_a")]), &map(&[("T_c", "N.C")]));
-        known.drop_present(&BTreeSet::from(["T_a".to_owned()]));
+        let row = r#"{"accessibility":"public","arity":0,"assembly":"","files":[],"id":"T_a","kind":"class","namespace":"N"}"#;
+        let table: Arc<[u8]> = write_table(&BTreeMap::from([("N.A", row)])).into();
+        let read_page = |_: &Digest| Ok(Some(table.clone()));
+        let types = TypeVersion::open(&read_page, &Digest::of(&table))
+            .expect("a store")
+            .expect("a table");
+        known.drop_present(&types).expect("a store");
         assert_eq!(known.aliases, map(&[("T_b", "T_a"), ("T_c", "T_a")]));
     }
 
