@@ -244,7 +244,7 @@ fn a_template_is_an_input_and_is_checked_first() {
     let label = "//types/N.IClock:semantic";
     let (_, asked) = desk.text(label);
     assert!(
-        asked[0].user.contains("MINE Declarations of N.IClock") && asked[0].system.starts_with("You read source code"),
+        asked[0].user.contains("MINE Declarations:") && asked[0].system.starts_with("You read source code"),
         "{}",
         asked[0].user
     );
@@ -378,7 +378,7 @@ fn prompts_and_outputs_are_the_same_every_time() {
     assert!(
         first.0[0]
             .whole
-            .contains("Documentation of N.IClock (data):\n```\nTells the time.\n```"),
+            .contains("Documentation:\n```\nTells the time.\n```"),
         "{}",
         first.0[0].whole
     );

@@ -24,7 +24,7 @@ pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, 
     let rests = |text: &str| rests_on_changes(text, key, changes, names);
     // A text that names nothing may depend on anything of its own type.
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
-    let anything = changes.own && (changes.whole || changes.names.iter().any(|name| is_odd(name)) || bare());
+    let anything = changes.whole.contains(key) || changes.constructed.contains(key) || changes.own && bare();
     if !anything && !rests(old) && !rests(new) {
         return Some("it rests on nothing that moved");
     }
@@ -186,7 +186,10 @@ mod tests {
         assert!(!needless("- Grows when Get is called [Put].", "- Never grows [Put].", &get));
         // Without evidence it is unknown; and a changed head may concern every section.
         assert!(!needless("- None.", "- Something else altogether.", &get));
-        let head = ChangedTexts { whole: true, ..get };
+        let head = ChangedTexts {
+            whole: BTreeSet::from(["N.A".to_owned()]),
+            ..get
+        };
         assert!(!needless("- Begins empty [Put].", "- Something else [Put].", &head));
     }
 

@@ -11,13 +11,16 @@ use std::collections::BTreeMap;
 /// The section about a type's purpose; summaries of its readers use it.
 pub(super) const ROLE: &str = "ROLE";
 
+/// The section about how a type is created, used and ended.
+pub(super) const LIFECYCLE: &str = "LIFECYCLE";
+
 /// The sections of the seed (000 §3.5), each with its instruction for the model.
 pub(super) const SECTIONS: [(&str, &str); 5] = [
     (
-        "ROLE",
+        ROLE,
         "what it is for, in one to three sentences that readers of dependent types need",
     ),
-    ("LIFECYCLE", "how it is created, used, shared between threads and ended"),
+    (LIFECYCLE, "how it is created, used, shared between threads and ended"),
     ("EDGE_CASES", "nulls, empties, limits, what is thrown when"),
     ("LIMITATIONS", "what it does not do, what it costs, what is not safe"),
     ("RECOMMENDATIONS", "how to use it well, what to look at before changing it"),

@@ -79,14 +79,28 @@ impl Slot {
         self.pieces.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect()
     }
 
-    /// Returns the member that a line of the text belongs to.
-    pub(super) fn member_at(&self, line: usize) -> Option<&str> {
-        let mut lines = 0;
-        let piece = self.pieces.iter().find(|(_, text)| {
-            lines += text.split('\n').count();
-            line < lines
-        });
-        piece.map(|(name, _)| name.as_str())
+    /// Returns the text of each member, in order; parts of one are joined.
+    pub(super) fn text_by_member(&self) -> Vec<(&str, String)> {
+        let mut texts: Vec<(&str, String)> = Vec::new();
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for (name, text) in &self.pieces {
+            let at = *places.entry(name).or_insert_with(|| {
+                texts.push((name, String::new()));
+                texts.len() - 1
+            });
+            texts[at].1.push_str(text);
+            texts[at].1.push('\n');
+        }
+        texts
+    }
+
+    /// Returns the text with those members only.
+    pub(super) fn only(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let pieces = self.pieces.iter().filter(|(name, _)| is_wanted(name));
+        Self {
+            pieces: pieces.cloned().collect(),
+            ..self.clone()
+        }
     }
 
     /// Returns the text of a member.

@@ -208,7 +208,7 @@ pub(super) fn template(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Template,
     }
 }
 
-fn type_rows_of_inputs(inputs: &Inputs<'_>) -> Result<Vec<(String, TypeRow)>, Failure> {
+pub(super) fn type_rows_of_inputs(inputs: &Inputs<'_>) -> Result<Vec<(String, TypeRow)>, Failure> {
     let broken = || Failure::permanent("input 'type' is not rows of //index:types");
     let rows = rows_in(inputs.single("type")?).ok_or_else(broken)?;
     if rows.is_empty() { Err(broken()) } else { Ok(rows) }
