@@ -259,6 +259,19 @@ fn a_template_is_an_input_and_is_checked_first() {
 }
 
 #[test]
+fn of_some_files_only_declarations_are_shown() {
+    let desk = store("params.declarations_only = [\"src/St*\"]");
+    let (_, asked) = desk.text(LABEL);
+    let user = &asked[1].user;
+    assert!(user.contains("public void Put(string key)") && !user.contains("Trim(16)"), "{user}");
+    desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(17)"));
+    assert_eq!((desk.text(LABEL).1.len(), desk.note(LABEL, "mode").as_str()), (0, "unchanged"));
+    // A member is asked about with its code: it is asked for by name.
+    let (_, asked) = desk.text("//types/N.Store#Put(string):semantic");
+    assert!(asked[0].user.contains("Trim(17)"), "{}", asked[0].user);
+}
+
+#[test]
 fn a_member_is_a_rule_away() {
     let desk = store("");
     let label = "//types/N.Store#Get(string):semantic";

@@ -1,6 +1,7 @@
 //! The changes between the inputs of an earlier answer and the present ones: a unified diff of every text, the members in it, and the changed share.
 
 use super::churn_guard::is_odd;
+use super::code_lines::shorten_literals;
 use super::evidence::simple_member_name;
 use super::slots::{Kind, Slot, simple};
 use rustc_hash::FxHashMap;
@@ -13,6 +14,9 @@ const LONGEST: usize = 60_000;
 /// Limit of lines for a comparison by lines, which could take long; longer texts count as wholly changed.
 const MOST_LINES: usize = 20_000;
 
+/// A type whose changed declarations are more than one of so many may be for something else than before.
+const REDEFINING: usize = 5;
+
 /// The difference between two sets of texts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ChangedTexts {
@@ -22,7 +26,11 @@ pub(super) struct ChangedTexts {
     pub(super) members: Vec<String>,
     /// Simple names of those members.
     pub(super) names: BTreeSet<String>,
-    /// Names of members of the subject whose code reaches those members or changed dependencies, themselves included.
+    /// Those names, and names of changed declarations of dependencies.
+    pub(super) moved: BTreeSet<String>,
+    /// Names of members of the subject whose code names one of these, themselves included.
+    pub(super) near: BTreeSet<String>,
+    /// Names of members of the subject whose code reaches one of these, however far, themselves included.
     pub(super) reached: BTreeSet<String>,
     /// Words on changed lines of the code, declarations or documentation of the subject.
     pub(super) touched: BTreeSet<String>,
@@ -32,6 +40,8 @@ pub(super) struct ChangedTexts {
     pub(super) types: BTreeSet<String>,
     /// Types whose declarations changed.
     pub(super) declared: BTreeSet<String>,
+    /// Types of whose declarations so many changed that they may be for something else.
+    pub(super) redefined: BTreeSet<String>,
     /// Types that the earlier answer is not about.
     pub(super) new_types: BTreeSet<String>,
     /// Types with a new member.
@@ -72,6 +82,10 @@ impl ChangedTexts {
         self.types.insert(key.to_owned());
         if kind == Kind::Structure {
             self.declared.insert(key.to_owned());
+            let most = [old, new].into_iter().flatten().map(|slot| slot.pieces.len()).max();
+            if changed_members(old, new).len() * REDEFINING > most.unwrap_or(0) {
+                self.redefined.insert(key.to_owned());
+            }
         }
         if self.new_types.contains(key) {
             return;
@@ -139,7 +153,11 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
             continue;
         }
         let is_new = kind.is_own() && changes.new_types.contains(key);
-        changes.diffs.push(difference(&if is_new { new_text } else { changed_lines(old, new) }));
+        changes.diffs.push(difference(&if is_new {
+            shorten_literals(&new_text)
+        } else {
+            changed_lines(old, new)
+        }));
         if is_new {
             changes.add_own(kind, key, [old, new]);
             members.insert(simple(key).to_owned(), "added");
@@ -162,8 +180,10 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     roots.extend(changes.names.iter().cloned());
     roots.extend(assigned_by_constructors(&changes.constructed, then, now));
     if !roots.is_empty() {
-        changes.reached = reaching(&roots, &changes.constructed, now.iter().chain(then).filter(|slot| slot.kind == Kind::Code));
+        let code = now.iter().chain(then).filter(|slot| slot.kind == Kind::Code);
+        (changes.near, changes.reached) = reaching(&roots, &changes.constructed, code);
     }
+    changes.moved = roots;
     changes.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
     changes.share = if all == 0 { 0.0 } else { changed as f64 / all as f64 };
     changes
@@ -223,6 +243,7 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
                 shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), "", ""));
             }
             (Some(_), None) if is_only(name) => shown.push_str(&head(" (removed)")),
+            (None, Some(new)) => shown.push_str(&hunks("", &shorten_literals(&new), &head(""), "")),
             (old, new) => shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), &head(""), "@@\n")),
         }
     }
@@ -266,24 +287,35 @@ pub(super) fn names_any(text: &str, words: &BTreeSet<String>) -> bool {
         .any(|word| words.contains(word))
 }
 
-/// Returns the names of members whose code names one of `names`, or makes one of the types `constructed`, or names a member that does, however far;
-/// with `names`.
-fn reaching<'s>(names: &BTreeSet<String>, constructed: &BTreeSet<String>, code: impl Iterator<Item = &'s Slot>) -> BTreeSet<String> {
+/// Returns the names of members whose code names one of `names`, or makes one of the types `constructed`; and of those that reach one of these, however
+/// far. Both with `names`.
+fn reaching<'s>(
+    names: &BTreeSet<String>,
+    constructed: &BTreeSet<String>,
+    code: impl Iterator<Item = &'s Slot>,
+) -> (BTreeSet<String>, BTreeSet<String>) {
     let simple_name = |name: &str| simple_member_name(name).to_owned();
     let words_of = |text: &'s str| -> BTreeSet<&'s str> { text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect() };
     let makes = |text: &str| constructed.iter().any(|key| text.contains(&format!("new {}", simple(key))));
     let pieces: Vec<&(String, String)> = code.flat_map(|slot| &slot.pieces).collect();
-    let mut reached: BTreeSet<String> = names.iter().map(|name| simple_name(name)).collect();
-    reached.extend(pieces.iter().filter(|(_, text)| makes(text)).map(|(name, _)| simple_name(name)));
     let mut rest: Vec<(String, BTreeSet<&str>)> = pieces.iter().map(|(name, text)| (simple_name(name), words_of(text))).collect();
+    let mut reached: BTreeSet<String> = names.iter().map(|name| simple_name(name)).collect();
+    let mut near = None;
+    let mut found: Vec<String> = pieces
+        .iter()
+        .filter(|(_, text)| makes(text))
+        .map(|(name, _)| simple_name(name))
+        .collect();
     loop {
-        let (found, others): (Vec<_>, Vec<_>) = rest
+        let (more, others): (Vec<_>, Vec<_>) = rest
             .into_iter()
             .partition(|(_, words)| reached.iter().any(|name| words.contains(name.as_str())));
+        found.extend(more.into_iter().map(|(name, _)| name));
         if found.is_empty() {
-            return reached;
+            return (near.unwrap_or_else(|| reached.clone()), reached);
         }
-        reached.extend(found.into_iter().map(|(name, _)| name));
+        reached.extend(found.drain(..));
+        near.get_or_insert_with(|| reached.clone());
         rest = others;
     }
 }
@@ -357,7 +389,9 @@ mod tests {
         );
         assert!(changes.used && !changes.own);
         let reached: Vec<&str> = changes.reached.iter().map(String::as_str).collect();
-        assert_eq!(reached, ["All", "Dep", "Go", "Of"]);
+        assert_eq!(reached, ["All", "Go", "Of"]);
+        let near: Vec<&str> = changes.near.iter().map(String::as_str).collect();
+        assert_eq!(near, ["Go", "Of"], "what calls a caller is further away");
     }
 
     #[test]

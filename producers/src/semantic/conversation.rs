@@ -485,7 +485,7 @@ impl<'a> Talk<'a> {
             answered: Some(BTreeSet::new()),
             ..AnswerInProgress::new("patch", why, summaries)
         };
-        let read = match self.read_patch(&material.concerned(changes), &changes.new_types, &turns)? {
+        let read = match self.read_patch(&material.concerned(&base.summaries, changes), &changes.new_types, &turns)? {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
         };
