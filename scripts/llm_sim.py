@@ -48,7 +48,9 @@ def members(code: str) -> list[tuple[str, str, str]]:
         if is_diff and line.startswith("@@"):
             # The head of a hunk names its member, with parameters where several have the name; the next ones of the same member name nothing.
             title = line[2:].strip()
-            if title:
+            if title == "(added)":
+                is_named = False
+            elif title:
                 member, is_named = ".ctor" if title.startswith(".ctor") else re.split(r"[(<]", title)[0].split(".")[-1], True
             continue
         sign, text = (line[:1], line[1:]) if is_diff else (" ", line)

@@ -5,7 +5,7 @@ use super::code_lines::shorten_literals;
 use super::evidence::simple_member_name;
 use super::slots::{Kind, Slot, simple};
 use rustc_hash::FxHashMap;
-use similar::TextDiff;
+use similar::{Change, ChangeTag, TextDiff};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Limit of bytes of the diff of one text.
@@ -243,7 +243,8 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
                 shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), "", ""));
             }
             (Some(_), None) if is_only(name) => shown.push_str(&head(" (removed)")),
-            (None, Some(new)) => shown.push_str(&hunks("", &shorten_literals(&new), &head(""), "")),
+            // Its first line names it.
+            (None, Some(new)) => shown.push_str(&hunks("", &shorten_literals(&new), "@@ (added)\n", "")),
             (old, new) => shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), &head(""), "@@\n")),
         }
     }
@@ -260,7 +261,9 @@ fn hunks(old: &str, new: &str, first: &str, other: &str) -> String {
     let mut text = String::new();
     for hunk in diff.unified_diff().context_radius(usize::from(!first.is_empty())).iter_hunks() {
         text.push_str(if text.is_empty() { first } else { other });
+        let says_something = |change: &Change<&str>| change.tag() != ChangeTag::Equal || change.value().contains(char::is_alphanumeric);
         hunk.iter_changes()
+            .filter(says_something)
             .for_each(|change| text.push_str(&format!("{}{}", change.tag(), change.value())));
     }
     text
@@ -419,7 +422,7 @@ mod tests {
             .iter()
             .map(|diff| (diff.kind, diff.key.as_str(), diff.lines.as_str()))
             .collect();
-        let code = "@@ M\n-M() { a; }\n+M() { b; }\n@@ New\n+int New\n@@ Gone (removed)\n";
+        let code = "@@ M\n-M() { a; }\n+M() { b; }\n@@ (added)\n+int New\n@@ Gone (removed)\n";
         let role = "@@\n-old role\n+new role\n";
         assert_eq!(diffs, [(Kind::Code, "N.A", code), (Kind::Role, "N.D", role)]);
         assert!(changes.own && changes.dependencies.contains("N.D") && changes.share > 0.5 && changes.share <= 1.0);

@@ -18,7 +18,7 @@ pub(super) const LIFECYCLE: &str = "LIFECYCLE";
 pub(super) const SECTIONS: [(&str, &str); 5] = [
     (
         ROLE,
-        "what it is for, in one to three sentences that readers of dependent types need",
+        "what it is for, in one to three sentences for readers of dependent types",
     ),
     (LIFECYCLE, "how it is created, used, shared between threads and ended"),
     ("EDGE_CASES", "nulls, empties, limits, what is thrown when"),

@@ -315,16 +315,28 @@ fn declarations(whole: &TypeStructure) -> Vec<(String, String)> {
     std::iter::once((String::new(), head(whole))).chain(members).collect()
 }
 
-/// Returns bodies and members outside of the API. A member of the API appears by its key only: its declaration is elsewhere in the prompt.
+/// Bytes of parameter types in the key of a member above which code shows its name only.
+const LONGEST_PARAMETERS: usize = 8;
+
+/// Returns the key of a member of the API without its parameters, which its declaration has, unless another member has its name.
+fn short_key(member: &ImplMember, members: &[ImplMember]) -> String {
+    let name = |key: &str| key.split('(').next().unwrap_or_default().to_owned();
+    let own = name(&member.key);
+    let is_only = || members.iter().filter(|other| name(&other.key) == own).count() == 1;
+    if member.key.len() > own.len() + LONGEST_PARAMETERS && is_only() { format!("{own}(…)") } else { member.key.clone() }
+}
+
+/// Returns bodies and members outside of the API. A member of the API appears by its name: its declaration is elsewhere in the prompt.
 fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -> Vec<(String, String)> {
     let own = header
         .body
         .iter()
         .map(|body| (String::new(), format!("{}{}", simple(&whole.header.symbol), code_lines(body))));
     let members = members.iter().map(|member| {
+        let key = short_key(member, members);
         let attributes: String = member.attributes.iter().map(|attribute| format!("[{attribute}] ")).collect();
         let name = if member.signature.is_empty() {
-            &member.key
+            &key
         } else {
             &member.signature
         };
