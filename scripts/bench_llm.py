@@ -12,7 +12,7 @@ from urllib.parse import unquote
 HERE = Path(__file__).resolve().parent
 PATTERN = "//types/...:semantic"
 # Tokens of the instructions and sections that stand in every question.
-INSTRUCTIONS = 380
+INSTRUCTIONS = 300
 
 
 def git(clone: Path, *args: str) -> str:
@@ -179,6 +179,7 @@ def main():
     parser.add_argument("--commits", type=int, default=40)
     parser.add_argument("--until", default="HEAD")
     parser.add_argument("--patches-only", action="store_true")
+    parser.add_argument("--ways", default="", help="names of ways to keep summaries, separated by commas; patches are always measured")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--cortex", required=True)
     args = parser.parse_args()
@@ -191,11 +192,14 @@ def main():
         "one by one": "together = 1",
         "cut-offs": "max_patches = 0",
         "patches, roles only": "structures = false",
+        "tests by declarations": 'declarations_only = ["**/test/**", "test/**", "tests/**", "**/*Tests/**", "**/*.Tests.*/**"]',
     }
+    chosen = set(args.ways.split(",")) | {"patches"} if args.ways else None
+    usual = ("patches", "carry likely", "carry never", "one by one")
     passes = {
         name: Pass(name.replace(", ", "-").replace(" ", "-"), args.repository, args.work, args.cortex, params)
         for name, params in ways.items()
-        if name in ("patches", "carry likely", "carry never", "one by one") or not args.patches_only
+        if (name in chosen if chosen else name in usual or not args.patches_only)
     }
     patches = passes["patches"]
     first = [one.start(commits[0]) for one in passes.values()][0]

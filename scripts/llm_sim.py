@@ -20,8 +20,8 @@ CODE = {
 }
 STATEMENTS = re.compile(r"(if|for|foreach|while|switch|using|lock|catch|else|try|return|fixed|case|do|finally|await|throw|var)\b")
 WORDS = "it the caller value state result member when before after keeps gives holds returns once empty thread order cost never".split()
-FENCED = re.compile(r"^(Declarations|Code)(?: of (\S+))? \(data\):\n(`{3,})(cs|diff)\n(.*?)^\3$", re.MULTILINE | re.DOTALL)
-EARLIER = re.compile(r"^Earlier answer about (\S+) \(data\):\n(`{3,})\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^(Declarations|Code)(?: of (\S+))?:\n(`{3,})(cs|diff)\n(.*?)^\3$", re.MULTILINE | re.DOTALL)
+EARLIER = re.compile(r"^Earlier answer about (\S+):\n(`{3,})\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
 MOST = None if "--all" in sys.argv[1:] else 3
 
 
@@ -42,16 +42,19 @@ def member_of(line: str) -> str | None:
 
 def members(code: str) -> list[tuple[str, str, str]]:
     """Sign, member and text of each line of code; the sign of code that is no difference is a blank."""
-    lines, member, is_diff = [], "", any(line.startswith("@@") for line in code.splitlines())
+    lines, member, is_diff, is_named = [], "", code.startswith("@@"), False
     depth = 0
     for line in code.splitlines():
-        sign, text = (line[:1], line[1:]) if is_diff else (" ", line)
-        if line.startswith("@@"):
-            # The head of a hunk names its member, with parameters.
-            member, depth = re.split(r"[(<]", line[2:].strip())[0].split(".")[-1] or "", 0
-            member = ".ctor" if line.startswith("@@ .ctor") else member
+        if is_diff and line.startswith("@@"):
+            # The head of a hunk names its member, with parameters where several have the name; the next ones of the same member name nothing.
+            title = line[2:].strip()
+            if title == "(added)":
+                is_named = False
+            elif title:
+                member, is_named = ".ctor" if title.startswith(".ctor") else re.split(r"[(<]", title)[0].split(".")[-1], True
             continue
-        begins = member_of(text) if depth <= 0 or is_diff and re.match(r"[\w.<>?\[\], ]+\(.*\) (\{|=>)|\w.* => ", text) else None
+        sign, text = (line[:1], line[1:]) if is_diff else (" ", line)
+        begins = member_of(text) if depth <= 0 and not is_named else None
         if begins:
             member, depth = begins, 0
         if sign != "-":
@@ -63,16 +66,20 @@ def members(code: str) -> list[tuple[str, str, str]]:
 def claims(kind: str, name: str, code: str) -> dict[str, list[tuple[str, str]]]:
     """Sign and claim of the lines that each section is about, in declarations or in code of a type."""
     found: dict[str, list[tuple[str, str]]] = {}
-    simple = re.split(r"[.+]", name.split("`")[0])[-1]
-    for place, (sign, member, line) in enumerate(members(code)):
+    simple = simple_name(name)
+    for sign, member, line in members(code):
         if kind == "Declarations" and re.search(r"\b(class|struct|interface|record|enum|delegate)\b", line):
             found.setdefault("ROLE", []).extend((sign, claim("ROLE", simple, f"{line}{count}")) for count in range(3))
-        elif kind == "Declarations" and line.startswith("public") and place:
+        elif kind == "Declarations" and line.startswith("public"):
             found.setdefault("RECOMMENDATIONS", []).append((sign, claim("RECOMMENDATIONS", member, line)))
         for section, about in CODE.items() if kind == "Code" else ():
             if about.search(line) and (section != "LIFECYCLE" or member in (".ctor", "Dispose", "DisposeAsync")):
                 found.setdefault(section, []).append((sign, claim(section, member, line)))
     return found
+
+
+def simple_name(key: str) -> str:
+    return re.split(r"[.+]", key.split("@")[0].split("`")[0])[-1]
 
 
 def sections_of(text: str) -> dict[str, list[str]]:
@@ -90,39 +97,43 @@ def chosen(claims_of_section: list[str], most: int | None = MOST) -> str:
 
 
 def answer(prompt: str) -> str:
-    asked = prompt[prompt.rfind("── user ──") :] if "── user ──" in prompt else prompt
-    listed = re.search(r"^Summarise:\n((?:- .*\n)+)", asked, re.MULTILINE)
+    listed = re.search(r"^Summarise:\n((?:- .*\n)+)", prompt, re.MULTILINE)
     names = re.findall(r"^- (.+) \(\S+\)$", listed.group(1) if listed else "", re.MULTILINE)
-    names += re.findall(r"^Earlier answer about ([^\s,]+)(?:,| \(data\):$)", asked, re.MULTILINE)
+    new = set(names) | set(re.findall(r"^Earlier answer about (\S+), none", prompt, re.MULTILINE))
+    names += re.findall(r"^Earlier answer about ([^\s,:]+)(?:,|:$)", prompt, re.MULTILINE)
     types = list(dict.fromkeys(names)) or ["?"]
-    # The only type is named once.
-    blocks = [(kind, about or types[0], *rest) for kind, about, *rest in FENCED.findall(asked)]
+    # The only type is not named by its texts; of several, simple names stand for keys.
+    keys = {simple_name(key): key for key in types}
+    blocks = [(kind, keys.get(about, about) or types[0], code) for kind, about, _, _, code in FENCED.findall(prompt)]
     # The number of claims that are not shown, by type and section.
     unshown: dict[str, dict[str, int]] = {}
     about = types[0]
-    for line in asked.splitlines():
-        about = next(iter(re.findall(r"^Earlier answer about ([^\s,]+)", line)), about)
+    for line in prompt.splitlines():
+        about = next(iter(re.findall(r"^Earlier answer about ([^\s,:]+)", line)), about)
         if "laims not shown: " in line:
             counts = re.findall(r"([A-Z_]{4,}) (\d+)", line.split("laims not shown: ")[1])
             unshown[about] = {section: int(count) for section, count in counts}
-    earlier = {name: sections_of(text) for name, _, text in EARLIER.findall(asked)}
+    earlier = {name: sections_of(text) for name, _, text in EARLIER.findall(prompt)}
     text = []
     for name in types:
         body: dict[str, str] = {}
         moved: dict[str, list[tuple[str, str]]] = {}
-        for kind, about, _, _, code in blocks:
+        removed: set[str] = set()
+        for kind, about, code in blocks:
             if about == name:
+                removed.update(re.findall(r"^@@ (\S+) \(removed\)$", code, re.MULTILINE))
                 for section, signed in claims(kind, name, code).items():
                     moved.setdefault(section, []).extend(signed)
         for section in SECTIONS:
             signed = moved.get(section, [])
             stay = {one for sign, one in signed if sign in " +"}
-            if listed:
+            if name in new:
                 body[section] = chosen(list(stay))
                 continue
             before = earlier.get(name, {}).get(section, [])
             hidden = unshown.get(name, {}).get(section, 0)
             gone = {one for sign, one in signed if sign == "-"} - stay
+            gone |= {one for one in before if any(one.endswith(f"[{member}].") for member in removed)}
             room = None if MOST is None else max(MOST - hidden, 0)
             after = chosen([one for one in before if one not in gone] + [one for sign, one in signed if sign == "+"], room)
             if after != ("\n".join(before) or "- None."):

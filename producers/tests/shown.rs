@@ -244,7 +244,7 @@ fn a_template_is_an_input_and_is_checked_first() {
     let label = "//types/N.IClock:semantic";
     let (_, asked) = desk.text(label);
     assert!(
-        asked[0].user.contains("MINE Declarations of N.IClock") && asked[0].system.starts_with("You read source code"),
+        asked[0].user.contains("MINE Declarations:") && asked[0].system.starts_with("You read source code"),
         "{}",
         asked[0].user
     );
@@ -256,6 +256,19 @@ fn a_template_is_an_input_and_is_checked_first() {
     desk.put("prompts/mine.md", &mine.replace("MINE", "YOURS"));
     let (_, asked) = desk.text(label);
     assert_eq!((asked.len(), desk.note(label, "mode").as_str()), (1, "full"));
+}
+
+#[test]
+fn of_some_files_only_declarations_are_shown() {
+    let desk = store("params.declarations_only = [\"src/St*\"]");
+    let (_, asked) = desk.text(LABEL);
+    let user = &asked[1].user;
+    assert!(user.contains("public void Put(string key)") && !user.contains("Trim(16)"), "{user}");
+    desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(17)"));
+    assert_eq!((desk.text(LABEL).1.len(), desk.note(LABEL, "mode").as_str()), (0, "unchanged"));
+    // A member is asked about with its code: it is asked for by name.
+    let (_, asked) = desk.text("//types/N.Store#Put(string):semantic");
+    assert!(asked[0].user.contains("Trim(17)"), "{}", asked[0].user);
 }
 
 #[test]
@@ -378,7 +391,7 @@ fn prompts_and_outputs_are_the_same_every_time() {
     assert!(
         first.0[0]
             .whole
-            .contains("Documentation of N.IClock (data):\n```\nTells the time.\n```"),
+            .contains("Documentation:\n```\nTells the time.\n```"),
         "{}",
         first.0[0].whole
     );

@@ -5,12 +5,14 @@
 
 use super::jobs::{JobInput, Shared};
 use crate::seams::paid::{Correction, Previous, PreviousInput};
-use crate::seams::producer::ProducerId;
+use crate::seams::producer::{Inputs, Producer, ProducerId};
 use crate::store::corrections;
 use crate::store::records::{ActionRecord, Class, InputRecord};
 use crate::store::{StoreError, superseded};
 use crate::values::digest::{ActionKey, Digest};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Start of the search.
@@ -60,11 +62,49 @@ impl Past {
     }
 }
 
-/// Returns the newest result of this checkout under one of these former labels.
+/// Returns the previous answer for a job that builds on it: recorded under a former name, made on another machine or branch, or put together.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
-pub(super) fn formerly(shared: &Shared, labels: &[String]) -> Result<Option<Previous>, StoreError> {
+pub(super) fn find_previous<'a>(
+    shared: &'a Shared,
+    producer: &dyn Producer,
+    inputs: &mut Inputs<'a>,
+    latest: &ActionKey,
+) -> Result<Option<Previous>, StoreError> {
+    if let Some(former) = shared.former.get() {
+        inputs.former = former;
+    }
+    let mut previous = inputs.previous.take();
+    if previous.is_none() && !inputs.former.is_empty() {
+        let labels = catch_unwind(AssertUnwindSafe(|| producer.former_labels(inputs)));
+        previous = formerly(shared, &labels.unwrap_or_default())?;
+    }
+    if previous.is_none() && !inputs.fresh && producer.builds_on_previous(inputs.params) {
+        previous = elsewhere(shared, latest, &producer.id());
+    }
+    if previous.is_none() && !inputs.fresh && producer.builds_on_previous(inputs.params) {
+        previous = assemble_previous(shared, producer, inputs)?;
+    }
+    Ok(previous)
+}
+
+/// Returns the previous answer that a producer puts together from last results of other targets.
+fn assemble_previous(shared: &Shared, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Option<Previous>, StoreError> {
+    let broken = RefCell::new(None);
+    let last = |label: &str| match formerly(shared, &[label.to_owned()]) {
+        Ok(found) => found,
+        Err(error) => {
+            *broken.borrow_mut() = Some(error);
+            None
+        }
+    };
+    let assembled = catch_unwind(AssertUnwindSafe(|| producer.assemble_previous(inputs, &last)));
+    broken.into_inner().map_or_else(|| Ok(assembled.unwrap_or_default()), Err)
+}
+
+/// Returns the newest result of this checkout under one of these former labels.
+fn formerly(shared: &Shared, labels: &[String]) -> Result<Option<Previous>, StoreError> {
     let store = shared.blobs.store();
     let mut newest = None;
     for label in labels {
@@ -76,7 +116,7 @@ pub(super) fn formerly(shared: &Shared, labels: &[String]) -> Result<Option<Prev
 }
 
 /// Returns the newest answer that another machine stored under this key. Its inputs are unknown here, except for its memo.
-pub(super) fn elsewhere(shared: &Shared, latest: &ActionKey, producer: &ProducerId) -> Option<Previous> {
+fn elsewhere(shared: &Shared, latest: &ActionKey, producer: &ProducerId) -> Option<Previous> {
     let found = shared.sharing.as_ref()?.find(latest, producer.to_string())?;
     Some(Previous {
         output: found.blob,

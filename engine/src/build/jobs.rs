@@ -483,7 +483,7 @@ impl Job {
         };
         let latest = answers::latest_key(&producer.id(), params, &self.label);
         if looks_back {
-            match find_previous(shared, producer, &mut inputs, &latest) {
+            match earlier_answer::find_previous(shared, producer, &mut inputs, &latest) {
                 Ok(previous) => inputs.previous = previous,
                 Err(error) => return Done::Broken(error),
             }
@@ -534,27 +534,6 @@ impl Job {
         let early = self.take_early_output(shared);
         early.map_or_else(|| producer.produce(inputs), Ok).and_then(check_pieces)
     }
-}
-
-/// Returns the previous answer for a job that builds on it: recorded under a former name, or made on another machine or branch.
-fn find_previous<'a>(
-    shared: &'a Shared,
-    producer: &dyn Producer,
-    inputs: &mut Inputs<'a>,
-    latest: &ActionKey,
-) -> Result<Option<Previous>, StoreError> {
-    if let Some(former) = shared.former.get() {
-        inputs.former = former;
-    }
-    let mut previous = inputs.previous.take();
-    if previous.is_none() && !inputs.former.is_empty() {
-        let labels = catch_unwind(AssertUnwindSafe(|| producer.former_labels(inputs)));
-        previous = earlier_answer::formerly(shared, &labels.unwrap_or_default())?;
-    }
-    if previous.is_none() && !inputs.fresh && producer.builds_on_previous(inputs.params) {
-        previous = earlier_answer::elsewhere(shared, latest, &producer.id());
-    }
-    Ok(previous)
 }
 
 /// Returns the output in its stored form; refuses one that names missing pieces, because readers would search for them.

@@ -401,6 +401,13 @@ pub trait Producer: Send + Sync {
         Vec::new()
     }
 
+    /// Returns the previous result of a node that has none, put together from the last results of other targets, which `last` finds by label: of a
+    /// set of items that gained or lost one, say. A hint.
+    fn assemble_previous(&self, inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Option<Previous>) -> Option<Previous> {
+        let _ = (inputs, last);
+        None
+    }
+
     /// Sends all [deferred](Failure::Deferred) questions. Called when no other job can proceed.
     ///
     /// # Errors

@@ -17,8 +17,8 @@ const MOST_TOKENS: u64 = 12_000;
 
 /// Text after the rules when several questions follow.
 const RULES: &str = "\
-Several questions follow, each under a line \"# QUESTION n: name\"; what is wanted of them follows the last, under lines \"# TO n, m\". Answer each as if
-it stood alone, all in their order, each after a line \"# ANSWER n: name\".";
+Several questions follow, each under \"# QUESTION n: name\"; after the last, \"# TO n, m\" says what is wanted of which. Answer each as if it stood
+alone, in their order, after a line \"# ANSWER n: name\".";
 
 /// A question as submitted to its group.
 struct JointQuestion {

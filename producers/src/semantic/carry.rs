@@ -48,7 +48,7 @@ impl Carry {
 
 /// Returns why an answer stays true although code changed from `then` to `now`; `None` when a model must be asked.
 pub(super) fn reason(carry: Carry, changes: &ChangedTexts, then: &[Slot], now: &[Slot], summaries: &Summaries) -> Option<String> {
-    if carry == Carry::Never || changes.whole || !changes.declared.is_empty() {
+    if carry == Carry::Never || !changes.whole.is_empty() || !changes.declared.is_empty() {
         return None;
     }
     let changed = Changed::between(then, now);

@@ -1,9 +1,11 @@
 //! The changes between the inputs of an earlier answer and the present ones: a unified diff of every text, the members in it, and the changed share.
 
+use super::churn_guard::is_odd;
+use super::code_lines::shorten_literals;
 use super::evidence::simple_member_name;
 use super::slots::{Kind, Slot, simple};
 use rustc_hash::FxHashMap;
-use similar::{ChangeTag, TextDiff};
+use similar::{Change, ChangeTag, TextDiff};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Limit of bytes of the diff of one text.
@@ -12,43 +14,94 @@ const LONGEST: usize = 60_000;
 /// Limit of lines for a comparison by lines, which could take long; longer texts count as wholly changed.
 const MOST_LINES: usize = 20_000;
 
+/// A type whose changed declarations are more than one of so many may be for something else than before.
+const REDEFINING: usize = 5;
+
 /// The difference between two sets of texts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ChangedTexts {
-    /// Title and unified diff of every changed text.
-    pub(super) diffs: Vec<(String, String)>,
+    /// The difference of every changed text.
+    pub(super) diffs: Vec<TextDifference>,
     /// Members that were added, changed or removed, as `Type.member (what)`.
     pub(super) members: Vec<String>,
     /// Simple names of those members.
     pub(super) names: BTreeSet<String>,
-    /// Names of members of the subject whose code reaches those members or changed dependencies, themselves included.
+    /// Those names, and names of changed declarations of dependencies.
+    pub(super) moved: BTreeSet<String>,
+    /// Names of members of the subject whose code names one of these, themselves included.
+    pub(super) near: BTreeSet<String>,
+    /// Names of members of the subject whose code reaches one of these, however far, themselves included.
     pub(super) reached: BTreeSet<String>,
     /// Words on changed lines of the code, declarations or documentation of the subject.
     pub(super) touched: BTreeSet<String>,
     /// Dependencies with a change in their shown parts.
     pub(super) dependencies: BTreeSet<String>,
-    /// Simple names of those dependencies, and of their members that changed.
-    pub(super) dependency_words: BTreeSet<String>,
     /// Types whose code, declarations or documentation changed.
     pub(super) types: BTreeSet<String>,
     /// Types whose declarations changed.
     pub(super) declared: BTreeSet<String>,
+    /// Types of whose declarations so many changed that they may be for something else.
+    pub(super) redefined: BTreeSet<String>,
+    /// Types that the earlier answer is not about.
+    pub(super) new_types: BTreeSet<String>,
+    /// Types with a new member.
+    pub(super) extended: BTreeSet<String>,
+    /// Types of which a text changed that no name tells: a head, documentation of the whole, an operator or an indexer, or everything.
+    pub(super) whole: BTreeSet<String>,
+    /// Types with a changed constructor.
+    pub(super) constructed: BTreeSet<String>,
     /// Whether the code, declarations or documentation of the subject changed.
     pub(super) own: bool,
     /// Whether a used declaration of a dependency changed or was removed.
     pub(super) used: bool,
     /// Whether code changed that belongs to no member: that of a member alone, a body without members.
     pub(super) code: bool,
-    /// Whether a text changed that belongs to no named member: a head, documentation of the whole, or everything.
-    pub(super) whole: bool,
     /// Changed share of the text, from 0 to 1.
     pub(super) share: f64,
+}
+
+/// The difference of one text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TextDifference {
+    pub(super) kind: Kind,
+    /// The type that the text belongs to.
+    pub(super) key: String,
+    /// Its changed lines.
+    pub(super) lines: String,
 }
 
 impl ChangedTexts {
     /// Whether nothing changed.
     pub(super) fn is_empty(&self) -> bool {
         self.diffs.is_empty()
+    }
+
+    /// Adds the difference of a text of the subject.
+    fn add_own(&mut self, kind: Kind, key: &str, [old, new]: [Option<&Slot>; 2]) {
+        self.own = true;
+        self.types.insert(key.to_owned());
+        if kind == Kind::Structure {
+            self.declared.insert(key.to_owned());
+            let most = [old, new].into_iter().flatten().map(|slot| slot.pieces.len()).max();
+            if changed_members(old, new).len() * REDEFINING > most.unwrap_or(0) {
+                self.redefined.insert(key.to_owned());
+            }
+        }
+        if self.new_types.contains(key) {
+            return;
+        }
+        if unnamed(old) != unnamed(new) {
+            self.whole.insert(key.to_owned());
+            self.code |= kind == Kind::Code;
+        }
+        for (name, what) in changed_members(old, new) {
+            match simple_member_name(&name) {
+                ".ctor" => drop(self.constructed.insert(key.to_owned())),
+                simple if is_odd(simple) => drop(self.whole.insert(key.to_owned())),
+                _ if what == "added" => drop(self.extended.insert(key.to_owned())),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -65,87 +118,170 @@ pub(super) fn pairs<'s>(then: &'s [Slot], now: &'s [Slot]) -> BTreeMap<(Kind, &'
 
 /// Compares the earlier texts with the present ones.
 pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
-    let mut changes = ChangedTexts::default();
-    let (mut changed, mut whole) = (0_usize, 0_usize);
+    let types_of = |slots: &[Slot]| -> BTreeSet<String> {
+        let own = slots.iter().filter(|slot| slot.kind == Kind::Structure);
+        own.map(|slot| slot.key.clone()).collect()
+    };
+    let mut changes = ChangedTexts {
+        new_types: &types_of(now) - &types_of(then),
+        ..ChangedTexts::default()
+    };
+    let (mut changed, mut all) = (0_usize, 0_usize);
     let mut members: BTreeMap<String, &str> = BTreeMap::new();
+    let mut roots = BTreeSet::new();
     for ((kind, key), [old, new]) in pairs(then, now) {
         let [old_text, new_text] = [old, new].map(|slot| slot.map(Slot::text).unwrap_or_default());
-        whole += old_text.len() + new_text.len();
+        all += old_text.len() + new_text.len();
         if old_text == new_text {
             continue;
         }
         let bytes = changed_bytes(&old_text, &new_text);
         changed += bytes;
+        let difference = |lines: &str| TextDifference {
+            kind,
+            key: key.to_owned(),
+            lines: super::slots::cut_to_bytes(lines, LONGEST),
+        };
         if bytes == old_text.len() + new_text.len() && old.is_some() && new.is_some() && bytes > LONGEST {
-            changes
-                .diffs
-                .push((format!("{} of {key}", kind.title()), "everything is different".to_owned()));
-            changes.own |= kind.is_own();
-            changes.whole |= kind.is_own();
+            changes.diffs.push(difference("everything is different"));
             changes.used |= !kind.is_own();
             if kind.is_own() {
-                changes.types.insert(key.to_owned());
+                changes.add_own(kind, key, [old, new]);
+                changes.whole.insert(key.to_owned());
                 changes.declared.insert(key.to_owned());
             }
             continue;
         }
-        let shown = difference(old, new, &old_text, &new_text);
-        changes
-            .diffs
-            .push((format!("{} of {key}", kind.title()), super::slots::cut_to_bytes(&shown, LONGEST)));
-        if kind.is_own() {
-            changes.own = true;
-            let lines = shown.lines().filter(|line| line.starts_with(['+', '-']));
-            let words = lines.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')));
-            changes.touched.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
-            changes.types.insert(key.to_owned());
-            if kind == Kind::Structure {
-                changes.declared.insert(key.to_owned());
-            }
-            if unnamed(old) != unnamed(new) {
-                changes.whole = true;
-                changes.code |= kind == Kind::Code;
-            }
+        let is_new = kind.is_own() && changes.new_types.contains(key);
+        changes.diffs.push(difference(&if is_new {
+            shorten_literals(&new_text)
+        } else {
+            changed_lines(old, new)
+        }));
+        if is_new {
+            changes.add_own(kind, key, [old, new]);
+            members.insert(simple(key).to_owned(), "added");
+        } else if kind.is_own() {
+            changes.add_own(kind, key, [old, new]);
+            changes.touched.extend(touched_words(old, new));
             for (name, what) in changed_members(old, new) {
                 changes.names.insert(name.split('(').next().unwrap_or(&name).to_owned());
                 members.entry(format!("{}.{name}", simple(key))).or_insert(what);
             }
         } else {
             changes.dependencies.insert(key.to_owned());
-            changes.dependency_words.insert(simple(key).to_owned());
-            let members = changed_members(old, new)
-                .into_iter()
-                .map(|(name, _)| simple_member_name(&name).to_owned());
-            changes.dependency_words.extend(members);
             let is_there = |piece: &(String, String)| new.is_some_and(|new| new.pieces.contains(piece));
             changes.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
+            if kind == Kind::Signatures {
+                roots.extend(moved_names(key, [old, new]));
+            }
         }
     }
-    let roots: BTreeSet<String> = changes.names.union(&changes.dependency_words).cloned().collect();
+    roots.extend(changes.names.iter().cloned());
+    roots.extend(assigned_by_constructors(&changes.constructed, then, now));
     if !roots.is_empty() {
-        changes.reached = reaching(&roots, now.iter().chain(then).filter(|slot| slot.kind == Kind::Code));
+        let code = now.iter().chain(then).filter(|slot| slot.kind == Kind::Code);
+        (changes.near, changes.reached) = reaching(&roots, &changes.constructed, code);
     }
+    changes.moved = roots;
     changes.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
-    changes.share = if whole == 0 { 0.0 } else { changed as f64 / whole as f64 };
+    changes.share = if all == 0 { 0.0 } else { changed as f64 / all as f64 };
     changes
 }
 
-/// Returns the hunks between two texts of one kind and type. The head of a hunk names the member of its first changed line.
-fn difference(old: Option<&Slot>, new: Option<&Slot>, old_text: &str, new_text: &str) -> String {
-    let diff = TextDiff::from_lines(old_text, new_text);
+/// Returns the names of a dependency's declarations that code which did not change may reach: those that changed or went.
+fn moved_names(key: &str, [old, new]: [Option<&Slot>; 2]) -> BTreeSet<String> {
+    let is_other = old.is_some() && unnamed(old) != unnamed(new);
+    let members = changed_members(old, new).into_iter().filter(|(_, what)| *what != "added");
+    let members = members.map(|(name, _)| simple_member_name(&name).to_owned());
+    members.chain(is_other.then(|| simple(key).to_owned())).collect()
+}
+
+/// Returns the members of types with a changed constructor that stand on its changed lines: what they hold is perhaps another value.
+fn assigned_by_constructors(types: &BTreeSet<String>, then: &[Slot], now: &[Slot]) -> BTreeSet<String> {
+    let mut assigned = BTreeSet::new();
+    for ((kind, key), sides) in pairs(then, now) {
+        if kind != Kind::Code || !types.contains(key) {
+            continue;
+        }
+        let constructors = sides.map(|slot| slot.map(|slot| slot.only(|name| simple_member_name(name) == ".ctor")));
+        let words = touched_words(constructors[0].as_ref(), constructors[1].as_ref());
+        let of_type = then.iter().chain(now).filter(|slot| slot.kind.is_own() && slot.key == key);
+        let members = of_type.flat_map(|slot| &slot.pieces).map(|(name, _)| simple_member_name(name));
+        assigned.extend(members.filter(|name| words.contains(*name)).map(str::to_owned));
+    }
+    assigned
+}
+
+/// Returns the changed lines between two texts of one kind and type, member by member, each under a line that names the member. Of a removed member
+/// only this line is shown, unless another one has its name.
+fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
+    let kind = new.or(old).map_or(Kind::Code, |slot| slot.kind);
+    let [before, after] = [old, new].map(|slot| slot.map(Slot::text_by_member).unwrap_or_default());
+    let is_only = |name: &str| {
+        let simple = simple_member_name(name);
+        let same = |(other, _): &&(&str, String)| simple_member_name(other) == simple;
+        before.iter().chain(&after).filter(same).all(|(other, _)| *other == name)
+    };
+    let text_in = |texts: &[(&str, String)], name: &str| texts.iter().find(|(other, _)| *other == name).map(|(_, text)| text.clone());
+    let names = after.iter().map(|(name, _)| *name);
+    let removed = before.iter().map(|(name, _)| *name).filter(|name| text_in(&after, name).is_none());
+    let mut shown = String::new();
+    for name in names.chain(removed) {
+        let (old, new) = (text_in(&before, name), text_in(&after, name));
+        if old == new {
+            continue;
+        }
+        let title = if is_only(name) { simple_member_name(name) } else { name };
+        let head = |what: &str| format!("{}\n", format!("@@ {title}{what}").trim_end());
+        match (old, new) {
+            // A line of declarations says which member it is.
+            (old, new) if kind != Kind::Code => {
+                if shown.is_empty() {
+                    shown.push_str("@@\n");
+                }
+                shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), "", ""));
+            }
+            (Some(_), None) if is_only(name) => shown.push_str(&head(" (removed)")),
+            // Its first line names it.
+            (None, Some(new)) => shown.push_str(&hunks("", &shorten_literals(&new), "@@ (added)\n", "")),
+            (old, new) => shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), &head(""), "@@\n")),
+        }
+    }
+    match (shown.is_empty(), old, new) {
+        // Only the order differs.
+        (true, Some(old), Some(new)) => hunks(&old.text(), &new.text(), "@@\n", "@@\n"),
+        _ => shown,
+    }
+}
+
+/// Returns the hunks between two texts, with a line of context where they have heads: the first one and the others.
+fn hunks(old: &str, new: &str, first: &str, other: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
     let mut text = String::new();
-    for hunk in diff.unified_diff().context_radius(1).iter_hunks() {
-        let mut changed = hunk.iter_changes().filter(|change| change.tag() != ChangeTag::Equal);
-        let member = changed.next().and_then(|change| match (change.new_index(), change.old_index()) {
-            (Some(line), _) => new?.member_at(line),
-            (None, line) => old?.member_at(line?),
-        });
-        text.push_str(format!("@@ {}", member.unwrap_or_default()).trim_end());
-        text.push('\n');
+    for hunk in diff.unified_diff().context_radius(usize::from(!first.is_empty())).iter_hunks() {
+        text.push_str(if text.is_empty() { first } else { other });
+        let says_something = |change: &Change<&str>| change.tag() != ChangeTag::Equal || change.value().contains(char::is_alphanumeric);
         hunk.iter_changes()
+            .filter(says_something)
             .for_each(|change| text.push_str(&format!("{}{}", change.tag(), change.value())));
     }
     text
+}
+
+/// Returns the words on lines that only one of two texts has, member by member.
+fn touched_words(old: Option<&Slot>, new: Option<&Slot>) -> BTreeSet<String> {
+    let [before, after] = [old, new].map(|slot| slot.map(Slot::text_by_member).unwrap_or_default());
+    let mut words = BTreeSet::new();
+    let names: BTreeSet<&str> = before.iter().chain(&after).map(|(name, _)| *name).collect();
+    for name in names {
+        let text = |texts: &[(&str, String)]| texts.iter().find(|(other, _)| *other == name).map(|(_, text)| text.clone());
+        let [old, new] = [text(&before), text(&after)].map(Option::unwrap_or_default);
+        let lines = hunks(&old, &new, "", "");
+        let each = lines.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.extend(each.filter(|word| !word.is_empty()).map(str::to_owned));
+    }
+    words
 }
 
 /// Whether a text has one of these words.
@@ -154,23 +290,35 @@ pub(super) fn names_any(text: &str, words: &BTreeSet<String>) -> bool {
         .any(|word| words.contains(word))
 }
 
-/// Returns the names of members whose code names one of `names`, or a member that does, however far; with `names`.
-fn reaching<'s>(names: &BTreeSet<String>, code: impl Iterator<Item = &'s Slot>) -> BTreeSet<String> {
+/// Returns the names of members whose code names one of `names`, or makes one of the types `constructed`; and of those that reach one of these, however
+/// far. Both with `names`.
+fn reaching<'s>(
+    names: &BTreeSet<String>,
+    constructed: &BTreeSet<String>,
+    code: impl Iterator<Item = &'s Slot>,
+) -> (BTreeSet<String>, BTreeSet<String>) {
     let simple_name = |name: &str| simple_member_name(name).to_owned();
     let words_of = |text: &'s str| -> BTreeSet<&'s str> { text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect() };
-    let mut rest: Vec<(String, BTreeSet<&str>)> = code
-        .flat_map(|slot| &slot.pieces)
-        .map(|(name, text)| (simple_name(name), words_of(text)))
-        .collect();
+    let makes = |text: &str| constructed.iter().any(|key| text.contains(&format!("new {}", simple(key))));
+    let pieces: Vec<&(String, String)> = code.flat_map(|slot| &slot.pieces).collect();
+    let mut rest: Vec<(String, BTreeSet<&str>)> = pieces.iter().map(|(name, text)| (simple_name(name), words_of(text))).collect();
     let mut reached: BTreeSet<String> = names.iter().map(|name| simple_name(name)).collect();
+    let mut near = None;
+    let mut found: Vec<String> = pieces
+        .iter()
+        .filter(|(_, text)| makes(text))
+        .map(|(name, _)| simple_name(name))
+        .collect();
     loop {
-        let (found, others): (Vec<_>, Vec<_>) = rest
+        let (more, others): (Vec<_>, Vec<_>) = rest
             .into_iter()
             .partition(|(_, words)| reached.iter().any(|name| words.contains(name.as_str())));
+        found.extend(more.into_iter().map(|(name, _)| name));
         if found.is_empty() {
-            return reached;
+            return (near.unwrap_or_else(|| reached.clone()), reached);
         }
-        reached.extend(found.into_iter().map(|(name, _)| name));
+        reached.extend(found.drain(..));
+        near.get_or_insert_with(|| reached.clone());
         rest = others;
     }
 }
@@ -244,7 +392,9 @@ mod tests {
         );
         assert!(changes.used && !changes.own);
         let reached: Vec<&str> = changes.reached.iter().map(String::as_str).collect();
-        assert_eq!(reached, ["All", "Dep", "Go", "Of"]);
+        assert_eq!(reached, ["All", "Go", "Of"]);
+        let near: Vec<&str> = changes.near.iter().map(String::as_str).collect();
+        assert_eq!(near, ["Go", "Of"], "what calls a caller is further away");
     }
 
     #[test]
@@ -267,15 +417,14 @@ mod tests {
         ];
         let changes = super::compare_slots(&then, &now);
         assert_eq!(changes.members, ["A.Gone (removed)", "A.M() (changed)", "A.New (added)"]);
-        assert_eq!(
-            changes.diffs.iter().map(|(title, _)| title.as_str()).collect::<Vec<_>>(),
-            ["Code of N.A", "Role of N.D"]
-        );
-        assert!(
-            changes.diffs[0].1.contains("-M() { a; }\n") && changes.diffs[0].1.contains("+M() { b; }\n"),
-            "{}",
-            changes.diffs[0].1
-        );
+        let diffs: Vec<(Kind, &str, &str)> = changes
+            .diffs
+            .iter()
+            .map(|diff| (diff.kind, diff.key.as_str(), diff.lines.as_str()))
+            .collect();
+        let code = "@@ M\n-M() { a; }\n+M() { b; }\n@@ (added)\n+int New\n@@ Gone (removed)\n";
+        let role = "@@\n-old role\n+new role\n";
+        assert_eq!(diffs, [(Kind::Code, "N.A", code), (Kind::Role, "N.D", role)]);
         assert!(changes.own && changes.dependencies.contains("N.D") && changes.share > 0.5 && changes.share <= 1.0);
         assert!(super::compare_slots(&now, &now).is_empty());
         let only_role = super::compare_slots(&now, &[now[0].clone(), then[1].clone()]);

@@ -24,7 +24,7 @@ pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, 
     let rests = |text: &str| rests_on_changes(text, key, changes, names);
     // A text that names nothing may depend on anything of its own type.
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
-    let anything = changes.own && (changes.whole || changes.names.iter().any(|name| is_odd(name)) || bare());
+    let anything = changes.whole.contains(key) || changes.constructed.contains(key) || changes.own && bare();
     if !anything && !rests(old) && !rests(new) {
         return Some("it rests on nothing that moved");
     }
@@ -34,11 +34,20 @@ pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, 
 
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency, or has evidence on a changed line.
 pub(super) fn rests_on_changes(text: &str, key: &str, changes: &ChangedTexts, names: &Names) -> bool {
+    rests_on(text, key, changes, &changes.reached, names)
+}
+
+/// As [`rests_on_changes`], of members whose code itself names a changed one: what is further away says nothing about the change.
+pub(super) fn is_near_changes(text: &str, key: &str, changes: &ChangedTexts, names: &Names) -> bool {
+    rests_on(text, key, changes, &changes.near, names)
+}
+
+fn rests_on(text: &str, key: &str, changes: &ChangedTexts, members: &BTreeSet<String>, names: &Names) -> bool {
     let touched = |item: &String| {
         let name = evidence::simple_member_name(item);
-        evidence::is_lines(item) || changes.touched.contains(name) || changes.reached.contains(name)
+        evidence::is_lines(item) || changes.touched.contains(name) || members.contains(name)
     };
-    speaks_of(text, changes) || evidence::check_evidence(text, key, names).valid.iter().any(touched)
+    speaks_of(text, changes, members) || evidence::check_evidence(text, key, names).valid.iter().any(touched)
 }
 
 /// Whether a member has no name that a text could use: a constructor, a finalizer, an operator, an indexer.
@@ -53,11 +62,11 @@ pub(super) fn denies(text: &str) -> bool {
     words.any(|word| is_negation(&word.to_lowercase()))
 }
 
-/// Whether a text names a changed member, a member whose code reaches one, or a changed dependency.
-fn speaks_of(text: &str, changes: &ChangedTexts) -> bool {
+/// Whether a text names a changed member, one of these members, or a changed dependency.
+fn speaks_of(text: &str, changes: &ChangedTexts, members: &BTreeSet<String>) -> bool {
     let words: BTreeSet<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let names = changes.names.iter().map(|name| evidence::simple_member_name(name));
-    let names = names.chain(changes.reached.iter().map(String::as_str));
+    let names = names.chain(members.iter().map(String::as_str));
     let types = changes.dependencies.iter().map(|key| simple(key));
     names.chain(types).any(|name| words.contains(name))
 }
@@ -186,7 +195,10 @@ mod tests {
         assert!(!needless("- Grows when Get is called [Put].", "- Never grows [Put].", &get));
         // Without evidence it is unknown; and a changed head may concern every section.
         assert!(!needless("- None.", "- Something else altogether.", &get));
-        let head = ChangedTexts { whole: true, ..get };
+        let head = ChangedTexts {
+            whole: BTreeSet::from(["N.A".to_owned()]),
+            ..get
+        };
         assert!(!needless("- Begins empty [Put].", "- Something else [Put].", &head));
     }
 

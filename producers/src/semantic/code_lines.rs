@@ -7,6 +7,33 @@ use std::collections::BTreeSet;
 /// Limit of bytes of a list in braces that is not broken at its commas, and usual length of a line of a longer one.
 const LONGEST: usize = 100;
 
+/// Limit of bytes of a literal in code that is shown for the first time.
+const LONGEST_LITERAL: usize = 240;
+
+/// Bytes that are shown of a longer one.
+const SHOWN_OF_LITERAL: usize = 160;
+
+/// Returns the code with long literals cut; interpolated ones stay, because they hold code.
+pub(super) fn shorten_literals(code: &str) -> String {
+    if code.len() <= LONGEST_LITERAL {
+        return code.to_owned();
+    }
+    let mut out = String::with_capacity(code.len());
+    let mut done = 0;
+    for token in tokens(code) {
+        if token.kind != TokenKind::Text || token.text.len() <= LONGEST_LITERAL || token.text.starts_with('$') {
+            continue;
+        }
+        let end = (0..=SHOWN_OF_LITERAL).rev().find(|at| token.text.is_char_boundary(*at)).unwrap_or(0);
+        let closing: usize = token.text.chars().rev().take_while(|c| *c == '"').count();
+        out.push_str(&code[done..token.start]);
+        out.push_str(&format!("{}…{}", &token.text[..end], "\"".repeat(closing)));
+        done = token.end();
+    }
+    out.push_str(&code[done..]);
+    out
+}
+
 /// An open bracket.
 struct Open {
     /// Whether its content is broken into lines.
@@ -110,6 +137,16 @@ mod tests {
             "{\nRun(x => {\nA(new() {\nB = 1, C = 2 });\nD();\n}, 1);\n}"
         );
         assert_eq!(code_lines("x = { Name, Name, Name }").lines().count(), 2);
+    }
+
+    #[test]
+    fn long_literals_are_cut_where_they_hold_no_code() {
+        let long = "ü".repeat(200);
+        let cut = shorten_literals(&format!("A = \"{long}\"; B = \"\"\"\n{long}\n\"\"\"; C = $\"{long}\"; D = \"short\";"));
+        assert!(cut.len() < 1_200 && cut.contains("…\"; B = \"\"\"\n") && cut.contains("…\"\"\"; C = $\""), "{cut}");
+        assert!(cut.contains(&format!("$\"{long}\"; D = \"short\";")), "{cut}");
+        let short = "A = \"short\"; ".repeat(40);
+        assert_eq!(shorten_literals(&short), short);
     }
 
     #[test]

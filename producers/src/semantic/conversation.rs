@@ -28,6 +28,11 @@ pub(super) const GUESSED_ANSWER: u64 = 400;
 /// Estimated tokens of a patch.
 pub(super) const GUESSED_PATCH: u64 = 120;
 
+/// Returns the estimated tokens of a patch, with whole answers about types that are new in a group.
+pub(super) fn guessed_patch(changes: &ChangedTexts) -> u64 {
+    GUESSED_PATCH + GUESSED_ANSWER * changes.new_types.len() as u64
+}
+
 /// An answer that becomes an output.
 pub(super) struct AnswerInProgress {
     pub(super) mode: &'static str,
@@ -391,7 +396,7 @@ impl<'a> Talk<'a> {
             let written = patch.and_then(|(written, _)| written.get(key)?.get(name));
             let new = written.map_or(new, String::as_str);
             // A type's role follows from its declarations; summaries of its readers depend on these words.
-            let is_for = name == ROLE && changes.own && !changes.whole && !changes.declared.contains(type_key(key));
+            let is_for = name == ROLE && changes.own && !changes.whole.contains(type_key(key)) && !changes.declared.contains(type_key(key));
             let stays = || is_for && !churn_guard::rests_on_changes(old, type_key(key), changes, &names);
             // Other words of a ROLE would concern all readers; of other sections, only what a change reaches was asked about.
             let needless = churn_guard::needless(old, new, type_key(key), changes, &names);
@@ -419,7 +424,10 @@ impl<'a> Talk<'a> {
             price.unwrap_or(input + 4 * output)
         };
         let types = material.heads.len() as u64;
-        let patch = cost(&material.patch(&base.summaries, changes, &names_of(&base.corrected)), GUESSED_PATCH);
+        let patch = cost(
+            &material.patch(&base.summaries, changes, &names_of(&base.corrected)),
+            guessed_patch(changes),
+        );
         let full = cost(
             &material.full(),
             (GUESSED_ANSWER * types).min(self.wishes.answer_tokens(material.heads.len())),
@@ -428,15 +436,21 @@ impl<'a> Talk<'a> {
     }
 
     /// Asks for a patch, and once more if it is invalid; the inner error describes the faults of the second one.
-    fn read_patch(&mut self, heads: &[&Head], turns: &[Turn]) -> Result<Result<Option<Read>, String>, Failure> {
+    fn read_patch(
+        &mut self,
+        heads: &[&Head],
+        new_types: &BTreeSet<String>,
+        turns: &[Turn],
+    ) -> Result<Result<Option<Read>, String>, Failure> {
         let about: Vec<(&str, &str)> = heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
+        let new: Vec<(&str, &str)> = about.iter().copied().filter(|(key, _)| new_types.contains(*key)).collect();
         let most = self.wishes.answer_tokens(about.len());
         let does_not_fit = || Ok(Err("the patch does not fit into the model's context".to_owned()));
         let first = match self.question(turns, about.len(), &[]) {
             Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
-        let faults = match patch_of(&first, &about, &self.wishes.sections, most) {
+        let faults = match patch_of(&first, (&about, &new), &self.wishes.sections, most) {
             Ok(read) => return Ok(Ok(read)),
             Err(faults) => faults,
         };
@@ -449,7 +463,7 @@ impl<'a> Talk<'a> {
             Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
-        let read = patch_of(&again, &about, &self.wishes.sections, most);
+        let read = patch_of(&again, (&about, &new), &self.wishes.sections, most);
         Ok(read.map_err(|faults| format!("the patch could not be put in: {}", faults.first().map_or("", String::as_str))))
     }
 
@@ -471,7 +485,7 @@ impl<'a> Talk<'a> {
             answered: Some(BTreeSet::new()),
             ..AnswerInProgress::new("patch", why, summaries)
         };
-        let read = match self.read_patch(&material.concerned(changes), &turns)? {
+        let read = match self.read_patch(&material.concerned(&base.summaries, changes), &changes.new_types, &turns)? {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
         };
@@ -480,7 +494,9 @@ impl<'a> Talk<'a> {
         };
         let unshown = material.unshown(&base.summaries, changes);
         let answered = splice::with_unshown(&base.summaries, &read.summaries, &unshown);
-        let spliced = self.spliced(material, base, changes, &answered, Some((&read.summaries, &unshown)));
+        let mut spliced = self.spliced(material, base, changes, &answered, Some((&read.summaries, &unshown)));
+        let new = read.summaries.iter().filter(|(key, _)| changes.new_types.contains(*key));
+        spliced.summaries.extend(new.map(|(key, sections)| (key.clone(), sections.clone())));
         let changed = !spliced.changed.is_empty();
         let written = read
             .summaries
@@ -495,15 +511,21 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// Parses the sections of a patch; `None` when nothing changes; or its faults in sentences for the model.
-fn patch_of(answer: &Answer, about: &[(&str, &str)], wanted: &[Section], most: u64) -> Result<Option<Read>, Vec<String>> {
+/// Parses the sections of a patch about some types, of which some are new; `None` when nothing changes; or its faults in sentences for the model.
+fn patch_of(
+    answer: &Answer,
+    (about, new): (&[(&str, &str)], &[(&str, &str)]),
+    wanted: &[Section],
+    most: u64,
+) -> Result<Option<Read>, Vec<String>> {
     if answer.cut {
         return Err(vec![format!("it was cut off at {most} tokens; be briefer")]);
     }
-    if answer::is_no_change(&answer.text) {
+    if answer::is_no_change(&answer.text) && new.is_empty() {
         return Ok(None);
     }
-    let read = answer::parse_summary_answer(&answer.text, about, wanted);
+    let mut read = answer::parse_summary_answer(&answer.text, about, wanted);
+    read.faults.extend(answer::missing_sections(&read.summaries, new, wanted));
     if !read.faults.is_empty() {
         return Err(read.faults);
     }

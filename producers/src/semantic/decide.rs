@@ -90,7 +90,9 @@ pub(super) fn decide(
         return full("the model, the template or the sections are others");
     }
     let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
-    if !answer::missing_sections(&base.summaries, &about, &material.wishes.sections).is_empty() {
+    // Types that joined a group have no earlier answer.
+    let (known, new): (Vec<_>, Vec<_>) = about.iter().copied().partition(|(key, _)| base.summaries.contains_key(*key));
+    if known.is_empty() || !answer::missing_sections(&base.summaries, &known, &material.wishes.sections).is_empty() {
         return full("the earlier answer lacks sections that are wanted");
     }
     if base.notes.get("prompt").is_some_and(|then| *then == note_digest(prompt)) {
@@ -102,6 +104,9 @@ pub(super) fn decide(
     let carried = renames.carry(&then, material.slots, &base.summaries);
     base.summaries = renames.summaries(&base.summaries, &carried.words, &base.corrected);
     let changes = compare_slots(&carried.slots, material.slots);
+    if new.iter().any(|(key, _)| !changes.new_types.contains(*key)) {
+        return full("the earlier answer lacks types that it was asked about");
+    }
     if changes.is_empty() {
         return Ok(match (is_renamed(previous, renames), carried.words.is_empty()) {
             (false, true) => Way::Unchanged("nothing that a model is shown moved".to_owned()),

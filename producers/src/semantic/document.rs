@@ -78,6 +78,17 @@ pub(super) fn part_of(group: &str, id: &str) -> Option<String> {
     part.map(|text| format!("{}\n", text.trim_end()))
 }
 
+/// Returns the part of a summary of one type or of a group that is about a type, under a heading `##`, with the identifier in it.
+pub(super) fn part_under_heading(text: &str, is_about: impl Fn(&str) -> bool) -> Option<(String, &str)> {
+    let headings = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# Semantic: ").or_else(|| line.strip_prefix("## ")));
+    let mut named = headings.filter_map(|heading| heading.rsplit_once(' '));
+    let (_, id) = named.find(|(key, _)| is_about(key))?;
+    let part = part_of(text, id).unwrap_or_else(|| text.to_owned());
+    Some((part.replacen("# Semantic: ", "## ", 1), id))
+}
+
 /// Returns the same types with their identifiers in an earlier summary, where they may have other names.
 pub(super) fn heads_then(text: &str, heads: &[Head], now: impl Fn(&str) -> String) -> Vec<Head> {
     let headings = text

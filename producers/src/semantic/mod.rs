@@ -4,6 +4,7 @@
 //! module decides what it is shown, reads its answer, and patches an earlier answer after changes of the code; [`Ask`] reaches the model.
 
 mod answer;
+mod assembled;
 mod carry;
 mod case;
 mod changed_texts;
@@ -35,13 +36,14 @@ mod subject;
 mod template;
 mod theirs;
 mod tokens;
+mod used_types;
 
 pub use answer::LONGEST_SECTION;
 pub(crate) use secrets::redact;
 pub use secrets::{Withheld, withheld};
 
 use crate::llm::Ask;
-use engine::seams::paid::Plan;
+use engine::seams::paid::{Plan, Previous};
 use engine::seams::producer::{Bound, Failure, Grouping, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, Sees};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,7 +72,7 @@ impl Semantic {
 
 impl Producer for Semantic {
     fn id(&self) -> ProducerId {
-        ProducerId::new("semantic", 5)
+        ProducerId::new("semantic", 6)
     }
 
     fn pool(&self, params: &Params) -> Pool {
@@ -112,6 +114,10 @@ impl Producer for Semantic {
 
     fn former_labels(&self, inputs: &Inputs<'_>) -> Vec<String> {
         subject::former_labels(inputs)
+    }
+
+    fn assemble_previous(&self, inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Option<Previous>) -> Option<Previous> {
+        assembled::assemble_previous(inputs, last)
     }
 
     fn flush(&self) -> Result<(), Failure> {

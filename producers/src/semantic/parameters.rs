@@ -11,21 +11,25 @@ use std::collections::BTreeMap;
 /// The section about a type's purpose; summaries of its readers use it.
 pub(super) const ROLE: &str = "ROLE";
 
+/// The section about how a type is created, used and ended.
+pub(super) const LIFECYCLE: &str = "LIFECYCLE";
+
 /// The sections of the seed (000 §3.5), each with its instruction for the model.
 pub(super) const SECTIONS: [(&str, &str); 5] = [
     (
-        "ROLE",
-        "what it is for, in one to three sentences that readers of dependent types need",
+        ROLE,
+        "what it is for, in one to three sentences for readers of dependent types",
     ),
-    ("LIFECYCLE", "how it is created, used, shared between threads and ended"),
+    (LIFECYCLE, "how it is created, used, shared between threads and ended"),
     ("EDGE_CASES", "nulls, empties, limits, what is thrown when"),
     ("LIMITATIONS", "what it does not do, what it costs, what is not safe"),
     ("RECOMMENDATIONS", "how to use it well, what to look at before changing it"),
 ];
 
 /// Every parameter.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "carry",
+    "declarations_only",
     "docs",
     "evidence",
     "generated",
@@ -83,6 +87,8 @@ pub(super) struct Wishes {
     pub(super) together: usize,
     /// Globs of files that no model sees, beside the built-in ones.
     pub(super) never_send: Vec<String>,
+    /// Globs of files of whose types only the declarations are shown.
+    pub(super) declarations_only: Vec<String>,
     /// Path of the template, for messages.
     pub(super) template: Option<String>,
 }
@@ -121,6 +127,7 @@ impl Wishes {
                 .unwrap_or_default(),
             together: together(settings).unwrap_or(TOGETHER),
             never_send: texts("never_send"),
+            declarations_only: texts("declarations_only"),
             template: params.get("template").and_then(Value::as_str).map(str::to_owned),
         }
     }
@@ -244,6 +251,11 @@ pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
             ),
             "never_send" if is_globs(value) => continue,
             "never_send" => ("'never_send' is a list of globs", "write never_send = [\"src/Licensing/**\"]"),
+            "declarations_only" if is_globs(value) => continue,
+            "declarations_only" => (
+                "'declarations_only' is a list of globs",
+                "write declarations_only = [\"test/**\"]: of types in these files no code is shown",
+            ),
             "sections" => {
                 sections(value, &mut errors);
                 continue;
@@ -349,11 +361,11 @@ mod tests {
     fn every_wrong_parameter_is_told_with_a_hint() {
         let params = object(serde_json::json!({
             "model": 1, "docs": "yes", "structures": 1, "evidence": 0, "max_patches": -1, "max_diff": 2, "max_tokens": 3, "carry": "always",
-            "template": "../x", "never_send": "a", "sections": [{"name": "role", "about": "x"}, {"name": "ROLE", "about": "x"},
+            "template": "../x", "never_send": "a", "declarations_only": 1, "sections": [{"name": "role", "about": "x"}, {"name": "ROLE", "about": "x"},
             {"name": "X", "about": ""}, {"name": "Y", "about": "y", "more": 1}], "sectoins": 1
         }));
         let errors = check_parameters(&params).expect_err("all of it is wrong");
-        assert_eq!(errors.len(), 15, "{errors:#?}");
+        assert_eq!(errors.len(), 16, "{errors:#?}");
         assert!(errors.iter().all(|error| error.hint.is_some()));
         assert!(errors.iter().any(|error| error.param == "sections.3") && errors.iter().any(|error| error.unknown));
         let good = serde_json::json!({"model": "team", "sections": [{"name": "THREADING", "about": "threads"}], "max_diff": 0.25, "template": "p/s.md"});

@@ -2,7 +2,7 @@
 
 use super::case::{Case, SummaryCase};
 use super::changed_texts::ChangedTexts;
-use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, names_of};
+use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, guessed_patch, names_of};
 use super::decide::Way;
 use super::parameters::{self, Wishes};
 use super::prompt;
@@ -63,8 +63,8 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -
         Way::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
             let turns = material.patch(&base.summaries, &changes, &names_of(&base.corrected));
-            types = material.concerned(&changes).len();
-            ("patch", why, vec![turns], GUESSED_PATCH)
+            types = material.concerned(&base.summaries, &changes).len();
+            ("patch", why, vec![turns], guessed_patch(&changes))
         }
         Way::Full(why, _) => {
             let parts = talk.parts(heads, slots, 0)?;

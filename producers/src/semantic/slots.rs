@@ -79,14 +79,28 @@ impl Slot {
         self.pieces.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect()
     }
 
-    /// Returns the member that a line of the text belongs to.
-    pub(super) fn member_at(&self, line: usize) -> Option<&str> {
-        let mut lines = 0;
-        let piece = self.pieces.iter().find(|(_, text)| {
-            lines += text.split('\n').count();
-            line < lines
-        });
-        piece.map(|(name, _)| name.as_str())
+    /// Returns the text of each member, in order; parts of one are joined.
+    pub(super) fn text_by_member(&self) -> Vec<(&str, String)> {
+        let mut texts: Vec<(&str, String)> = Vec::new();
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for (name, text) in &self.pieces {
+            let at = *places.entry(name).or_insert_with(|| {
+                texts.push((name, String::new()));
+                texts.len() - 1
+            });
+            texts[at].1.push_str(text);
+            texts[at].1.push('\n');
+        }
+        texts
+    }
+
+    /// Returns the text with those members only.
+    pub(super) fn only(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let pieces = self.pieces.iter().filter(|(name, _)| is_wanted(name));
+        Self {
+            pieces: pieces.cloned().collect(),
+            ..self.clone()
+        }
     }
 
     /// Returns the text of a member.
@@ -301,16 +315,28 @@ fn declarations(whole: &TypeStructure) -> Vec<(String, String)> {
     std::iter::once((String::new(), head(whole))).chain(members).collect()
 }
 
-/// Returns bodies and members outside of the API. A member of the API appears by its key only: its declaration is elsewhere in the prompt.
+/// Bytes of parameter types in the key of a member above which code shows its name only.
+const LONGEST_PARAMETERS: usize = 8;
+
+/// Returns the key of a member of the API without its parameters, which its declaration has, unless another member has its name.
+fn short_key(member: &ImplMember, members: &[ImplMember]) -> String {
+    let name = |key: &str| key.split('(').next().unwrap_or_default().to_owned();
+    let own = name(&member.key);
+    let is_only = || members.iter().filter(|other| name(&other.key) == own).count() == 1;
+    if member.key.len() > own.len() + LONGEST_PARAMETERS && is_only() { format!("{own}(…)") } else { member.key.clone() }
+}
+
+/// Returns bodies and members outside of the API. A member of the API appears by its name: its declaration is elsewhere in the prompt.
 fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -> Vec<(String, String)> {
     let own = header
         .body
         .iter()
         .map(|body| (String::new(), format!("{}{}", simple(&whole.header.symbol), code_lines(body))));
     let members = members.iter().map(|member| {
+        let key = short_key(member, members);
         let attributes: String = member.attributes.iter().map(|attribute| format!("[{attribute}] ")).collect();
         let name = if member.signature.is_empty() {
-            &member.key
+            &key
         } else {
             &member.signature
         };

@@ -2,8 +2,8 @@
 
 use super::document::Head;
 use super::parameters::Wishes;
-use super::secrets::withheld;
-use super::slots::{self, Blobs, Slot, WITHHELD};
+use super::secrets::{matches_any, withheld};
+use super::slots::{self, Blobs, Kind, Slot, WITHHELD};
 use super::template::Template;
 use super::theirs::Theirs;
 use crate::csharp::deps;
@@ -56,6 +56,8 @@ pub(super) struct Subject {
     pub(super) keys: Vec<String>,
     /// Types that no model is asked about, by key, each with the reason.
     pub(super) withheld: BTreeMap<String, Withholding>,
+    /// Types of which no code is shown: all their files are of `declarations_only`.
+    bare: BTreeSet<String>,
     /// The inputs.
     pub(super) blobs: Blobs,
     /// Dependencies whose declarations no model may see.
@@ -75,7 +77,7 @@ impl Subject {
         let blobs = slots::present(inputs, &own);
         let several = inputs.all("structure").iter().any(|input| !input.item.is_empty());
         let digest = |role: &str, key: &str| blobs.get(role)?.get(key).map(|input| input.digest);
-        let (mut heads, mut keys, mut never) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let (mut heads, mut keys, mut never, mut bare) = (Vec::new(), Vec::new(), BTreeMap::new(), BTreeSet::new());
         for (key, row) in &rows {
             let lacks = |role: &str| Failure::permanent(format!("input '{role}' has nothing about {key}"));
             let structure = digest("structure", key).ok_or_else(|| lacks("structure"))?;
@@ -84,6 +86,9 @@ impl Subject {
                 never.insert(key.clone(), Withholding::Secret(glob.to_owned()));
             } else if row.generated && !wishes.generated {
                 never.insert(key.clone(), Withholding::Generated);
+            }
+            if row.files.iter().all(|file| matches_any(file, &wishes.declarations_only)) {
+                bare.insert(key.clone());
             }
             let member = inputs.var("member").filter(|_| inputs.roles.contains_key("code"));
             let declaration = blobs.get("code").and_then(|code| code.get(key));
@@ -108,6 +113,7 @@ impl Subject {
             heads,
             keys,
             withheld: never,
+            bare,
             blobs,
         })
     }
@@ -133,7 +139,11 @@ impl Subject {
             .map(String::as_str)
             .filter(|key| !self.withheld.contains_key(*key))
             .collect();
-        slots::slots(blobs, &about, &self.hidden)
+        let mut slots = slots::slots(blobs, &about, &self.hidden)?;
+        if !blobs.contains_key("code") {
+            slots.retain(|slot| slot.kind != Kind::Code || !self.bare.contains(&slot.key));
+        }
+        Ok(slots)
     }
 
     /// Returns the types of which only the role may be shown.
@@ -208,7 +218,7 @@ pub(super) fn template(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Template,
     }
 }
 
-fn type_rows_of_inputs(inputs: &Inputs<'_>) -> Result<Vec<(String, TypeRow)>, Failure> {
+pub(super) fn type_rows_of_inputs(inputs: &Inputs<'_>) -> Result<Vec<(String, TypeRow)>, Failure> {
     let broken = || Failure::permanent("input 'type' is not rows of //index:types");
     let rows = rows_in(inputs.single("type")?).ok_or_else(broken)?;
     if rows.is_empty() { Err(broken()) } else { Ok(rows) }

@@ -12,7 +12,7 @@ use engine::values::diagnostic::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The note that lists corrected sections: `ROLE`, in groups `T_ab12cd34/ROLE`.
-const NOTE: &str = "corrected";
+pub(super) const NOTE: &str = "corrected";
 
 /// A person's corrections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Theirs {
 }
 
 /// Returns the sections that notes name.
-fn section_names(notes: &Notes) -> impl Iterator<Item = &str> {
+pub(super) fn section_names(notes: &Notes) -> impl Iterator<Item = &str> {
     let names = notes.get(NOTE).into_iter().flat_map(|names| names.split(','));
     names.filter(|name| !name.is_empty())
 }

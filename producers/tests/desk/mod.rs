@@ -47,7 +47,7 @@ impl Asked {
     pub fn types(&self) -> Vec<String> {
         let Some(from) = self.whole.find("Summarise:\n") else {
             let earlier = self.whole.lines().filter_map(|line| line.strip_prefix("Earlier answer about "));
-            let name = |rest: &str| rest.split([' ', ',']).next().unwrap_or_default().to_owned();
+            let name = |rest: &str| rest.split([' ', ',', ':']).next().unwrap_or_default().to_owned();
             return earlier.map(name).collect();
         };
         let lines = self.whole[from..].lines().skip(1);

@@ -1,0 +1,107 @@
+//! What a prompt shows of the types that its subject uses: what each is for, within a budget that goes to the most used first, and the declarations
+//! that the subject names.
+
+use super::slots::{Kind, Slot, simple};
+use super::splice;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of roles that are shown whole. Of the next types the first sentence is shown, up to twice this sum; of the others nothing.
+const ROLE_BYTES: usize = 900;
+
+/// Returns the types that the subject of these texts uses; `None` if there are none. `name` gives the name by which the prompt calls a type.
+pub(super) fn describe_used_types<'s>(slots: &'s [Slot], name: impl Fn(&'s str) -> &'s str) -> Option<String> {
+    let roles = roles_within_budget(slots);
+    let dependencies = slots.iter().filter(|slot| !slot.kind.is_own());
+    let keys: BTreeSet<&str> = dependencies.map(|slot| slot.key.as_str()).collect();
+    let mut shown = String::new();
+    for key in keys {
+        if let Some(role) = roles.get(key) {
+            shown.push_str(&format!("// {}: {role}\n", name(key)));
+        }
+        let declarations = slots.iter().filter(|slot| slot.kind == Kind::Signatures && slot.key == key);
+        declarations.for_each(|slot| shown.push_str(&slot.text()));
+    }
+    (!shown.is_empty()).then_some(shown)
+}
+
+/// Returns the roles that are shown, by key of the type.
+fn roles_within_budget(slots: &[Slot]) -> BTreeMap<&str, String> {
+    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+    let own: Vec<String> = slots.iter().filter(|slot| slot.kind.is_own()).map(Slot::text).collect();
+    let words = own
+        .iter()
+        .flat_map(|text| text.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+    words.for_each(|word| *uses.entry(word).or_default() += 1);
+    let mut roles: Vec<&Slot> = slots.iter().filter(|slot| slot.kind == Kind::Role).collect();
+    roles.sort_by_key(|slot| (Reverse(uses.get(simple(&slot.key))), &slot.key));
+    let mut spent = 0;
+    let mut shown = BTreeMap::new();
+    for slot in roles {
+        let text = slot.text();
+        let claims = splice::claims(text.trim()).into_iter().map(sentence);
+        let most = if spent < ROLE_BYTES { usize::MAX } else { 1 };
+        let role = claims.take(most).collect::<Vec<_>>().join(" ");
+        spent += role.len();
+        if spent > 2 * ROLE_BYTES {
+            break;
+        }
+        shown.insert(slot.key.as_str(), role);
+    }
+    shown
+}
+
+/// Returns a claim as one line without its mark and its evidence, which is about code that is not shown.
+fn sentence(claim: &str) -> String {
+    let claim = claim.strip_prefix("- ").unwrap_or(claim).trim_end_matches('.');
+    let bare = claim.strip_suffix(']').and_then(|rest| rest.rsplit_once(" ["));
+    let bare = bare.map_or(claim, |(bare, _)| bare);
+    format!("{}.", bare.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(kind: Kind, key: &str, text: &str) -> Slot {
+        Slot::new(kind, key, vec![(String::new(), text.to_owned())])
+    }
+
+    #[test]
+    fn the_most_used_types_are_described_whole_and_others_briefly() {
+        let long = format!("- Is used {}. [A, B].\n- Locks [_gate].", "often ".repeat(50));
+        let uses = |name: &str, times: usize| format!("{name}; ").repeat(times);
+        let mut slots = vec![slot(Kind::Code, "N.A", &[uses("Often", 9), uses("Twice", 2), uses("Thrice", 3)].concat())];
+        for name in ["Never", "Often", "Once", "Thrice", "Twice"] {
+            slots.push(slot(Kind::Role, &format!("N.{name}"), &long.replace("used", &format!("{name} used"))));
+        }
+        slots.push(slot(Kind::Signatures, "N.Never", "class Never"));
+        let shown = describe_used_types(&slots, simple).expect("types");
+        let lines: Vec<(&str, bool)> = shown
+            .lines()
+            .map(|line| (line.split(':').next().unwrap_or_default(), line.ends_with("Locks.")))
+            .collect();
+        let expected = [
+            ("// Never", false),
+            ("class Never", false),
+            ("// Often", true),
+            ("// Thrice", true),
+            ("// Twice", true),
+        ];
+        assert_eq!(lines, expected, "{shown}");
+        assert!(!shown.contains("[A, B]"), "{shown}");
+        assert_eq!(describe_used_types(&slots[..1], simple), None);
+    }
+
+    #[test]
+    fn a_claim_is_a_sentence_on_one_line() {
+        for (claim, expected) in [
+            ("- Keeps nodes [Get, _nodes].", "Keeps nodes."),
+            ("- Keeps nodes [Get]", "Keeps nodes."),
+            ("- Keeps\n  nodes.", "Keeps nodes."),
+            ("Keeps int[].", "Keeps int[]."),
+        ] {
+            assert_eq!(sentence(claim), expected, "{claim}");
+        }
+    }
+}
