@@ -98,7 +98,7 @@ impl Aliases {
     /// Removes aliases of types that exist again.
     fn drop_present(&mut self, types: &TypeVersion<'_>) -> Result<(), StoreError> {
         for (old, name) in std::mem::take(&mut self.names) {
-            if types.row(&name)?.is_some_and(|row| row.id == old) {
+            if types.type_row(&name)?.is_some_and(|row| row.id == old) {
                 self.aliases.remove(&old);
             } else if self.aliases.contains_key(&old) {
                 self.names.insert(old, name);
@@ -175,7 +175,7 @@ pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, S
     let mut required = Vec::new();
     for key in came {
         if let Some(types) = &moves.types
-            && types.row(key)?.is_some()
+            && types.type_row(key)?.is_some()
         {
             required.extend([label_of_type(key, ":structure"), label_of_type(key, ":impl")]);
         }
@@ -284,7 +284,7 @@ fn moves<'a>(states: &'a States<'_>, before: &Aliases) -> Result<Moves<'a>, Stor
         digest: versions.last().map(|(_, output)| output.to_string()).unwrap_or_default(),
     };
     for (at, output) in &versions[last_known.unwrap_or(0)..] {
-        let now = TypeVersion::open(&*states.page, output)?;
+        let now = TypeVersion::from_digest(&*states.page, output)?;
         if let (Some(last), Some(now)) = (&moves.types, &now)
             && let Some((gone, come)) = last.difference(now)?
             && !gone.is_empty()
@@ -471,7 +471,7 @@ mod tests {
         let row = r#"{"accessibility":"public","arity":0,"assembly":"","files":[],"id":"T_a","kind":"class","namespace":"N"}"#;
         let table: Arc<[u8]> = write_table(&BTreeMap::from([("N.A", row)])).into();
         let read_page = |_: &Digest| Ok(Some(table.clone()));
-        let types = TypeVersion::open(&read_page, &Digest::of(&table))
+        let types = TypeVersion::from_digest(&read_page, &Digest::of(&table))
             .expect("a store")
             .expect("a table");
         known.drop_present(&types).expect("a store");

@@ -47,7 +47,7 @@ impl<'a> TypeVersion<'a> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(crate) fn open(read_page: ReadPage<'a>, digest: &Digest) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn from_digest(read_page: ReadPage<'a>, digest: &Digest) -> Result<Option<Self>, StoreError> {
         let Some(root) = read_page(digest)? else { return Ok(None) };
         let rows = RowReader::new(root.clone()).ok();
         Ok(rows.map(|rows| Self {
@@ -65,7 +65,7 @@ impl<'a> TypeVersion<'a> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(crate) fn row(&self, key: &str) -> Result<Option<TypeRow>, StoreError> {
+    pub(crate) fn type_row(&self, key: &str) -> Result<Option<TypeRow>, StoreError> {
         let row = known(self.rows.borrow_mut().get(key, |digest: &Digest| self.page(digest)))?.flatten();
         Ok(row.and_then(|row| serde_json::from_slice(&row).ok()))
     }
@@ -95,7 +95,7 @@ impl<'a> TypeVersion<'a> {
     fn rows_of(&self, keys: Vec<String>) -> Result<TypeRows, StoreError> {
         let mut rows = TypeRows::new();
         for key in keys {
-            if let Some(row) = self.row(&key)? {
+            if let Some(row) = self.type_row(&key)? {
                 rows.insert(key, row);
             }
         }

@@ -336,6 +336,11 @@ fn semantic_in_the_seeds_format() {
     assert!(node.contains("EDGE_CASES:\nNone found in the code.\n"), "{node}");
 }
 
+fn entries(roles: Vec<(&'static str, Vec<Input>)>) -> Input {
+    let made = run(&super::index_entries::IndexEntries, "", "{}", roles).expect("entries");
+    blob(super::chunks::LAST, made.bytes)
+}
+
 #[test]
 fn index_json_has_the_seeds_keys() {
     let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", r#"{"tfm":"net9.0"}"#)]);
@@ -356,9 +361,8 @@ fn index_json_has_the_seeds_keys() {
         ("impl", world.each("impl")),
         ("xmldoc", world.each("xmldoc")),
     ];
-    let entries = run(&super::index_entries::IndexEntries, "", "{}", roles).expect("entries").bytes;
     let roles = vec![
-        ("entries", vec![blob(super::chunks::LAST, entries)]),
+        ("entries", vec![entries(roles)]),
         ("projects", world.projects()),
         (
             "config",
@@ -408,11 +412,7 @@ fn golden_outputs_belong_to_versions() {
         ("graph", vec![blob("", graph.clone())]),
         ("impl", world.each("impl")),
     ];
-    let entries = run(&super::index_entries::IndexEntries, "", "{}", roles).expect("entries").bytes;
-    let roles = vec![
-        ("entries", vec![blob(super::chunks::LAST, entries)]),
-        ("projects", world.projects()),
-    ];
+    let roles = vec![("entries", vec![entries(roles)]), ("projects", world.projects())];
     let json = run(&super::index_json::IndexJson, "", "{}", roles).expect("an index").bytes;
     let mut lines = vec![
         format!("{} {}", super::graph::Graph.id(), Digest::of(&graph).short()),

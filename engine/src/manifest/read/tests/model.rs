@@ -86,7 +86,7 @@ fn the_csharp_ruleset_loads_alone() {
         }
     );
     assert_eq!(
-        rule(&manifest, "//index:json")
+        rule(&manifest, "//chunks/{chunk}:index-entries")
             .inputs
             .iter()
             .filter(|input| input.digest_only)
