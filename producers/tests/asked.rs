@@ -56,10 +56,7 @@ fn a_changed_body_is_a_patch_of_what_it_changes() {
     });
     let (text, asked) = desk.text(LABEL);
     let user = &asked[0].user;
-    assert!(
-        user.contains("\n@@ Put\n") && user.contains("\n-Trim(16);\n+Trim(32);\n"),
-        "{user}"
-    );
+    assert!(user.contains("\n@@ Put\n") && user.contains("\n-Trim(16);\n+Trim(32);\n"), "{user}");
     assert!(
         user.contains("Earlier answer about N.Store:\n```\nROLE:\n- The role of N.Store"),
         "{user}"
@@ -396,7 +393,11 @@ fn a_group_that_gains_or_loses_types_is_patched() {
     desk.answers(|asked| {
         let none = "Earlier answer about C, none: write every section";
         assert!(asked.is_patch() && asked.user.contains(none), "{}", asked.user);
-        assert!(!asked.user.contains("OfA()") && asked.user.contains("\nOfC() {\n"), "{}", asked.user);
+        assert!(
+            !asked.user.contains("OfA()") && asked.user.contains("\nOfC() {\n"),
+            "{}",
+            asked.user
+        );
         assert!(asked.user.contains("\n+public C More { get; }\n"), "{}", asked.user);
         let sections = ["ROLE", "LIFECYCLE", "EDGE_CASES", "LIMITATIONS", "RECOMMENDATIONS"];
         let whole: String = sections.iter().map(|name| format!("{name}:\n- Of a third [OfC].\n")).collect();
@@ -411,7 +412,11 @@ fn a_group_that_gains_or_loses_types_is_patched() {
     // An answer without the sections of the new type is repaired.
     let fourth = "public class D { public A Other { get; } public int OfD() { return 4; } }\n";
     desk.put("src/More.cs", &format!("namespace N;\n{fourth}"));
-    let now = edited(PAIR, "public int OfB()", "public C More { get; } public D Most { get; } public int OfB()") + third;
+    let now = edited(
+        PAIR,
+        "public int OfB()",
+        "public C More { get; } public D Most { get; } public int OfB()",
+    ) + third;
     desk.put("src/Pair.cs", &now);
     let mut answers = vec!["NO CHANGE".to_owned()];
     desk.answers(move |asked| {
@@ -428,7 +433,11 @@ fn a_group_that_gains_or_loses_types_is_patched() {
     desk.answers(|_| Ok("NO CHANGE".to_owned()));
     let built = desk.build("//types/...:role");
     assert_eq!(built.failures(), [""; 0]);
-    assert!(built.asked.iter().all(|asked| asked.is_patch() && asked.types() == ["B"]), "{:?}", types(&built));
+    assert!(
+        built.asked.iter().all(|asked| asked.is_patch() && asked.types() == ["B"]),
+        "{:?}",
+        types(&built)
+    );
 }
 
 #[test]

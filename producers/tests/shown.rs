@@ -389,9 +389,7 @@ fn prompts_and_outputs_are_the_same_every_time() {
     let texts = |asked: &[Asked]| asked.iter().map(|asked| asked.whole.clone()).collect::<Vec<_>>();
     assert_eq!(texts(&first.0), texts(&again.0));
     assert!(
-        first.0[0]
-            .whole
-            .contains("Documentation:\n```\nTells the time.\n```"),
+        first.0[0].whole.contains("Documentation:\n```\nTells the time.\n```"),
         "{}",
         first.0[0].whole
     );

@@ -36,7 +36,8 @@ pub(super) fn assemble_previous(inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Opti
             continue;
         };
         let source = sources.entry(label).or_insert_with(|| Source {
-            slots: shown::decode_slots(&answer.memo, |key| renames.present_key(key), &BTreeSet::new(), &BTreeSet::new()).unwrap_or_default(),
+            slots: shown::decode_slots(&answer.memo, |key| renames.present_key(key), &BTreeSet::new(), &BTreeSet::new())
+                .unwrap_or_default(),
             answer,
             types: BTreeSet::new(),
         });
@@ -79,7 +80,11 @@ fn join_sources(mut sources: Vec<Source>, keys: &BTreeSet<&str>, renames: &Renam
             let names = theirs::section_names(&source.answer.notes).filter(|name| name.split('/').next() == Some(id));
             corrected.extend(names.map(str::to_owned));
         }
-        for slot in source.slots.iter().filter(|slot| !slot.kind.is_own() && !keys.contains(slot.key.as_str())) {
+        for slot in source
+            .slots
+            .iter()
+            .filter(|slot| !slot.kind.is_own() && !keys.contains(slot.key.as_str()))
+        {
             if !slots.iter().any(|other| (other.kind, &other.key) == (slot.kind, &slot.key)) {
                 slots.push(slot.clone());
             }

@@ -24,7 +24,10 @@ pub(super) fn shorten_literals(code: &str) -> String {
         if token.kind != TokenKind::Text || token.text.len() <= LONGEST_LITERAL || token.text.starts_with('$') {
             continue;
         }
-        let end = (0..=SHOWN_OF_LITERAL).rev().find(|at| token.text.is_char_boundary(*at)).unwrap_or(0);
+        let end = (0..=SHOWN_OF_LITERAL)
+            .rev()
+            .find(|at| token.text.is_char_boundary(*at))
+            .unwrap_or(0);
         let closing: usize = token.text.chars().rev().take_while(|c| *c == '"').count();
         out.push_str(&code[done..token.start]);
         out.push_str(&format!("{}…{}", &token.text[..end], "\"".repeat(closing)));
@@ -142,8 +145,13 @@ mod tests {
     #[test]
     fn long_literals_are_cut_where_they_hold_no_code() {
         let long = "ü".repeat(200);
-        let cut = shorten_literals(&format!("A = \"{long}\"; B = \"\"\"\n{long}\n\"\"\"; C = $\"{long}\"; D = \"short\";"));
-        assert!(cut.len() < 1_200 && cut.contains("…\"; B = \"\"\"\n") && cut.contains("…\"\"\"; C = $\""), "{cut}");
+        let cut = shorten_literals(&format!(
+            "A = \"{long}\"; B = \"\"\"\n{long}\n\"\"\"; C = $\"{long}\"; D = \"short\";"
+        ));
+        assert!(
+            cut.len() < 1_200 && cut.contains("…\"; B = \"\"\"\n") && cut.contains("…\"\"\"; C = $\""),
+            "{cut}"
+        );
         assert!(cut.contains(&format!("$\"{long}\"; D = \"short\";")), "{cut}");
         let short = "A = \"short\"; ".repeat(40);
         assert_eq!(shorten_literals(&short), short);

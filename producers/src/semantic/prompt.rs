@@ -1,9 +1,9 @@
 //! Prompts: turns texts and a template into a conversation. Parts that never change come first, for providers' caches.
 
 use super::answer::Summaries;
-use super::code_lines::shorten_literals;
 use super::changed_texts::{ChangedTexts, TextDifference, names_any};
 use super::churn_guard;
+use super::code_lines::shorten_literals;
 use super::document::Head;
 use super::evidence::{self, Names};
 use super::fence::fenced;
@@ -68,7 +68,11 @@ impl Material<'_> {
             .filter(|diff| is_worth_showing(diff, changes, &previous))
             .map(|diff| {
                 let is_new = diff.kind.is_own() && changes.new_types.contains(&diff.key);
-                fenced(&self.title(diff.kind, &diff.key), if is_new { self.language() } else { "diff" }, &diff.lines)
+                fenced(
+                    &self.title(diff.kind, &diff.key),
+                    if is_new { self.language() } else { "diff" },
+                    &diff.lines,
+                )
             })
             .collect();
         let members: Vec<String> = changes
@@ -92,7 +96,9 @@ impl Material<'_> {
             let mut sections = old.get(&head.key).into_iter().flatten();
             sections.any(|(name, text)| {
                 let hidden = unshown.get(&(head.key.clone(), name.clone()));
-                splice::claims(text).iter().any(|claim| hidden.is_none_or(|hidden| !hidden.contains(*claim)))
+                splice::claims(text)
+                    .iter()
+                    .any(|claim| hidden.is_none_or(|hidden| !hidden.contains(*claim)))
             })
         };
         let names_changed = |head: &Head| {
@@ -249,7 +255,10 @@ impl Material<'_> {
             ("structure", of(Kind::Structure, self.language())),
             ("impl", of(Kind::Code, self.language())),
             ("docs", of(Kind::Docs, "")),
-            ("dependencies", used.map(|text| fenced("Used types", self.language(), &text)).unwrap_or_default()),
+            (
+                "dependencies",
+                used.map(|text| fenced("Used types", self.language(), &text)).unwrap_or_default(),
+            ),
         ]);
         values
     }

@@ -99,7 +99,9 @@ pub fn withheld<'g>(file: &str, never_send: &'g [String]) -> Option<&'g str> {
 
 /// Whether a glob matches a file.
 pub(super) fn matches_any(file: &str, globs: &[String]) -> bool {
-    globs.iter().any(|glob| Glob::new(ROOT, glob).is_some_and(|glob| glob.matches(file)))
+    globs
+        .iter()
+        .any(|glob| Glob::new(ROOT, glob).is_some_and(|glob| glob.matches(file)))
 }
 
 /// Whether a text is a glob that can match.

@@ -323,7 +323,11 @@ fn short_key(member: &ImplMember, members: &[ImplMember]) -> String {
     let name = |key: &str| key.split('(').next().unwrap_or_default().to_owned();
     let own = name(&member.key);
     let is_only = || members.iter().filter(|other| name(&other.key) == own).count() == 1;
-    if member.key.len() > own.len() + LONGEST_PARAMETERS && is_only() { format!("{own}(…)") } else { member.key.clone() }
+    if member.key.len() > own.len() + LONGEST_PARAMETERS && is_only() {
+        format!("{own}(…)")
+    } else {
+        member.key.clone()
+    }
 }
 
 /// Returns bodies and members outside of the API. A member of the API appears by its name: its declaration is elsewhere in the prompt.
@@ -335,11 +339,7 @@ fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -
     let members = members.iter().map(|member| {
         let key = short_key(member, members);
         let attributes: String = member.attributes.iter().map(|attribute| format!("[{attribute}] ")).collect();
-        let name = if member.signature.is_empty() {
-            &key
-        } else {
-            &member.signature
-        };
+        let name = if member.signature.is_empty() { &key } else { &member.signature };
         let modifiers: String = if member.signature.is_empty() {
             member.modifiers.iter().map(|word| format!("{word} ")).collect()
         } else {

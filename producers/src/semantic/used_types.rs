@@ -29,9 +29,7 @@ pub(super) fn describe_used_types<'s>(slots: &'s [Slot], name: impl Fn(&'s str) 
 fn roles_within_budget(slots: &[Slot]) -> BTreeMap<&str, String> {
     let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
     let own: Vec<String> = slots.iter().filter(|slot| slot.kind.is_own()).map(Slot::text).collect();
-    let words = own
-        .iter()
-        .flat_map(|text| text.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+    let words = own.iter().flat_map(|text| text.split(|c: char| !(c.is_alphanumeric() || c == '_')));
     words.for_each(|word| *uses.entry(word).or_default() += 1);
     let mut roles: Vec<&Slot> = slots.iter().filter(|slot| slot.kind == Kind::Role).collect();
     roles.sort_by_key(|slot| (Reverse(uses.get(simple(&slot.key))), &slot.key));
@@ -71,9 +69,17 @@ mod tests {
     fn the_most_used_types_are_described_whole_and_others_briefly() {
         let long = format!("- Is used {}. [A, B].\n- Locks [_gate].", "often ".repeat(50));
         let uses = |name: &str, times: usize| format!("{name}; ").repeat(times);
-        let mut slots = vec![slot(Kind::Code, "N.A", &[uses("Often", 9), uses("Twice", 2), uses("Thrice", 3)].concat())];
+        let mut slots = vec![slot(
+            Kind::Code,
+            "N.A",
+            &[uses("Often", 9), uses("Twice", 2), uses("Thrice", 3)].concat(),
+        )];
         for name in ["Never", "Often", "Once", "Thrice", "Twice"] {
-            slots.push(slot(Kind::Role, &format!("N.{name}"), &long.replace("used", &format!("{name} used"))));
+            slots.push(slot(
+                Kind::Role,
+                &format!("N.{name}"),
+                &long.replace("used", &format!("{name} used")),
+            ));
         }
         slots.push(slot(Kind::Signatures, "N.Never", "class Never"));
         let shown = describe_used_types(&slots, simple).expect("types");
