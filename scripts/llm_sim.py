@@ -5,8 +5,8 @@ It answers as a careful model would, as far as counting goes. A claim is about o
 words follow from section, member and line, so that it is known of each claim whether it is still true. A section has up to three claims, of lines
 that it is about: ROLE of the type's head, LIFECYCLE of constructors, EDGE_CASES of what is thrown and of nulls, LIMITATIONS of locks, async and
 obsolete code, RECOMMENDATIONS of public declarations. A patch takes claims of removed lines out, puts claims of added lines in, and leaves the rest
-word for word; NO CHANGE if that is nothing. A claim has about 29 tokens. With `--all` a section has a claim of each line that it is about: all that
-is true. The same prompt gets the same answer.
+word for word; NO CHANGE if that is nothing. Of a removed member, whose lines are not shown, the claims that rest on it go. A claim has about 29
+tokens. With `--all` a section has a claim of each line that it is about: all that is true. The same prompt gets the same answer.
 """
 import hashlib
 import re
