@@ -89,7 +89,7 @@ fn a_source_that_is_cut_says_where_to_go_on() {
     assert!(lines.starts_with(actual) && actual.lines().count() as u64 == end, "{end}");
     assert_eq!(part["leftOut"], json!([end + 1, 60_000]));
     let rest = format!("data.txt:{}-60000", end + 1);
-    assert!(result.to_string().contains(&format!("{rest} goes on")), "{result}");
+    assert!(result.to_string().contains(&format!("{rest} continues")), "{result}");
     let next = client.call("source", json!({"symbols": [rest], "lines": 100_000}));
     assert_eq!(data(&next)["sources"][0]["parts"][0]["start"], end + 1);
     // A line that is too long is shown up to the limit.
