@@ -135,7 +135,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
     coder.files.fill(None);
     assert_eq!(stands(&saved), (Status::PersistFailure, WorkflowState::Idle));
     assert!(
-        saved.summary.starts_with("saved a.cs; but what is kept of the session"),
+        saved.summary.starts_with("saved a.cs; but the session cannot be stored"),
         "{saved:?}"
     );
     assert_eq!(
