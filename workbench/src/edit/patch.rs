@@ -282,7 +282,7 @@ mod tests {
                 "*** Begin Patch\n*** Add File: a\nx\n*** End Patch",
                 "line 3 of the patch: lines of a new file begin with +",
             ),
-            ("*** Begin Patch\n*** End Patch\nx", "line 3 of the patch: something stands behind"),
+            ("*** Begin Patch\n*** End Patch\nx", "line 3 of the patch: there is text after"),
             ("--- a/x\n@@ -1 +1 @@\n", "line 2 of the patch: `+++` is missing"),
             ("--- a/x\n+++ b/x\n", "line 3 of the patch: a hunk is missing"),
             (

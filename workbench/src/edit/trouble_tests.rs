@@ -113,8 +113,14 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
         (Order::Undo, "nothing was taken back: the session cannot be stored: "),
         (Order::Discard, "nothing was dropped: the session cannot be stored: "),
         (replace("two", "2"), "nothing was done: the session cannot be stored: "),
-        (Order::Close, "the session has edits that are not saved; but what is kept "),
-        (Order::Diff, "what the buffer has and the file has not; but what is kept "),
+        (
+            Order::Close,
+            "the session has edits that are not saved; but the session cannot be stored: ",
+        ),
+        (
+            Order::Diff,
+            "what the buffer has and the file has not; but the session cannot be stored: ",
+        ),
     ] {
         let summary = unkept(&mut coder, order);
         assert!(summary.starts_with(nothing), "{summary}");
@@ -129,7 +135,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
     coder.files.fill(None);
     assert_eq!(stands(&saved), (Status::PersistFailure, WorkflowState::Idle));
     assert!(
-        saved.summary.starts_with("saved a.cs; but what is kept of the session"),
+        saved.summary.starts_with("saved a.cs; but the session cannot be stored"),
         "{saved:?}"
     );
     assert_eq!(

@@ -208,7 +208,11 @@ impl<'p> Head<'p> {
     fn is_executable(&self, path: &str) -> Result<bool, String> {
         match self.mode {
             Some((mode @ (Mode::Link | Mode::Other), number)) => {
-                let is = if mode == Mode::Link { "a symbolic link" } else { "no regular file" };
+                let is = if mode == Mode::Link {
+                    "a symbolic link"
+                } else {
+                    "not a regular file"
+                };
                 Err(format!(
                     "line {number} of the patch: {path} is {is}, and only regular files can be created, changed and removed"
                 ))
