@@ -355,7 +355,7 @@ mod tests {
             .find(|(topic, _)| *topic == "agents")
             .expect("a page");
         let rows = guide
-            .split("## Choose a tool")
+            .split("## Which question")
             .nth(1)
             .expect("a table")
             .lines()
