@@ -128,3 +128,71 @@ fn project_entries(inputs: &[Input]) -> Result<Vec<ProjectEntry>, Failure> {
         })
         .collect())
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::fixture::{World, blob, run};
+    use super::super::graph::Graph;
+    use super::super::index_entries::IndexEntries;
+    use super::super::knowledge_tests::store;
+    use super::super::structure::Structure;
+    use super::*;
+    use crate::csharp::chunks::LAST;
+
+    /// Returns the entries of one chunk.
+    pub(in crate::csharp) fn entries(roles: Vec<(&'static str, Vec<Input>)>) -> Input {
+        let made = run(&IndexEntries, "", "{}", roles).expect("entries");
+        blob(LAST, made.bytes)
+    }
+
+    #[test]
+    fn index_json_has_the_seeds_keys() {
+        let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", r#"{"tfm":"net9.0"}"#)]);
+        let graph = run(
+            &Graph,
+            "",
+            "{}",
+            vec![
+                ("types", vec![blob("", world.types.clone())]),
+                ("dependencies", vec![world.dependencies()]),
+            ],
+        )
+        .expect("a graph");
+        let roles = vec![
+            ("types", vec![blob("", world.types.clone())]),
+            ("graph", vec![blob("", graph.bytes)]),
+            ("structure", world.each("structure")),
+            ("impl", world.each("impl")),
+            ("xmldoc", world.each("xmldoc")),
+        ];
+        let roles = vec![
+            ("entries", vec![entries(roles)]),
+            ("projects", world.projects()),
+            (
+                "config",
+                vec![blob(
+                    "",
+                    run(&Structure, "", r#"{"include_internal":true}"#, vec![]).expect("a config").bytes,
+                )],
+            ),
+        ];
+        let json = run(&IndexJson, "", "{}", roles).expect("an index").bytes;
+        let index: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+        let of = |value: &serde_json::Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ");
+        assert_eq!(index["schemaVersion"], "1.0");
+        assert_eq!(of(&index["projects"][0]), "hash id name path tfm");
+        assert_eq!(
+            of(&index["types"][2]),
+            "depthHint file fqn id implHash kind projectId semanticGroupId semanticState structureHash xmlDocHash"
+        );
+        assert_eq!(
+            (&index["types"][2]["fqn"], &index["types"][2]["depthHint"]),
+            (&"Tree.Store".into(), &1.into())
+        );
+        assert_eq!(
+            of(&index["configSnapshot"]),
+            "hashVersion includeInternalForDependencies structureHashIncludesXmlDoc"
+        );
+        assert_eq!(index["configSnapshot"]["includeInternalForDependencies"], true);
+    }
+}

@@ -8,7 +8,7 @@ use engine::values::table::Table;
 use proptest::prelude::*;
 
 /// A store with a field, a property, methods and a constructor.
-fn store() -> Syntax {
+pub(super) fn store() -> Syntax {
     let mut store = decl("Tree", "Store");
     store.doc = "<summary>Keeps nodes. Thread-safe.</summary>".into();
     store.bases = vec!["IDisposable".into()];
@@ -336,64 +336,6 @@ fn semantic_in_the_seeds_format() {
     assert!(node.contains("EDGE_CASES:\nNone found in the code.\n"), "{node}");
 }
 
-fn entries(roles: Vec<(&'static str, Vec<Input>)>) -> Input {
-    let made = run(&super::index_entries::IndexEntries, "", "{}", roles).expect("entries");
-    blob(super::chunks::LAST, made.bytes)
-}
-
-#[test]
-fn index_json_has_the_seeds_keys() {
-    let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", r#"{"tfm":"net9.0"}"#)]);
-    let graph = run(
-        &super::graph::Graph,
-        "",
-        "{}",
-        vec![
-            ("types", vec![blob("", world.types.clone())]),
-            ("dependencies", vec![world.dependencies()]),
-        ],
-    )
-    .expect("a graph");
-    let roles = vec![
-        ("types", vec![blob("", world.types.clone())]),
-        ("graph", vec![blob("", graph.bytes)]),
-        ("structure", world.each("structure")),
-        ("impl", world.each("impl")),
-        ("xmldoc", world.each("xmldoc")),
-    ];
-    let roles = vec![
-        ("entries", vec![entries(roles)]),
-        ("projects", world.projects()),
-        (
-            "config",
-            vec![blob(
-                "",
-                run(&super::structure::Structure, "", r#"{"include_internal":true}"#, vec![])
-                    .expect("a config")
-                    .bytes,
-            )],
-        ),
-    ];
-    let json = run(&super::index_json::IndexJson, "", "{}", roles).expect("an index").bytes;
-    let index: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
-    let of = |value: &serde_json::Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ");
-    assert_eq!(index["schemaVersion"], "1.0");
-    assert_eq!(of(&index["projects"][0]), "hash id name path tfm");
-    assert_eq!(
-        of(&index["types"][2]),
-        "depthHint file fqn id implHash kind projectId semanticGroupId semanticState structureHash xmlDocHash"
-    );
-    assert_eq!(
-        (&index["types"][2]["fqn"], &index["types"][2]["depthHint"]),
-        (&"Tree.Store".into(), &1.into())
-    );
-    assert_eq!(
-        of(&index["configSnapshot"]),
-        "hashVersion includeInternalForDependencies structureHashIncludesXmlDoc"
-    );
-    assert_eq!(index["configSnapshot"]["includeInternalForDependencies"], true);
-}
-
 /// Versions and outputs move together: whoever changes an output raises the producer's version and the line here.
 #[test]
 fn golden_outputs_belong_to_versions() {
@@ -412,7 +354,10 @@ fn golden_outputs_belong_to_versions() {
         ("graph", vec![blob("", graph.clone())]),
         ("impl", world.each("impl")),
     ];
-    let roles = vec![("entries", vec![entries(roles)]), ("projects", world.projects())];
+    let roles = vec![
+        ("entries", vec![super::index_json::tests::entries(roles)]),
+        ("projects", world.projects()),
+    ];
     let json = run(&super::index_json::IndexJson, "", "{}", roles).expect("an index").bytes;
     let mut lines = vec![
         format!("{} {}", super::graph::Graph.id(), Digest::of(&graph).short()),
