@@ -419,9 +419,9 @@ mod tests {
             conversation_text(&material.full())
         };
         let (csharp, other) = (asked(head()), asked(file));
-        assert!(csharp.contains("summaries of C# types,") && csharp.contains("```cs\n"), "{csharp}");
+        assert!(csharp.contains("Summarise C# types for") && csharp.contains("```cs\n"), "{csharp}");
         assert!(
-            other.contains("summaries of files of typescript,") && other.contains("```typescript\n"),
+            other.contains("Summarise files of typescript for") && other.contains("```typescript\n"),
             "{other}"
         );
         assert!(!other.contains("C#"), "{other}");

@@ -74,7 +74,7 @@ mod tests {
             "N.A",
             &[uses("Often", 9), uses("Twice", 2), uses("Thrice", 3)].concat(),
         )];
-        for name in ["Never", "Often", "Once", "Thrice", "Twice"] {
+        for name in ["Never", "Often", "Once", "Thrice", "Twice", "Zero"] {
             slots.push(slot(
                 Kind::Role,
                 &format!("N.{name}"),
@@ -91,6 +91,7 @@ mod tests {
             ("// Never", false),
             ("class Never", false),
             ("// Often", true),
+            ("// Once", false),
             ("// Thrice", true),
             ("// Twice", true),
         ];
