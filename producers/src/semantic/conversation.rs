@@ -511,10 +511,13 @@ impl<'a> Talk<'a> {
     }
 }
 
+/// Types of a question: key and name.
+type NamedTypes<'a> = &'a [(&'a str, &'a str)];
+
 /// Parses the sections of a patch about some types, of which some are new; `None` when nothing changes; or its faults in sentences for the model.
 fn patch_of(
     answer: &Answer,
-    (about, new): (&[(&str, &str)], &[(&str, &str)]),
+    (about, new): (NamedTypes<'_>, NamedTypes<'_>),
     wanted: &[Section],
     most: u64,
 ) -> Result<Option<Read>, Vec<String>> {
