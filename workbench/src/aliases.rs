@@ -96,15 +96,14 @@ impl Aliases {
     }
 
     /// Removes aliases of types that exist again.
-    fn drop_present(&mut self, types: &TypeVersion<'_>) -> Result<(), StoreError> {
+    fn drop_present(&mut self, types: &TypeVersion<'_>) {
         for (old, name) in std::mem::take(&mut self.names) {
-            if types.type_row(&name)?.is_some_and(|row| row.id == old) {
+            if types.type_row(&name).is_some_and(|row| row.id == old) {
                 self.aliases.remove(&old);
             } else if self.aliases.contains_key(&old) {
                 self.names.insert(old, name);
             }
         }
-        Ok(())
     }
 }
 
@@ -175,7 +174,7 @@ pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, S
     let mut required = Vec::new();
     for key in came {
         if let Some(types) = &moves.types
-            && types.type_row(key)?.is_some()
+            && types.type_row(key).is_some()
         {
             required.extend([label_of_type(key, ":structure"), label_of_type(key, ":impl")]);
         }
@@ -286,7 +285,7 @@ fn moves<'a>(states: &'a States<'_>, before: &Aliases) -> Result<Moves<'a>, Stor
     for (at, output) in &versions[last_known.unwrap_or(0)..] {
         let now = TypeVersion::from_digest(&*states.page, output)?;
         if let (Some(last), Some(now)) = (&moves.types, &now)
-            && let Some((gone, come)) = last.difference(now)?
+            && let Some((gone, come)) = last.difference(now)
             && !gone.is_empty()
             && !come.is_empty()
         {
@@ -313,7 +312,7 @@ fn updated_aliases(states: &States<'_>, before: &Aliases) -> Result<Aliases, Sto
         after.add_aliases(aliases(&known(gone), &known(come)), &names);
     }
     if let (Some(last), true) = (moves.types, whole) {
-        after.drop_present(&last)?;
+        after.drop_present(&last);
         after.types = moves.digest;
     }
     Ok(after)
@@ -474,7 +473,7 @@ mod tests {
         let types = TypeVersion::from_digest(&read_page, &Digest::of(&table))
             .expect("a store")
             .expect("a table");
-        known.drop_present(&types).expect("a store");
+        known.drop_present(&types);
         assert_eq!(known.aliases, map(&[("T_b", "T_a"), ("T_c", "T_a")]));
     }
 

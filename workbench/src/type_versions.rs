@@ -21,27 +21,6 @@ pub(crate) struct TypeVersion<'a> {
     rows: RefCell<RowReader>,
 }
 
-/// Reason why a table cannot be read.
-enum Unread {
-    Store(StoreError),
-    Page,
-}
-
-impl From<PageError> for Unread {
-    fn from(_: PageError) -> Self {
-        Self::Page
-    }
-}
-
-/// Returns `None` in place of what a missing or malformed page would have told.
-fn known<T>(read: Result<T, Unread>) -> Result<Option<T>, StoreError> {
-    match read {
-        Ok(value) => Ok(Some(value)),
-        Err(Unread::Page) => Ok(None),
-        Err(Unread::Store(error)) => Err(error),
-    }
-}
-
 impl<'a> TypeVersion<'a> {
     /// Opens a version by the digest of its root page; `None` if the page is missing or malformed.
     ///
@@ -57,48 +36,28 @@ impl<'a> TypeVersion<'a> {
         }))
     }
 
-    fn page(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, Unread> {
-        (self.read_page)(digest).map_err(Unread::Store)
+    fn page(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, PageError> {
+        (self.read_page)(digest).map_err(|_| PageError::Missing(*digest))
     }
 
     /// Returns the row of a type; `None` if there is none, or it cannot be read.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub(crate) fn type_row(&self, key: &str) -> Result<Option<TypeRow>, StoreError> {
-        let row = known(self.rows.borrow_mut().get(key, |digest: &Digest| self.page(digest)))?.flatten();
-        Ok(row.and_then(|row| serde_json::from_slice(&row).ok()))
+    pub(crate) fn type_row(&self, key: &str) -> Option<TypeRow> {
+        let row = self.rows.borrow_mut().get::<PageError>(key, |digest| self.page(digest)).ok()??;
+        serde_json::from_slice(&row).ok()
     }
 
-    /// Returns the types that a later version lacks, and those that only it has; `None` if pages are missing.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub(crate) fn difference(&self, later: &TypeVersion<'_>) -> Result<Option<(TypeRows, TypeRows)>, StoreError> {
-        let (mut gone, mut come) = (Vec::new(), Vec::new());
-        let compared = each_change(
-            &self.root,
-            &later.root,
-            |digest: &Digest| self.page(digest),
-            |key, change| match change {
-                Change::Removed => gone.push(key.to_owned()),
-                Change::Added => come.push(key.to_owned()),
-                Change::Changed => {}
-            },
-        );
-        if known(compared)?.is_none() {
-            return Ok(None);
-        }
-        Ok(Some((self.rows_of(gone)?, later.rows_of(come)?)))
-    }
-
-    fn rows_of(&self, keys: Vec<String>) -> Result<TypeRows, StoreError> {
-        let mut rows = TypeRows::new();
-        for key in keys {
-            if let Some(row) = self.type_row(&key)? {
-                rows.insert(key, row);
-            }
-        }
-        Ok(rows)
+    /// Returns the types that a later version lacks, and those that only it has; `None` if pages cannot be read.
+    pub(crate) fn difference(&self, later: &TypeVersion<'_>) -> Option<(TypeRows, TypeRows)> {
+        let (mut gone, mut come) = (TypeRows::new(), TypeRows::new());
+        let visit = |key: &str, change| {
+            let (rows, version) = match change {
+                Change::Removed => (&mut gone, self),
+                Change::Added => (&mut come, later),
+                Change::Changed => return,
+            };
+            rows.extend(version.type_row(key).map(|row| (key.to_owned(), row)));
+        };
+        each_change::<PageError>(&self.root, &later.root, |digest| self.page(digest), visit).ok()?;
+        Some((gone, come))
     }
 }

@@ -5,6 +5,7 @@
 //! added or removed changes one chunk, or splits or joins two. A chunk is named by its last type; the last chunk of all, which nothing ends, by
 //! [`LAST`].
 
+use super::graph_update::Versions;
 use super::structure::check_flags;
 use super::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
@@ -128,16 +129,12 @@ impl TableUpdate for Chunks {
 
 /// Returns the types that were added (`true`) or removed.
 fn moved_types(moves: &dyn Moves) -> Option<BTreeMap<String, bool>> {
+    let types = Versions::from_moves(moves, "types")?;
     let mut moved = BTreeMap::new();
-    for tables in moves.changed_inputs("types")? {
-        let (before, now) = (tables.before?, tables.now?);
-        let changed = moves.changed_rows(&before, &now)?;
-        let (before, now) = (moves.table(&before)?, moves.table(&now)?);
-        for key in changed {
-            let exists = now.row(&key)?.is_some();
-            if before.row(&key)?.is_some() != exists {
-                moved.insert(key, exists);
-            }
+    for key in types.changed {
+        let exists = types.now.row(&key)?.is_some();
+        if types.before.row(&key)?.is_some() != exists {
+            moved.insert(key, exists);
         }
     }
     Some(moved)

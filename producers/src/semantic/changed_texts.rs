@@ -46,7 +46,7 @@ pub(super) struct ChangedTexts {
     pub(super) new_types: BTreeSet<String>,
     /// Types with a new member.
     pub(super) extended: BTreeSet<String>,
-    /// Types of which a text changed that no name tells: a head, documentation of the whole, an operator or an indexer, or everything.
+    /// Types with a changed text that belongs to no named member: a head, documentation of the type, an operator, an indexer, or everything.
     pub(super) whole: BTreeSet<String>,
     /// Types with a changed constructor.
     pub(super) constructed: BTreeSet<String>,

@@ -514,7 +514,8 @@ impl<'a> Talk<'a> {
 /// Types of a question: key and name.
 type NamedTypes<'a> = &'a [(&'a str, &'a str)];
 
-/// Parses the sections of a patch about some types, of which some are new; `None` when nothing changes; or its faults in sentences for the model.
+/// Parses the sections of a patch. `about`: the types that it covers; `new`: those that need every section. Returns `None` if the answer changes
+/// nothing. The error lists the faults, in sentences for the model.
 fn patch_of(
     answer: &Answer,
     (about, new): (NamedTypes<'_>, NamedTypes<'_>),

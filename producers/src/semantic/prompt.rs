@@ -89,7 +89,8 @@ impl Material<'_> {
         self.turns(Part::Patch, values)
     }
 
-    /// Returns the types that a patch is about: of a group, those whose own texts changed, and those that name what changed and of which a claim is shown.
+    /// Returns the types that a patch covers. In a group, these are the types whose own texts changed, and those that name a change and have a claim
+    /// to show.
     pub(super) fn concerned(&self, old: &Summaries, changes: &ChangedTexts) -> Vec<&Head> {
         let unshown = self.unshown(old, changes);
         let has_shown = |head: &Head| {

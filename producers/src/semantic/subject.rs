@@ -56,7 +56,7 @@ pub(super) struct Subject {
     pub(super) keys: Vec<String>,
     /// Types that no model is asked about, by key, each with the reason.
     pub(super) withheld: BTreeMap<String, Withholding>,
-    /// Types of which no code is shown: all their files are of `declarations_only`.
+    /// Types whose code the prompt omits, because `declarations_only` covers all their files.
     bare: BTreeSet<String>,
     /// The inputs.
     pub(super) blobs: Blobs,
