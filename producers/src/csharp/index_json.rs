@@ -89,8 +89,10 @@ fn types(chunks: &[Input]) -> Result<String, Failure> {
         return Ok(TYPES.to_owned());
     }
     chunks.sort_by_key(|chunk| order_of_chunk(&chunk.item));
-    let text = |chunk: &&Input| std::str::from_utf8(&chunk.bytes).map(str::to_owned);
-    let texts = chunks.iter().map(text).collect::<Result<Vec<String>, _>>();
+    let texts = chunks
+        .iter()
+        .map(|chunk| std::str::from_utf8(&chunk.bytes))
+        .collect::<Result<Vec<&str>, _>>();
     let texts = texts.map_err(|_| Failure::permanent("an input 'entries' is not text"))?;
     Ok(format!("\n  \"types\": [\n{}\n  ]", texts.join(SEPARATOR)))
 }
