@@ -76,6 +76,12 @@ pub fn taint(graph: &Graph, links: &Links) -> StaleSet {
     links.spread(&graph.stale)
 }
 
+/// As [`taint`], in a run in which some nodes have `ended` with an output: their readers were marked themselves if that output changed, so that what
+/// is stale behind them (nodes that they no longer read, for one) reaches nothing through them.
+pub fn taint_past(graph: &Graph, links: &Links, ended: impl Fn(NodeId) -> bool) -> StaleSet {
+    links.spread_past(&graph.stale, ended)
+}
+
 /// Returns the nodes of a set and their direct and indirect readers.
 pub fn spread(from: &StaleSet, links: &Links) -> StaleSet {
     links.spread(from)

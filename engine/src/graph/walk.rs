@@ -73,12 +73,19 @@ impl Links {
         if let Some((_, reached)) = last.as_ref().filter(|(asked, _)| asked == from) {
             return reached.clone();
         }
+        let reached = self.spread_past(from, |_| false);
+        *last = Some((from.clone(), reached.clone()));
+        reached
+    }
+
+    /// As [`Links::spread`], but along no edge from or to a node of which `ends` holds.
+    pub(super) fn spread_past(&self, from: &StaleSet, ends: impl Fn(NodeId) -> bool) -> StaleSet {
+        let open = petgraph::visit::NodeFiltered::from_fn(self, |id| !ends(id));
         let mut walk = Bfs {
             stack: from.iter().collect(),
             discovered: from.clone(),
         };
-        while walk.next(self).is_some() {}
-        *last = Some((from.clone(), walk.discovered.clone()));
+        while walk.next(&open).is_some() {}
         walk.discovered
     }
 
@@ -163,7 +170,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn marks_reach_all_readers(edges in proptest::collection::vec((0u32..40, 0u32..40), 0..80), marked in proptest::collection::vec(0u32..60, 0..4)) {
+        fn marks_reach_all_readers(
+            edges in proptest::collection::vec((0u32..40, 0u32..40), 0..80),
+            marked in proptest::collection::vec(0u32..60, 0..4),
+            ended in proptest::collection::btree_set(0u32..40, 0..20),
+        ) {
             let mut graph = Graph::default();
             for n in 0..40 {
                 graph.intern(&format!("//n/{n}:x"));
@@ -187,6 +198,13 @@ mod tests {
                 reached.extend(edges.iter().filter(|(_, to)| reached.contains(to)).map(|(from, _)| *from).collect::<Vec<_>>());
             }
             prop_assert_eq!(links.spread(&set).iter().map(|id| id.0).collect::<Vec<_>>(), reached.into_iter().collect::<Vec<_>>());
+            let mut reached: BTreeSet<u32> = marked.iter().copied().collect();
+            for _ in 0..40 {
+                let open = edges.iter().filter(|(from, to)| reached.contains(to) && !ended.contains(from) && !ended.contains(to));
+                reached.extend(open.map(|(from, _)| *from).collect::<Vec<_>>());
+            }
+            let past = links.spread_past(&set, |id| ended.contains(&id.0));
+            prop_assert_eq!(past.iter().map(|id| id.0).collect::<Vec<_>>(), reached.into_iter().collect::<Vec<_>>());
         }
     }
 

@@ -365,9 +365,19 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         // Much of what could be reached when the run started no longer can be: sets were settled meanwhile and had not changed.
-        self.tainted = stale::taint(self.graph, self.links);
+        self.tainted = self.taint();
         self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
         self.work()
+    }
+
+    /// Returns the nodes that may be stale, past those that have ended.
+    fn taint(&self) -> StaleSet {
+        match self.slots.is_empty() {
+            true => stale::taint(self.graph, self.links),
+            false => stale::taint_past(self.graph, self.links, |id| {
+                matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Stands))
+            }),
+        }
     }
 
     /// Takes all due steps, and those that follow, until none is left.

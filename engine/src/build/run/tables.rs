@@ -10,7 +10,6 @@ use crate::build::blobs::Lack;
 use crate::build::prune::SetChanges;
 use crate::graph::NodeId;
 use crate::graph::lookups::{Lookup, LookupSet};
-use crate::graph::stale;
 use crate::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template, Vars};
 use crate::planning::expand;
@@ -120,7 +119,7 @@ impl Run<'_> {
                 break;
             }
             if !is_fresh {
-                self.tainted = stale::taint(self.graph, self.links);
+                self.tainted = self.taint();
                 is_fresh = true;
             }
             if self.graph.has_result(table) && self.tainted.contains(table) && !self.has_ended(table) {
