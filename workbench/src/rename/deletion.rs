@@ -2,7 +2,7 @@
 
 use super::family::{Family, NAMED};
 use super::places::{Change, Texts};
-use super::{InTheWay, Planning, RenameRequest, Rewritten, directives, unread_uses};
+use super::{InTheWay, Planning, RenameRequest, Rewritten, Spot, directives, unread_uses};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::{removed, without_empty_namespace};
 use crate::edit::symbol::Refused;
@@ -13,7 +13,7 @@ use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::{Outputs, SymbolError, file_label, type_label};
 use crate::symbols::resolve::{Options, resolve};
-use crate::symbols::usages::{Subject, usages};
+use crate::symbols::usages::{Subject, Why, usages};
 use engine::seams::world::World;
 use engine::values::table::Table;
 use producers::csharp::defines;
@@ -60,7 +60,8 @@ pub fn delete<O: Outputs>(
     }
     let mut texts = Texts::new(world);
     let gone = without(outputs, symbols, request, &mut texts, &mut way)?;
-    for place in used(outputs, symbols, request, &mut way)? {
+    let mut outside = BTreeSet::new();
+    for place in used(outputs, symbols, request, &mut outside, &mut way)? {
         let spot = (place.file.clone(), place.line, place.column);
         let is_gone = |at: usize| {
             gone.get(&place.file)
@@ -82,7 +83,7 @@ pub fn delete<O: Outputs>(
         change: Change::default(),
         way,
     };
-    directives::find(&mut planning)?;
+    directives::find(&mut planning, &outside)?;
     let Planning {
         mut texts,
         change,
@@ -238,11 +239,13 @@ fn without<O: Outputs>(
     Ok(gone)
 }
 
-/// Where it is used, in code and documentation, and of a type what it declares, too. What may be a use is in the way at once.
+/// Where it is used, in code and documentation, and of a type what it declares, too. What may be a use is in the way at once, but for names `outside`
+/// of every type.
 fn used<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     request: RenameRequest<'_>,
+    outside: &mut BTreeSet<Spot>,
     way: &mut InTheWay,
 ) -> Result<BTreeSet<Place>, O::Error> {
     let path = &request.candidate.path;
@@ -258,6 +261,10 @@ fn used<O: Outputs>(
     found.unseen.into_iter().for_each(|why| way.add(why));
     let mut certain = found.certain;
     for (place, why) in found.possible {
+        if why == Why::OutsideTypes {
+            outside.insert((place.file, place.line, place.column));
+            continue;
+        }
         way.add(format!(
             "{}:{}:{}: possible use, {why}: {}",
             place.file, place.line, place.column, place.text

@@ -1,28 +1,31 @@
-//! Names outside of every type: using directives, attributes of the assembly, top-level statements.
+//! Names outside of every type: in using directives and in attributes of the assembly.
 
 use super::family::Family;
 use super::places::Texts;
-use super::{InTheWay, Planning, RenameRequest};
-use crate::edit::lines::{fit, line_and_column};
+use super::{InTheWay, Planning, RenameRequest, Spot};
 use crate::symbols::index::Symbols;
-use crate::symbols::outputs::{Outputs, SymbolError, file_label};
+use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
 use engine::values::label::halves;
 use producers::csharp::lexer::{Kind, Token, lex};
-use producers::csharp::model::Syntax;
-use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
+use std::collections::BTreeSet;
 
 /// Refuses files that name the symbol and could not be read as a whole: they may hold uses that cortex does not see.
 pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut InTheWay) {
-    let naming = texts.read_naming(request.sources, name).into_iter();
-    for file in naming.filter(|file| request.flawed.contains(file)) {
-        way.add(format!("{file}: it names {name} and could not be read as a whole"));
+    let flawed = request
+        .sources
+        .iter()
+        .filter(|file| file.ends_with(".cs") && request.flawed.contains(*file));
+    for file in flawed {
+        if texts.read(file).is_some_and(|text| text.contains(name)) {
+            way.add(format!("{file}: it names {name} and could not be read as a whole"));
+        }
     }
 }
 
-/// Changes the using directives that name the type; any other such use blocks the rename.
-pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
+/// Changes the using directives that name the type; any other use outside of types blocks the rename.
+pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>, outside: &BTreeSet<Spot>) -> Result<(), O::Error> {
     let Planning {
         outputs,
         symbols,
@@ -33,35 +36,34 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
         way,
     } = planning;
     let outputs = &mut **outputs;
-    let mut possible: Vec<String> = Vec::new();
-    let naming = texts.read_naming(request.sources, &family.old);
-    if naming.is_empty() {
-        return Ok(());
-    }
     refuse_flawed(*request, &family.old, texts, way);
-    let labels: Vec<String> = naming.iter().map(|file| file_label(file, "syntax")).collect();
-    for (file, output) in naming.iter().zip(outputs.read(&labels)?) {
-        let Some(bytes) = output.bytes else { continue };
-        let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
-        let text = texts.of(file).unwrap_or_default().to_owned();
-        let tokens = lex(&text).tokens;
-        for at in outside(&text, &tokens, &tree, &family.old) {
-            let start = tokens[at].start as usize + usize::from(tokens[at].text(&text).starts_with('@'));
-            if change.has(file, start) {
-                continue;
-            }
-            let line = line_and_column(&text, start).0;
-            match path_in_using(&text, &tokens, at) {
-                Some(path) if family.is_type => match names_family(outputs, symbols, family, &path)? {
-                    Some(true) => change.add(file, start, false),
-                    Some(false) => {}
-                    None => possible.push(format!(
-                        "{file}:{line}: possible use: cortex does not know what this using directive names"
-                    )),
-                },
-                Some(_) => {}
-                None => possible.push(format!("{file}:{line}: possible use: {} stands outside of every type", family.old)),
-            }
+    let mut possible: Vec<String> = Vec::new();
+    let mut lexed: Option<(&str, String, Vec<Token>)> = None;
+    for spot in outside {
+        let (file, line, _) = spot;
+        let Some((start, word)) = texts.identifier_at(spot).filter(|(start, _)| !change.has(file, *start)) else {
+            continue;
+        };
+        if lexed.as_ref().is_none_or(|(of, ..)| of != file) {
+            let text = texts.of(file).unwrap_or_default().to_owned();
+            let tokens = lex(&text).tokens;
+            lexed = Some((file, text, tokens));
+        }
+        let Some((_, text, tokens)) = &lexed else { continue };
+        let at = tokens.partition_point(|token| (token.end as usize) <= start);
+        let path = (at < tokens.len() && word == family.old)
+            .then(|| path_in_using(text, tokens, at))
+            .flatten();
+        match path {
+            Some(path) if family.is_type => match names_family(outputs, symbols, family, &path)? {
+                Some(true) => change.add(file, start, false),
+                Some(false) => {}
+                None => possible.push(format!(
+                    "{file}:{line}: possible use: cortex does not know what this using directive names"
+                )),
+            },
+            Some(_) => {}
+            None => possible.push(format!("{file}:{line}: possible use: {word} stands outside of every type")),
         }
     }
     match request.leave_possible {
@@ -69,24 +71,6 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
         false => possible.into_iter().for_each(|place| way.add(place)),
     }
     Ok(())
-}
-
-/// Returns the occurrences of a name outside of every type.
-fn outside(text: &str, tokens: &[Token], tree: &Syntax, name: &str) -> Vec<usize> {
-    let is_name = |token: &Token| token.kind == Kind::Word && token.text(text).trim_start_matches('@') == name;
-    // Line numbers of the tree do not depend on the kind of line ends.
-    let is_outside = |token: &Token| {
-        let before = fit(&text[..token.start as usize], "\n");
-        let line = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
-        let column = u32::try_from(before.len() - before.rfind('\n').map_or(0, |end| end + 1)).unwrap_or(u32::MAX);
-        let at = (line, column);
-        !tree
-            .types
-            .iter()
-            .any(|decl| (decl.span.first, decl.span.from) <= at && at < (decl.span.last, decl.span.to))
-    };
-    let found = tokens.iter().enumerate().filter(|(_, token)| is_name(token) && is_outside(token));
-    found.map(|(at, _)| at).collect()
 }
 
 /// Returns the dotted name up to a word in a using directive, after its alias.

@@ -144,8 +144,8 @@ pub fn plan<O: Outputs>(
         way,
     };
     places::find_declarations(&mut planning)?;
-    places::find_uses(&mut planning)?;
-    directives::find(&mut planning)?;
+    let outside = places::find_uses(&mut planning)?;
+    directives::find(&mut planning, &outside)?;
     crefs::find(&mut planning)?;
     positional::check(&mut planning)?;
     if request.in_strings {

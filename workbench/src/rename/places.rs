@@ -20,8 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Texts<'w> {
     world: &'w dyn World,
     read: BTreeMap<String, Option<String>>,
-    /// By name: the files that contain it.
-    naming: BTreeMap<String, Vec<String>>,
 }
 
 impl<'w> Texts<'w> {
@@ -29,7 +27,6 @@ impl<'w> Texts<'w> {
         Self {
             world,
             read: BTreeMap::new(),
-            naming: BTreeMap::new(),
         }
     }
 
@@ -41,9 +38,6 @@ impl<'w> Texts<'w> {
 
     /// Reads the C# files among all `sources` that contain a name, and returns them in order.
     pub(super) fn read_naming(&mut self, sources: &[String], name: &str) -> Vec<String> {
-        if let Some(naming) = self.naming.get(name) {
-            return naming.clone();
-        }
         let (world, known) = (self.world, &self.read);
         let read = |file: &String| {
             let text = match known.get(file) {
@@ -56,7 +50,6 @@ impl<'w> Texts<'w> {
         let naming: Vec<(String, String)> = of_language.filter_map(read).collect();
         let files: Vec<String> = naming.iter().map(|(file, _)| file.clone()).collect();
         self.read.extend(naming.into_iter().map(|(file, text)| (file, Some(text))));
-        self.naming.insert(name.to_owned(), files.clone());
         files
     }
 
@@ -224,8 +217,8 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
     Ok(())
 }
 
-/// Where the family is used.
-pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
+/// Finds where the family is used; returns where its name stands outside of every type.
+pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BTreeSet<Spot>, O::Error> {
     let Planning {
         outputs,
         symbols,
@@ -237,6 +230,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     } = planning;
     let outputs = &mut **outputs;
     let (mut certain, mut possible): (BTreeSet<Place>, BTreeMap<Place, Why>) = Default::default();
+    let mut outside = BTreeSet::new();
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
         let Ok(subject) = Subject::of(&found) else {
@@ -277,13 +271,16 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     }
     for (place, why) in possible {
         let spot = (place.file.clone(), place.line, place.column);
-        // Names outside of types are looked at as directives are.
-        let is_other = match &why {
-            Why::Through(path) => !family.has_member_of(path),
-            why => *why == Why::OutsideTypes,
-        };
-        if is_other || change.uses.contains(&spot) {
+        if change.uses.contains(&spot) {
             continue;
+        }
+        match &why {
+            Why::Through(path) if !family.has_member_of(path) => continue,
+            Why::OutsideTypes => {
+                outside.insert(spot);
+                continue;
+            }
+            _ => {}
         }
         let sentence = format!("{}:{}: possible use, {why}: {}", place.file, place.line, place.text);
         match request.leave_possible {
@@ -291,7 +288,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             false => way.add(sentence),
         }
     }
-    Ok(())
+    Ok(outside)
 }
 
 impl Family {
