@@ -106,3 +106,20 @@ fn doctor_looks_at_workspaces_without_projects() {
         assert!(ran.code == 0 && !ran.all().contains("error["), "{rulesets}: {ran:?}");
     }
 }
+
+#[test]
+fn usages_of_a_type_name_members_of_that_name() {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"n\"\nrulesets = [\"csharp\"]\n");
+    bench.write(
+        "a.cs",
+        "namespace N;\nenum Color { Red }\nclass Pen { public Color Color; Color Same() => Color; }\nclass Ink { int Color; }\n",
+    );
+    let note = "note: this is the type; a member of that name is another symbol: N.Ink#Color (and 1 more)\n";
+    let of_type = bench.run(&["usages", "Color"]);
+    assert!(of_type.out.ends_with(note), "{of_type:?}");
+    for other in ["Pen.Color", "Pen", "Same"] {
+        let ran = bench.run(&["usages", other]);
+        assert!(ran.code == 0 && !ran.out.contains("is another symbol"), "{ran:?}");
+    }
+}

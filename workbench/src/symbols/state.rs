@@ -156,6 +156,18 @@ impl State {
         self
     }
 
+    /// Notes that members have the name by which a type was found, too: `owners` are the types that declare one.
+    #[must_use]
+    pub fn beside_members(mut self, name: &str, owners: &[&str]) -> Self {
+        if let Some(first) = owners.first() {
+            let (first, others) = (symbol_of(first), more(owners.len() - 1));
+            self.notes.push(format!(
+                "this is the type; a member of that name is another symbol: {first}#{name}{others}"
+            ));
+        }
+        self
+    }
+
     /// Notes targets that could not be built, so that their contents are missing.
     #[must_use]
     pub fn unread(mut self, labels: &[String]) -> Self {

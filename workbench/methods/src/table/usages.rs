@@ -140,7 +140,12 @@ impl Method for UsagesOf {
         let all = symbol_or_error(desk, None, &self.symbol, "outline", Subject::all_of(&meaning))?;
         let mut found = Vec::with_capacity(all.len());
         for subject in all {
-            found.push(self.spots(desk, &names, subject, meaning.former.as_deref())?);
+            let is_type = subject.member_id.is_none() && !subject.path.contains('#');
+            let mut spots = self.spots(desk, &names, subject, meaning.former.as_deref())?;
+            if is_type {
+                spots.state = spots.state.beside_members(&self.symbol, &names.symbols.owners(&self.symbol));
+            }
+            found.push(spots);
         }
         let mut found = found.into_iter();
         let first = found.next().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
