@@ -16,7 +16,7 @@ pub struct Measured {
     pub blobs: u64,
     /// Bytes of each.
     pub size: usize,
-    /// Length of the store's file after filling.
+    /// Space on the disk that the store's file takes after filling.
     pub file_bytes: u64,
     /// Filling time.
     pub fill_ms: u128,

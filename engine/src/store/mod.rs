@@ -335,7 +335,7 @@ pub trait Store: Send + Sync {
 /// Counts and sizes of a store's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Length of the store's file, in bytes.
+    /// Space that the store's file takes on the disk, in bytes.
     pub file_bytes: u64,
     /// Number of blobs recorded.
     pub blobs: u64,

@@ -20,7 +20,7 @@ pub(super) enum Whole {
 /// Sizes of a database's file and its contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// Length of the file, in bytes.
+    /// Space that the file takes on the disk, in bytes.
     pub file_bytes: u64,
     /// Bytes of pages in use.
     pub used_bytes: u64,

@@ -477,7 +477,8 @@ impl Medium for Folder {
     }
 
     fn file_bytes(&self) -> u64 {
-        fs::metadata(self.path_of_file(DATABASE)).map_or(0, |file| file.len())
+        // Redb grows a file by doubling it; what was never written takes no space.
+        FileInfo::of_target(&self.path_of_file(DATABASE)).map_or(0, |file| file.allocated.min(file.size))
     }
 
     fn set_aside(&self) -> (u64, u64) {

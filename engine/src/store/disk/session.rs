@@ -62,7 +62,7 @@ pub(super) trait Medium: Send + Sync {
     }
     /// The folder, for messages.
     fn path(&self) -> &Path;
-    /// Length of the file, in bytes.
+    /// Space that the file takes on the disk, in bytes.
     fn file_bytes(&self) -> u64;
     /// Number of damaged files that were set aside, and their total length in bytes.
     fn set_aside(&self) -> (u64, u64) {

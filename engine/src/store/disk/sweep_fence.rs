@@ -33,7 +33,7 @@ impl DiskStore {
         self.handle.medium().collected_at()
     }
 
-    /// Length of the file, in bytes.
+    /// Space that the file takes on the disk, in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.handle.medium().file_bytes()
     }
