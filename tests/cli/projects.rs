@@ -164,3 +164,23 @@ fn params_that_nothing_reads_are_told() {
     let files = bench.run(&["show", "//index:files", "--json"]).json();
     assert_eq!(files["output"]["B/out.cs"]["project"][0], "A/A.csproj");
 }
+
+#[test]
+fn a_type_of_two_frameworks_names_the_file_of_the_other_one() {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"n\"\nrulesets = [\"csharp\"]\n");
+    let project = r#"<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><TargetFrameworks>net8.0;netstandard2.0</TargetFrameworks></PropertyGroup>
+        <ItemGroup><Compile Remove="Old/**" /></ItemGroup>
+        <ItemGroup Condition="'$(TargetFramework)' == 'netstandard2.0'"><Compile Include="Old/Stubs.cs" /></ItemGroup></Project>"#;
+    bench.write("Lib/Lib.csproj", project);
+    bench.write("Lib/Pen.cs", "public class Pen { public void Draw() { } }\npublic class Ink { }\n");
+    bench.write(
+        "Lib/Old/Stubs.cs",
+        "public partial class Pen { public void Draw() { } }\npublic partial class Ink { }\n",
+    );
+    let ran = bench.run(&["build", "//types/...:outline"]);
+    let note = "note[CS-DECLARED-TWICE] //index:types: 2 types are declared again in files that only other target frameworks compile; \
+        their parts were merged (the first is Ink); 2 of them are in Lib/Old/Stubs.cs\n  \
+        help: if answers for the main framework are enough, add \"Lib/Old/Stubs.cs\" to exclude under [sources.csharp]\n";
+    assert!(ran.code == 0 && ran.err.contains(note), "{}", ran.err);
+}

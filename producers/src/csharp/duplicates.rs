@@ -14,6 +14,8 @@ pub enum Kind {
     Merged,
     /// Several times in files that no project compiles, without `partial`.
     MergedLoose,
+    /// In a project, and again in files that only another target framework of it compiles.
+    MergedFrameworks,
 }
 
 /// A type that is declared more than once.
@@ -50,7 +52,7 @@ fn summarize_duplicates(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<
     let (code, severity) = match kind {
         Kind::Apart => (ErrorCode::CS_SAME_SYMBOL, Severity::Note),
         Kind::Merged => (ErrorCode::CS_DECLARED_TWICE, Severity::Warning),
-        Kind::MergedLoose => (ErrorCode::CS_DECLARED_TWICE, Severity::Note),
+        Kind::MergedLoose | Kind::MergedFrameworks => (ErrorCode::CS_DECLARED_TWICE, Severity::Note),
     };
     if let [one] = all {
         return Diagnostic::new(severity, code, one.message.clone()).candidates(one.candidates.clone());
@@ -64,8 +66,19 @@ fn summarize_duplicates(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<
         Kind::MergedLoose => {
             format!("{count} types are declared several times in files that no project compiles; their parts were merged")
         }
+        Kind::MergedFrameworks => {
+            format!("{count} types are declared again in files that only other target frameworks compile; their parts were merged")
+        }
     };
     message.push_str(&format!(" (the first is {})", all[0].symbol));
+    if kind == Kind::MergedFrameworks {
+        let (file, count) = file_of_most(all);
+        message.push_str(&format!("; {count} of them are in {file}"));
+        let glob = escaped(file);
+        return Diagnostic::new(severity, code, message).hint(format!(
+            "if answers for the main framework are enough, add \"{glob}\" to exclude under [sources.csharp]"
+        ));
+    }
     match folder_to_exclude(all, projects) {
         Some((folder, count)) => {
             message.push_str(&format!("; {count} of them are in {folder}"));
@@ -82,6 +95,15 @@ fn summarize_duplicates(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<
         }
         None => Diagnostic::new(severity, code, message),
     }
+}
+
+/// Returns the file that contains most of the duplicates, the first by name of several.
+fn file_of_most<'a>(all: &[&Duplicate<'a>]) -> (&'a str, usize) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in all.iter().flat_map(|one| &one.files) {
+        *counts.entry(file).or_default() += 1;
+    }
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).unwrap_or_default()
 }
 
 /// Returns the folder to exclude: the deepest with half of the duplicates, otherwise the one with most. It never contains a project, or all
@@ -173,6 +195,24 @@ mod tests {
         assert_eq!(
             (said[1].severity, said[1].message.as_str()),
             (Severity::Warning, "N.A is declared 2 times")
+        );
+    }
+
+    #[test]
+    fn a_file_of_another_framework_is_named_itself() {
+        let of = |symbol: &'static str, file: &'static str| Duplicate {
+            kind: Kind::MergedFrameworks,
+            ..duplicate(symbol, &[file], false)
+        };
+        let all = [of("A", "src/Old[1].cs"), of("B", "src/Old[1].cs"), of("C", "src/C.cs")];
+        let said = summaries(&all, &BTreeSet::from(["src"]));
+        assert_eq!(
+            (said[0].severity, said[0].message.as_str(), said[0].hint.as_deref()),
+            (
+                Severity::Note,
+                "3 types are declared again in files that only other target frameworks compile; their parts were merged (the first is A); 2 of them are in src/Old[1].cs",
+                Some("if answers for the main framework are enough, add \"src/Old[[]1[]].cs\" to exclude under [sources.csharp]")
+            )
         );
     }
 

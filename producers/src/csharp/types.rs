@@ -83,7 +83,7 @@ pub(super) type FoundTypes<'a> = BTreeMap<(String, Scope<'a>), PartsSoFar>;
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 11)
+        ProducerId::new("csharp/types", 12)
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {
@@ -208,21 +208,8 @@ pub(super) fn type_rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &m
             keys.push(symbol.clone());
         }
     }
-    for ((symbol, scope), part) in found.iter().filter(|(_, part)| part.parts > 1 && !part.partial) {
-        let is_loose = matches!(scope, Scope::Loose);
-        duplicates.push(Duplicate {
-            kind: if is_loose { Kind::MergedLoose } else { Kind::Merged },
-            symbol,
-            candidates: part.files.iter().cloned().collect(),
-            message: format!(
-                "{symbol} is declared {} times in {} without 'partial'; its parts were merged",
-                part.parts,
-                scope_name(*scope)
-            ),
-            files: part.files.iter().map(String::as_str).collect(),
-            is_loose,
-        });
-    }
+    let merged = found.iter().filter(|(_, part)| part.parts > 1 && !part.partial);
+    duplicates.extend(merged.map(|((symbol, scope), part)| merged_parts(symbol, *scope, &scope_name(*scope), part, layout)));
     let folders = layout.projects.iter().filter_map(|project| Some(project.path.rsplit_once('/')?.0));
     // Files that generators write for a project are no copies either.
     let kept = folders.chain(layout.generated().map(directory));
@@ -258,6 +245,36 @@ pub(super) fn type_rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &m
             (key, json(&row))
         })
         .collect()
+}
+
+/// Describes a type whose parts are not all `partial`.
+fn merged_parts<'a>(symbol: &'a str, scope: Scope<'_>, name: &str, part: &'a PartsSoFar, layout: &Layout) -> Duplicate<'a> {
+    let is_loose = matches!(scope, Scope::Loose);
+    let files = part.files.iter().map(String::as_str);
+    let (others, main): (BTreeSet<&str>, BTreeSet<&str>) = files.clone().partition(|file| layout.has_own_symbols(file));
+    let is_of_frameworks = !is_loose && !others.is_empty() && !main.is_empty();
+    let message = match is_of_frameworks {
+        true => {
+            format!("{symbol} is declared again in a file that only another target framework of {name} compiles; its parts were merged")
+        }
+        false => format!(
+            "{symbol} is declared {} times in {name} without 'partial'; its parts were merged",
+            part.parts
+        ),
+    };
+    let kind = match (is_loose, is_of_frameworks) {
+        (true, _) => Kind::MergedLoose,
+        (false, true) => Kind::MergedFrameworks,
+        (false, false) => Kind::Merged,
+    };
+    Duplicate {
+        kind,
+        symbol,
+        candidates: part.files.iter().cloned().collect(),
+        message,
+        files: if is_of_frameworks { others } else { files.collect() },
+        is_loose,
+    }
 }
 
 /// Adds one of several declarations of a symbol that are separate types; those of one symbol are adjacent.
