@@ -34,7 +34,7 @@ impl std::fmt::Display for SourceLocation {
 pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<SourceLocation>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
     Ok(found
-        .map(|(source, symbol)| source.parts.first().map(|part| name_location(part, symbol)))
+        .map(|(source, symbol)| main_part(&source, symbol).map(|part| name_location(part, symbol)))
         .collect())
 }
 
@@ -66,7 +66,7 @@ pub fn declarations_of_paths<O: Outputs>(
 pub fn declaration_lines<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<(SourceLocation, String)>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?;
     let of = |(source, symbol): (&Source, &&Candidate)| {
-        let part = source.parts.first()?;
+        let part = main_part(source, symbol)?;
         let place = name_location(part, symbol);
         let line = part.text.lines().nth(place.line.saturating_sub(part.start) as usize);
         Some((place, line.unwrap_or_default().to_owned()))
@@ -123,5 +123,39 @@ fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
         file: part.file.clone(),
         line: part.start.saturating_add(small(breaks)),
         column: small(before[line..].chars().count()).saturating_add(1),
+    }
+}
+
+/// Returns the part of a source that stands for it: the one in the file of the type's name (`Form1.cs` rather than `Form1.Designer.cs`), otherwise the
+/// first.
+fn main_part<'s>(source: &'s Source, symbol: &Candidate) -> Option<&'s Part> {
+    let file = format!("{}.cs", simple_name(symbol.key()));
+    let is_main = |part: &&Part| part.file.rsplit('/').next() == Some(&file);
+    source.parts.iter().find(is_main).or(source.parts.first())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::Sample;
+    use super::*;
+
+    #[test]
+    fn a_partial_type_is_declared_where_its_file_bears_its_name() {
+        let mut sample = Sample::of(&[
+            ("Form.Designer.cs", "namespace N; partial class Form { void Init() { } }"),
+            ("Form.cs", "namespace N;\npartial class Form { }"),
+            ("a.cs", "partial class Pen { }"),
+            ("b.cs", "partial class Pen { }"),
+        ]);
+        let (form, pen) = ("N.Form", "Pen");
+        let of = |path: &str, files: &[&str]| Candidate::of(path, &files.iter().map(|file| (*file).to_owned()).collect::<Vec<_>>());
+        let symbols = [
+            of(form, &["Form.Designer.cs", "Form.cs"]),
+            of(pen, &["a.cs", "b.cs"]),
+            of("N.Form#Init()", &["Form.Designer.cs", "Form.cs"]),
+        ];
+        let found = declarations(&mut sample, &symbols.iter().collect::<Vec<_>>()).expect("declarations");
+        let found: Vec<String> = found.into_iter().flatten().map(|at| at.to_string()).collect();
+        assert_eq!(found, ["Form.cs:2:15", "a.cs:1:15", "Form.Designer.cs:1:40"]);
     }
 }
