@@ -156,7 +156,7 @@ impl Server {
         };
         tokio::select! {
             outcome = work => outcome,
-            () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was taken back", None)),
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("request cancelled", None)),
         }
     }
 }

@@ -6,7 +6,7 @@ const VIEWS = {
   "": overviewView, symbol: symbolView, target: targetView, queue: queueView, packs: (view, name) => (name ? packView(view, name) : packsView(view)),
   contexts: contextsView, cost: costView, search: searchView,
 };
-// What a context cost is not asked for again because a file moved.
+// A changed file does not request the cost of a context again.
 const STILL = ["contexts"];
 
 // A view under way: what it asked, and the places that wait for answers.

@@ -157,7 +157,7 @@ const targetLines = (node) => {
 const legend = (drawn) => {
   const words = new Map(drawn.nodes.map((node) => [stateOf(node.state)[0], node.state]));
   return el("ul.legend", null, [...words.values()].map((word) => el("li", null, state(word))),
-    drawn.edges.some((edge) => edge.way) && el("li", null, el("span.key.k-way", null, "the way to what moved")));
+    drawn.edges.some((edge) => edge.way) && el("li", null, el("span.key.k-way", null, "the path to the change")));
 };
 
 const why = (answer) => {

@@ -66,7 +66,7 @@ impl Progress {
         let changed = self.first_changed.lock().unwrap_or_else(PoisonError::into_inner);
         changed
             .get(label)
-            .map_or_else(String::new, |input| format!("; {} moved", printable(input)))
+            .map_or_else(String::new, |input| format!("; {} changed", printable(input)))
     }
 
     fn count_progress(&self, event: &Event<'_>) {

@@ -446,10 +446,7 @@ impl Seat<'_> {
         };
         turn.acquire_turn(self.method, patience, long, self.cancel)
             .map_err(|holder| match self.cancel.is_cancelled() {
-                true => Failed::new(
-                    Code::Interrupted,
-                    Diagnostic::error(ErrorCode::E_CANCELLED, "the request was taken back"),
-                ),
+                true => Failed::new(Code::Interrupted, Diagnostic::error(ErrorCode::E_CANCELLED, "request cancelled")),
                 false => self.host.busy(holder),
             })
     }

@@ -276,7 +276,7 @@ fn of_an_edit_session_saving_is_said() {
     let built = ok(&bench, &["overlay", "build", &session, "//docs/docs/a.md:words"]);
     assert_eq!(built, format!("1 target with the edits of session {session}: 1 ran\n"));
     bench.write("docs/a.md", "one deux three\n");
-    assert!(diff().starts_with("changed docs/a.md; the file moved in the workspace since, and saving conflicts\n"));
+    assert!(diff().starts_with("changed docs/a.md; the file changed in the workspace since, and saving conflicts\n"));
     let refused = bench.run(&["overlay", "merge", &session]);
     assert!(
         refused.code == 2 && refused.err.contains(&format!("`cortex edit commit --session {session}` saves it")),

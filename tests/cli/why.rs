@@ -216,7 +216,7 @@ fn targets_that_are_gone_are_named() {
     build 2  WHEN WHEN UTC  build //index:total
     2 outputs differ, 1 gone
 
-    docs/b.md is not read any more
+    docs/b.md is no longer read
       //docs/docs/b.md:words DIGEST → nothing
       //index:total DIGEST → DIGEST
     ");
@@ -426,7 +426,7 @@ fn differences_say_what_was_collected() {
     build 2  WHEN WHEN UTC  build //index:total
     2 outputs differ, 2 collected
 
-    the results were collected: what they were made of is not known any more
+    the results were evicted: their inputs are no longer known
       //docs/docs/a.md:words DIGEST → DIGEST
       //index:total DIGEST → DIGEST
     ");
@@ -439,7 +439,7 @@ fn differences_say_what_was_collected() {
     build 3  WHEN WHEN UTC  build //index:total
     at least 1 output differs, 1 collected
 
-    the results were collected: what they were made of is not known any more
+    the results were evicted: their inputs are no longer known
       //index:total DIGEST → DIGEST
 
     not counted: 1 more whose results of that time are no longer in History
@@ -466,7 +466,7 @@ fn a_renamed_file_went_and_another_came() {
     build 2  WHEN WHEN UTC  build //index:total
     2 outputs differ, 1 new, 1 gone
 
-    docs/b.md is not read any more
+    docs/b.md is no longer read
       //docs/docs/b.md:words DIGEST → nothing
 
     docs/c.md was not read before

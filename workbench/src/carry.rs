@@ -36,7 +36,7 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
                 .commit(session.engine.view, Commit { rows, ..Commit::default() })?;
             let names = record.words.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let message = format!("a person wrote {names} when it was called {key}; that came along");
-            let hint = "read it again: 'cortex diff LABEL' shows what moved, 'cortex edit-output LABEL' changes it";
+            let hint = "review it: 'cortex diff LABEL' shows the change, 'cortex edit-output LABEL' changes the text";
             sentences.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).label(&present).hint(hint));
         }
     }

@@ -401,7 +401,7 @@ impl<'a> Talk<'a> {
             // Other words of a ROLE would concern all readers; of other sections, only what a change reaches was asked about.
             let needless = churn_guard::needless(old, new, type_key(key), changes, &names);
             let needless = needless.filter(|why| patch.is_none() || name == ROLE || *why != churn_guard::REWORDED);
-            needless.or_else(|| stays().then_some("no declaration moved"))
+            needless.or_else(|| stays().then_some("no declaration changed"))
         })
     }
 

@@ -90,8 +90,8 @@ impl Theirs {
             notes.insert(NOTE.to_owned(), self.names.iter().map(String::as_str).collect::<Vec<_>>().join(","));
             if has_changed {
                 warn(
-                    format!("a person wrote {}, and the code moved since", list(&self.names)),
-                    "read it again: 'cortex diff LABEL' shows what moved, 'cortex edit-output LABEL' changes it",
+                    format!("a person wrote {}, and the code changed since", list(&self.names)),
+                    "review it: 'cortex diff LABEL' shows the change, 'cortex edit-output LABEL' changes the text",
                 );
             }
         }

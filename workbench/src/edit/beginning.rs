@@ -77,7 +77,7 @@ fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     }
 }
 
-/// Finds the session in which an edit was taken back last.
+/// Finds the session whose edit was undone last.
 fn last_taken_back<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
     let all = session::all(files)?

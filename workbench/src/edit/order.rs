@@ -83,7 +83,7 @@ pub enum Order {
     Refresh,
     /// Save under another name.
     PersistAs(String),
-    /// Take the last edit back.
+    /// Undo the last edit.
     Undo,
     /// Make it again.
     Redo,

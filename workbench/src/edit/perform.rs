@@ -31,7 +31,7 @@ use std::time::Instant;
 /// What leads on where the session cannot be written.
 const AGAIN: &str = "free some space on the disk and check the permissions of .cortex, then try again";
 
-/// What an operation came to.
+/// Outcome of an operation.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) status: Option<Status>,
@@ -258,8 +258,8 @@ fn unkept<F: Files>(
     run.session.operations = operations;
     (run.delta, run.ended) = (0, false);
     let nothing = match &request.order {
-        Order::Undo => "nothing was taken back",
-        Order::Redo => "nothing was made again",
+        Order::Undo => "nothing was undone",
+        Order::Redo => "nothing was redone",
         Order::Discard => "nothing was dropped",
         Order::Commit => "nothing was saved",
         Order::Close => "the session has not ended",

@@ -142,7 +142,7 @@ fn without_a_handle_files_are_taken_back_and_made_again() {
     );
     let again = ask(&coder, Order::Redo, None);
     assert_eq!((again.status, coder.text()), (Status::Success, "1 two\n".to_owned()), "{again:?}");
-    // What a session has not saved is taken back there, and what it dropped never comes back.
+    // Unsaved changes of a session are undone in the session; dropped ones never return.
     replace(&coder, "two", "2");
     ask(&coder, Order::Undo, None);
     assert_eq!(coder.text(), "1 two\n");

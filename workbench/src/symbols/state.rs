@@ -25,7 +25,7 @@ pub enum Freshness {
     #[default]
     #[serde(rename = "current")]
     Current,
-    /// As it was when it was last built; the sources may have moved.
+    /// As of its last build; the sources may have changed since.
     #[serde(rename = "stale")]
     Stale,
     /// As it was when the sources last parsed.

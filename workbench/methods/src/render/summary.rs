@@ -43,7 +43,7 @@ pub fn format_summary(report: &Report, targets: u64, dry_run: bool, took: Durati
     } else {
         part(tally.ran, &format!("ran{}", confined(&tally.confined)));
     }
-    part(tally.rebuilt, "made again");
+    part(tally.rebuilt, "rebuilt");
     part(tally.adopted, "taken over from the remote cache");
     part(tally.cached, "cached");
     part(tally.deferred, "handed over in a batch, answers come later");
@@ -55,7 +55,7 @@ pub fn format_summary(report: &Report, targets: u64, dry_run: bool, took: Durati
     part(report.written, if report.written == 1 { "file written" } else { "files written" });
     if report.cancelled {
         if parts.is_empty() {
-            parts.push("0 made".to_owned());
+            parts.push("0 built".to_owned());
         }
         parts.push(format!("{} left", format_count(report.left as u64)));
     } else if !report.plans.is_empty() {

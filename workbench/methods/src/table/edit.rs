@@ -284,7 +284,7 @@ impl Edit {
         if self.op == Op::Close {
             tell(&self.session);
             if let Some(handle) = &self.session {
-                // What is not left is made again when it is wanted.
+                // Results that cannot be left are rebuilt when a request needs them.
                 let _ = workbench::overlay::build::leave_results(&root, handle, current_seconds());
             }
         }

@@ -255,7 +255,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "undo",
-        about: "Take the last edit back, with all its files, or with one alone; without a session that of this checkout",
+        about: "Undo the last edit, in all its files or in one; without a session, that of this checkout",
         form: "[--session HANDLE] [PATH]",
         needs: &[],
         takes: &["session", "manifest"],
@@ -263,7 +263,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "redo",
-        about: "Make again what was taken back last; without a session in this checkout",
+        about: "Redo the edit that was undone last; without a session, that of this checkout",
         form: "[--session HANDLE] [PATH]",
         needs: &[],
         takes: &["session", "manifest"],

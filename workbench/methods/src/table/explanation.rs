@@ -107,7 +107,7 @@ impl Page {
         if target.state == TargetState::Made(NodeState::Current) {
             return;
         }
-        self.moves("moved", &target.moved);
+        self.moves("changed", &target.moved);
         // For a missing source, leave out steps without a reason or an input: they only say that it is as in the sources.
         let missing = is_source && target.failure.is_some();
         let is_shown = |step: &&ChainStep| !missing || step.step.reason.is_some() || step.step.input.is_some();
@@ -129,7 +129,7 @@ impl Page {
             self.add_fact(name, &summary::gate(gate, self.style));
         }
         if !matches!(target.state, TargetState::Made(NodeState::None | NodeState::Pending)) && target.made.is_none() {
-            self.add_fact("note", "the record of its last run is gone, so what it was made of is not known");
+            self.add_fact("note", "the record of its last run was evicted, so its inputs are not known");
         }
         self.add_fact("next", &format!("cortex build '{}'", printable(&target.label)));
     }

@@ -71,7 +71,7 @@ impl Method for Invalidate {
         let price = match (paid_labels, paid_readers) {
             (0, 0) => "It costs nothing: no model makes any of them or of their readers.".to_owned(),
             // An exact answer would need the new results of the invalidated targets.
-            (0, _) => "It costs nothing by itself. A model is asked for readers only if what is made again comes out different.".to_owned(),
+            (0, _) => "It costs nothing by itself. Models are asked for readers only if a rebuilt output differs.".to_owned(),
             _ => {
                 paid.extend(by_readers);
                 build::price(context, session, &paid)?
@@ -92,7 +92,7 @@ impl Method for Invalidate {
         let number = |number: usize| format_count(number as u64);
         let plural = if answer.labels.len() == 1 { "" } else { "s" };
         let mut text = format!(
-            "{} target{plural} will be made again when next asked for\n",
+            "{} target{plural} will be rebuilt by the next build that needs it\n",
             number(answer.labels.len())
         );
         for label in answer.labels.iter().take(SHOWN) {

@@ -142,7 +142,7 @@ impl Method for Outline {
             let state = State::default().of_files(&*desk.flaws()?, files.iter());
             outlines.push(One {
                 state: if self.last_good {
-                    state.as_of(Freshness::LastGood, "files of it may have moved since")
+                    state.as_of(Freshness::LastGood, "its files may have changed since")
                 } else {
                     state
                 },

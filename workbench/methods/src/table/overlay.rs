@@ -161,8 +161,8 @@ fn since_word(since: Since) -> &'static str {
 pub(super) fn document_line(document: &Document, is_session: bool) -> String {
     let (doing, done) = if is_session { ("saving", "saved") } else { ("a merge", "merged") };
     let rename = match document.file.as_str() {
-        "moved" => format!("; the file moved in the workspace since, {doing} joins both"),
-        "conflict" => format!("; the file moved in the workspace since, and {doing} conflicts"),
+        "moved" => format!("; the file changed in the workspace since, {doing} joins both"),
+        "conflict" => format!("; the file changed in the workspace since, and {doing} conflicts"),
         "blocked" => {
             let why = document.why.as_deref().unwrap_or("something else is in its place");
             format!("; nothing can be {done} there: {why}")

@@ -52,7 +52,7 @@ pub fn list_versions(history: &History, style: Style) -> String {
             continue;
         }
         if let Some(at) = version.made_at {
-            how.push(format!("made again {} with the same output", moment(at)));
+            how.push(format!("rebuilt {} with the same output", moment(at)));
         }
         if let Some(noted) = &version.notes {
             how.extend(format_notes(noted));
@@ -100,7 +100,7 @@ pub fn difference(difference: &Difference, style: Style) -> String {
         return text;
     }
     if difference.inputs.is_empty() {
-        text.push_str(&style.dim("\nboth were made of the same inputs\n"));
+        text.push_str(&style.dim("\nboth have the same inputs\n"));
     }
     for input in &difference.inputs {
         let what = match (&input.from, &input.to) {

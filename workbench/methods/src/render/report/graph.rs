@@ -67,7 +67,7 @@ fn legend(html: &mut Html, near: &Near, report: &Report) {
         }
         if near.way.len() > 1 {
             html.element("li", &[], |html| {
-                html.write_line("span", &[("class", "key k-way")], "the way to what moved")
+                html.write_line("span", &[("class", "key k-way")], "the path to the change")
             });
         }
     });
@@ -375,7 +375,7 @@ fn because(html: &mut Html, way: &[Because]) {
                 }
                 let words = match &step.reason {
                     Some(reason) => reason.to_string(),
-                    None if at == 0 => "something that it reads may have moved:".to_owned(),
+                    None if at == 0 => "something that it reads may have changed:".to_owned(),
                     None => String::new(),
                 };
                 if !words.is_empty() {
