@@ -99,7 +99,7 @@ pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
     }
     context.say(&damage(&workspace));
     let currency = workbench::paid::currency(&session);
-    context.let_go();
+    context.release_locks();
     let patience = if report.cancelled { Duration::ZERO } else { sharing::PATIENCE };
     let used = sharing::finish_sharing(&workspace, Some(patience))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
@@ -132,7 +132,7 @@ fn conclude_current(context: &Context, workspace: &Workspace, known: &CurrentReq
     context.say(&damage(workspace));
     context.built();
     let report = Report {
-        standing: known.warnings,
+        earlier_warnings: known.warnings,
         ..Report::default()
     };
     conclude(context, &report, known.targets, false, start);
@@ -178,8 +178,8 @@ impl FinishedRun<'_> {
             }
             if self.request.options.price {
                 let is_made = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(session, &root.label);
-                let standing = self.report.roots.iter().filter(is_made).count();
-                note_line!("{}", summary::prices(&self.report.plans, standing, currency, context.err));
+                let answered = self.report.roots.iter().filter(is_made).count();
+                note_line!("{}", summary::prices(&self.report.plans, answered, currency, context.err));
             }
         }
         Ok(())
@@ -251,7 +251,7 @@ pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: R
 
 /// Prints the last lines of a build.
 fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, start: Instant) {
-    if let Some(line) = summary::standing(report, context.err) {
+    if let Some(line) = summary::format_earlier_warnings(report, context.err) {
         note_line!("{line}");
     }
     let head = summary::format_summary(report, targets, dry_run, start.elapsed(), context.err);

@@ -34,7 +34,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     let old = session.engine.store.output(&last.filed.output)?.ok_or_else(nothing)?;
     let old = String::from_utf8_lossy(&old).into_owned();
     // A person takes his time; the checkout stays ours, or the correction could be of an answer that is no more.
-    session.engine.store.let_go();
+    session.engine.store.release_lock();
     let (new, noted, words) = if args.release {
         (old.clone(), released(&last.record.notes), corrections::Words::new())
     } else {

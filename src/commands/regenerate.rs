@@ -63,7 +63,7 @@ pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {
     };
     let report = build::build(context, &mut session, &request)?;
     print_last_lines(context, &report, start)?;
-    context.let_go();
+    context.release_locks();
     let used = sharing::finish_sharing(&workspace, Some(sharing::PATIENCE))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
     Ok(build::code(&report))

@@ -241,7 +241,7 @@ impl Host {
             let answering = AssertUnwindSafe(|| self.answer_method(call, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
             let filed: Vec<Arc<Hold>> = context.acquired_locks().into_iter().filter(|hold| hold.filed().is_some()).collect();
-            context.release_locks();
+            context.release_locks_to_reopen();
             let diagnostics = context.take_collected();
             let failed = result.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
             let has_changed = failed.iter().chain(&diagnostics).any(|why| why.code == ErrorCode::E_CHANGED);
@@ -284,7 +284,7 @@ impl Host {
         let answered = (entry.call)(&mut desk, arguments);
         desk.part();
         // Only the answer is left: release the locks to other processes, and the turn to the next request.
-        context.let_go();
+        context.release_locks();
         if desk.has_turn() {
             self.load.clear();
         }
@@ -335,7 +335,7 @@ impl Host {
         let context = RequestContext::of_request(self.settings.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
         // A failed build ahead is reported to the requests that need its outputs.
         let _ = build_ahead(&context, &cancel, |_| {});
-        context.release_locks();
+        context.release_locks_to_reopen();
         !cancel.is_cancelled()
     }
 

@@ -26,15 +26,15 @@ const NO_FILE: &str = "is not a file";
 /// An unexpected entry in the place of a folder or a file of a checkout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path} {what}")]
-pub struct InTheWay {
+pub struct UnexpectedEntry {
     /// Its path below the workspace's root.
     pub path: String,
     /// Its kind: `is a link, and links are not followed here`, `is not a folder`, `is not a file`.
     pub what: &'static str,
 }
 
-impl InTheWay {
-    /// Returns the [`InTheWay`] that an error of this module wraps, if any.
+impl UnexpectedEntry {
+    /// Returns the [`UnexpectedEntry`] that an error of this module wraps, if any.
     pub fn wrapped_in(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
@@ -72,7 +72,7 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
         ),
         _ => (
             ErrorCode::E_WRITE,
-            InTheWay::wrapped_in(error).map_or_else(|| damaged.to_owned(), InTheWay::hint),
+            UnexpectedEntry::wrapped_in(error).map_or_else(|| damaged.to_owned(), UnexpectedEntry::hint),
         ),
     };
     Diagnostic::error(code, message).hint(hint)
@@ -86,7 +86,7 @@ pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>
     match open_parent(root, below, false) {
         Ok((folder, _)) => read_in(&folder, below, most),
         // Without the folder the file does not exist either.
-        Err(error) if error.kind() == ErrorKind::NotFound || InTheWay::wrapped_in(&error).is_some_and(|way| way.what == NO_FOLDER) => {
+        Err(error) if error.kind() == ErrorKind::NotFound || UnexpectedEntry::wrapped_in(&error).is_some_and(|way| way.what == NO_FOLDER) => {
             Ok(None)
         }
         Err(error) => Err(error),
@@ -268,7 +268,7 @@ fn open_parent<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(Folde
                 }
                 folder.open_folder(part)?
             }
-            Err(SystemError::NO_FOLDER | SystemError::LINK) => return Err(InTheWay::error_if_wrong_kind(&folder, part, &path, NO_FOLDER)),
+            Err(SystemError::NO_FOLDER | SystemError::LINK) => return Err(UnexpectedEntry::error_if_wrong_kind(&folder, part, &path, NO_FOLDER)),
             opened => opened?,
         };
         if make && path == ".cortex" {
@@ -287,11 +287,11 @@ fn read_in(folder: &Folder, below: &str, most: usize) -> io::Result<Option<Vec<u
     let name = below.rsplit_once('/').map_or(below, |(_, name)| name);
     let file = match folder.open_to_read(name) {
         Err(SystemError::NOT_FOUND) => return Ok(None),
-        Err(SystemError::LINK) => return Err(InTheWay::error_if_wrong_kind(folder, name, below, NO_FILE)),
+        Err(SystemError::LINK) => return Err(UnexpectedEntry::error_if_wrong_kind(folder, name, below, NO_FILE)),
         opened => opened?,
     };
     if !file.metadata()?.is_file() {
-        return Err(InTheWay::error_if_wrong_kind(folder, name, below, NO_FILE));
+        return Err(UnexpectedEntry::error_if_wrong_kind(folder, name, below, NO_FILE));
     }
     let mut bytes = Vec::new();
     file.take(most as u64 + 1).read_to_end(&mut bytes)?;

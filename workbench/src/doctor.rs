@@ -305,7 +305,7 @@ pub fn surroundings(
     trust: &dyn Trust,
     watches: Option<u64>,
 ) -> Result<Vec<Finding>, WorkbenchError> {
-    let folders = session.sources.standing().directories;
+    let folders = session.sources.tree_facts().directories;
     let mut found = Vec::new();
     found.push(match watches {
         None => Finding::new("watch", Level::Note, "how many folders may be watched is not known here"),

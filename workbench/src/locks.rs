@@ -111,8 +111,8 @@ impl Hold {
     }
 
     /// Releases the store and checkout locks; call once only printing is left, because a reader of the output may be slow.
-    pub fn let_go(&self) {
-        self.disk.let_go();
+    pub fn release_locks(&self) {
+        self.disk.release_lock();
         drop(self.lock_claim().take());
         drop(self.left.lock().unwrap_or_else(PoisonError::into_inner).take());
     }

@@ -85,7 +85,7 @@ pub fn target_status(root: &Path, session: &mut Session, label: &str) -> Result<
     if generating::labels(root).contains(label) {
         return Ok(NodeState::Generating.into());
     }
-    session.standing(label)
+    session.status_of(label)
 }
 
 /// The status of a workspace.
@@ -128,7 +128,7 @@ pub struct Status {
 pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, WorkbenchError> {
     let nodes = session.ruled_nodes();
     let ids = &nodes.ids;
-    let (statuses, outlook) = session.standings(ids)?;
+    let (statuses, outlook) = session.statuses_and_outlook(ids)?;
     let mut states: Vec<NodeState> = statuses.into_iter().map(|status| status.state).collect();
     let generating = generating::labels(&workspace.root);
     for (&id, state) in ids.iter().zip(&mut states) {

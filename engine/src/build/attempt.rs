@@ -183,9 +183,9 @@ impl Session {
         if self.graph.is_damaged() {
             return Ok(None);
         }
-        std::mem::take(&mut self.heard_before).add_to(&mut leftover.heard, &self.graph);
-        let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
-        report.standing = standing;
+        std::mem::take(&mut self.earlier_remarks).add_to(&mut leftover.heard, &self.graph);
+        let (remarks, warnings, earlier) = self.update_remarks(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
+        report.earlier_warnings = earlier;
         let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));
         let labels = gone.iter().flatten().map(|(label, _)| label.clone()).collect();
         if let Some(first) = request.options.settles {
@@ -358,7 +358,7 @@ fn lay_out_targets(
     let known = targets.known.as_ref().filter(|known| known.generation == state.generation);
     let files = known.map(|known| KnownFiles {
         known,
-        are_watched: is_watched && known.outputs_stand(&*engine.world, &state.set_defs()),
+        are_watched: is_watched && known.outputs_are_unchanged(&*engine.world, &state.set_defs()),
         added: &targets.added,
     });
     let laid = run.lay_out(&targets.nodes, exports, &*engine.finish, files)?;

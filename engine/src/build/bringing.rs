@@ -202,7 +202,7 @@ impl Filing<'_> {
     /// Releases the store to another process before a wait for the cache.
     fn give_way(&self) {
         if self.store.is_wanted() {
-            self.store.let_go();
+            self.store.release_lock();
         }
     }
 

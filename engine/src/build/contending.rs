@@ -91,7 +91,7 @@ impl Sharing {
                     None => offers.left_out += 1,
                 }
             }
-            store.let_go();
+            store.release_lock();
             let others = self.contend_all(&answers).into_iter().flatten().count();
             offers.offered += answers.len() - others;
             offers.known += others;

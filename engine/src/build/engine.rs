@@ -103,7 +103,7 @@ impl Look {
         if let Some(stored) = self.seen.stored.take() {
             // Reads no file, unless rows are damaged.
             self.refresh = sources.refresh_named(&self.state.set_defs(), &[], stored.directories)?;
-            self.seen.learn(sources.standing(), Some(&stored));
+            self.seen.learn(sources.tree_facts(), Some(&stored));
         }
         Ok(sources)
     }
@@ -167,7 +167,7 @@ impl Engine {
             _ => sources.refresh(sets)?,
         };
         self.store.give_way();
-        let seen = Seen::looked(watched, sources.standing(), stored.as_ref());
+        let seen = Seen::looked(watched, sources.tree_facts(), stored.as_ref());
         Ok((Some(sources), refresh, seen))
     }
 
@@ -191,7 +191,7 @@ impl Engine {
         };
         let mut rows: Vec<RowChange> = Vec::new();
         let named = |part: Part| move |(key, body)| (part, key, body);
-        let are_watched = || look.seen.token.is_some() && known.outputs_stand(&*self.world, &look.state.set_defs());
+        let are_watched = || look.seen.token.is_some() && known.outputs_are_unchanged(&*self.world, &look.state.set_defs());
         if !known.exported.is_empty() && !are_watched() {
             let exports = self.world.exports(self.store.rows(self.view, Part::Exports)?);
             if !exports.verify(&known.exported).is_empty() {

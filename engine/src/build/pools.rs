@@ -231,7 +231,7 @@ impl Pools {
     }
 
     /// Checks whether this process has waited long enough for a farm. Called regularly.
-    pub fn look_afield(&mut self) {
+    pub fn start_remote_jobs_if_due(&mut self) {
         let idle = self.cpu_out == 0;
         self.remote_queue
             .iter_mut()

@@ -167,7 +167,7 @@ struct Existence<'a> {
 
 /// Whether a node exists.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum Presence {
     Exists,
     Gone,
     /// Its set was built but is malformed.
@@ -186,16 +186,16 @@ impl<'a> Existence<'a> {
         }
     }
 
-    fn of(&mut self, label: &str) -> Standing {
-        let standing = |exists| if exists { Standing::Exists } else { Standing::Gone };
+    fn of(&mut self, label: &str) -> Presence {
+        let presence = |exists| if exists { Presence::Exists } else { Presence::Gone };
         if let Some(path) = file_path(label) {
-            return standing(self.sources.digest(&path).is_some());
+            return presence(self.sources.digest(&path).is_some());
         }
         if label.ends_with(":files") && self.leaves.set(label).is_some() {
-            return Standing::Exists;
+            return Presence::Exists;
         }
         let rules = self.rules;
-        let Some(found) = rules.find(label) else { return Standing::Gone };
+        let Some(found) = rules.find(label) else { return Presence::Gone };
         let (outer, inner) = match (&rules.rule(found.rule).inner, halves(found.value)) {
             (Some(_), Some((outer, _))) => (
                 outer,
@@ -213,7 +213,7 @@ impl<'a> Existence<'a> {
         let each = &rules.rule(found.rule).each;
         let exists =
             each.as_ref().is_none_or(|(_, set)| contains(set, &unescape(outer))) && inner.is_none_or(|(set, value)| contains(&set, &value));
-        if exists && wrong { Standing::Unsure } else { standing(exists) }
+        if exists && wrong { Presence::Unsure } else { presence(exists) }
     }
 }
 
@@ -222,9 +222,9 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
     let mut existence = Existence::new(graph, rules, sources, state, blobs);
     let (mut gone, mut unsure) = (FxHashSet::default(), Vec::new());
     graph.each_label(|id, label| match existence.of(label) {
-        Standing::Exists => {}
-        Standing::Gone => drop(gone.insert(id)),
-        Standing::Unsure => unsure.push(id),
+        Presence::Exists => {}
+        Presence::Gone => drop(gone.insert(id)),
+        Presence::Unsure => unsure.push(id),
     });
     sorted_out(graph, gone, unsure)
 }
@@ -272,9 +272,9 @@ pub fn lost(session: &Session, blobs: &Blobs, changes: &SetChanges) -> Option<Va
     let mut unsure = Vec::new();
     for id in graph.stale().filter(|id| graph.exists(*id)) {
         match existence.of(&graph.node(id).label) {
-            Standing::Exists => {}
-            Standing::Gone => drop(gone.insert(id)),
-            Standing::Unsure => unsure.push(id),
+            Presence::Exists => {}
+            Presence::Gone => drop(gone.insert(id)),
+            Presence::Unsure => unsure.push(id),
         }
     }
     Some(sorted_out(graph, gone, unsure))

@@ -113,7 +113,7 @@ impl Session {
         let redefined = std::mem::replace(&mut self.redefined, false);
         let nodes: Vec<Option<NodeId>> = labels.iter().map(|label| self.graph.find(label)).collect();
         let known: Vec<NodeId> = nodes.iter().flatten().copied().collect();
-        let standings = self.stand(&known, cancel);
+        let standings = self.statuses(&known, cancel);
         (self.links, self.graph, self.redefined) = (links, graph, redefined);
         let mut states = standings?.into_iter();
         let status = |node: Option<NodeId>| node.and_then(|_| states.next()).unwrap_or(NodeStatus::NONE);

@@ -5,7 +5,7 @@ use super::engine::{Definition, Engine, EngineError, Look};
 use super::graph_memory;
 use super::invalidated::Marks;
 use super::left_out::{LeftOut, left_out};
-use super::overtaken::HeardBefore;
+use super::overtaken::EarlierRemarks;
 use super::run::{Leaves, file_label};
 use super::state::{Set, State};
 use super::watched::Seen;
@@ -60,7 +60,7 @@ pub struct Session {
     /// Whether the graph in memory has states that a stopped build settled and did not commit.
     pub(super) is_unsaved: bool,
     /// Remarks received before other processes built the checkout.
-    pub(super) heard_before: HeardBefore,
+    pub(super) earlier_remarks: EarlierRemarks,
     /// Why the store refused this session's findings: nothing that depends on them is stored either.
     pub(super) write_error: Option<StoreError>,
 }
@@ -100,7 +100,7 @@ impl Session {
             has_asked_others: false,
             listed: None,
             is_unsaved: false,
-            heard_before: HeardBefore::default(),
+            earlier_remarks: EarlierRemarks::default(),
             write_error: None,
             engine,
         };

@@ -4,7 +4,7 @@
 //! changes since then finds as much as a full one.
 
 use super::session::Session;
-use crate::seams::world::{SetDef, Standing, Watched, World};
+use crate::seams::world::{SetDef, TreeFacts, Watched, World};
 use crate::store::{Part, RowChange};
 use minicbor::{Decode, Encode};
 use std::sync::Arc;
@@ -47,25 +47,25 @@ pub struct Seen {
 
 impl Seen {
     /// Creates the state after a refresh of named paths, or of everything.
-    pub(super) fn looked(watched: Option<Watched>, standing: Standing, stored: Option<&WatchRecord>) -> Self {
+    pub(super) fn looked(watched: Option<Watched>, facts: TreeFacts, stored: Option<&WatchRecord>) -> Self {
         let Some(watched) = watched else { return Self::default() };
         let moved = watched.moved.is_none_or(|moved| !moved.is_empty());
         let mut seen = Self {
             token: Some(watched.token),
             ..Self::default()
         };
-        seen.learn(standing, stored.filter(|_| !moved));
+        seen.learn(facts, stored.filter(|_| !moved));
         seen
     }
 
     /// Adds the facts found by a refresh. If they equal the stored ones, and nothing changed, the stored moment stays valid.
-    pub(super) fn learn(&mut self, standing: Standing, stored: Option<&WatchRecord>) {
-        let same = |stored: &WatchRecord| (stored.directories, stored.odd) == (standing.directories, standing.odd);
+    pub(super) fn learn(&mut self, facts: TreeFacts, stored: Option<&WatchRecord>) {
+        let same = |stored: &WatchRecord| (stored.directories, stored.odd) == (facts.directories, facts.odd);
         let token = self.token.clone().filter(|_| !stored.is_some_and(same));
         self.due = token.map(|token| WatchRecord {
             token,
-            directories: standing.directories,
-            odd: standing.odd,
+            directories: facts.directories,
+            odd: facts.odd,
         });
     }
 
@@ -97,7 +97,7 @@ impl Session {
     /// Returns the moment of this session's refresh; `None` without a watcher, or if it does not cover all sources.
     pub fn moment(&self) -> Option<Moment> {
         let token = self.seen.token.clone()?;
-        (!self.sources.standing().odd).then(|| Moment {
+        (!self.sources.tree_facts().odd).then(|| Moment {
             world: self.engine.world.clone(),
             sets: self.state.set_defs().into(),
             token: token.into(),

@@ -331,7 +331,7 @@ impl Exports {
         let failed = |error| io_error(&display_path(path), "written", error);
         let (directory, name) = split_path(path);
         let folder = self.directory(root, directory, true).map_err(|error| {
-            let way = in_the_way(root, directory).filter(|_| matches!(error, SystemError::NO_FOLDER | SystemError::LINK));
+            let way = describe_obstacle(root, directory).filter(|_| matches!(error, SystemError::NO_FOLDER | SystemError::LINK));
             match (failed(error), way) {
                 (WorldError::Io { path, what, no_space, .. }, Some(reason)) => WorldError::Io {
                     path,
@@ -475,7 +475,7 @@ pub(super) fn process_of(name: &str) -> Option<u32> {
 }
 
 /// Describes the object in place of a directory below the output folder.
-fn in_the_way(root: &Root, directory: &str) -> Option<String> {
+fn describe_obstacle(root: &Root, directory: &str) -> Option<String> {
     let mut path = String::new();
     for name in OUT_DIR.split('/').chain(directory.split('/')).filter(|name| !name.is_empty()) {
         path = if path.is_empty() {

@@ -301,8 +301,8 @@ impl Store for Fetching {
         self.store.is_wanted()
     }
 
-    fn let_go(&self) {
-        self.store.let_go();
+    fn release_lock(&self) {
+        self.store.release_lock();
     }
 
     fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {

@@ -93,7 +93,7 @@ fn all_in(syntax: &Syntax, namespace: &str) -> bool {
 }
 
 /// A directive of a text.
-pub(super) struct Stands {
+pub(super) struct UsingDirective {
     pub(super) range: Range<usize>,
     /// Global ones come first, those of types and names last.
     pub(super) rank: u8,
@@ -101,7 +101,7 @@ pub(super) struct Stands {
 }
 
 /// The directives at the head of what tokens begin with, and the first token behind them.
-pub(super) fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>, usize) {
+pub(super) fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<UsingDirective>, usize) {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
     let mut found = Vec::new();
     while let Some(end) = (at..tokens.len()).find(|end| word(*end) == ";") {
@@ -125,7 +125,7 @@ pub(super) fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>,
             (false, false, true) => 2,
             (false, true, _) => 3,
         };
-        found.push(Stands {
+        found.push(UsingDirective {
             range: tokens[at].start as usize..tokens[end].end as usize,
             rank,
             target: (name..end).map(word).collect(),
@@ -135,7 +135,7 @@ pub(super) fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>,
     (found, at)
 }
 
-fn parsed(text: &str) -> Vec<Stands> {
+fn parsed(text: &str) -> Vec<UsingDirective> {
     head(text, &lex(text).tokens, 0).0
 }
 
@@ -192,8 +192,8 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
 type SortKey<'k> = &'k dyn Fn(&str) -> (bool, String);
 
 /// The directive that a new one stands behind, or before.
-fn neighbour<'s>(all: &'s [Stands], rank: u8, target: &str) -> Option<(&'s Stands, bool)> {
-    let alike: Vec<&Stands> = all.iter().filter(|one| one.rank == rank).collect();
+fn neighbour<'s>(all: &'s [UsingDirective], rank: u8, target: &str) -> Option<(&'s UsingDirective, bool)> {
+    let alike: Vec<&UsingDirective> = all.iter().filter(|one| one.rank == rank).collect();
     let system = |name: &str| !(name == "System" || name.starts_with("System."));
     let plain = |name: &str| (false, name.to_lowercase());
     let first = |name: &str| (system(name), name.to_lowercase());

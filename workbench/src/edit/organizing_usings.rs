@@ -1,6 +1,6 @@
 //! Using directives put in order: those of `System` first, then by name, static ones and aliases last, each once.
 
-use super::adding_usings::{Stands, head};
+use super::adding_usings::{UsingDirective, head};
 use super::declared::declared;
 use super::lines::Ends;
 use super::symbol::{Refused, read};
@@ -45,7 +45,7 @@ pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String
 }
 
 /// Directives in order, each on its line.
-fn ordered(text: &str, all: &[Stands]) -> Result<String, Refused> {
+fn ordered(text: &str, all: &[UsingDirective]) -> Result<String, Refused> {
     for two in all.windows(2) {
         let between = &text[two[0].range.end..two[1].range.start];
         if !between.trim().is_empty() {
@@ -63,7 +63,7 @@ fn ordered(text: &str, all: &[Stands]) -> Result<String, Refused> {
         " ".to_owned()
     };
     let is_system = |target: &str| target == "System" || target.starts_with("System.");
-    let mut sorted: Vec<&Stands> = all.iter().collect();
+    let mut sorted: Vec<&UsingDirective> = all.iter().collect();
     sorted.sort_by_key(|one| (one.rank, !is_system(&one.target), one.target.to_lowercase(), one.target.clone()));
     let mut texts: Vec<&str> = sorted.into_iter().map(|one| &text[one.range.clone()]).collect();
     texts.dedup();

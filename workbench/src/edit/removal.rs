@@ -35,7 +35,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
     }
     let (mut made, mut ranges) = (text.to_owned(), Vec::new());
     for one in parts.into_iter().rev() {
-        stands_alone(text, &all, one)?;
+        refuse_joined_declaration(text, &all, one)?;
         let old = range_to_remove(text, one);
         made.replace_range(old.clone(), "");
         let without = [&text[..old.start], &text[old.end..]].concat();
@@ -58,7 +58,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
 }
 
 /// Refuses a declaration that cannot be removed without others.
-fn stands_alone(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refused> {
+fn refuse_joined_declaration(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refused> {
     let name = &one.is.name;
     let hint = "edit what stands there with `replace`";
     if let Some(other) = all.iter().find(|other| other.range == one.range && other.is != one.is) {

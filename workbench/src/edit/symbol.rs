@@ -84,7 +84,7 @@ pub fn requires_csharp(path: &str) -> Result<(), Refused> {
 /// When the symbol is not declared exactly once, or the result is not allowed.
 pub fn edited(text: &str, request: &SymbolEdit) -> Result<(String, String), Refused> {
     if request.at != Where::Replace {
-        stands_alone(request)?;
+        refuse_joining_insertion(request)?;
     }
     let EditedText { made, what, place } = match &request.defines {
         Some(defines) => compiled(text, request, defines)?,
@@ -160,7 +160,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
 }
 
 /// Refuses an insertion that would join the adjacent symbol, or take a part of it.
-fn stands_alone(request: &SymbolEdit) -> Result<(), Refused> {
+fn refuse_joining_insertion(request: &SymbolEdit) -> Result<(), Refused> {
     let lexed = lex(&request.new);
     let last = lexed.tokens.last();
     let ends = if last.is_some_and(|token| token.text(&request.new) == "]") {

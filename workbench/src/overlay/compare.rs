@@ -1,7 +1,7 @@
 //! Compares the documents of an overlay with their bases and with the present workspace.
 
 use super::OverlayError;
-use super::merge::{Outcome, outcome, standing};
+use super::merge::{Outcome, outcome, read_target_file};
 use super::record::seen;
 use super::texts;
 use crate::edit::encoding::{Form, Unreadable, decode};
@@ -70,7 +70,7 @@ pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared
             (_, None) => Kind::Removed,
             _ => Kind::Changed,
         };
-        let theirs = standing(files, path);
+        let theirs = read_target_file(files, path);
         let since = match &theirs {
             Ok(found) if found.as_ref().map(|found| Digest::of(&found.bytes)) == document.base => Since::Same,
             Ok(found) => {

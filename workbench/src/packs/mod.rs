@@ -5,7 +5,7 @@
 
 mod place;
 
-use crate::checkout::{self, InTheWay};
+use crate::checkout::{self, UnexpectedEntry};
 use crate::location::MANIFEST;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::manifest::model::Manifest;
@@ -95,7 +95,7 @@ fn pack_file_error(code: ErrorCode, message: &str, hint: &str) -> WorkbenchError
 }
 
 fn unusable(error: &io::Error) -> WorkbenchError {
-    if let Some(way) = InTheWay::wrapped_in(error) {
+    if let Some(way) = UnexpectedEntry::wrapped_in(error) {
         let why = Diagnostic::error(ErrorCode::E_PATH, format!("it {}", way.what)).at(&*way.path, 0, 0);
         return WorkbenchError::Manifest(vec![why.hint(way.hint())]);
     }

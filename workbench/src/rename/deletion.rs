@@ -2,7 +2,7 @@
 
 use super::family::{Family, NAMED};
 use super::places::{Change, Texts};
-use super::{InTheWay, Planning, RenameRequest, Rewritten, directives, unread_uses};
+use super::{Obstacles, Planning, RenameRequest, Rewritten, directives, unread_uses};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::{removed, without_empty_namespace};
 use crate::edit::symbol::Refused;
@@ -34,9 +34,9 @@ pub fn delete<O: Outputs>(
     symbols: &Symbols,
     world: &dyn World,
     request: RenameRequest<'_>,
-) -> Result<Result<Vec<Rewritten>, InTheWay>, O::Error> {
+) -> Result<Result<Vec<Rewritten>, Obstacles>, O::Error> {
     let (candidate, key) = (request.candidate, request.candidate.key());
-    let mut way = InTheWay::default();
+    let mut way = Obstacles::default();
     check(symbols, candidate, &mut way);
     if !way.0.is_empty() {
         return Ok(Err(way));
@@ -103,7 +103,7 @@ pub fn delete<O: Outputs>(
 }
 
 /// Refuses what others reach without its name.
-fn check(symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) {
+fn check(symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) {
     let key = candidate.key();
     if let Some(heir) = &candidate.inherited_by {
         way.add(format!("{heir} inherits it: name the type that declares it"));
@@ -124,7 +124,7 @@ fn check(symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) {
 }
 
 /// Refuses tests: what runs them finds them by their attributes.
-fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut InTheWay) -> Result<(), O::Error> {
+fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obstacles) -> Result<(), O::Error> {
     let label = type_label(candidate.key(), "members");
     for output in outputs.read(&[label])? {
         let Some(bytes) = output.bytes else { continue };
@@ -197,7 +197,7 @@ fn without<O: Outputs>(
     symbols: &Symbols,
     request: RenameRequest<'_>,
     texts: &mut Texts<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<BTreeMap<String, Gone>, O::Error> {
     let candidate = request.candidate;
     let name = match candidate.member() {
@@ -243,7 +243,7 @@ fn used<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     request: RenameRequest<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<BTreeSet<Place>, O::Error> {
     let path = &request.candidate.path;
     let found = resolve(symbols, outputs, path, &Options::default())?;
@@ -281,7 +281,7 @@ fn used<O: Outputs>(
 }
 
 /// With the last type of a namespace goes what using directives of it name.
-fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut Texts<'_>, way: &mut InTheWay) {
+fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut Texts<'_>, way: &mut Obstacles) {
     let (own, nested) = (namespace(key), format!("{}+", symbol_of(key)));
     let mut outer = own;
     while !outer.is_empty() {

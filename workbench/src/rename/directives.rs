@@ -2,7 +2,7 @@
 
 use super::family::Family;
 use super::places::Texts;
-use super::{InTheWay, Planning, RenameRequest};
+use super::{Obstacles, Planning, RenameRequest};
 use crate::edit::lines::{fit, line_and_column};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
@@ -14,7 +14,7 @@ use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 
 /// Refuses files that name the symbol and could not be read as a whole: they may hold uses that cortex does not see.
-pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut InTheWay) {
+pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut Obstacles) {
     let naming = texts.read_naming(request.sources, name).into_iter();
     for file in naming.filter(|file| request.flawed.contains(file)) {
         way.add(format!("{file}: it names {name} and could not be read as a whole"));

@@ -1,6 +1,6 @@
 //! The family of symbols that a rename changes together: a type, or a member with all that override or implement it.
 
-use super::{InTheWay, RenameRequest};
+use super::{Obstacles, RenameRequest};
 use crate::symbols::calls::counterparts;
 use crate::symbols::hierarchy::implementations;
 use crate::symbols::index::{Symbols, simple_name};
@@ -66,7 +66,7 @@ fn accessed_by(name: &str) -> Option<&str> {
 }
 
 /// Refuses an invalid new name, and a symbol without a changeable name.
-pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mut InTheWay) {
+pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mut Obstacles) {
     let (candidate, new) = (request.candidate, request.new);
     // A new name is valid if C# parses it as the name of a field.
     let source = format!("class C__ {{ int {new}; }}");
@@ -110,7 +110,7 @@ pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mu
 
 impl Family {
     /// Collects the family of a symbol.
-    pub(super) fn of<O: Outputs>(outputs: &mut O, symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) -> Result<Self, O::Error> {
+    pub(super) fn of<O: Outputs>(outputs: &mut O, symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) -> Result<Self, O::Error> {
         let Some(name) = candidate.member_name() else {
             return Ok(Self {
                 paths: BTreeSet::from([candidate.key().to_owned()]),
@@ -134,7 +134,7 @@ impl Family {
     }
 
     /// Returns the members that override or implement a member, and those that it overrides or implements.
-    fn beside<O: Outputs>(&self, outputs: &mut O, symbols: &Symbols, path: &str, way: &mut InTheWay) -> Result<Vec<String>, O::Error> {
+    fn beside<O: Outputs>(&self, outputs: &mut O, symbols: &Symbols, path: &str, way: &mut Obstacles) -> Result<Vec<String>, O::Error> {
         let Some((key, member)) = halves(path) else { return Ok(Vec::new()) };
         let damaged = |_| SymbolError::damaged();
         let mut found: Vec<String> = carried_on(outputs, symbols, path)?.into_iter().collect();
@@ -173,7 +173,7 @@ impl Family {
         symbols: &Symbols,
         (key, path): (&str, &str),
         own: &Overload,
-        way: &mut InTheWay,
+        way: &mut Obstacles,
     ) -> Result<(), O::Error> {
         for base in outside(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
             way.add(format!(
@@ -195,7 +195,7 @@ impl Family {
         outputs: &mut O,
         symbols: &Symbols,
         new: &str,
-        way: &mut InTheWay,
+        way: &mut Obstacles,
     ) -> Result<(), O::Error> {
         for path in &self.paths {
             let (key, member) = halves(path).map_or((path.as_str(), None), |(key, member)| (key, Some(member)));
@@ -207,7 +207,7 @@ impl Family {
         Ok(())
     }
 
-    fn check_type(&self, symbols: &Symbols, key: &str, new: &str, way: &mut InTheWay) {
+    fn check_type(&self, symbols: &Symbols, key: &str, new: &str, way: &mut Obstacles) {
         let plain = renamed_key(key, new);
         if symbols.keys().any(|other| symbol_of(other) == plain) {
             way.add(format!("there is a {plain} already"));
@@ -232,7 +232,7 @@ impl Family {
         symbols: &Symbols,
         (key, member): (&str, &str),
         new: &str,
-        way: &mut InTheWay,
+        way: &mut Obstacles,
     ) -> Result<(), O::Error> {
         let damaged = |_| SymbolError::damaged();
         if simple_name(key) == new {

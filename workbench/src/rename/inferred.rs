@@ -1,7 +1,7 @@
 //! Names that C# infers from a member: `new { p.Size }` has a property `Size`, and `(p.Size, 1)` an element `Size`. Code that uses the inferred
 //! name would not follow a rename.
 
-use super::InTheWay;
+use super::Obstacles;
 use super::places::{Change, Texts};
 use crate::edit::lines::split;
 use producers::languages::selector::Selector;
@@ -18,7 +18,7 @@ fn selector(text: &str) -> Selector {
 }
 
 /// Reports each changed place from which a name is inferred. A tuple counts only if code in its file uses a member of that name that does not change.
-pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut InTheWay) {
+pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut Obstacles) {
     for file in change.files() {
         let Some(text) = texts.of(file) else { continue };
         let changed = |element: &Range<usize>| {

@@ -52,7 +52,7 @@ pub struct RenameRequest<'a> {
 
 impl RenameRequest<'_> {
     /// Refuses a file to change that has syntax errors, or that a generator writes.
-    fn check_file(&self, file: &str, text: &str, layout: &Layout, way: &mut InTheWay) {
+    fn check_file(&self, file: &str, text: &str, layout: &Layout, way: &mut Obstacles) {
         if self.flawed.contains(file) {
             way.add(format!("{file} has syntax errors, so it may contain uses that cortex does not see"));
         }
@@ -64,9 +64,9 @@ impl RenameRequest<'_> {
 
 /// What is in the way of a rename, each with its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InTheWay(pub BTreeSet<String>);
+pub struct Obstacles(pub BTreeSet<String>);
 
-impl InTheWay {
+impl Obstacles {
     fn add(&mut self, what: impl Into<String>) {
         self.0.insert(what.into());
     }
@@ -84,7 +84,7 @@ struct Planning<'a, O> {
     family: &'a Family,
     texts: Texts<'a>,
     change: Change,
-    way: InTheWay,
+    way: Obstacles,
 }
 
 /// A place: file, line and column in characters, both from 1.
@@ -126,8 +126,8 @@ pub fn plan<O: Outputs>(
     symbols: &Symbols,
     world: &dyn World,
     request: RenameRequest<'_>,
-) -> Result<Result<Plan, InTheWay>, O::Error> {
-    let mut way = InTheWay::default();
+) -> Result<Result<Plan, Obstacles>, O::Error> {
+    let mut way = Obstacles::default();
     family::check_name(symbols, request, &mut way);
     if !way.0.is_empty() {
         return Ok(Err(way));

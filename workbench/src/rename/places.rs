@@ -1,7 +1,7 @@
 //! Where a name stands: in declarations and in uses; and the texts with another name there.
 
 use super::family::Family;
-use super::{InTheWay, Planning, Rewritten, Spot};
+use super::{Obstacles, Planning, Rewritten, Spot};
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::lines::split;
 use crate::symbols::locations::all_declarations;
@@ -147,7 +147,7 @@ impl Change {
     }
 
     /// The texts afterwards.
-    pub(super) fn rewritten(&self, family: &Family, new: &str, texts: &Texts<'_>, way: &mut InTheWay) -> Vec<Rewritten> {
+    pub(super) fn rewritten(&self, family: &Family, new: &str, texts: &Texts<'_>, way: &mut Obstacles) -> Vec<Rewritten> {
         let mut files = Vec::new();
         for (file, places) in &self.at {
             let Some(before) = texts.of(file) else {

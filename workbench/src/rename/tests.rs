@@ -56,7 +56,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
         flawed: &BTreeSet::new(),
         sources: &sources,
     };
-    let answer = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
+    let answer = |way: Obstacles| way.0.into_iter().collect::<Vec<_>>();
     let plan = plan(&mut sample, &symbols, &world, request).expect("outputs").map_err(answer)?;
     let text = |(path, text): &(&str, &str)| {
         let file = plan.files.iter().find(|file| file.path == *path);

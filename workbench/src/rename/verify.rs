@@ -1,6 +1,6 @@
 //! Verifies a renamed workspace: the uses of the symbols are the same as before.
 
-use super::{InTheWay, Plan, Spot};
+use super::{Obstacles, Plan, Spot};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
@@ -17,8 +17,8 @@ pub fn verify<O: Outputs>(
     symbols: &Symbols,
     plan: &Plan,
     gaps: &BTreeSet<String>,
-) -> Result<Result<(), InTheWay>, O::Error> {
-    let mut way = InTheWay::default();
+) -> Result<Result<(), Obstacles>, O::Error> {
+    let mut way = Obstacles::default();
     let mut uses: BTreeSet<Spot> = BTreeSet::new();
     let mut possible: Vec<(Spot, Why)> = Vec::new();
     let keys: BTreeSet<&str> = plan.renamed.values().filter_map(|path| Some(halves(path)?.0)).collect();

@@ -82,10 +82,10 @@ pub fn draw_near(session: &mut Session, label: &str) -> Result<Option<NearGraph>
 fn states(session: &mut Session, ids: &[NodeId]) -> Result<Vec<State>, WorkbenchError> {
     let is_made = |id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
     let made: Vec<NodeId> = ids.iter().copied().filter(is_made).collect();
-    let standings = session.standings(&made)?.0;
+    let statuses = session.statuses_and_outlook(&made)?.0;
     let by_id: HashMap<NodeId, State> = made
         .into_iter()
-        .zip(standings.into_iter().map(|standing| reported_state(standing.state)))
+        .zip(statuses.into_iter().map(|status| reported_state(status.state)))
         .collect();
     let of = |id: &NodeId| match by_id.get(id) {
         Some(state) => *state,

@@ -95,7 +95,7 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
     }
     let mut total = found.iter().map(|found| found.count).sum();
     found.truncate(options.most.max(1));
-    let mut found = told_apart(symbols, outputs, found, &mut total)?;
+    let mut found = split_into_overloads(symbols, outputs, found, &mut total)?;
     found.truncate(options.most.max(1));
     let candidates: Vec<Candidate> = found
         .into_iter()
@@ -139,7 +139,7 @@ fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result
 }
 
 /// Replaces candidates by name with their overloads. `total` counts the overloads.
-fn told_apart<O: Outputs>(
+fn split_into_overloads<O: Outputs>(
     symbols: &Symbols,
     outputs: &mut O,
     found: Vec<MemberCandidate>,

@@ -119,7 +119,7 @@ fn members(symbol: &Candidate, files: &BTreeMap<&str, File>) -> Vec<Source> {
         let decls = file.tree.types.iter().filter(|decl| decl.symbol() == own);
         for member in decls
             .flat_map(|decl| &decl.members)
-            .filter(|member| stands_in(&member.span, &lines))
+            .filter(|member| is_within_file(&member.span, &lines))
         {
             if !seen.insert(member.span) {
                 continue;
@@ -324,11 +324,11 @@ fn spans(tree: &Syntax, symbol: &Candidate, lines: &[&str]) -> Vec<Span> {
             .map(|known| known.span)
             .collect(),
     };
-    written.into_iter().filter(|span| stands_in(span, lines)).collect()
+    written.into_iter().filter(|span| is_within_file(span, lines)).collect()
 }
 
 /// Whether the lines of a declaration exist in the file.
-fn stands_in(span: &Span, lines: &[&str]) -> bool {
+fn is_within_file(span: &Span, lines: &[&str]) -> bool {
     let last = u32::try_from(lines.len()).unwrap_or(u32::MAX);
     span.first >= 1 && span.first <= span.last && span.last <= last
 }

@@ -419,7 +419,7 @@ impl<'a> Run<'a> {
             match finished {
                 Ok(finished) => self.finish(finished)?,
                 Err(_) => {
-                    self.pools.look_afield();
+                    self.pools.start_remote_jobs_if_due();
                     self.give_way()?;
                     if self.reservations.are_old() {
                         self.send_batch()?;

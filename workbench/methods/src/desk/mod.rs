@@ -234,7 +234,7 @@ impl<'c> Desk<'c> {
                 Ok((workspace, session))
             });
             // A failed request must not keep locks from other processes, nor from its own next attempt.
-            let (workspace, session) = opened.inspect_err(|_| self.context.release_locks())?;
+            let (workspace, session) = opened.inspect_err(|_| self.context.release_locks_to_reopen())?;
             self.say_of_manifest(&workspace);
             self.open = Some((workspace, session));
         }

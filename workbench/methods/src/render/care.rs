@@ -142,7 +142,7 @@ pub fn not_reached(report: &Report, options: &Options) -> String {
 }
 
 /// Lists ways to reach the size.
-pub fn in_the_way(report: &Report, options: &Options) -> String {
+pub fn list_ways_to_shrink(report: &Report, options: &Options) -> String {
     let mut ways = Vec::new();
     if report.paid.actions > 0 && !options.paid {
         ways.push(format!(

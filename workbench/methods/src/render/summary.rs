@@ -127,8 +127,8 @@ fn confined(levels: &BTreeMap<String, usize>) -> String {
 }
 
 /// Formats the number of warnings that this build did not repeat; `None` if there are none.
-pub fn standing(report: &Report, style: Style) -> Option<String> {
-    let number = report.standing;
+pub fn format_earlier_warnings(report: &Report, style: Style) -> Option<String> {
+    let number = report.earlier_warnings;
     let (text, them) = match number {
         0 => return None,
         1 => ("1 warning stands".to_owned(), "it"),
@@ -204,18 +204,18 @@ pub fn expected_cost(plans: &[Priced], certain: bool) -> Spent {
 }
 
 /// Formats the model calls that would follow and their price, after a build of all unpaid targets.
-pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: Style) -> String {
+pub fn prices(plans: &[Priced], answered: usize, currency: Option<&str>, style: Style) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name:<8}"))));
     };
-    if standing > 0 {
-        let one = if standing == 1 {
+    if answered > 0 {
+        let one = if answered == 1 {
             "answer stands and costs"
         } else {
             "answers stand and cost"
         };
-        line("cached", &format!("{} {one} nothing", format_count(standing as u64)));
+        line("cached", &format!("{} {one} nothing", format_count(answered as u64)));
     }
     let pending = plans.iter().filter(|priced| priced.plan.mode == "pending").count() as u64;
     if pending > 0 {
@@ -288,7 +288,7 @@ pub fn summary_json(report: &Report, targets: u64, took: Duration) -> serde_json
         "tally": report.tally,
         "written": report.written,
         "not_laid_out": report.not_laid_out,
-        "standing_warnings": report.standing,
+        "standing_warnings": report.earlier_warnings,
         "cancelled": report.cancelled,
         "left": report.left,
         "took_us": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),

@@ -257,7 +257,7 @@ impl Edit {
         let root = window::root_of_workspace(desk)?;
         let Meant { path, symbol, defines } = self.resolve_place(desk)?;
         // Other processes may write these files while one of them is edited.
-        desk.context.let_go();
+        desk.context.release_locks();
         let guard = Guard {
             store: desk.context.store_folder(),
             manifest: self.manifest,

@@ -237,7 +237,7 @@ fn explain_target(context: &RequestContext, workspace: &Workspace, session: &mut
         }
     };
     if !explanation.leaf && generating::labels(&workspace.root).contains(&*explanation.label) {
-        explanation.standing = NodeState::Generating;
+        explanation.state = NodeState::Generating;
     }
     let failure = explanation.failure.take();
     explanation.failure = failure.and_then(|why| context.placed(&[why]).pop());
@@ -273,13 +273,13 @@ impl Target {
 
     /// Converts the engine's explanation.
     fn from_explanation(explanation: Explanation) -> Self {
-        let is_current = explanation.standing == NodeState::Current && !explanation.leaf;
+        let is_current = explanation.state == NodeState::Current && !explanation.leaf;
         let result_from = if explanation.filed { "same_key" } else { "last_run" };
         Self {
             label: explanation.label.to_string(),
             state: match explanation.leaf {
                 true => TargetState::Source,
-                false => TargetState::Made(explanation.standing),
+                false => TargetState::Made(explanation.state),
             },
             result_from: is_current.then(|| result_from.to_owned()),
             found: None,

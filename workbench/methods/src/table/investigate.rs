@@ -210,7 +210,7 @@ impl Investigate {
             step(operation, State::Failed, why.message.clone());
             return Err(Failed::new(Code::Usage, why));
         }
-        step(operation, State::Asking, told_of(&material));
+        step(operation, State::Asking, describe_material(&material));
         let label = operation.label.clone();
         let params = params(question, self.model.as_deref(), session);
         let wanted = Loose {
@@ -301,8 +301,8 @@ impl Investigate {
 fn stale(session: &mut Session, material: &Material) -> Result<usize, Failed> {
     let summaries = material.roles.get("summary").into_iter().flatten();
     let nodes: Vec<NodeId> = summaries.filter_map(|summary| session.graph.find(&summary.label)).collect();
-    let (standings, _) = session.standings(&nodes)?;
-    Ok(standings.iter().filter(|standing| standing.state != NodeState::Current).count())
+    let (statuses, _) = session.statuses_and_outlook(&nodes)?;
+    Ok(statuses.iter().filter(|status| status.state != NodeState::Current).count())
 }
 
 /// Records an event and the new state of an operation.
@@ -316,7 +316,7 @@ fn record_progress(context: &RequestContext, root: &Path, operation: &mut Operat
     }
 }
 
-fn told_of(material: &Material) -> String {
+fn describe_material(material: &Material) -> String {
     format!(
         "shows {} type{}, about {} tokens; {} more did not fit{}",
         material.shown,

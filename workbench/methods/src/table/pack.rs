@@ -366,7 +366,7 @@ fn last_built<T: DeserializeOwned>(session: &mut Session, label: &str) -> Result
     let blob = session.engine.store.output(&last.filed.output)?;
     Ok(Last {
         value: blob.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
-        is_stale: session.standing(label)?.state != NodeState::Current,
+        is_stale: session.status_of(label)?.state != NodeState::Current,
     })
 }
 

@@ -27,7 +27,7 @@ pub struct Status {
 
 /// How it stands.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Standing {
+pub struct WorkspaceStatus {
     /// `[workspace] name`.
     pub name: String,
     /// The folder of the manifest.
@@ -95,9 +95,9 @@ impl Method for Status {
     const ALSO: &'static [&'static str] = &["Status"];
     const EFFECT: Effect = Effect::Reads;
     const TOOL: AsTool = AsTool::Under("status");
-    type Answer = Standing;
+    type Answer = WorkspaceStatus;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Standing, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<WorkspaceStatus, Failed> {
         let (service, context) = (desk.service(), desk.context);
         let (workspace, session) = desk.open_to_read()?;
         let found = workbench::status::status(workspace, session)?;
@@ -111,7 +111,7 @@ impl Method for Status {
             set_aside_files: usage.set_aside_files,
             set_aside_bytes: usage.set_aside_bytes,
         });
-        Ok(Standing {
+        Ok(WorkspaceStatus {
             root: workspace.root.display().to_string(),
             store,
             service: service.map(|service| service.with_status(&found)),
@@ -131,11 +131,11 @@ impl Method for Status {
         })
     }
 
-    fn text(answer: &Standing) -> String {
+    fn text(answer: &WorkspaceStatus) -> String {
         format_status(answer, Style::plain())
     }
 
-    fn styled(answer: &Standing, style: Style) -> String {
+    fn styled(answer: &WorkspaceStatus, style: Style) -> String {
         format_status(answer, style)
     }
 }

@@ -1,6 +1,6 @@
 //! The status of a workspace as text.
 
-use super::status::Standing;
+use super::status::WorkspaceStatus;
 use crate::render::{Style, diagnostic, format_count, format_size, printable, summary};
 use workbench::edit::counts::EditCounts;
 
@@ -8,7 +8,7 @@ use workbench::edit::counts::EditCounts;
 const SHOWN: usize = 10;
 
 /// Formats the status for people.
-pub fn format_status(status: &Standing, style: Style) -> String {
+pub fn format_status(status: &WorkspaceStatus, style: Style) -> String {
     let mut text = format!("{} {}\n", style.bold(&printable(&status.name)), style.dim(&printable(&status.root)));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{name:<9}"))));
     for (name, value) in store_lines(status, style) {
@@ -69,7 +69,7 @@ pub fn format_status(status: &Standing, style: Style) -> String {
 }
 
 /// Formats the store: names of lines with their values.
-fn store_lines(status: &Standing, style: Style) -> Vec<(&'static str, String)> {
+fn store_lines(status: &WorkspaceStatus, style: Style) -> Vec<(&'static str, String)> {
     let Some(usage) = &status.store else {
         return vec![("store", "none".to_owned())];
     };
@@ -92,7 +92,7 @@ fn store_lines(status: &Standing, style: Style) -> Vec<(&'static str, String)> {
 }
 
 /// Formats what the next build runs.
-fn outlook_line(status: &Standing, style: Style) -> String {
+fn outlook_line(status: &WorkspaceStatus, style: Style) -> String {
     if status.outlook.will_run.is_empty() && status.outlook.may_run == 0 {
         return String::new();
     }
@@ -107,7 +107,7 @@ fn outlook_line(status: &Standing, style: Style) -> String {
 }
 
 /// Formats the states of summaries, the service, and what is wrong with projects.
-fn summaries_and_service(status: &Standing, style: Style) -> String {
+fn summaries_and_service(status: &WorkspaceStatus, style: Style) -> String {
     let mut text = String::new();
     let semantic = &status.semantic;
     let states = [
@@ -149,7 +149,7 @@ fn summaries_and_service(status: &Standing, style: Style) -> String {
     text
 }
 
-fn target_table(status: &Standing, style: Style) -> String {
+fn target_table(status: &WorkspaceStatus, style: Style) -> String {
     let width = status.targets.keys().map(String::len).max().unwrap_or(0).max(6);
     let failed = status.targets.values().any(|counts| counts.pending > 0);
     let mut table = style.dim(&format!(

@@ -195,7 +195,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownT
             continue;
         };
         if let Some(bytes) = session.engine.store.output(&last.filed.output)? {
-            if session.standing(&label)?.state != NodeState::Current {
+            if session.status_of(&label)?.state != NodeState::Current {
                 remarks.insert(label.clone(), "the summary is of an earlier version".to_owned());
             }
             summaries.insert(label, bytes);

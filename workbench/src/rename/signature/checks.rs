@@ -4,7 +4,7 @@ use super::declarations::parameters_behind;
 use super::with_files;
 use crate::rename::lists::{tokens_behind, type_arguments_end};
 use crate::rename::places::Texts;
-use crate::rename::{InTheWay, RenameRequest, Rewritten, Spot};
+use crate::rename::{Obstacles, RenameRequest, Rewritten, Spot};
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
@@ -18,7 +18,7 @@ use producers::csharp::{defines, parse};
 use std::collections::BTreeSet;
 
 /// Refuses changed files that parsed before and would parse no more.
-pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way: &mut InTheWay) -> Result<(), O::Error> {
+pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way: &mut Obstacles) -> Result<(), O::Error> {
     let labels: Vec<String> = files.iter().map(|file| file_label(&file.path, "defines")).collect();
     for (file, output) in files.iter().zip(outputs.read(&labels)?) {
         let known = output.bytes.and_then(|bytes| defines::read(&bytes).ok());
@@ -48,7 +48,7 @@ pub(super) fn check_block<O: Outputs>(
     candidate: &Candidate,
     known: usize,
     texts: &mut Texts<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     for (path, at) in all_declarations(outputs, &[candidate])? {
         let found = texts.identifier_at(&(at.file.clone(), at.line, at.column));
@@ -68,7 +68,7 @@ pub(super) fn check_primary<O: Outputs>(
     symbols: &Symbols,
     candidate: &Candidate,
     texts: &mut Texts<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     let key = candidate.key();
     let spots = |found: Vec<(String, crate::symbols::locations::SourceLocation)>| -> Vec<Spot> {
@@ -97,7 +97,7 @@ pub(super) fn check_type_arguments<O: Outputs>(
     symbols: &Symbols,
     request: RenameRequest<'_>,
     texts: &mut Texts<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     let key = request.candidate.key();
     let found = resolve(symbols, outputs, key, &Options::default())?;
@@ -165,7 +165,7 @@ mod tests {
         let mut sample = Sample::of(&[("src/c.cs", good)]);
         for (before, after, found) in [(good, bad, 1), (good, good, 0), (bad, bad, 0)] {
             let files = [Rewritten::of("src/c.cs", before, after.to_owned())];
-            let mut way = InTheWay::default();
+            let mut way = Obstacles::default();
             check_texts(&mut sample, &files, &mut way).expect("outputs");
             assert_eq!(way.0.len(), found, "{way:?}");
             assert!(way.0.iter().all(|one| one.starts_with("src/c.cs:2: ")), "{way:?}");

@@ -12,7 +12,7 @@ mod wanted;
 
 use super::family::Family;
 use super::places::Texts;
-use super::{InTheWay, Plan, RenameRequest, Rewritten, Spot, unread_uses};
+use super::{Obstacles, Plan, RenameRequest, Rewritten, Spot, unread_uses};
 use crate::edit::lines::line_and_column;
 use crate::rename::directives;
 use crate::symbols::contents::Layout;
@@ -51,8 +51,8 @@ pub fn change_signature<O: Outputs>(
     symbols: &Symbols,
     world: &dyn World,
     request: RenameRequest<'_>,
-) -> Result<Result<Plan, InTheWay>, O::Error> {
-    let mut way = InTheWay::default();
+) -> Result<Result<Plan, Obstacles>, O::Error> {
+    let mut way = Obstacles::default();
     let Some(change) = change_of(outputs, (symbols, world), request, &mut way)? else {
         return Ok(Err(way));
     };
@@ -108,7 +108,7 @@ fn change_of<O: Outputs>(
     outputs: &mut O,
     (symbols, world): (&Symbols, &dyn World),
     request: RenameRequest<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<Option<Change>, O::Error> {
     let candidate = request.candidate;
     let is_constructor = candidate.kind == "constructor";
@@ -217,7 +217,7 @@ fn check_clashes<O: Outputs>(
     symbols: &Symbols,
     change: &Change,
     renamed: &BTreeMap<String, String>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     for (before, after) in renamed {
         let (Some((key, old)), Some((_, new))) = (halves(before), halves(after)) else {
@@ -250,7 +250,7 @@ fn mark_declarations<O: Outputs>(
     symbols: &Symbols,
     change: &Change,
     (texts, marked): (&mut Texts<'_>, &mut Marked),
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<Vec<BTreeSet<String>>, O::Error> {
     let candidates: Vec<Candidate> = change.family.paths.iter().map(|path| with_files(symbols, path)).collect();
     let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); change.own.len()];
@@ -281,7 +281,7 @@ fn mark_uses<O: Outputs>(
     symbols: &Symbols,
     (change, request): (&Change, RenameRequest<'_>),
     (texts, marked): (&mut Texts<'_>, &mut Marked),
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     let (mut certain, mut called, mut possible) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
     let owner = simple_name(request.candidate.key());
@@ -317,7 +317,7 @@ fn mark_uses<O: Outputs>(
                 way.add(format!("{position}: this code uses it without writing its name: {}", place.text));
             }
             Some(Mark::Call { .. }) => {
-                let is_on_value = change.own.first().is_some_and(|one| one.this) && stands_behind_value(text, at, owner);
+                let is_on_value = change.own.first().is_some_and(|one| one.this) && follows_value(text, at, owner);
                 marked.add(&place.file, at, Mark::Call { is_on_value });
             }
             Some(mark) => marked.add(&place.file, at, mark),
@@ -347,7 +347,7 @@ fn mark_of(text: &str, at: usize, place: &Place, is_called: bool) -> Option<Mark
 }
 
 /// Whether a name stands behind a value, and not behind the type that declares it.
-fn stands_behind_value(text: &str, at: usize, owner: &str) -> bool {
+fn follows_value(text: &str, at: usize, owner: &str) -> bool {
     let Some(head) = text[..at].trim_end().strip_suffix('.') else {
         return false;
     };

@@ -50,7 +50,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
         flawed,
         sources: &sources,
     };
-    let answer = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
+    let answer = |way: Obstacles| way.0.into_iter().collect::<Vec<_>>();
     let plan = change_signature(&mut sample, &symbols, &world, request)
         .expect("outputs")
         .map_err(answer)?;
