@@ -184,7 +184,7 @@ impl AsFd for Queue {
 }
 
 fn of_io(error: io::Error) -> SystemError {
-    SystemError::of(&error).unwrap_or(SystemError::DEVICE)
+    SystemError::from_io_error(&error).unwrap_or(SystemError::DEVICE)
 }
 
 fn of_notify(error: notify::Error) -> SystemError {

@@ -161,7 +161,7 @@ impl FinishedRun<'_> {
             }
             outcome_of_write(writeln!(context.stdout(), "{document}"))?;
         } else if self.report.refused.is_empty() {
-            if let Some(line) = Health::read(session)?.line() {
+            if let Some(line) = Health::from_session(session)?.line() {
                 note_line!(
                     "{}",
                     context

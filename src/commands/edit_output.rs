@@ -40,7 +40,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     } else {
         let new = match (args.version, &args.file) {
             (Some(number), _) => version(&mut session, &label, number)?,
-            (None, Some(file)) => editor::read(file, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
+            (None, Some(file)) => editor::read_edited_file(file, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
             (None, None) => editor::edit(chosen_editor().as_deref(), &old, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
         };
         let new = composed(&old, &new).map_err(|refused| refuse(&label, refused))?;
@@ -51,7 +51,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
         }
         let noted = notes_of_correction(&old, &new, &last.record.notes);
         // What was corrected here before, and is not in this version, is still wanted.
-        let before = corrections::of(&*session.engine.store, &label)?;
+        let before = corrections::list_corrections(&*session.engine.store, &label)?;
         let before = before.into_iter().find(|record| record.view == session.engine.view);
         let mut words = before.map(|record| record.words).unwrap_or_default();
         words.extend(new.words_of_sections(corrected(&noted)));

@@ -55,7 +55,10 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
         return Ok(Code::Ok);
     }
     let why = Diagnostic::error(ErrorCode::E_MAX_SIZE, care::not_reached(&report, &options));
-    Err(Failed::new(Code::TargetFailed, why.hint(care::list_ways_to_shrink(&report, &options))))
+    Err(Failed::new(
+        Code::TargetFailed,
+        why.hint(care::list_ways_to_shrink(&report, &options)),
+    ))
 }
 
 /// Repairs what killed edits left in the workspace, if the command runs in one.

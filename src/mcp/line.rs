@@ -62,7 +62,11 @@ async fn write_line<W: AsyncWrite + Unpin>(to: &Mutex<W>, message: &[u8]) -> io:
 }
 
 /// Passes messages on until the stream ends or the transport is closed.
-async fn pass_messages<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Reader<R>, to: Arc<Mutex<W>>, tell: mpsc::Sender<ReceivedMessage>) {
+async fn pass_messages<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    mut from: Reader<R>,
+    to: Arc<Mutex<W>>,
+    tell: mpsc::Sender<ReceivedMessage>,
+) {
     while let Ok(true) = from.ready().await {
         let parse_message = match from.next().await {
             Ok(Frame::Message(bytes)) => parse_message(&bytes),

@@ -46,7 +46,7 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
 /// Writes the corrections into the last output of a label. Returns whether there was one.
 fn replace_words_in_output(session: &mut Session, label: &str, words: &Words) -> Result<bool, WorkbenchError> {
     let mine = |record: &CorrectionRecord| record.view == session.engine.view;
-    if !is_paid(session, label) || corrections::of(&*session.engine.store, label)?.iter().any(mine) {
+    if !is_paid(session, label) || corrections::list_corrections(&*session.engine.store, label)?.iter().any(mine) {
         return Ok(false);
     }
     let Some(last) = session.last(label)? else { return Ok(false) };

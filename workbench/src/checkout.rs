@@ -82,11 +82,13 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
 ///
 /// # Errors
 /// When it is a link, not a file or too large, or cannot be read.
-pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
+pub fn read_file(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     match open_parent(root, below, false) {
         Ok((folder, _)) => read_in(&folder, below, most),
         // Without the folder the file does not exist either.
-        Err(error) if error.kind() == ErrorKind::NotFound || UnexpectedEntry::wrapped_in(&error).is_some_and(|way| way.what == NO_FOLDER) => {
+        Err(error)
+            if error.kind() == ErrorKind::NotFound || UnexpectedEntry::wrapped_in(&error).is_some_and(|way| way.what == NO_FOLDER) =>
+        {
             Ok(None)
         }
         Err(error) => Err(error),
@@ -217,7 +219,7 @@ pub fn lock_folder(root: &Path, folder: &str) -> io::Result<Held> {
 /// As [`lock_folder`].
 pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
     let held = lock_folder(root, folder)?;
-    if FileInfo::of(&held.place)?.mode & 0o077 != 0 {
+    if FileInfo::from_handle(&held.place)?.mode & 0o077 != 0 {
         kill::check_killed()?;
         os::modes::set_mode_of(&held.place, 0o700)?;
     }
@@ -268,7 +270,9 @@ fn open_parent<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(Folde
                 }
                 folder.open_folder(part)?
             }
-            Err(SystemError::NO_FOLDER | SystemError::LINK) => return Err(UnexpectedEntry::error_if_wrong_kind(&folder, part, &path, NO_FOLDER)),
+            Err(SystemError::NO_FOLDER | SystemError::LINK) => {
+                return Err(UnexpectedEntry::error_if_wrong_kind(&folder, part, &path, NO_FOLDER));
+            }
             opened => opened?,
         };
         if make && path == ".cortex" {
@@ -386,7 +390,7 @@ mod tests {
     fn a_file_is_replaced_whole() {
         let root = tempfile::tempdir().expect("folder");
         let root = root.path();
-        assert_eq!(read(root, FILE, 10).expect("readable"), None);
+        assert_eq!(read_file(root, FILE, 10).expect("readable"), None);
         assert!(set(root, b"one").expect("written"));
         let kept = change(root, FILE, 10, |old| {
             assert_eq!(old.as_deref(), Some(&b"one"[..]));
@@ -394,11 +398,11 @@ mod tests {
         });
         assert!(!kept.expect("left"));
         assert!(change(root, FILE, 10, |_| Err(io::Error::other("no"))).is_err());
-        assert_eq!(read(root, FILE, 10).expect("readable").as_deref(), Some(&b"one"[..]));
+        assert_eq!(read_file(root, FILE, 10).expect("readable").as_deref(), Some(&b"one"[..]));
         assert!(set(root, b"much too long").expect("written"));
-        assert!(read(root, FILE, 10).is_err());
+        assert!(read_file(root, FILE, 10).is_err());
         write(root, FILE, b"two").expect("written");
-        assert_eq!(read(root, FILE, 10).expect("readable").as_deref(), Some(&b"two"[..]));
+        assert_eq!(read_file(root, FILE, 10).expect("readable").as_deref(), Some(&b"two"[..]));
         assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 2);
         write(root, ".cortex/out/ops/y", b"below").expect("written");
         assert_eq!(std::fs::read(root.join(".cortex/out/ops/y")).expect("file"), b"below");
@@ -467,14 +471,14 @@ mod tests {
         let (root, elsewhere) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
         let (root, elsewhere) = (root.path(), elsewhere.path());
         std::fs::write(root.join(".cortex"), "a file").expect("file");
-        assert_eq!(read(root, FILE, 10).expect("no such file"), None);
+        assert_eq!(read_file(root, FILE, 10).expect("no such file"), None);
         let way = |done: io::Result<()>| done.expect_err("refused").to_string();
         assert_eq!(way(write(root, FILE, b"one")), ".cortex is not a folder");
         std::fs::remove_file(root.join(".cortex")).expect("removed");
         symlink(elsewhere, root.join(".cortex")).expect("link");
         let linked = "is a link, and links are not followed here";
         assert_eq!(way(write(root, FILE, b"one")), format!(".cortex {linked}"));
-        assert!(set(root, b"one").is_err() && write(root, FILE, b"one").is_err() && read(root, FILE, 10).is_err());
+        assert!(set(root, b"one").is_err() && write(root, FILE, b"one").is_err() && read_file(root, FILE, 10).is_err());
         assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);
         std::fs::remove_file(root.join(".cortex")).expect("removed");
         std::fs::create_dir(root.join(".cortex")).expect("folder");
@@ -484,14 +488,14 @@ mod tests {
         let (secret, link) = (elsewhere.join("secret"), root.join(FILE));
         std::fs::write(&secret, "mine").expect("file");
         symlink(&secret, &link).expect("link");
-        assert_eq!(way(read(root, FILE, 10).map(|_| ())), format!("{FILE} {linked}"));
+        assert_eq!(way(read_file(root, FILE, 10).map(|_| ())), format!("{FILE} {linked}"));
         assert!(set(root, b"one").is_err());
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
         write(root, FILE, b"one").expect("the name is taken");
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
         std::fs::remove_file(&link).expect("removed");
         std::fs::create_dir(&link).expect("folder");
-        assert_eq!(way(read(root, FILE, 10).map(|_| ())), format!("{FILE} is not a file"));
+        assert_eq!(way(read_file(root, FILE, 10).map(|_| ())), format!("{FILE} is not a file"));
         assert!(write(root, FILE, b"one").is_err());
         let names = std::fs::read_dir(root.join(".cortex")).expect("folder");
         let names = names.map(|entry| entry.expect("entry").file_name().into_string().expect("UTF-8"));

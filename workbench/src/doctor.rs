@@ -393,9 +393,9 @@ mod tests {
     #[test]
     fn references_that_lead_nowhere_are_found_and_mended() {
         let lost = with("<ProjectReference Include=\"../Gone/Gone.csproj\" />");
-        let mut sample = Sample::of(&[("A/A.csproj", &lost), ("A/a.cs", "class A { }")]);
+        let mut sample = Sample::from_files(&[("A/A.csproj", &lost), ("A/a.cs", "class A { }")]);
         sample.read(&["//index:types".to_owned()]).expect("built");
-        let health = Health::read(sample.session()).expect("health");
+        let health = Health::from_session(sample.session()).expect("health");
         let found = projects(&health, 1, 3);
         let levels: Vec<(&str, Level)> = found.iter().map(|one| (one.topic.as_str(), one.level)).collect();
         let expected = [
@@ -421,7 +421,7 @@ mod tests {
         let user = "class User { Thing thing; Unheard other; string text; Own own; }\nclass Own { }";
         let found = |items: &str| {
             let own = with(items);
-            let mut sample = Sample::of(&[
+            let mut sample = Sample::from_files(&[
                 ("A/A.csproj", PROJECT),
                 ("A/a.cs", "public class Thing { }"),
                 ("B/B.csproj", &own),
@@ -438,7 +438,7 @@ mod tests {
             (row.level, row.cases[0].as_str()),
             (Level::Problem, "B names 1 of A, which it does not reference")
         );
-        let mut sample = Sample::of(&[
+        let mut sample = Sample::from_files(&[
             ("A/A.csproj", PROJECT),
             ("A/a.cs", "namespace N.Deep { class Thing { } }"),
             ("A/b.cs", "namespace M { class User { Thing one; } }"),

@@ -95,7 +95,7 @@ impl Drop for Generating {
 
 /// Returns the lines of builds that still run, without those of killed builds.
 fn lines_of_running_builds(root: &Path) -> Vec<(u32, u32, String)> {
-    let note = checkout::read(root, NOTE, MOST_BYTES).ok().flatten().unwrap_or_default();
+    let note = checkout::read_file(root, NOTE, MOST_BYTES).ok().flatten().unwrap_or_default();
     let line = |line: &str| {
         let (process, rest) = line.split_once(' ')?;
         let (number, label) = rest.split_once(' ')?;

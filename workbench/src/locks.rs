@@ -74,7 +74,7 @@ impl Hold {
     }
 
     fn compare(&mut self) -> Option<Diagnostic> {
-        let noted = checkout::read(&self.root, NOTE, MOST_BYTES).ok().flatten()?;
+        let noted = checkout::read_file(&self.root, NOTE, MOST_BYTES).ok().flatten()?;
         let noted = String::from_utf8_lossy(&noted);
         *self.noted.get_mut().unwrap_or_else(PoisonError::into_inner) = self.note_text().is_some_and(|note| note == noted);
         let (id, place) = noted.split_once('\n').unwrap_or((&noted, ""));

@@ -164,7 +164,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
     status.semantic.generating += begun.filter(|label| label.ends_with(":semantic")).count();
     status.types = counted(session)?;
     status.semantic.none += types_without_summary(session, &nodes, status.types)?;
-    status.health = Health::read(session)?;
+    status.health = Health::from_session(session)?;
     said(session, ids, &states, &mut status)?;
     Ok(status)
 }

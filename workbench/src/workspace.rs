@@ -438,7 +438,7 @@ impl Workspace {
     /// All errors of the manifest.
     pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
         Ok(match self.sharing()? {
-            Some(sharing) => sharing.of(&self.engine),
+            Some(sharing) => sharing.give_to(&self.engine),
             None => self.engine.clone(),
         })
     }

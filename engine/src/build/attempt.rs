@@ -58,7 +58,7 @@ impl Session {
     /// Tries to build; `None` if the stored graph turns out to be damaged, and then nothing was committed.
     pub(super) fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
         let began = (self.engine.world.now_secs(), Instant::now());
-        let unfinished = Unfinished::of(&*self.engine.store, self.engine.view)?;
+        let unfinished = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
         let listing = Listing::new(&self.rules, observer);
         let shared = self.shared_state(request, cancel);
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
@@ -368,7 +368,7 @@ fn lay_out_targets(
 
 /// Reports which producers a build would run, and which ones it may run.
 fn report_outlook(run: &mut Run<'_>, marked: &FxHashSet<NodeId>, engine: &Engine, observer: &dyn Observer) -> Result<Outlook, EngineError> {
-    let prospect = Prospect::of(run, marked)?;
+    let prospect = Prospect::from_run(run, marked)?;
     let outlook = prospect.outlook(run.graph(), &*engine.store, engine.view)?;
     let may_run = prospect.may_run(run.graph());
     for (labels, certain) in [(&outlook.will_run, true), (&may_run, false)] {

@@ -169,8 +169,8 @@ impl Filing<'_> {
     /// Adds the results of a volume to a commit; returns the row that records the volume.
     fn results(&mut self, at: &VolumeRef, volume: &Volume, commit: &mut Commit) -> Result<RowChange, StoreError> {
         let (registry, found, now) = (self.registry, &mut self.found, self.now);
-        let results = VolumeResults::of(volume, self.is_signed, self.store, |key, record| {
-            found.results.insert(*key, KnownResult::of(record, now));
+        let results = VolumeResults::from_volume(volume, self.is_signed, self.store, |key, record| {
+            found.results.insert(*key, KnownResult::from_record(record, now));
             if is_fold(registry, &record.producer) {
                 found.predecessors.insert((&*record.label).into(), *key);
             }

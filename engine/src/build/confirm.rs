@@ -160,7 +160,7 @@ impl Sharing {
         let mut lacking = Vec::new();
         for (at, answer) in answers.iter().enumerate().filter(|(at, _)| matches!(replies[*at], Says::Nothing)) {
             // An answer that this store has lost cannot be offered.
-            lacking.extend(Answer::of(&answer.key, &answer.own, store)?.map(|body| (at, body)));
+            lacking.extend(Answer::from_store(&answer.key, &answer.own, store)?.map(|body| (at, body)));
         }
         store.release_lock();
         let (at, answers): (Vec<usize>, Vec<Answer<'_>>) = lacking.into_iter().unzip();

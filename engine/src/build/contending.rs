@@ -25,7 +25,7 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn of(key: &'a ActionKey, record: &'a ActionRecord, store: &dyn Store) -> Result<Option<Self>, StoreError> {
+    pub(super) fn from_store(key: &'a ActionKey, record: &'a ActionRecord, store: &dyn Store) -> Result<Option<Self>, StoreError> {
         let part = |digest: &Digest| Ok(store.blob(digest)?.map(|part| (*digest, part)));
         let parts: Result<Option<Vec<_>>, StoreError> = record
             .parts
@@ -85,7 +85,7 @@ impl Sharing {
             let mut answers = Vec::new();
             for ((key, record), found) in results.iter().zip(self.cache.find_results_uncounted(&wanted)) {
                 let shared = !shared::stays_here(record) && record.class == Class::Paid;
-                match Answer::of(key, record, store)?.filter(|_| shared) {
+                match Answer::from_store(key, record, store)?.filter(|_| shared) {
                     _ if found.is_some() => offers.known += 1,
                     Some(answer) => answers.push(answer),
                     None => offers.left_out += 1,

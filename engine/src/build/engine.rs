@@ -177,7 +177,7 @@ impl Engine {
     /// When the store cannot be read or written.
     pub fn find_current_request(&self, look: &mut Look, request: &Digest) -> Result<Option<CurrentRequest>, EngineError> {
         if !look.unchanged
-            || !Unfinished::of(&*self.store, self.view)?.is_none()
+            || !Unfinished::from_store(&*self.store, self.view)?.is_none()
             || unconfirmed::any_due(&*self.store, self.view, self.world.now_secs())?
         {
             return Ok(None);

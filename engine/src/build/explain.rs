@@ -95,7 +95,7 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn explain(&mut self, patterns: &PatternSet) -> Result<Result<Explanation, Vec<Diagnostic>>, EngineError> {
-        let before = Before::of(self)?;
+        let before = Before::from_session(self)?;
         let survey = self.survey(patterns.patterns(), Reach::Named)?;
         if !survey.refused.is_empty() || !survey.unknown.is_empty() {
             let unknown = survey
@@ -116,7 +116,7 @@ impl Session {
         let registry = self.engine.registry.clone();
         let mut explanation = self.dry(|run| {
             run.settle_all(&[id])?;
-            let prospect = Prospect::of(run, &before.marked)?;
+            let prospect = Prospect::from_run(run, &before.marked)?;
             let mut gates = Vec::new();
             for nodes in prospect.gates_before(id) {
                 gates.push(gate(&nodes, 0, run.graph(), &*store, view)?);
@@ -181,7 +181,7 @@ pub(super) struct Before {
 }
 
 impl Before {
-    fn of(session: &Session) -> Result<Self, EngineError> {
+    fn from_session(session: &Session) -> Result<Self, EngineError> {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         let rules = if session.is_redefined() { rules_before(session)? } else { None };
         let tainted = stale::taint(&session.graph, &session.links);

@@ -25,7 +25,7 @@ impl Job {
         if fold.is_none() && update.is_none() {
             return None;
         }
-        let last = LastTable::find(shared, self, before)?;
+        let last = LastTable::from_store(shared, self, before)?;
         if fold.is_some_and(|fold| !last.is_made_of(fold.role())) {
             return None;
         }

@@ -54,7 +54,7 @@ impl ListedEvents {
             Event::Ran { label, took, .. } => (*label, 1, 0, 0, *took),
             Event::Hit { label, .. } => (*label, 0, 1, 0, Duration::ZERO),
             Event::Failed { label, why } => {
-                self.failures.insert(FailedTarget::of(label, why));
+                self.failures.insert(FailedTarget::from_diagnostic(label, why));
                 if self.failures.len() > FAILED {
                     self.failures.pop_last();
                 }
@@ -154,7 +154,7 @@ impl ListedEvents {
             saved: spent(&tally.saved),
             saved_us: tally.saved_us,
             answers: tally.answers,
-            gone: Gone::of(gone),
+            gone: Gone::from_labels(gone),
             failures: self.failures.into_iter().collect(),
         }
     }
@@ -205,7 +205,7 @@ pub(super) fn joined(before: BuildRecord, later: BuildRecord) -> BuildRecord {
     let gone = joined.gone.count + later.gone.count;
     joined.gone = Gone {
         count: gone,
-        ..Gone::of([joined.gone.labels, later.gone.labels].concat())
+        ..Gone::from_labels([joined.gone.labels, later.gone.labels].concat())
     };
     let failures: BTreeSet<FailedTarget> = joined.failures.into_iter().chain(later.failures).collect();
     joined.failures = failures.into_iter().take(FAILED).collect();
@@ -257,7 +257,7 @@ mod tests {
                 how: "ran".to_owned(),
             }],
             producers,
-            gone: Gone::of(vec![label.to_owned()]),
+            gone: Gone::from_labels(vec![label.to_owned()]),
             ..BuildRecord::default()
         };
         let first = BuildRecord {

@@ -31,7 +31,7 @@ pub(super) struct EarlierRemarks {
 }
 
 impl EarlierRemarks {
-    fn of(heard: RunRemarks, graph: &Graph) -> Self {
+    fn from_run(heard: RunRemarks, graph: &Graph) -> Self {
         let label = |id| Some(graph.get(id)?.label.to_string());
         Self {
             failed: heard
@@ -95,7 +95,7 @@ impl Session {
         checkout: Checkout,
         cancel: &Cancel,
     ) -> Result<Report, EngineError> {
-        let heard = EarlierRemarks::of(std::mem::take(&mut leftover.heard), &self.graph);
+        let heard = EarlierRemarks::from_run(std::mem::take(&mut leftover.heard), &self.graph);
         if let Checkout::Lost(error) = checkout {
             self.commit_results(leftover)?;
             self.write_error = Some(error);

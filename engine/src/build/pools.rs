@@ -135,7 +135,7 @@ impl Pools {
         let threads = threads.clamp(1, MOST_THREADS);
         Self {
             threads,
-            remote_queue: RemoteQueue::of(&shared, &done),
+            remote_queue: RemoteQueue::for_farm(&shared, &done),
             shared,
             done,
             rayon: None,

@@ -139,7 +139,7 @@ impl Session {
         self.forget_gone_origins();
         if relinks {
             // The next request of this session must not find removed readers.
-            self.links = Links::of(&self.graph);
+            self.links = Links::from_graph(&self.graph);
         }
         relinks.then_some(gone)
     }
@@ -186,7 +186,7 @@ impl<'a> Existence<'a> {
         }
     }
 
-    fn of(&mut self, label: &str) -> Presence {
+    fn presence_of(&mut self, label: &str) -> Presence {
         let presence = |exists| if exists { Presence::Exists } else { Presence::Gone };
         if let Some(path) = file_path(label) {
             return presence(self.sources.digest(&path).is_some());
@@ -205,7 +205,7 @@ impl<'a> Existence<'a> {
         };
         let mut wrong = false;
         let mut contains = |set: &SetSpec, value: &str| {
-            let read = || read(set, self.graph, &self.leaves, self.blobs);
+            let read = || read_items(set, self.graph, &self.leaves, self.blobs);
             let members = self.members.entry(set.clone()).or_insert_with(read);
             wrong |= matches!(members, Members::Wrong);
             !matches!(members, Members::Known(members) if !members.contains(value))
@@ -221,7 +221,7 @@ impl<'a> Existence<'a> {
 pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, blobs: &Blobs) -> Vanished {
     let mut existence = Existence::new(graph, rules, sources, state, blobs);
     let (mut gone, mut unsure) = (FxHashSet::default(), Vec::new());
-    graph.each_label(|id, label| match existence.of(label) {
+    graph.each_label(|id, label| match existence.presence_of(label) {
         Presence::Exists => {}
         Presence::Gone => drop(gone.insert(id)),
         Presence::Unsure => unsure.push(id),
@@ -271,7 +271,7 @@ pub fn lost(session: &Session, blobs: &Blobs, changes: &SetChanges) -> Option<Va
     let mut existence = Existence::new(graph, rules, sources, &session.state, blobs);
     let mut unsure = Vec::new();
     for id in graph.stale().filter(|id| graph.exists(*id)) {
-        match existence.of(&graph.node(id).label) {
+        match existence.presence_of(&graph.node(id).label) {
             Presence::Exists => {}
             Presence::Gone => drop(gone.insert(id)),
             Presence::Unsure => unsure.push(id),
@@ -315,7 +315,7 @@ fn sorted_out(graph: &Graph, mut gone: FxHashSet<NodeId>, unsure: Vec<NodeId>) -
 }
 
 /// Reads the items of a set as last built.
-fn read(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &Blobs) -> Members {
+fn read_items(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &Blobs) -> Members {
     let nothing = Vars::new();
     let mut deciding = BTreeMap::new();
     let Ok(node) = expand::set_node(set, &nothing) else {

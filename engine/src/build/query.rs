@@ -245,7 +245,7 @@ impl Session {
         let (marked, store, view) = (marked(&self.graph), self.engine.store.clone(), self.engine.view);
         let (mut statuses, outlook) = self.dry(|run| {
             let statuses = statuses_in_run(run, nodes, &made, &remarks)?;
-            Ok((statuses, Prospect::of(run, &marked)?.outlook(run.graph(), &*store, view)?))
+            Ok((statuses, Prospect::from_run(run, &marked)?.outlook(run.graph(), &*store, view)?))
         })?;
         self.tell_gone(nodes, &made, &mut statuses);
         Ok((statuses, outlook))
@@ -257,10 +257,7 @@ impl Session {
     /// When the store cannot be read.
     pub fn outdated(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, EngineError> {
         let statuses = self.statuses(nodes, &Cancel::default())?;
-        let outdated = nodes
-            .iter()
-            .zip(statuses)
-            .filter(|(_, status)| status.state != NodeState::Current);
+        let outdated = nodes.iter().zip(statuses).filter(|(_, status)| status.state != NodeState::Current);
         Ok(outdated.map(|(&id, _)| id).collect())
     }
 

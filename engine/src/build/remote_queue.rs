@@ -50,7 +50,7 @@ struct UnderWay {
 
 impl RemoteQueue {
     /// Creates an empty queue; `None` without a farm.
-    pub fn of(shared: &Arc<Shared>, done: &Sender<Finished>) -> Option<Self> {
+    pub fn for_farm(shared: &Arc<Shared>, done: &Sender<Finished>) -> Option<Self> {
         let farm = shared.sharing.as_ref()?.farm.clone()?;
         Some(Self {
             terms: farm.terms(),

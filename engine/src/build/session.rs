@@ -78,7 +78,7 @@ impl Session {
             None => {
                 look.state.lost = last_build(&engine, &look.state)?;
                 let graph = empty_graph(&engine)?;
-                let links = Links::of(&graph);
+                let links = Links::from_graph(&graph);
                 (graph, links)
             }
         };
@@ -96,7 +96,7 @@ impl Session {
             definition: definition.digest,
             redefined,
             predecessors: Predecessors::default(),
-            invalidated: super::invalidated::read(&engine)?,
+            invalidated: super::invalidated::read_marks(&engine)?,
             has_asked_others: false,
             listed: None,
             is_unsaved: false,
@@ -129,7 +129,7 @@ impl Session {
     /// Starts an empty graph in place of one with damaged stored pages.
     pub(super) fn forget_graph(&mut self) -> Result<(), EngineError> {
         self.graph = empty_graph(&self.engine)?;
-        self.links = Links::of(&self.graph);
+        self.links = Links::from_graph(&self.graph);
         self.origins.clear();
         self.state.lost = last_build(&self.engine, &self.state)?;
         Ok(())
@@ -219,10 +219,12 @@ pub(super) fn stored_graph_and_links(engine: &Engine, state: &State) -> Result<O
     if let Some((skeleton, links)) = memory.as_ref().and_then(|(memory, digest)| memory.find(digest)) {
         return Ok(graph_over(skeleton).map(|graph| (graph, links)));
     }
-    let Some(skeleton) = Skeleton::read(&rows) else { return Ok(None) };
+    let Some(skeleton) = Skeleton::from_rows(&rows) else {
+        return Ok(None);
+    };
     let kept = memory.map(|(memory, digest)| (memory, digest, skeleton.clone()));
     let Some(graph) = graph_over(skeleton) else { return Ok(None) };
-    let links = Links::of(&graph);
+    let links = Links::from_graph(&graph);
     if let Some((memory, digest, skeleton)) = kept {
         memory.remember(digest, skeleton, links.clone());
     }

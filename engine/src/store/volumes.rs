@@ -177,7 +177,7 @@ impl VolumeResults {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn of(
+    pub fn from_volume(
         volume: &Volume,
         is_signed: bool,
         store: &dyn Store,

@@ -77,7 +77,7 @@ impl Place {
 
 /// Whether a file still has a name.
 fn is_there(lock: &File) -> bool {
-    FileInfo::of(lock).is_ok_and(|info| info.links > 0)
+    FileInfo::from_handle(lock).is_ok_and(|info| info.links > 0)
 }
 
 /// Returns the folder for temporary files; an empty name counts as none.

@@ -197,7 +197,7 @@ impl Scratch {
             .with_mode(wanted)
             .open(self.folder.path().join(path))?;
         if *mode == 0 {
-            *mode = FileInfo::of(&file)?.mode;
+            *mode = FileInfo::from_handle(&file)?.mode;
         }
         file.write_all(bytes)
     }

@@ -94,7 +94,7 @@ fn digest_of(file: &Path) -> io::Result<Digest> {
     static HASHED: Mutex<BTreeMap<Stamp, Digest>> = Mutex::new(BTreeMap::new());
     let known = || HASHED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut opened = File::open(file)?;
-    let is = FileInfo::of(&opened)?;
+    let is = FileInfo::from_handle(&opened)?;
     let stamp = (is.identity(), is.size, is.changed);
     if let Some(digest) = known().get(&stamp) {
         return Ok(*digest);

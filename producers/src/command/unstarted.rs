@@ -39,7 +39,7 @@ impl Attempt<'_> {
             let what = "there is no program of this name in the folders of PATH";
             return (what.to_owned(), "install it, or write its full path in `argv`");
         };
-        let number = SystemError::of(error);
+        let number = SystemError::from_io_error(error);
         if number == Some(SystemError::TOO_LONG) {
             let hint = "have `shell` name the files by a pattern: `cat texts.*` for an input `texts` that is a list";
             return ("its arguments are too long for the system".to_owned(), hint);

@@ -89,7 +89,7 @@ impl Transcript {
             .strip_prefix('c')
             .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
         let bytes = match is_handle {
-            true => checkout::read(root, &transcript_file(id), MOST_BYTES)?,
+            true => checkout::read_file(root, &transcript_file(id), MOST_BYTES)?,
             false => None,
         };
         let mut transcript = match bytes {
@@ -154,7 +154,7 @@ fn transcript_file(id: &str) -> String {
 /// # Errors
 /// When the conversations cannot be read.
 pub fn latest(root: &Path) -> io::Result<Option<String>> {
-    let conversations = Conversations::read(root)?;
+    let conversations = Conversations::from_file(root)?;
     let mut latest = None;
     for (name, _) in checkout::list_files(root, FOLDER)? {
         let Some(id) = name.strip_suffix(".json") else { continue };

@@ -59,10 +59,10 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
     mentions.retain_mut(|mention| {
         for (path, lines) in std::mem::take(&mut mention.outside) {
             let is_all = mention.wanted == Wanted::Lines(lines);
-            let read = read(&path, &path, Some(lines), place);
+            let read = read_lines(&path, &path, Some(lines), place);
             // Beside types, a line of brackets carries no information.
             if is_all || read.as_ref().is_ok_and(|file| file.text.contains(char::is_alphanumeric)) {
-                take(mention, read, &mut found);
+                add_file(mention, read, &mut found);
             }
         }
         let Wanted::File(lines) = mention.wanted else { return true };
@@ -76,7 +76,7 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
             Err(why) => mention.not_shown = why.filter(|_| !is_address),
             Ok(paths) => {
                 for path in paths {
-                    take(mention, read(&written, &path, lines, place), &mut found);
+                    add_file(mention, read_lines(&written, &path, lines, place), &mut found);
                     mention.files.push(path);
                 }
             }
@@ -87,7 +87,7 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
 }
 
 /// Adds a file that was read for a mention, unless it is there already; or notes why it is not shown.
-fn take(mention: &mut Mention, read: Result<Attached, String>, found: &mut Vec<Attached>) {
+fn add_file(mention: &mut Mention, read: Result<Attached, String>, found: &mut Vec<Attached>) {
     match read {
         Ok(file) if !found.iter().any(|known| known.path == file.path && known.text == file.text) => found.push(Attached {
             mention: mention.text.clone(),
@@ -158,7 +158,7 @@ pub fn tails(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Reads the requested lines of a file, or returns why they are not shown.
-fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> Result<Attached, String> {
+fn read_lines(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> Result<Attached, String> {
     if let Some(glob) = [path, written].into_iter().find_map(|path| place.withheld.by(path)) {
         return Err(format!("{path} is hidden from models by {glob}"));
     }
@@ -184,7 +184,7 @@ fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> R
 impl Attached {
     /// Creates a file with a text.
     #[cfg(test)]
-    pub fn of(path: &str, text: &str) -> Self {
+    pub fn from_text(path: &str, text: &str) -> Self {
         Self {
             mention: path.to_owned(),
             path: path.to_owned(),
@@ -264,7 +264,7 @@ mod tests {
     fn file(text: &str) -> Attached {
         Attached {
             first: 7,
-            ..Attached::of("docs/a.md", text)
+            ..Attached::from_text("docs/a.md", text)
         }
     }
 

@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn members_around_comments() {
         let text = "class Tax {\n    // 计算税率\n    int Rate() => 1;\n    int Sum() {\n        // frobnicate the quux\n        return 2;\n    }\n}\nclass Other { /* the quux */ }\n";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         let symbols = sample.names();
         let world = sample.world();
         let mut found = |words: &[&str]| {

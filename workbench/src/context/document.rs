@@ -224,7 +224,7 @@ impl Document {
             length: words.iter().map(|(_, counts, _)| counts).sum(),
             words,
             size: (bytes as f64 / BYTES).ceil() as usize,
-            uses: uses(key, parts.deps.as_deref().unwrap_or_default()),
+            uses: read_uses(key, parts.deps.as_deref().unwrap_or_default()),
             outline: None,
         }
     }
@@ -294,7 +294,7 @@ fn prose(xml: &str) -> String {
 }
 
 /// Returns the uses in `:deps`, without the type itself.
-fn uses(key: &str, bytes: &[u8]) -> Vec<(String, bool)> {
+fn read_uses(key: &str, bytes: &[u8]) -> Vec<(String, bool)> {
     let Ok(deps) = serde_json::from_slice::<Dependencies>(bytes) else {
         return Vec::new();
     };
@@ -369,6 +369,6 @@ mod tests {
         };
         let bytes = serde_json::to_vec(&deps).expect("JSON");
         let expected = [("A", true), ("B", true), ("C", false)].map(|(key, structure)| (key.to_owned(), structure));
-        assert_eq!(uses("Own", &bytes), expected);
+        assert_eq!(read_uses("Own", &bytes), expected);
     }
 }

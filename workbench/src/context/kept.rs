@@ -41,8 +41,8 @@ impl Conversations {
     ///
     /// # Errors
     /// When the file is invalid.
-    pub fn read(root: &Path) -> io::Result<Self> {
-        parse(checkout::read(root, FILE, MOST_BYTES)?)
+    pub fn from_file(root: &Path) -> io::Result<Self> {
+        parse(checkout::read_file(root, FILE, MOST_BYTES)?)
     }
 
     /// Changes the conversations of a workspace; concurrent changes run one after the other.
@@ -156,7 +156,7 @@ mod tests {
             }
         });
         assert_eq!(
-            Conversations::read(folder.path())
+            Conversations::from_file(folder.path())
                 .expect("readable")
                 .find(&id)
                 .expect("open")
@@ -167,7 +167,7 @@ mod tests {
         let mode = std::fs::metadata(folder.path().join(FILE)).expect("file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "questions are for nobody else to read");
         std::fs::write(folder.path().join(FILE), "{").expect("file");
-        assert!(Conversations::read(folder.path()).is_err());
+        assert!(Conversations::from_file(folder.path()).is_err());
         assert!(Conversations::change(folder.path(), |all| all.start_conversation().id.clone()).is_err());
         assert_eq!(
             std::fs::read(folder.path().join(FILE)).expect("file"),

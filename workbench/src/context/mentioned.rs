@@ -74,7 +74,7 @@ pub fn mentions(text: &str, index: &Index) -> Vec<Mention> {
 /// Returns all mentions of a text, in order, each once; `there` are the existing files. A mention of a file without types may turn out to be none.
 pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<Item = &'f str>) -> Vec<Mention> {
     // Most queries name no file.
-    let files = LazyCell::new(|| Files::of(index));
+    let files = LazyCell::new(|| Files::from_index(index));
     let mut found: Vec<Mention> = Vec::new();
     for word in written::split_words(text, &spaced::stretches(text, there)) {
         let whole = resolve_word(word, index, &files);
@@ -158,7 +158,7 @@ fn file(word: Word<'_>, path: &str, lines: Option<Lines>) -> Option<Mention> {
 struct Files<'i>(BTreeMap<String, Vec<&'i str>>);
 
 impl<'i> Files<'i> {
-    fn of(index: &'i Index) -> Self {
+    fn from_index(index: &'i Index) -> Self {
         let mut files: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for file in index.files() {
             let name = file.rsplit('/').next().unwrap_or(file);

@@ -43,7 +43,7 @@ impl IndexWithSources {
 
     /// Returns the types that no model may see.
     pub fn withheld_types(&self) -> Vec<String> {
-        let types = (0..self.index.len()).filter(|at| self.secrets.of(&self.index, *at).is_some());
+        let types = (0..self.index.len()).filter(|at| self.secrets.reason_to_hide(&self.index, *at).is_some());
         types.map(|at| self.index.key(at).to_owned()).collect()
     }
 }

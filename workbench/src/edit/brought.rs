@@ -7,7 +7,7 @@ use super::head::Parts;
 use super::lines::{body, split};
 use super::miss::visible;
 use super::settings::Settings;
-use super::symbol::{Refused, read};
+use super::symbol::{Refused, parse_code};
 use producers::csharp::lexer::lex;
 use producers::csharp::preprocess::{active, blank};
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) 
     };
     let (above, own) = (compiled(&before), compiled(&within));
     let was = Settings::default().with_directives(&above);
-    let head = place.start + Parts::of(&active.text[place.clone()]).itself;
+    let head = place.start + Parts::from_declaration(&active.text[place.clone()]).itself;
     let said = own.iter().filter(|one| one.is_said() && one.at < head);
     let set = was.with_directives(&own).unlike(&was);
     let mut lasting: Vec<Directive<'t>> = unpaired(within).into_iter().chain(said).copied().chain(set).collect();
@@ -74,8 +74,8 @@ pub(super) fn only_declares(text: &str, made: &str, place: &Place, new: &str, de
     let branches = readings("", new, defines).unwrap_or_default();
     let mut declares = false;
     for defines in std::iter::once(defines).chain(&branches) {
-        let all = declared(made, &read(made, defines));
-        let went_on = beyond(text, &place.old, &declared(text, &read(text, defines)));
+        let all = declared(made, &parse_code(made, defines));
+        let went_on = beyond(text, &place.old, &declared(text, &parse_code(text, defines)));
         let goes_on = |one: &Declared| place.new.contains(&one.range.start) && went_on.contains(&(made.len() - one.range.end));
         let own: Vec<&Declared> = all.iter().filter(|one| encloses(&place.new, one) || goes_on(one)).collect();
         declares |= !own.is_empty();

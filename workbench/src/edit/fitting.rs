@@ -13,7 +13,7 @@ use super::state::Status;
 pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str, held: Held) -> Result<String, Trouble> {
     apply(text, hunks, held).map_err(|unfit| Trouble {
         status: Status::NoMatch,
-        summary: format!("{}: {}; nothing was changed", held.of(path), unfit.why),
+        summary: format!("{}: {}; nothing was changed", held.describe_with_path(path), unfit.why),
         guidance: Some("read the place again and make the hunk of its lines exactly".to_owned()),
         detail: (!unfit.near.is_empty()).then(|| unfit.near.join("\n")),
         path: Some(path.to_owned()),
@@ -23,7 +23,7 @@ pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str, held: Held) -> Resu
 /// Applies hunks to a text.
 fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
     let lines: Vec<&str> = split(text).collect();
-    let ends = Ends::of(text);
+    let ends = Ends::from_text(text);
     let mut made = String::with_capacity(text.len());
     // Lines before this one are done.
     let mut done = 0;

@@ -7,7 +7,7 @@ use super::declared::{Declared, Place, declared, encloses};
 use super::head::Parts;
 use super::lines::{body, line_start, split};
 use super::replacing::{comma, tail};
-use super::symbol::{Refused, read, worse};
+use super::symbol::{Refused, parse_code, worse};
 use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub struct Removed {
 /// # Errors
 /// When the removal would change another declaration.
 pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Option<Removed>, Refused> {
-    let before = read(text, defines);
+    let before = parse_code(text, defines);
     let all = declared(text, &before);
     let mut parts: Vec<&Declared> = all.iter().filter(|one| one.is.name == symbol).collect();
     parts.sort_by_key(|one| one.range.start);
@@ -46,7 +46,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
         keeps_directives(text, &without, &place, defines)?;
         ranges.insert(0, old);
     }
-    let after = read(&made, defines);
+    let after = parse_code(&made, defines);
     let is_gone = |one: &&Declared| ranges.iter().any(|range| encloses(range, one));
     let stay: Vec<_> = all.iter().filter(|one| !is_gone(one)).map(|one| &one.is).collect();
     let now = declared(&made, &after);
@@ -77,7 +77,7 @@ fn refuse_joined_declaration(text: &str, all: &[Declared], one: &Declared) -> Re
         return Ok(());
     };
     let declaration = &text[next.range.clone()];
-    match declaration[Parts::of(declaration).itself..].contains('=') {
+    match declaration[Parts::from_declaration(declaration).itself..].contains('=') {
         true => Ok(()),
         false => Err(Refused::new(
             format!("without {name} {} and what follows it would have other values", next.is.name),

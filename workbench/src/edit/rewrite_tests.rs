@@ -173,7 +173,7 @@ proptest! {
         if count == 1 {
             prop_assert!(matches!(done.status, Status::Success | Status::NoOp), "{:?}", done);
             prop_assert_eq!(fit(&coder.text(), "\n"), plain.replacen(&needle, &new, 1));
-            prop_assert!(Ends::of(&text).are_mixed() || !Ends::of(&coder.text()).are_mixed());
+            prop_assert!(Ends::from_text(&text).are_mixed() || !Ends::from_text(&coder.text()).are_mixed());
         } else {
             // In a file of mixed ends fewer places may have the ends that are wanted.
             prop_assert!(done.status == Status::Success || coder.text() == text);

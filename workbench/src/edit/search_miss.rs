@@ -23,7 +23,7 @@ impl Held {
     }
 
     /// Returns its name with the path, for the beginning of a sentence.
-    pub(super) fn of(self, path: &str) -> String {
+    pub(super) fn describe_with_path(self, path: &str) -> String {
         match self {
             Self::File => path.to_owned(),
             Self::Buffer => format!("the buffer of {path}, which has edits that are not saved"),

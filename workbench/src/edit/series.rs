@@ -90,7 +90,7 @@ struct Course {
 impl Course {
     /// # Errors
     /// When the series contradicts itself: uses a file that it deleted, or creates one that it created.
-    fn of(series: &[Vec<Step<'_>>]) -> Result<Self, Trouble> {
+    fn from_series(series: &[Vec<Step<'_>>]) -> Result<Self, Trouble> {
         let mut met = Vec::new();
         let mut ends: BTreeMap<String, Option<Origin>> = BTreeMap::new();
         for steps in series {
@@ -140,7 +140,7 @@ pub(super) fn open<F: Files>(
     resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
 ) -> Result<Vec<String>, Trouble> {
     let series = series(run, parts, resolve)?;
-    let Course { met, ends } = Course::of(&series)?;
+    let Course { met, ends } = Course::from_series(&series)?;
     let end = |path: &String| ends.get(path).cloned().flatten();
     let new: Vec<String> = met
         .iter()
@@ -226,7 +226,7 @@ fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Opti
     match &step.part.kind {
         Kind::Add(text) => {
             let encoding = run.session.documents.get(path).map_or(PLAIN, |document| document.now.encoding);
-            Ok(Some(Written::of(text.clone(), None, encoding)))
+            Ok(Some(Written::from_edit(text.clone(), None, encoding)))
         }
         Kind::Update(hunks) => after(hunks).map(Some),
         // A diff that deletes a file must cover all of its lines.
@@ -245,7 +245,7 @@ fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Opti
 fn changed(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str, held: Held) -> Result<Written, Trouble> {
     let tells = hunks.iter().any(|hunk| hunk.old().any(|(line, _)| line.starts_with(MARK)));
     if !(encoding.mark && tells) {
-        return Ok(Written::of(fitted(text, hunks, path, held)?, Some(text), encoding));
+        return Ok(Written::from_edit(fitted(text, hunks, path, held)?, Some(text), encoding));
     }
     let made = fitted(&format!("{MARK}{text}"), hunks, path, held)?;
     let rest = made.strip_prefix(MARK);

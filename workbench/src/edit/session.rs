@@ -207,7 +207,7 @@ pub enum NoSession {
     Io(#[from] io::Error),
 }
 
-fn note(id: &str) -> String {
+fn note_name(id: &str) -> String {
     format!("sessions/{id}.json")
 }
 
@@ -246,7 +246,7 @@ impl Session {
     pub fn load(files: &impl Files, id: &str, now: u64) -> Result<Self, NoSession> {
         let is_handle = (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let unknown = || NoSession::Unknown(id.chars().filter(|c| !c.is_control()).take(40).collect());
-        let bytes = if is_handle { files.note(&note(id))? } else { None };
+        let bytes = if is_handle { files.note(&note_name(id))? } else { None };
         let session: Self = serde_json::from_slice(&bytes.ok_or_else(unknown)?).map_err(|error| NoSession::Damaged {
             id: id.to_owned(),
             why: error.to_string(),
@@ -266,7 +266,7 @@ impl Session {
     /// # Errors
     /// When it cannot be written; the old state then stays.
     pub fn store(&self, files: &impl Files) -> io::Result<()> {
-        files.write_note(&note(&self.id), &serde_json::to_vec(self)?)
+        files.write_note(&note_name(&self.id), &serde_json::to_vec(self)?)
     }
 
     /// Writes a journal with the running save beside the stored session; after a crash, [`Self::interrupted`] finds it.
@@ -298,7 +298,7 @@ impl Session {
                 .filter(|session| name == format!("{}.json", session.id));
             let later = |session: &Self| -> io::Result<bool> {
                 let stored = files
-                    .note(&note(&session.id))?
+                    .note(&note_name(&session.id))?
                     .and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
                 Ok(stored.is_some_and(|stored| stored.operations >= session.operations))
             };
@@ -316,7 +316,7 @@ impl Session {
     /// # Errors
     /// When its note cannot be removed.
     pub fn end_session(&self, files: &impl Files) -> io::Result<()> {
-        files.drop_note(&note(&self.id))
+        files.drop_note(&note_name(&self.id))
     }
 
     /// Whether ending it loses no edits.

@@ -150,7 +150,7 @@ fn stage(folder: &Folder, name: &str, bytes: &[u8], save: &Save, before: Option<
     let mut file = fresh(folder, &new)?;
     let written = (|| {
         if let Some(before) = before {
-            let own = FileInfo::of(&file)?;
+            let own = FileInfo::from_handle(&file)?;
             let given = (own.owner, own.group) == (before.owner, before.group) || modes::give_to(&file, before.owner, before.group).is_ok();
             if !given {
                 return Ok(false);

@@ -111,7 +111,7 @@ impl AsRef<str> for EditedText {
 
 /// Applies the edit under these `#if` symbols.
 fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Result<EditedText, Refused> {
-    let before = read(text, defines);
+    let before = parse_code(text, defines);
     let all = declared(text, &before);
     let found = find_declaration(&all, &request.symbol)?;
     let around = around(text, &found.range, request, defines);
@@ -135,7 +135,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
         old,
     };
     keeps_directives(text, &made, &place, defines)?;
-    let after = read(&made, defines);
+    let after = parse_code(&made, defines);
     if worse(&before, &after) {
         let why = format!(
             "with this text the file would not be read as C# any more, so {} stays as it is",
@@ -176,7 +176,7 @@ fn refuse_joining_insertion(request: &SymbolEdit) -> Result<(), Refused> {
     ))
 }
 
-pub(crate) fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
+pub(crate) fn parse_code(text: &str, defines: &BTreeSet<String>) -> Syntax {
     // Normalize line ends, as every reader of sources does.
     let plain = super::lines::fit(text, "\n");
     parse::read(&plain, defines, "").0

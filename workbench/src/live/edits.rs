@@ -251,7 +251,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     let Some(text) = document.now.text.as_ref().and_then(|_| known(&document.now.text)) else {
         return Ok(None);
     };
-    let (steps, is_cut) = trail::of(&session, path);
+    let (steps, is_cut) = trail::steps_of_document(&session, path);
     let first = steps
         .first()
         .filter(|_| is_cut)

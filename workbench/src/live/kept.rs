@@ -30,7 +30,7 @@ fn folder_of_document(path: &str) -> String {
 pub fn read_journal(root: &Path, path: &str) -> io::Result<Journal> {
     decode_journal(
         path,
-        checkout::read(root, &format!("{}/journal.json", folder_of_document(path)), JOURNAL)?,
+        checkout::read_file(root, &format!("{}/journal.json", folder_of_document(path)), JOURNAL)?,
     )
 }
 
@@ -44,7 +44,7 @@ pub fn paths(root: &Path) -> io::Result<BTreeSet<String>> {
         path: String,
     }
     let folders = checkout::list_files(root, FOLDER)?.into_iter();
-    let journals = folders.filter_map(|(key, _)| checkout::read(root, &format!("{FOLDER}/{key}/journal.json"), JOURNAL).ok()?);
+    let journals = folders.filter_map(|(key, _)| checkout::read_file(root, &format!("{FOLDER}/{key}/journal.json"), JOURNAL).ok()?);
     let named = journals.filter_map(|bytes| serde_json::from_slice::<Named>(&bytes).ok());
     Ok(named.map(|journal| journal.path).collect())
 }
@@ -52,7 +52,7 @@ pub fn paths(root: &Path) -> io::Result<BTreeSet<String>> {
 /// Returns the text of a digest; `None` when it is no longer stored or is damaged.
 pub fn stored_text(root: &Path, path: &str, digest: &str) -> Option<String> {
     let is_digest = !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let bytes = checkout::read(root, &format!("{}/{digest}", folder_of_document(path)), LONGEST)
+    let bytes = checkout::read_file(root, &format!("{}/{digest}", folder_of_document(path)), LONGEST)
         .ok()
         .filter(|_| is_digest)??;
     String::from_utf8(bytes)

@@ -15,7 +15,7 @@ pub fn symbols_of_file<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &s
     let Some(bytes) = read_one(outputs, label.clone())? else {
         return Ok(None);
     };
-    let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&label))?;
+    let symbols = FileSymbols::from_json(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&label))?;
     Ok(Some(symbols))
 }
 

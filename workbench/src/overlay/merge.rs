@@ -328,7 +328,7 @@ fn why(ours: &[&str], theirs: &[&str]) -> String {
     let bodies = |lines: &[&str]| lines.iter().map(|line| body(line).to_owned()).collect::<Vec<_>>();
     match bodies(ours) == bodies(theirs) {
         true => {
-            let [ours, theirs] = [ours, theirs].map(|lines| Ends::of(&lines.concat()));
+            let [ours, theirs] = [ours, theirs].map(|lines| Ends::from_text(&lines.concat()));
             format!("both sides changed the ends of these lines: {ours} in the overlay, {theirs} in the workspace")
         }
         false => "both sides changed these lines".to_owned(),

@@ -76,7 +76,7 @@ impl From<io::Error> for PackError {
 /// # Errors
 /// When it is a link, too large, not UTF-8 or cannot be read.
 pub(crate) fn read_packs(root: &Path) -> Result<String, WorkbenchError> {
-    let bytes = checkout::read(root, FILE, MOST_BYTES).map_err(|error| unusable(&error))?;
+    let bytes = checkout::read_file(root, FILE, MOST_BYTES).map_err(|error| unusable(&error))?;
     decode_packs(bytes)
 }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Changes the references that mean one of the family.
-pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
+pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
     let Planning {
         outputs,
         symbols,
@@ -25,9 +25,9 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
         ..
     } = planning;
     let outputs = &mut **outputs;
-    let carriers = Carriers::of(symbols, family);
+    let carriers = Carriers::from_family(symbols, family);
     for file in &texts.read_naming(request.sources, &family.old) {
-        let Some(text) = texts.of(file).filter(|text| text.contains("cref")) else {
+        let Some(text) = texts.text_of(file).filter(|text| text.contains("cref")) else {
             continue;
         };
         let text = text.to_owned();
@@ -94,7 +94,7 @@ struct Carriers {
 }
 
 impl Carriers {
-    fn of(symbols: &Symbols, family: &Family) -> Self {
+    fn from_family(symbols: &Symbols, family: &Family) -> Self {
         let owners = family.paths.iter().filter_map(|path| halves(path)).map(|(owner, _)| owner);
         let mut todo: Vec<&str> = owners.collect();
         let mut seen: BTreeSet<&str> = todo.iter().copied().collect();

@@ -42,7 +42,7 @@ pub fn delete<O: Outputs>(
         return Ok(Err(way));
     }
     check_tests(outputs, candidate, &mut way)?;
-    let family = Family::of(outputs, symbols, candidate, &mut way)?;
+    let family = Family::from_symbol(outputs, symbols, candidate, &mut way)?;
     let others: Vec<Candidate> = family
         .paths
         .iter()
@@ -50,13 +50,13 @@ pub fn delete<O: Outputs>(
         .map(|path| with_files(symbols, path))
         .collect();
     for (path, at) in all_declarations(outputs, &others.iter().collect::<Vec<_>>())? {
-        way.add(format!(
+        way.add_obstacle(format!(
             "{}:{}:{}: {path} overrides or implements it, or it that one",
             at.file, at.line, at.column
         ));
     }
     for place in unread_uses(world, candidate, &family) {
-        way.add(place);
+        way.add_obstacle(place);
     }
     let mut texts = Texts::new(world);
     let gone = without(outputs, symbols, request, &mut texts, &mut way)?;
@@ -67,7 +67,7 @@ pub fn delete<O: Outputs>(
                 .is_some_and(|(_, _, ranges)| ranges.iter().any(|range| range.contains(&at)))
         };
         if !texts.identifier_at(&spot).is_some_and(|(at, _)| is_gone(at)) {
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{}:{}:{}: it is used here: {}",
                 place.file, place.line, place.column, place.text
             ));
@@ -82,7 +82,7 @@ pub fn delete<O: Outputs>(
         change: Change::default(),
         way,
     };
-    directives::find(&mut planning)?;
+    directives::rename_in_directives(&mut planning)?;
     let Planning {
         mut texts,
         change,
@@ -90,8 +90,8 @@ pub fn delete<O: Outputs>(
         ..
     } = planning;
     for (file, at) in change.places() {
-        let (line, column) = line_and_column(texts.of(file).unwrap_or_default(), at);
-        way.add(format!("{file}:{line}:{column}: a using directive names it"));
+        let (line, column) = line_and_column(texts.text_of(file).unwrap_or_default(), at);
+        way.add_obstacle(format!("{file}:{line}:{column}: a using directive names it"));
     }
     if candidate.member().is_none() {
         keep_namespaces(symbols, key, request.sources, &mut texts, &mut way);
@@ -106,20 +106,20 @@ pub fn delete<O: Outputs>(
 fn check(symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) {
     let key = candidate.key();
     if let Some(heir) = &candidate.inherited_by {
-        way.add(format!("{heir} inherits it: name the type that declares it"));
+        way.add_obstacle(format!("{heir} inherits it: name the type that declares it"));
     }
     if candidate.member().is_some() && !NAMED.contains(&candidate.kind.as_str()) {
-        way.add(format!("a {} is used without a name, and not every use is found", candidate.kind));
+        way.add_obstacle(format!("a {} is used without a name, and not every use is found", candidate.kind));
     }
     if symbols.is_generated(key) {
-        way.add(format!("{key} is generated"));
+        way.add_obstacle(format!("{key} is generated"));
     }
     let begins = match candidate.member_name() {
         Some(name) => name == MAIN,
         None => symbols.declares(key, MAIN),
     };
     if begins {
-        way.add(format!("{}: it may be the entry point of a program", candidate.path));
+        way.add_obstacle(format!("{}: it may be the entry point of a program", candidate.path));
     }
 }
 
@@ -136,7 +136,7 @@ fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obs
         {
             let row: MemberRow = serde_json::from_slice(row).map_err(|_| damaged())?;
             if let Some(attribute) = row.attributes.iter().find(|one| runs_by_attribute(one)) {
-                way.add(format!(
+                way.add_obstacle(format!(
                     "{}: {}#{key} is run by its attribute [{attribute}]",
                     row.file,
                     symbol_of(candidate.key())
@@ -184,8 +184,10 @@ const MAIN: &str = "Main";
 
 /// A symbol by its path, with its files.
 fn with_files(symbols: &Symbols, path: &str) -> Candidate {
-    let row = symbols.find(Candidate::of(path, &[]).key()).and_then(|at| symbols.row(at).ok());
-    Candidate::of(path, &row.map_or_else(Vec::new, |row| row.files))
+    let row = symbols
+        .find(Candidate::from_path(path, &[]).key())
+        .and_then(|at| symbols.row(at).ok());
+    Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
 }
 
 /// A text before, after, and what of it is gone.
@@ -210,11 +212,11 @@ fn without<O: Outputs>(
     };
     let labels: Vec<String> = files.iter().map(|file| file_label(file, "defines")).collect();
     let mut gone = BTreeMap::new();
-    let layout = Layout::read(outputs)?;
+    let layout = Layout::from_outputs(outputs)?;
     for (file, output) in files.into_iter().zip(outputs.read(&labels)?) {
         let known = output.bytes.and_then(|bytes| defines::read(&bytes).ok());
-        let (Some(known), Some(text)) = (known, texts.read(&file)) else {
-            way.add(format!("{file}: it cannot be read as text"));
+        let (Some(known), Some(text)) = (known, texts.read_text(&file)) else {
+            way.add_obstacle(format!("{file}: it cannot be read as text"));
             continue;
         };
         match removed(text, &name, &known.own.into_iter().collect()) {
@@ -228,12 +230,12 @@ fn without<O: Outputs>(
                 }
                 gone.insert(file.clone(), (text.to_owned(), after, without.ranges));
             }
-            Err(Refused { why, .. }) => way.add(format!("{file}: {why}")),
+            Err(Refused { why, .. }) => way.add_obstacle(format!("{file}: {why}")),
         }
-        request.check_file(&file, texts.of(&file).unwrap_or_default(), &layout, way);
+        request.check_file(&file, texts.text_of(&file).unwrap_or_default(), &layout, way);
     }
     if gone.is_empty() {
-        way.add("no declaration of it is found in the files as they are");
+        way.add_obstacle("no declaration of it is found in the files as they are");
     }
     Ok(gone)
 }
@@ -247,18 +249,18 @@ fn used<O: Outputs>(
 ) -> Result<BTreeSet<Place>, O::Error> {
     let path = &request.candidate.path;
     let found = resolve(symbols, outputs, path, &Options::default())?;
-    let Ok(subject) = Subject::of(&found) else {
-        way.add(format!("{path}: its uses cannot be distinguished from those of others"));
+    let Ok(subject) = Subject::from_resolution(&found) else {
+        way.add_obstacle(format!("{path}: its uses cannot be distinguished from those of others"));
         return Ok(BTreeSet::new());
     };
     let found = usages(outputs, symbols, &subject, request.gaps)?;
     for label in found.unread {
-        way.add(format!("{label} could not be built, and may use it"));
+        way.add_obstacle(format!("{label} could not be built, and may use it"));
     }
-    found.unseen.into_iter().for_each(|why| way.add(why));
+    found.unseen.into_iter().for_each(|why| way.add_obstacle(why));
     let mut certain = found.certain;
     for (place, why) in found.possible {
-        way.add(format!(
+        way.add_obstacle(format!(
             "{}:{}:{}: possible use, {why}: {}",
             place.file, place.line, place.column, place.text
         ));
@@ -292,13 +294,13 @@ fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut
             return;
         }
         for file in sources.iter().filter(|file| file.ends_with(".cs")) {
-            let Some(text) = texts.read(file).filter(|text| text.contains(outer)) else {
+            let Some(text) = texts.read_text(file).filter(|text| text.contains(outer)) else {
                 continue;
             };
             for (number, line) in (1..).zip(text.lines()) {
                 let words: Vec<&str> = line.trim().trim_start_matches("global ").split([' ', ';']).collect();
                 if words.first() == Some(&"using") && words.contains(&outer) {
-                    way.add(format!(
+                    way.add_obstacle(format!(
                         "{file}:{number}:1: a using directive names {outer}, which would have no type any more"
                     ));
                 }

@@ -17,12 +17,12 @@ use producers::csharp::types::symbol_of;
 pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut Obstacles) {
     let naming = texts.read_naming(request.sources, name).into_iter();
     for file in naming.filter(|file| request.flawed.contains(file)) {
-        way.add(format!("{file}: it names {name} and could not be read as a whole"));
+        way.add_obstacle(format!("{file}: it names {name} and could not be read as a whole"));
     }
 }
 
 /// Changes the using directives that name the type; any other such use blocks the rename.
-pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
+pub(super) fn rename_in_directives<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
     let Planning {
         outputs,
         symbols,
@@ -43,7 +43,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
     for (file, output) in naming.iter().zip(outputs.read(&labels)?) {
         let Some(bytes) = output.bytes else { continue };
         let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
-        let text = texts.of(file).unwrap_or_default().to_owned();
+        let text = texts.text_of(file).unwrap_or_default().to_owned();
         let tokens = lex(&text).tokens;
         for at in outside(&text, &tokens, &tree, &family.old) {
             let start = tokens[at].start as usize + usize::from(tokens[at].text(&text).starts_with('@'));
@@ -66,7 +66,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
     }
     match request.leave_possible {
         true => change.left.extend(possible),
-        false => possible.into_iter().for_each(|place| way.add(place)),
+        false => possible.into_iter().for_each(|place| way.add_obstacle(place)),
     }
     Ok(())
 }

@@ -82,13 +82,13 @@ pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mu
     };
     let is_of_type = candidate.member().is_none();
     if is_of_type && has_meaning_as_type(new) || !is_of_type && new == "nameof" {
-        way.add(format!("'{new}' has a meaning of its own in C#"));
+        way.add_obstacle(format!("'{new}' has a meaning of its own in C#"));
     }
     if !is_name {
-        way.add(format!("C# does not allow the name '{new}' for a type or a member"));
+        way.add_obstacle(format!("C# does not allow the name '{new}' for a type or a member"));
     }
     if candidate.inherited_by.is_some() {
-        way.add(format!(
+        way.add_obstacle(format!(
             "{} inherits it: name the type that declares it",
             candidate.inherited_by.as_deref().unwrap_or_default()
         ));
@@ -98,19 +98,24 @@ pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mu
         Some(name) => short_of(name).unwrap_or(name),
     };
     if candidate.member().is_some() && !NAMED.contains(&candidate.kind.as_str()) {
-        way.add(format!("a {} has no name of its own", candidate.kind));
+        way.add_obstacle(format!("a {} has no name of its own", candidate.kind));
     }
     if old == new {
-        way.add(format!("{} has this name already", candidate.path));
+        way.add_obstacle(format!("{} has this name already", candidate.path));
     }
     if symbols.is_generated(candidate.key()) {
-        way.add(format!("{} is generated", candidate.key()));
+        way.add_obstacle(format!("{} is generated", candidate.key()));
     }
 }
 
 impl Family {
     /// Collects the family of a symbol.
-    pub(super) fn of<O: Outputs>(outputs: &mut O, symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) -> Result<Self, O::Error> {
+    pub(super) fn from_symbol<O: Outputs>(
+        outputs: &mut O,
+        symbols: &Symbols,
+        candidate: &Candidate,
+        way: &mut Obstacles,
+    ) -> Result<Self, O::Error> {
         let Some(name) = candidate.member_name() else {
             return Ok(Self {
                 paths: BTreeSet::from([candidate.key().to_owned()]),
@@ -144,7 +149,7 @@ impl Family {
             .into_iter()
             .collect();
         let keys: Vec<&str> = std::iter::once(key).chain(others.iter().map(String::as_str)).collect();
-        let mut rows = overloads::of(outputs, &keys)?.into_iter();
+        let mut rows = overloads::read_overloads(outputs, &keys)?.into_iter();
         let own = rows.next().unwrap_or_default().into_iter().find(|one| one.key == member);
         let Some(own) = own else { return Ok(found) };
         let mut has_base = false;
@@ -160,7 +165,7 @@ impl Family {
         }
         let is_explicit = short_of(&own.name).is_some();
         if (own.is_override || is_explicit) && !has_base {
-            way.add(format!("{path}: what it overrides or implements is not in this workspace"));
+            way.add_obstacle(format!("{path}: what it overrides or implements is not in this workspace"));
         }
         self.check_bases(outputs, symbols, (key, path), &own, way)?;
         Ok(found)
@@ -176,7 +181,7 @@ impl Family {
         way: &mut Obstacles,
     ) -> Result<(), O::Error> {
         for base in outside(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{path} overrides or implements a member of {base}, which is outside this workspace"
             ));
         }
@@ -184,7 +189,7 @@ impl Family {
             return Ok(());
         }
         if has_unknown_base(outputs, symbols, key)? {
-            way.add(format!("{path}: a base of its type is not known, and may declare it"));
+            way.add_obstacle(format!("{path}: a base of its type is not known, and may declare it"));
         }
         Ok(())
     }
@@ -210,19 +215,19 @@ impl Family {
     fn check_type(&self, symbols: &Symbols, key: &str, new: &str, way: &mut Obstacles) {
         let plain = renamed_key(key, new);
         if symbols.keys().any(|other| symbol_of(other) == plain) {
-            way.add(format!("there is a {plain} already"));
+            way.add_obstacle(format!("there is a {plain} already"));
         }
         if symbols.declares(key, new) {
-            way.add(format!("{key} has a member {new}"));
+            way.add_obstacle(format!("{key} has a member {new}"));
         }
         let path = plain.split('`').next().unwrap_or_default();
         if symbols.namespaces().iter().any(|namespace| namespace == path) {
-            way.add(format!("there is a namespace {path}"));
+            way.add_obstacle(format!("there is a namespace {path}"));
         }
         if let Some((outer, _)) = key.rsplit_once('+')
             && (symbols.declares(outer, new) || simple_name(outer) == new)
         {
-            way.add(format!("{outer} already has {new}"));
+            way.add_obstacle(format!("{outer} already has {new}"));
         }
     }
 
@@ -236,17 +241,17 @@ impl Family {
     ) -> Result<(), O::Error> {
         let damaged = |_| SymbolError::damaged();
         if simple_name(key) == new {
-            way.add(format!("a member of {key} cannot have the name of its type"));
+            way.add_obstacle(format!("a member of {key} cannot have the name of its type"));
         }
         if let Some(of) = accessed_by(new).filter(|of| symbols.declares(key, of)) {
-            way.add(format!("{new} is the name of an accessor of {key}#{of}"));
+            way.add_obstacle(format!("{new} is the name of an accessor of {key}#{of}"));
         }
         let nested = format!("{}+{new}", symbol_of(key));
         if symbols.keys().any(|other| symbol_of(other) == nested) {
-            way.add(format!("{key} has a type {new}"));
+            way.add_obstacle(format!("{key} has a type {new}"));
         }
         for base in outside(symbols.declarations(), key, new).map_err(damaged)? {
-            way.add(format!("{base}, a base of {key}, already has {new}"));
+            way.add_obstacle(format!("{base}, a base of {key}, already has {new}"));
         }
         let owners = symbols.owners(new);
         let mut others: Vec<String> = related(symbols.declarations(), key, &owners)
@@ -258,7 +263,7 @@ impl Family {
             return Ok(());
         }
         let keys: Vec<&str> = std::iter::once(key).chain(others.iter().map(String::as_str)).collect();
-        let mut rows = overloads::of(outputs, &keys)?.into_iter();
+        let mut rows = overloads::read_overloads(outputs, &keys)?.into_iter();
         let own = rows.next().unwrap_or_default().into_iter().find(|one| one.key == member);
         for (other, mut rows) in others.iter().zip(rows) {
             rows.retain(|one| one.name == new || short_of(&one.name) == Some(new));
@@ -267,7 +272,7 @@ impl Family {
                 .as_ref()
                 .is_some_and(|own| own.kind == "method" && counterparts(own, &rows).is_empty());
             if !(is_apart && rows.iter().all(|one| one.kind == "method")) {
-                way.add(format!("{other} already has {new}"));
+                way.add_obstacle(format!("{other} already has {new}"));
             }
         }
         Ok(())
@@ -290,7 +295,7 @@ impl Family {
 
 /// Returns the members that override or implement a member, at any distance.
 fn carried_on<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str) -> Result<BTreeSet<String>, O::Error> {
-    let found = implementations(outputs, symbols, &Candidate::of(path, &[]), true)?;
+    let found = implementations(outputs, symbols, &Candidate::from_path(path, &[]), true)?;
     Ok(found.into_iter().map(|one| one.path).collect())
 }
 

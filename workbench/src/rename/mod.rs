@@ -54,10 +54,10 @@ impl RenameRequest<'_> {
     /// Refuses a file to change that has syntax errors, or that a generator writes.
     fn check_file(&self, file: &str, text: &str, layout: &Layout, way: &mut Obstacles) {
         if self.flawed.contains(file) {
-            way.add(format!("{file} has syntax errors, so it may contain uses that cortex does not see"));
+            way.add_obstacle(format!("{file} has syntax errors, so it may contain uses that cortex does not see"));
         }
         if layout.is_generated(file) || is_generated(file, text) {
-            way.add(format!("{file} is generated, and its next generation would undo the change"));
+            way.add_obstacle(format!("{file} is generated, and its next generation would undo the change"));
         }
     }
 }
@@ -67,7 +67,7 @@ impl RenameRequest<'_> {
 pub struct Obstacles(pub BTreeSet<String>);
 
 impl Obstacles {
-    fn add(&mut self, what: impl Into<String>) {
+    fn add_obstacle(&mut self, what: impl Into<String>) {
         self.0.insert(what.into());
     }
 
@@ -114,7 +114,7 @@ pub fn diff(files: &[Rewritten]) -> String {
 fn unread_uses(world: &dyn World, candidate: &Candidate, family: &Family) -> Vec<String> {
     let beside = (candidate.accessibility == "private").then_some(candidate.files.as_slice());
     let paths = family.paths.iter().map(String::as_str);
-    unread_files::uses(world, paths, beside).places().collect()
+    unread_files::find_unread_uses(world, paths, beside).places().collect()
 }
 
 /// Plans a rename.
@@ -132,7 +132,7 @@ pub fn plan<O: Outputs>(
     if !way.0.is_empty() {
         return Ok(Err(way));
     }
-    let family = Family::of(outputs, symbols, request.candidate, &mut way)?;
+    let family = Family::from_symbol(outputs, symbols, request.candidate, &mut way)?;
     family.check_clashes(outputs, symbols, request.new, &mut way)?;
     let mut planning = Planning {
         outputs,
@@ -145,8 +145,8 @@ pub fn plan<O: Outputs>(
     };
     places::find_declarations(&mut planning)?;
     places::find_uses(&mut planning)?;
-    directives::find(&mut planning)?;
-    crefs::find(&mut planning)?;
+    directives::rename_in_directives(&mut planning)?;
+    crefs::rename_in_documentation(&mut planning)?;
     positional::check(&mut planning)?;
     if request.in_strings {
         strings::change_in_strings(&mut planning);
@@ -161,14 +161,14 @@ pub fn plan<O: Outputs>(
     if !family.is_type {
         inferred::check(&change, &family.old, &texts, &mut way);
     }
-    let layout = Layout::read(outputs)?;
+    let layout = Layout::from_outputs(outputs)?;
     let unread = unread_uses(world, request.candidate, &family);
     match request.leave_possible {
         true => change.left.extend(unread),
-        false => unread.into_iter().for_each(|place| way.add(place)),
+        false => unread.into_iter().for_each(|place| way.add_obstacle(place)),
     }
     for file in change.files() {
-        request.check_file(file, texts.of(file).unwrap_or_default(), &layout, &mut way);
+        request.check_file(file, texts.text_of(file).unwrap_or_default(), &layout, &mut way);
     }
     let expected = change.expected(&family, request.new, &texts);
     let files = change.rewritten(&family, request.new, &texts, &mut way);

@@ -34,7 +34,7 @@ impl<'w> Texts<'w> {
     }
 
     /// Reads a file.
-    pub(super) fn read(&mut self, file: &str) -> Option<&str> {
+    pub(super) fn read_text(&mut self, file: &str) -> Option<&str> {
         let world = self.world;
         self.read.entry(file.to_owned()).or_insert_with(|| text_of(world, file)).as_deref()
     }
@@ -61,13 +61,13 @@ impl<'w> Texts<'w> {
     }
 
     /// A file that was read.
-    pub(super) fn of(&self, file: &str) -> Option<&str> {
+    pub(super) fn text_of(&self, file: &str) -> Option<&str> {
         self.read.get(file)?.as_deref()
     }
 
     /// The identifier at a place, and where it begins in bytes.
     pub(super) fn identifier_at(&mut self, (file, line, column): &Spot) -> Option<(usize, String)> {
-        let text = self.read(file)?;
+        let text = self.read_text(file)?;
         let start = start_of_line(text, *line)?;
         let rest = &text[start..];
         let at = rest.char_indices().nth(*column as usize - 1)?.0;
@@ -128,7 +128,7 @@ impl Change {
         let count = |text: &str| text.chars().count() as i64;
         let moved = |(file, line, column): &Spot| {
             let spot = (file.clone(), *line, *column);
-            let (Some(text), Some(places)) = (texts.of(file), self.at.get(file)) else {
+            let (Some(text), Some(places)) = (texts.text_of(file), self.at.get(file)) else {
                 return spot;
             };
             let Some(start) = start_of_line(text, *line) else { return spot };
@@ -150,15 +150,15 @@ impl Change {
     pub(super) fn rewritten(&self, family: &Family, new: &str, texts: &Texts<'_>, way: &mut Obstacles) -> Vec<Rewritten> {
         let mut files = Vec::new();
         for (file, places) in &self.at {
-            let Some(before) = texts.of(file) else {
-                way.add(format!("{file}: it cannot be read as text"));
+            let Some(before) = texts.text_of(file) else {
+                way.add_obstacle(format!("{file}: it cannot be read as text"));
                 continue;
             };
             let mut after = before.to_owned();
             for (at, is_short) in places.iter().rev() {
                 let (old, written) = names(family, new, *is_short);
                 if *is_short && without_ending(new) == new {
-                    way.add(format!(
+                    way.add_obstacle(format!(
                         "{file}: an attribute is written [{old}] here; only a name that ends in '{ATTRIBUTE}' can be shortened like this"
                     ));
                 }
@@ -199,11 +199,11 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
         let key = halves(path).map_or(path.as_str(), |(key, _)| key);
         let Some(at) = symbols.find(key) else { continue };
         let files = symbols.row(at)?.files;
-        candidates.push(Candidate::of(path, &files));
+        candidates.push(Candidate::from_path(path, &files));
         if family.is_type {
-            let own = overloads::of(outputs, &[key])?.into_iter().flatten();
+            let own = overloads::read_overloads(outputs, &[key])?.into_iter().flatten();
             let bears = own.filter(|one| matches!(one.name.as_str(), ".ctor" | ".cctor" | "Finalize"));
-            candidates.extend(bears.map(|one| Candidate::of(&format!("{key}#{}", one.key), &files)));
+            candidates.extend(bears.map(|one| Candidate::from_path(&format!("{key}#{}", one.key), &files)));
         }
     }
     for (candidate, spot) in all_declarations(outputs, &candidates.iter().collect::<Vec<_>>())? {
@@ -212,14 +212,14 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
             Some((at, word)) if word == family.old => change.add(&spot.0, at, false),
             // Not every type writes its constructor.
             _ if family.is_type && halves(&candidate).is_some() => {}
-            _ => way.add(format!(
+            _ => way.add_obstacle(format!(
                 "{}:{}: the name of {candidate} is not found in its declaration",
                 spot.0, spot.1
             )),
         }
     }
     if change.at.is_empty() {
-        way.add("no declaration of it is found in the files as they are");
+        way.add_obstacle("no declaration of it is found in the files as they are");
     }
     Ok(())
 }
@@ -239,21 +239,21 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     let (mut certain, mut possible): (BTreeSet<Place>, BTreeMap<Place, Why>) = Default::default();
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
-        let Ok(subject) = Subject::of(&found) else {
-            way.add(format!("cortex cannot distinguish the uses of {path} from those of another symbol"));
+        let Ok(subject) = Subject::from_resolution(&found) else {
+            way.add_obstacle(format!("cortex cannot distinguish the uses of {path} from those of another symbol"));
             continue;
         };
         let found = usages(outputs, symbols, &subject, request.gaps)?.in_code();
         found
             .unread
             .iter()
-            .for_each(|label| way.add(format!("{label} could not be built, and may use it")));
+            .for_each(|label| way.add_obstacle(format!("{label} could not be built, and may use it")));
         for why in found.unseen {
             let sentence = format!("possible uses: {why}");
             match request.leave_possible {
                 true if change.left.contains(&sentence) => {}
                 true => change.left.push(sentence),
-                false => way.add(sentence),
+                false => way.add_obstacle(sentence),
             }
         }
         certain.extend(found.certain);
@@ -268,7 +268,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             }
             // Types are meant where nothing is written: `new()`, `this(…)`.
             _ if family.is_type => {}
-            _ => way.add(format!(
+            _ => way.add_obstacle(format!(
                 "{}:{}: this code uses it without writing its name: {}",
                 place.file, place.line, place.text
             )),
@@ -288,7 +288,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
         let sentence = format!("{}:{}: possible use, {why}: {}", place.file, place.line, place.text);
         match request.leave_possible {
             true => change.left.push(sentence),
-            false => way.add(sentence),
+            false => way.add_obstacle(sentence),
         }
     }
     Ok(())

@@ -40,7 +40,7 @@ fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<TextsAfter
 
 /// As [`renamed`], where possible uses may stay as they are: with those that do.
 fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possible: bool) -> Result<(TextsAfter, Vec<String>), Vec<String>> {
-    let mut sample = Sample::of(files);
+    let mut sample = Sample::from_files(files);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
     let candidate = found.candidate().expect("one").clone();
@@ -67,7 +67,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
     };
     let after: TextsAfter = files.iter().map(text).collect();
     let given: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let mut sample = Sample::of(&given);
+    let mut sample = Sample::from_files(&given);
     let symbols = sample.names();
     verify(&mut sample, &symbols, &plan, &BTreeSet::new())
         .expect("outputs")
@@ -326,7 +326,7 @@ fn names_with_a_meaning_of_their_own_and_namespaces_are_refused() {
 fn strings_change_on_request() {
     let text = "class Item { string S(Item Box) => \"Item Items {Item}\" + $\"Item {nameof(Box)} {{Item}} {1:Item} Item\" + @\"x.Item\" + \"an item\"; }";
     let after = "class Part { string S(Part Box) => \"Part Items {Part}\" + $\"Part {nameof(Box)} {{Part}} {1:Item} Part\" + @\"x.Part\" + \"an item\"; }";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, "Item", &Options::default()).expect("a resolution");
     let candidate = found.candidate().expect("one").clone();

@@ -49,7 +49,7 @@ pub fn draw_near(session: &mut Session, label: &str) -> Result<Option<NearGraph>
         way.push(via.index());
         at = via;
     }
-    let links = Links::of(&session.graph);
+    let links = Links::from_graph(&session.graph);
     let id = |index: usize| NodeId(u32::try_from(index).unwrap_or(u32::MAX));
     let indexes = |nodes: Vec<NodeId>| -> Vec<usize> { distinct(nodes).into_iter().map(NodeId::index).collect() };
     let found = neighbourhood(

@@ -226,10 +226,7 @@ impl Survey {
         let is_made = |session: &Session, id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
         let (made, leaves): (Vec<NodeId>, Vec<NodeId>) = known.into_iter().partition(|id| is_made(session, id));
         let (statuses, _) = session.statuses_and_outlook(&made)?;
-        let statuses = made
-            .iter()
-            .zip(&statuses)
-            .map(|(id, status)| (*id, reported_state(status.state)));
+        let statuses = made.iter().zip(&statuses).map(|(id, status)| (*id, reported_state(status.state)));
         let leaf = |id: NodeId| {
             let state = if session.origins.contains(&id) {
                 State::Moved

@@ -164,7 +164,7 @@ pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate],
     for distance in 1..=depth {
         let mut next = BTreeSet::new();
         for from in here {
-            for (to, place, why) in uses(outputs, symbols, &from, &mut walk)? {
+            for (to, place, why) in used_members(outputs, symbols, &from, &mut walk)? {
                 if why.is_none() && !seen.contains(&to) {
                     next.insert(to.clone());
                 }
@@ -186,7 +186,7 @@ pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate],
 type UsedMember = (String, Place, Option<String>);
 
 /// Returns the members that a member uses, with places and reasons.
-fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut Walk) -> Result<Vec<UsedMember>, O::Error> {
+fn used_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut Walk) -> Result<Vec<UsedMember>, O::Error> {
     let Some((key, _)) = halves(path) else { return Ok(Vec::new()) };
     let label = type_label(key, "usages");
     let Some(bytes) = read_one(outputs, label.clone())? else {
@@ -211,7 +211,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
         .collect();
     let owners: BTreeSet<&str> = own.iter().map(|(owner, _, _)| *owner).filter(|owner| *owner != "?").collect();
     let owners: Vec<&str> = owners.into_iter().collect();
-    let mut members: BTreeMap<&str, Vec<Overload>> = owners.iter().copied().zip(overloads::of(outputs, &owners)?).collect();
+    let mut members: BTreeMap<&str, Vec<Overload>> = owners.iter().copied().zip(overloads::read_overloads(outputs, &owners)?).collect();
     for (key, members) in &mut members {
         overloads::bind(symbols, key, members)?;
     }
@@ -272,7 +272,7 @@ pub(super) fn subjects_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, paths:
     overloads::read_ahead(outputs, paths)?;
     for path in paths {
         let found = super::resolve::resolve(symbols, outputs, path, &super::resolve::Options::default())?;
-        subjects.extend(Subject::of(&found).ok());
+        subjects.extend(Subject::from_resolution(&found).ok());
     }
     Ok(subjects)
 }
@@ -309,14 +309,23 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
     }
 
     fn callers_of(symbol: &str, depth: u32) -> Vec<String> {
-        let mut sample = Sample::of(&[("a.cs", TEXT)]);
+        let mut sample = Sample::from_files(&[("a.cs", TEXT)]);
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        rows_of(&callers(&mut sample, &symbols, Subject::of(&found).expect("one"), depth, &BTreeSet::new()).expect("a walk"))
+        rows_of(
+            &callers(
+                &mut sample,
+                &symbols,
+                Subject::from_resolution(&found).expect("one"),
+                depth,
+                &BTreeSet::new(),
+            )
+            .expect("a walk"),
+        )
     }
 
     fn callees_of(symbol: &str, depth: u32) -> Vec<String> {
-        let mut sample = Sample::of(&[("a.cs", TEXT)]);
+        let mut sample = Sample::from_files(&[("a.cs", TEXT)]);
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
         let of = found.meant_with_overloads().expect("one").to_vec();

@@ -295,8 +295,8 @@ static void M(A on, string[] many, ref int there) { }
     /// What literals of these types leave of overloads with these parameters, and what values of these types leave.
     fn of_literals(overloads: &str, arguments: &[&str]) -> [String; 2] {
         let text = format!("public class A {{ {overloads} }}");
-        let mut sample = Sample::of(&[("a.cs", &text)]);
-        let mut overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        let mut sample = Sample::from_files(&[("a.cs", &text)]);
+        let mut overloads = overloads::read_overloads(&mut sample, &["A"]).expect("members").remove(0);
         overloads::bind(&sample.names(), "A", &mut overloads).expect("declarations");
         let keys = |exact: Vec<usize>| {
             let call = Call {
@@ -413,8 +413,8 @@ static void M(A on, string[] many, ref int there) { }
     }
 
     fn left(arguments: &[&str], names: &[&str], types: usize, extension: bool) -> String {
-        let mut sample = Sample::of(&[("a.cs", TEXT)]);
-        let overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        let mut sample = Sample::from_files(&[("a.cs", TEXT)]);
+        let overloads = overloads::read_overloads(&mut sample, &["A"]).expect("members").remove(0);
         assert_eq!(overloads.len(), 7);
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
         let call = Call {
@@ -469,8 +469,8 @@ static void M(A on, string[] many, ref int there) { }
 
     #[test]
     fn what_it_is_called_on_may_be_an_argument() {
-        let mut sample = Sample::of(&[("a.cs", TEXT)]);
-        let overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        let mut sample = Sample::from_files(&[("a.cs", TEXT)]);
+        let overloads = overloads::read_overloads(&mut sample, &["A"]).expect("members").remove(0);
         let extension = overloads.iter().find(|one| one.key == "M(A,bool,bool)").expect("one");
         let call = Call {
             arguments: vec![String::new(); 2],

@@ -27,7 +27,7 @@ pub struct FileRequest {
 
 impl FileRequest {
     /// Parses `PATH`, `PATH:LINE`, `PATH:FROM-TO` and `PATH:FROM-`.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let whole = || Self {
             path: text.to_owned(),
             lines: None,
@@ -54,7 +54,7 @@ impl FileRequest {
 
     /// Parses a text; a file of that exact name takes precedence over lines of another file.
     pub fn among(text: &str, root: &Path) -> Self {
-        let asked = Self::of(text);
+        let asked = Self::from_text(text);
         match asked.lines.is_some() && place::size(root, text).is_some() {
             true => Self {
                 path: text.to_owned(),
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn split_lines_suffix(text: &str) -> (String, Option<(u64, Option<u64>)>) {
-        let FileRequest { path, lines } = FileRequest::of(text);
+        let FileRequest { path, lines } = FileRequest::from_text(text);
         (path, lines)
     }
 
@@ -210,13 +210,13 @@ mod tests {
         }
         let among = |text: &str| FileRequest::among(text, folder.path());
         assert_eq!((among("a:2").path.as_str(), among("a:2").lines), ("a:2", None));
-        assert_eq!(among("a:2-2"), FileRequest::of("a:2-2"));
+        assert_eq!(among("a:2-2"), FileRequest::from_text("a:2-2"));
         assert_eq!(among("a:2:3").lines, Some((3, Some(3))));
     }
 
     #[test]
     fn lines_that_are_not_there_are_corrected() {
-        let within = |range: &str| FileRequest::of(&format!("f:{range}")).clamp_lines(10);
+        let within = |range: &str| FileRequest::from_text(&format!("f:{range}")).clamp_lines(10);
         for (range, lines) in [("1-10", (1, 10)), ("3", (3, 3)), ("3-5", (3, 5)), ("4-", (4, 10))] {
             assert_eq!(within(range), (lines, None), "{range}");
         }

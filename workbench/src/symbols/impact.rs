@@ -443,7 +443,7 @@ impl Walk<'_> {
         let decls = trees.flat_map(|tree| &tree.types).filter(|decl| decl.symbol() == symbol);
         Ok(decls
             .flat_map(|decl| &decl.members)
-            .map(|member| (member_key(member), Role::of(member)))
+            .map(|member| (member_key(member), Role::from_member(member)))
             .collect())
     }
 }
@@ -460,7 +460,7 @@ enum Role {
 }
 
 impl Role {
-    fn of(member: &Member) -> Self {
+    fn from_member(member: &Member) -> Self {
         let mut names = member.attributes.iter().map(|attribute| attribute_name(attribute));
         if member.kind == MemberKind::Method && names.clone().any(is_of_test) {
             Self::Test

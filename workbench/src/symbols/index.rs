@@ -64,8 +64,8 @@ impl Symbols {
     /// # Errors
     /// When an output is not a table.
     pub fn open(types: Arc<[u8]>, members: Arc<[u8]>, declarations: Arc<[u8]>) -> Result<Self, SymbolError> {
-        let keys = Folded::of(Table::open(&types).ok_or_else(|| SymbolError::damaged().at_label("//index:types"))?);
-        let names = Folded::of(Table::open(&members).ok_or_else(|| SymbolError::damaged().at_label("//index:members"))?);
+        let keys = Folded::from_table(Table::open(&types).ok_or_else(|| SymbolError::damaged().at_label("//index:types"))?);
+        let names = Folded::from_table(Table::open(&members).ok_or_else(|| SymbolError::damaged().at_label("//index:members"))?);
         Table::open(&declarations).ok_or_else(|| SymbolError::damaged().at_label("//index:declarations"))?;
         Ok(Self {
             types,
@@ -399,7 +399,7 @@ struct Folded {
 }
 
 impl Folded {
-    fn of(table: Table<'_>) -> Self {
+    fn from_table(table: Table<'_>) -> Self {
         let mut text = String::with_capacity(table.len() * 32);
         let mut ends = Vec::with_capacity(table.len());
         for key in table.keys() {
@@ -501,7 +501,7 @@ mod tests {
         #[test]
         fn holding_a_text_is_told_of_each_row(keys in proptest::collection::btree_set("[a-cA-C.éÉж]{0,6}", 0..12), text in "[a-cA-CéЖ.]{1,3}") {
             let rows: BTreeMap<&str, &[u8]> = keys.iter().map(|key| (key.as_str(), &b"{}"[..])).collect();
-            let folded = Folded::of(Table::open(&write_table(&rows)).expect("a table"));
+            let folded = Folded::from_table(Table::open(&write_table(&rows)).expect("a table"));
             let expected: Vec<usize> = (0..)
                 .zip(&keys)
                 .filter(|(_, key)| key.to_uppercase().contains(&text.to_uppercase()))

@@ -49,12 +49,12 @@ pub fn declarations_of_paths<O: Outputs>(
 ) -> Result<Vec<Option<SourceLocation>>, O::Error> {
     let mut candidates = Vec::with_capacity(paths.len());
     for path in paths {
-        let key = Candidate::of(path, &[]).key().to_owned();
+        let key = Candidate::from_path(path, &[]).key().to_owned();
         let files = match symbols.find(&key) {
             Some(at) => symbols.row(at)?.files,
             None => Vec::new(),
         };
-        candidates.push(Candidate::of(path, &files));
+        candidates.push(Candidate::from_path(path, &files));
     }
     declarations(outputs, &candidates.iter().collect::<Vec<_>>())
 }

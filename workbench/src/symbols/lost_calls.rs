@@ -38,7 +38,7 @@ pub(super) fn misfits<O: Outputs>(
     }
     let keys: BTreeSet<&str> = wanted.keys().map(|(key, _)| key.as_str()).collect();
     let keys: Vec<&str> = keys.into_iter().collect();
-    let rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+    let rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::read_overloads(outputs, &keys)?).collect();
     if wanted.is_empty() {
         return Ok(BTreeSet::new());
     }
@@ -148,7 +148,7 @@ pub(super) fn changed_members(files: &[EditedFile]) -> BTreeSet<(String, String)
 
 /// Members with their parameters, whose names and default values count, too.
 fn signatures(text: &str) -> BTreeSet<String> {
-    let syntax = crate::edit::symbol::read(text, &BTreeSet::new());
+    let syntax = crate::edit::symbol::parse_code(text, &BTreeSet::new());
     let mut found = declared_names(text);
     for decl in &syntax.types {
         let members = decl.members.iter().filter(|member| member.signature.contains('('));

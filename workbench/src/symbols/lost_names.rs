@@ -72,7 +72,7 @@ struct Gone {
 }
 
 impl Gone {
-    fn of(files: &[EditedFile]) -> Self {
+    fn from_edits(files: &[EditedFile]) -> Self {
         let mut gone = Self::default();
         let all = |text: fn(&EditedFile) -> &str| {
             files
@@ -113,7 +113,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
         .flat_map(|file| symbols.types_of_file(&file.path))
         .map(str::to_owned)
         .collect();
-    let gone = Gone::of(files);
+    let gone = Gone::from_edits(files);
     let mut found = LostNames::default();
     let mut looked: BTreeSet<String> = touched.clone();
     let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
@@ -122,7 +122,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     let with_packages = files_with_packages(symbols, files, &globals);
     let changed: BTreeSet<String> = changed_members(files).into_iter().map(|(owner, _)| owner).collect();
     if !gone.is_nothing() || !changed.is_empty() {
-        let bound = Bound::read(outputs)?;
+        let bound = Bound::from_outputs(outputs)?;
         let named: BTreeSet<String> = gone.members.keys().cloned().chain(changed).collect();
         let readers: Vec<String> = bound.naming(&named).into_iter().collect();
         found.left_out = readers.len().saturating_sub(MOST_READERS);
@@ -255,7 +255,7 @@ mod tests {
 
     /// What an edit between two texts leaves without a meaning.
     fn lost_between(before: &str, after: &str) -> Vec<String> {
-        let mut sample = Sample::of(&[("id.cs", after), ("user.cs", USER)]);
+        let mut sample = Sample::from_files(&[("id.cs", after), ("user.cs", USER)]);
         let symbols = sample.names();
         let file = EditedFile {
             path: "id.cs".to_owned(),

@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_star_crosses_dots_where_it_means_nothing_within_a_name() {
         let text = "namespace Backport.Deep { class Lock { } class Box<T> { class Lid { } } } namespace Other { class BackpackLock { } }";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         let symbols = sample.names();
         let mut meant = |pattern: &str| {
             let found = resolve(&symbols, &mut sample, pattern, &Options::default()).expect("a resolution");

@@ -52,7 +52,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// Returns a candidate with only a path and files, enough to read its source.
-    pub fn of(path: &str, files: &[String]) -> Self {
+    pub fn from_path(path: &str, files: &[String]) -> Self {
         Self {
             path: path.to_owned(),
             kind: String::new(),
@@ -246,7 +246,7 @@ mod tests {
             (0..types).map(one).collect()
         };
         let meant = |types: usize, name: &str| {
-            let mut sample = Sample::of(&[("a.cs", text(types).as_str())]);
+            let mut sample = Sample::from_files(&[("a.cs", text(types).as_str())]);
             let symbols = sample.names();
             let options = Options {
                 most: 1000,
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn overloads_of_one_name_are_meant_together() {
         let text = "class A { void Go() { } void Go(int a) { } void Go<T>(T a) { } } class B { void Go() { } }";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         let meant = |sample: &mut Sample, text: &str| {
             let symbols = sample.names();
             let found = resolve(&symbols, sample, text, &Options::default()).expect("a resolution");

@@ -47,7 +47,7 @@ pub trait Outputs {
     /// As [`Self::read`], and when an output is damaged.
     fn word_index(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Self::Error> {
         let outputs = self.read(&[source.pattern()])?;
-        Ok(Arc::new(WordIndex::of(source, outputs)?))
+        Ok(Arc::new(WordIndex::from_outputs(source, outputs)?))
     }
 }
 

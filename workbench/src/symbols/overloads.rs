@@ -100,7 +100,7 @@ pub fn kind_of(name: &str, flags: &str) -> &'static str {
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
-pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload>>, O::Error> {
+pub fn read_overloads<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload>>, O::Error> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }

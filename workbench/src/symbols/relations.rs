@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn of_a_workspace() {
-        let mut sample = Sample::of(&[(
+        let mut sample = Sample::from_files(&[(
             "a.cs",
             "class A : B { C c; void M() { new D(); } } class B { E e; } class C { } class D { B b; } class E { void M() { new A(); System.Console.Write(1); } }",
         )]);

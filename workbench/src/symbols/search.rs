@@ -196,7 +196,7 @@ pub(super) enum Entry<'s> {
 /// # Errors
 /// When the query is over a limit or empty, its kind is unknown, or its cursor belongs to another query or state.
 pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, SymbolError> {
-    let asked = ParsedQuery::read(query)?;
+    let asked = ParsedQuery::from_query(query)?;
     let start = start(symbols, query, asked.kind)?;
     let mut found = Finds::default();
     asked.types(symbols, &mut found);
@@ -315,7 +315,7 @@ pub(super) struct ParsedQuery<'q> {
 }
 
 impl<'q> ParsedQuery<'q> {
-    pub(super) fn read(query: &Query<'q>) -> Result<Self, SymbolError> {
+    pub(super) fn from_query(query: &Query<'q>) -> Result<Self, SymbolError> {
         let text = query.text.trim();
         if text.chars().nth(MOST_CHARS).is_some() {
             let why = Diagnostic::error(ErrorCode::E_SYMBOL, format!("a query has at most {MOST_CHARS} characters"));

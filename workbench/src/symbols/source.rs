@@ -158,7 +158,7 @@ fn files_of<'f, O: Outputs>(outputs: &mut O, files: &BTreeSet<&'f String>) -> Re
         };
         let damaged = |_| SymbolError::damaged().at_label(&file_label(file, "syntax"));
         let tree = syntax::decode(tree).map_err(damaged)?;
-        known.insert(file.as_str(), File::read(tree, bytes));
+        known.insert(file.as_str(), File::from_syntax(tree, bytes));
     }
     Ok(known)
 }
@@ -225,7 +225,7 @@ struct File {
 }
 
 impl File {
-    fn read(tree: Syntax, bytes: &[u8]) -> Self {
+    fn from_syntax(tree: Syntax, bytes: &[u8]) -> Self {
         let (text, _) = decode_keeping_line_ends(bytes, "");
         let (encoding, marked) = encoding(bytes);
         let flaw = (encoding == "windows-1252").then(|| decode(bytes).err()).flatten();
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn members_with_all_parts() {
-        let mut sample = Sample::of(&[
+        let mut sample = Sample::from_files(&[
             ("b.cs", "partial class A {\n  partial void M() { }\n  partial int P => 1;\n}\n"),
             (
                 "a.cs",

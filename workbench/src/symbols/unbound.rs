@@ -33,7 +33,7 @@ impl Bound {
     ///
     /// # Errors
     /// When outputs cannot be read.
-    pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
+    pub fn from_outputs<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut found = Self::default();
         for output in outputs.read(&["//types/...:deps".to_owned()])? {
             let Some(bytes) = output.bytes else { continue };

@@ -107,7 +107,7 @@ namespace N { public class Both {
 
     #[test]
     fn declarations_of_other_frameworks_are_found_by_name() {
-        let mut sample = Sample::of(&[("P/P.csproj", PROJECT), ("P/a.cs", TEXT)]);
+        let mut sample = Sample::from_files(&[("P/P.csproj", PROJECT), ("P/a.cs", TEXT)]);
         let mut found = |name: &str| -> Vec<String> {
             let found = uncompiled(&mut sample, name).expect("outputs");
             found.iter().map(ToString::to_string).collect()

@@ -10,7 +10,7 @@ use super::overloads::{self, Overload, short_of};
 use crate::edit::declared::declared;
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::member_head::MemberHead;
-use crate::edit::symbol::read;
+use crate::edit::symbol::parse_code;
 use engine::seams::world::World as Disk;
 use producers::csharp::defines;
 use producers::csharp::deps::dotnet;
@@ -133,7 +133,7 @@ pub fn debts<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, ke
         .map(|level| level.key.as_str())
         .filter(|key| !is_of_dotnet(key))
         .collect();
-    let mut rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+    let mut rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::read_overloads(outputs, &keys)?).collect();
     for level in levels.iter().filter(|level| is_of_dotnet(&level.key)) {
         rows.insert(&level.key, level.parts.iter().flat_map(contracts::members).collect());
     }
@@ -310,7 +310,7 @@ fn declarations_of<O: Outputs>(
 
 /// Those declarations of a text that are wanted, with the heads of their members, and how well it parsed.
 pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&TypeDecl) -> bool) -> (Vec<Part>, Tier) {
-    let syntax = read(text, defines);
+    let syntax = parse_code(text, defines);
     let compiled = blank(text, defines);
     let places: BTreeMap<String, std::ops::Range<usize>> = declared(text, &syntax)
         .into_iter()
@@ -320,7 +320,7 @@ pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&
     let part = |decl: &TypeDecl| {
         let head = |member: &Member| {
             let place = places.get(&format!("{}#{}", decl.symbol(), member_key(member)));
-            place.map_or_else(MemberHead::default, |range| MemberHead::read(&compiled[range.clone()]))
+            place.map_or_else(MemberHead::default, |range| MemberHead::from_declaration(&compiled[range.clone()]))
         };
         Part {
             heads: decl.members.iter().map(|member| (member.clone(), head(member))).collect(),

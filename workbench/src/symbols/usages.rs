@@ -85,7 +85,7 @@ impl Subject {
     ///
     /// # Errors
     /// As [`Resolution::candidate`].
-    pub fn of(found: &Resolution) -> Result<Self, SymbolError> {
+    pub fn from_resolution(found: &Resolution) -> Result<Self, SymbolError> {
         Ok(Self::of_group(found.meant_with_overloads()?))
     }
 
@@ -214,7 +214,7 @@ pub fn usages_of_all<O: Outputs>(
     let labels: BTreeSet<&String> = mentioning.iter().flat_map(BTreeMap::keys).collect();
     let labels: Vec<String> = labels.into_iter().cloned().collect();
     let visibility = match subjects.iter().any(Subject::is_member) || naming.iter().any(|types| !types.is_empty()) {
-        true => Visibility::read(outputs, gaps)?,
+        true => Visibility::from_outputs(outputs, gaps)?,
         false => Visibility::default(),
     };
     note_unreferenced(symbols, &visibility, subjects, &naming, &mut found)?;
@@ -232,7 +232,7 @@ pub fn usages_of_all<O: Outputs>(
             let Some(is_near) = mentioning.get(&label) else { continue };
             match &bytes {
                 Some(bytes) => search
-                    .take(bytes, (&user, *is_near), found)
+                    .collect_places(bytes, (&user, *is_near), found)
                     .map_err(|error| error.at_label(&label))?,
                 None => found.unread.push(label.clone()),
             }
@@ -323,7 +323,7 @@ impl<'s> Search<'s> {
             .flat_map(|(subject, related)| related.iter().map(String::as_str).chain([subject.declaring()]))
             .collect();
         let keys: Vec<&str> = keys.into_iter().collect();
-        let mut rows: HashMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+        let mut rows: HashMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::read_overloads(outputs, &keys)?).collect();
         for (key, members) in &mut rows {
             overloads::bind(symbols, key, members)?;
             members.extend(overloads::primary_constructors(symbols, key, members)?);
@@ -430,7 +430,7 @@ impl<'s> Search<'s> {
     }
 
     /// Takes the places of the table of the type `user`; `is_near`: its code names the type that is looked for.
-    fn take(&self, bytes: &[u8], (user, is_near): (&str, bool), found: &mut Usages) -> Result<(), SymbolError> {
+    fn collect_places(&self, bytes: &[u8], (user, is_near): (&str, bool), found: &mut Usages) -> Result<(), SymbolError> {
         let table = Table::open(bytes).ok_or_else(SymbolError::damaged)?;
         let places = |key: &str| -> Result<Vec<Place>, SymbolError> {
             let row = table.get(key).map(serde_json::from_slice);

@@ -45,9 +45,9 @@ impl Visibility {
     ///
     /// # Errors
     /// When the outputs cannot be read or are not of our making.
-    pub fn read<O: Outputs>(outputs: &mut O, gaps: &BTreeSet<String>) -> Result<Self, O::Error> {
+    pub fn from_outputs<O: Outputs>(outputs: &mut O, gaps: &BTreeSet<String>) -> Result<Self, O::Error> {
         let mut visibility = Self {
-            layout: Layout::read(outputs)?,
+            layout: Layout::from_outputs(outputs)?,
             references: BTreeMap::new(),
             friends: BTreeMap::new(),
             opened: BTreeMap::new(),

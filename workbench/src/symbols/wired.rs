@@ -57,7 +57,7 @@ pub fn label_wired<O: Outputs>(
     }
     let sent = dispatches(outputs, &handled.iter().flatten().cloned().collect())?;
     let keys: Vec<String> = types.into_iter().collect();
-    let wanted: Vec<Subject> = keys.iter().map(|key| Subject::of_type(&Candidate::of(key, &[]))).collect();
+    let wanted: Vec<Subject> = keys.iter().map(|key| Subject::of_type(&Candidate::from_path(key, &[]))).collect();
     let uses: BTreeMap<&str, Usages> = keys
         .iter()
         .map(String::as_str)
@@ -224,10 +224,10 @@ class Api { Package.Mediator mediator; object Post() => mediator.Send(new Order(
     }
 
     fn wired_in(text: &str, symbol: &str) -> Vec<String> {
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        let subject = Subject::of(&found).expect("one");
+        let subject = Subject::from_resolution(&found).expect("one");
         let gaps = BTreeSet::new();
         let mut found = [usages(&mut sample, &symbols, &subject, &gaps).expect("usages")];
         label_wired(&mut sample, &symbols, &[subject], &gaps, &mut found).expect("outputs");

@@ -127,7 +127,7 @@ impl WordIndex {
     ///
     /// # Errors
     /// When an output is damaged whose words must be known.
-    pub fn of(source: WordSource, outputs: Vec<Output>) -> Result<Self, SymbolError> {
+    pub fn from_outputs(source: WordSource, outputs: Vec<Output>) -> Result<Self, SymbolError> {
         let listed = outputs.iter().map(|output| {
             let digest = output.bytes.as_deref().map(Digest::of);
             (Arc::from(output.label.as_str()), digest)
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn holders_of_words_follow_changes() {
         let first = [mentions("N.B", "Get Set"), mentions("N.A", "Get Größe"), mentions("N.C", "Set")];
-        let index = WordIndex::of(WordSource::Mentions, first.to_vec()).expect("sound outputs");
+        let index = WordIndex::from_outputs(WordSource::Mentions, first.to_vec()).expect("sound outputs");
         assert_eq!(holders(&index, "Get", "Set"), [("N.A".to_owned(), false), ("N.B".to_owned(), true)]);
         assert_eq!(holders(&index, "Nothing", "Get"), []);
         let changed = [mentions("N.A", "Set"), mentions("N.B", "Get Set"), mentions("N.D", "New")];

@@ -62,7 +62,7 @@ impl Run<'_> {
         if !self.is_fresh(id) || self.options.fresh.contains(&*self.graph.node(id).label) {
             return Ok(self.is_fresh(id));
         }
-        let filed = self.store.action(key)?.map(|record| Stamp::of(key, &record));
+        let filed = self.store.action(key)?.map(|record| Stamp::from_result(key, &record));
         Ok(filed.is_some() && filed == self.invalidated(id))
     }
 

@@ -324,7 +324,7 @@ impl<'c> Desk<'c> {
 
     /// Returns the health of the workspace's projects, as far as they were built.
     pub fn health(&mut self) -> Result<Health, Failed> {
-        Ok(Health::read(self.open_to_build()?.1)?)
+        Ok(Health::from_session(self.open_to_build()?.1)?)
     }
 
     /// Returns the host that caches facts about the workspace; `None` for an overlay, which is never cached.
@@ -424,7 +424,7 @@ impl<'c> Desk<'c> {
         let root = self.open_to_build()?.0.root.clone();
         let saved = match &before {
             Some(_) => SavedDocuments::default(),
-            None => SavedDocuments::read(&root),
+            None => SavedDocuments::from_file(&root),
         };
         let known = |key: &str| match &before {
             Some((before, _)) => before.index.document(before.index.find(key)?).cloned(),
@@ -434,7 +434,7 @@ impl<'c> Desk<'c> {
             Some((before, _)) => before.index.vocabulary().clone(),
             None => saved.vocabulary().clone(),
         };
-        let index = Index::read(self, &names.symbols, &others, known, vocabulary)?;
+        let index = Index::from_outputs(self, &names.symbols, &others, known, vocabulary)?;
         let host = self.memory();
         let (workspace, session) = self.open_to_build()?;
         let withheld = WithheldFiles::new(&workspace.root, &never_send(session));

@@ -1,5 +1,6 @@
 //! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
 
+use super::paging::{ROWS, default_rows};
 use super::symbols::{MOST, lines_of_notes, meant_with_overloads, resolution, state_of_page, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -52,8 +53,8 @@ struct Of {
     #[schemars(range(min = 1))]
     depth: u32,
     /// Places at most, the nearest first; all are counted.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_call_graph")]
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
+    #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Places to pass over: those that stood on the pages before.
@@ -66,15 +67,8 @@ struct Of {
 /// The paginated list.
 const PAGES: &[&str] = &["places"];
 
-/// Default number of places.
-const USUAL: usize = 200;
-
 fn default_depth() -> u32 {
     1
-}
-
-fn default_limit_of_call_graph() -> usize {
-    USUAL
 }
 
 /// The places.
@@ -108,7 +102,7 @@ impl Of {
         let walk = match walks_up {
             true => {
                 let meaning = resolution(desk, &names, &self.symbol, MOST)?;
-                let subject = symbol_or_error(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
+                let subject = symbol_or_error(desk, None, &self.symbol, "outline", Subject::from_resolution(&meaning))?;
                 callers(desk, &names.symbols, subject, self.depth, &health.gaps())?
             }
             false => callees(desk, &names.symbols, &symbols, self.depth)?,

@@ -1,6 +1,6 @@
 //! `context build`: selects the types of the workspace that a query needs.
 
-use super::context_build_told::{ContextReport, Item, LeftOut};
+use super::context_build_report::{ContextReport, Item, LISTED, LeftOut};
 use super::symbols::lines_of_notes;
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
@@ -97,8 +97,6 @@ const LONGEST: usize = 64 << 10;
 const EACH: usize = 40;
 /// Least number of chosen types, if so many match the query, and most.
 const CHOSEN: (usize, usize) = (10, 250);
-/// Most omitted types that an answer lists.
-pub(super) const TOLD: usize = 20;
 
 /// A context.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -182,7 +180,7 @@ impl Method for Build {
         let root = root_of_workspace(desk)?;
         let before = self.before(&root)?.unwrap_or_default();
         let (mut mentions, packages) = (self.mentions(desk, &root, index)?, Package::packages_in_text(&self.query));
-        members::find(desk, &names.symbols, index, &mut mentions)?;
+        members::find_members(desk, &names.symbols, index, &mut mentions)?;
         let attached = attached(desk, &root, &mut mentions)?;
         mentions.iter_mut().for_each(|mention| withhold(&known, mention));
         let words = query_words(&self.query, &mentions);
@@ -332,7 +330,7 @@ impl Build {
         match self.conversation.as_deref() {
             None | Some(NEW) => Ok(None),
             Some(id) => {
-                let all = Conversations::read(root).map_err(|error| unkept(&error))?;
+                let all = Conversations::from_file(root).map_err(|error| unkept(&error))?;
                 Ok(Some(all.find(id).map_err(|why| absent(id, why))?.clone()))
             }
         }
@@ -391,7 +389,7 @@ impl Build {
         let index = &ground.known.index;
         let question = ground.question();
         let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
-        let choice = choose(&question, most, budget / 4, TOLD);
+        let choice = choose(&question, most, budget / 4, LISTED);
         let wanted = gather::Wanted {
             chosen: &choice.chosen,
             mentions: &ground.mentions,
@@ -406,7 +404,7 @@ impl Build {
             others: &others,
         };
         let made = compose(&self.query, material, budget, &o200k);
-        let quality = Quality::of(index, &ground.words, &ground.log, &choice.chosen, &texts, &made);
+        let quality = Quality::from_composed(index, &ground.words, &ground.log, &choice.chosen, &texts, &made);
         let report = ContextReport {
             question: &question,
             choice: &choice,
@@ -498,7 +496,7 @@ struct Draft {
 
 /// Removes from a mention the types that must not be sent to a model, with the reason.
 fn withhold(known: &IndexWithSources, mention: &mut Mention) {
-    let why = |path: &str| known.secrets.of(&known.index, known.index.find(path)?);
+    let why = |path: &str| known.secrets.reason_to_hide(&known.index, known.index.find(path)?);
     let secret = mention.types.iter().find_map(|key| why(key));
     if let Some(secret) = secret {
         mention.types.retain(|key| why(key).is_none());

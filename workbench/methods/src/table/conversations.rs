@@ -175,7 +175,7 @@ impl Method for List {
             });
             dropped.map_err(|error| unkept(&error))?.map_err(|why| absent(id, why))?;
         }
-        let mut open = Conversations::read(&root).map_err(|error| unkept(&error))?.open;
+        let mut open = Conversations::from_file(&root).map_err(|error| unkept(&error))?.open;
         open.sort_by_key(|one| std::cmp::Reverse(one.used));
         Ok(Listed {
             conversations: open.iter().map(Row::from_conversation).collect(),

@@ -119,13 +119,13 @@ impl SymbolEdit<'_> {
         let names = desk.workspace_names()?;
         let (of, _) = resolve_for_edit(desk, &names, self.symbol)?;
         let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
-        let new = fit(self.new, Ends::of(&before).most_frequent());
+        let new = fit(self.new, Ends::from_text(&before).most_frequent());
         let defines = defines_of(desk, &path)?;
         let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
         let added = added.map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
         let mut way = BTreeSet::new();
         // Other parts of the type.
-        for own in overloads::of(desk, &[of.key()])?.into_iter().flatten() {
+        for own in overloads::read_overloads(desk, &[of.key()])?.into_iter().flatten() {
             if added.keys.contains(&own.key) {
                 way.insert(format!("{}: there is a {}#{} already", own.files.join(", "), of.path, own.key));
             }
@@ -239,7 +239,7 @@ fn saved(
     also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), Obstacles>, Failed>,
 ) -> Result<Response, Failed> {
     let (before, world) = to.plan_in(desk, Edit::NAME, |desk| {
-        Ok((Bound::read(desk)?, desk.open_to_build()?.0.engine.world.clone()))
+        Ok((Bound::from_outputs(desk)?, desk.open_to_build()?.0.engine.world.clone()))
     })?;
     let read = |path: &str| match files.iter().find(|file| file.path == path) {
         Some(file) => file.after.clone(),
@@ -247,7 +247,7 @@ fn saved(
     };
     let looked = |inside: &mut Desk<'_>| {
         let names: Names = inside.workspace_names()?;
-        let lost = Bound::read(inside)?.lost(&before, &names.symbols, read)?;
+        let lost = Bound::from_outputs(inside)?.lost(&before, &names.symbols, read)?;
         match lost.is_empty() {
             true => also(inside, &names),
             false => Ok(Err(Obstacles(lost))),

@@ -46,7 +46,7 @@ impl SymbolEdit<'_> {
             let subject = RenameSubject::from_symbol(desk, self.symbol)?;
             let of = &subject.candidate;
             let (path, before) = path_and_text(desk, &file_of(of, self.path)?)?;
-            let request = Asked::read(self.new).map_err(|why| of_file(&path, &why))?;
+            let request = Asked::from_text(self.new).map_err(|why| of_file(&path, &why))?;
             let defines = defines_of(desk, &path)?;
             let made = extract(&before, symbol_of(&of.path), &request, &defines).map_err(|why| of_file(&path, &why))?;
             if let Some(at) = subject.names.symbols.find(&made.symbol) {

@@ -1,6 +1,6 @@
 //! Explanations as text for a terminal.
 
-use super::explain::{ChainStep, Target, TargetState};
+use super::explain_answer::{ChainStep, Target, TargetState};
 use crate::render::line_diff::coloured;
 use crate::render::result_facts::{confined, describe_move};
 use crate::render::{Style, diagnostic, duration, format_size, moment, printable, summary};

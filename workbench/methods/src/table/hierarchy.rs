@@ -1,6 +1,7 @@
 //! `hierarchy`: what a type or member carries on, and what carries it on.
 
 use super::implementations::relative_line;
+use super::paging::{ROWS, default_rows};
 use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
@@ -24,8 +25,8 @@ pub struct HierarchyOf {
     #[serde(alias = "path", alias = "id")]
     symbol: String,
     /// Heirs at most, the nearest first; all are counted.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_hierarchy")]
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
+    #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Heirs to pass over: those that stood on the pages before.
@@ -33,13 +34,6 @@ pub struct HierarchyOf {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     offset: usize,
-}
-
-/// Default number of heirs.
-const USUAL: usize = 200;
-
-fn default_limit_of_hierarchy() -> usize {
-    USUAL
 }
 
 /// Both directions.

@@ -1,13 +1,14 @@
 //! `history`: the versions of a target.
 
-use super::version_texts;
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::request_context::RequestContext;
 use crate::desk::{last_good, names};
 use crate::failed::Failed;
-use crate::render::Style;
+use crate::render::money::{format_notes, spent};
+use crate::render::result_facts::confined;
+use crate::render::{Style, duration, moment, on_one_line, printable};
 use engine::build::session::Session;
 use engine::seams::annotate::Revision;
 use engine::seams::paid::{Notes, Spent};
@@ -155,7 +156,7 @@ impl Method for HistoryOf {
     }
 
     fn styled(answer: &History, style: Style) -> String {
-        version_texts::list_versions(answer, style)
+        list_versions(answer, style)
     }
 }
 
@@ -196,4 +197,64 @@ pub fn find_versions(
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     }
     Ok((label, found))
+}
+
+/// Formats the versions of a target, the newest first.
+fn list_versions(history: &History, style: Style) -> String {
+    let mut text = format!("{}\n", style.bold(&printable(&history.label)));
+    for version in history.versions.iter().rev() {
+        let mark = match &version.former {
+            _ if version.present => style.green(" present"),
+            Some(former) => format!("  as {}", style.cyan(&printable(former))),
+            None => String::new(),
+        };
+        let pin = version.pinned.as_ref().map_or(String::new(), |pin| {
+            let note = pin.note.as_ref().map_or(String::new(), |note| format!(": {}", on_one_line(note)));
+            style.yellow(&format!("  pinned{note}"))
+        });
+        text.push_str(&format!(
+            "  {:>3}  {}  {}{mark}{pin}\n",
+            version.version,
+            version.at.map_or_else(|| format!("{:<20}", "no date"), moment),
+            version.output.short()
+        ));
+        let mut how = Vec::new();
+        if let Some(build) = version.build {
+            let at = version
+                .revision()
+                .map(|found| format!(" at {}", crate::render::builds::revision(&found)));
+            how.push(format!("build {build}{}", at.unwrap_or_default()));
+        }
+        let Some(producer) = &version.producer else {
+            if version.at.is_none() {
+                how.push("lost to damage: only that it was is known".to_owned());
+            } else if version.collected {
+                how.push("collected: only that it was is known".to_owned());
+            }
+            if !how.is_empty() {
+                text.push_str(&format!("       {}\n", style.dim(&how.join(", "))));
+            }
+            continue;
+        };
+        how.push(producer.clone());
+        if version.found {
+            let made = version.made_at.map_or(String::new(), |at| format!(", made {}", moment(at)));
+            how.push(format!("found filed under its key{made}"));
+            text.push_str(&format!("       {}\n", style.dim(&on_one_line(&how.join(", ")))));
+            continue;
+        }
+        if let Some(at) = version.made_at {
+            how.push(format!("rebuilt {} with the same output", moment(at)));
+        }
+        if let Some(noted) = &version.notes {
+            how.extend(format_notes(noted));
+            how.extend(confined(noted.get("sandbox").map(String::as_str)));
+        }
+        if let Some(cost) = &version.spent {
+            how.push(spent(cost));
+        }
+        how.push(duration(version.took_us.unwrap_or_default()));
+        text.push_str(&format!("       {}\n", style.dim(&on_one_line(&how.join(", ")))));
+    }
+    text
 }

@@ -1,5 +1,6 @@
 //! `impact`: what a change reaches.
 
+use super::paging::{ROWS, default_rows};
 use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page, unread_uses};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
@@ -60,8 +61,8 @@ pub struct ImpactOf {
     #[schemars(range(min = 1))]
     depth: u32,
     /// Rows at most, the nearest first; all are counted.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_impact")]
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
+    #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to pass over: those that stood on the pages before.
@@ -73,15 +74,9 @@ pub struct ImpactOf {
 
 /// Steps unless told.
 const USUAL_DEPTH: u32 = 5;
-/// Rows unless told.
-const USUAL: usize = 200;
 
 fn default_depth() -> u32 {
     USUAL_DEPTH
-}
-
-fn default_limit_of_impact() -> usize {
-    USUAL
 }
 
 /// What is reached.

@@ -1,5 +1,6 @@
 //! `implementations`: the types or members that implement, derive from or override another one.
 
+use super::paging::{ROWS, default_rows};
 use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
@@ -30,8 +31,8 @@ pub struct ImplementationsOf {
     #[schemars(extend("x-tool" = false))]
     all: bool,
     /// Rows at most, the nearest first; all are counted.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_implementations")]
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
+    #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to pass over: those that stood on the pages before.
@@ -39,13 +40,6 @@ pub struct ImplementationsOf {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     offset: usize,
-}
-
-/// Default number of rows.
-const USUAL: usize = 200;
-
-fn default_limit_of_implementations() -> usize {
-    USUAL
 }
 
 /// The types or members.

@@ -8,9 +8,10 @@ mod access;
 mod arguments;
 mod call_graph;
 mod context_build;
-mod context_build_told;
+mod context_build_report;
 mod context_live;
-mod context_live_look;
+mod context_live_arguments;
+mod context_live_document;
 mod conversations;
 mod cost;
 pub mod diff;
@@ -25,6 +26,7 @@ mod edit_of_interfaces;
 mod edit_of_structure;
 pub mod edit_operations;
 pub mod explain;
+pub mod explain_answer;
 mod explanation;
 mod grep;
 pub mod guarded_pattern;
@@ -45,8 +47,9 @@ mod overlay_build;
 mod overlay_documents;
 mod overlay_merge;
 mod pack;
+mod paging;
 pub mod query;
-pub mod query_drawing;
+pub mod query_answer;
 pub mod reference;
 mod relations;
 mod rename;
@@ -59,13 +62,12 @@ mod semantic;
 pub mod since;
 mod source;
 pub mod status;
-mod status_text;
+mod status_answer;
 pub mod symbols;
 pub mod touch;
 mod uncompiled;
 mod usages;
 mod vectors;
-pub mod version_texts;
 mod window;
 mod within;
 mod work;
@@ -77,7 +79,7 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::Style;
-use query_drawing::Drawing;
+use query_answer::Drawing;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -244,7 +246,7 @@ pub static METHODS: &[Entry] = &[
     entry::<investigate::Investigate>(),
     entry::<operation::OperationOf>(),
     entry::<context_build::Build>(),
-    entry::<context_live::Show>(),
+    entry::<context_live_arguments::Show>(),
     entry::<conversations::End>(),
     entry::<conversations::List>(),
     entry::<pack::Build>(),

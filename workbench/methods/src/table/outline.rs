@@ -215,7 +215,7 @@ impl Outline {
                 continue;
             }
             if is_path(symbol)
-                && let Some(container) = Layout::read(desk)?.path(symbol)
+                && let Some(container) = Layout::from_outputs(desk)?.path(symbol)
             {
                 containers.push((container, Vec::new()));
                 continue;
@@ -264,7 +264,7 @@ impl Outline {
     /// Lists the contents of a container.
     fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<One, Failed> {
         let names = desk.workspace_names()?;
-        let layout = Layout::read(desk)?;
+        let layout = Layout::from_outputs(desk)?;
         let found = contents(desk, &names.symbols, &layout, container, (self.offset, self.limit))?;
         let mut state = State::default().of_workspace(&names.flaws);
         if !also.is_empty() {
@@ -319,7 +319,7 @@ fn container(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<Option<
     if namespace.is_none() && !matches!(found.how, None | Some(How::Fuzzy)) || namespace.is_some() && found.total > 1 {
         return Ok(None);
     }
-    let layout = Layout::read(desk)?;
+    let layout = Layout::from_outputs(desk)?;
     let (folder, project) = (layout.path(symbol), layout.project(symbol));
     let Some(namespace) = namespace else {
         return Ok(match folder {

@@ -1,8 +1,7 @@
 //! `query`: queries over the graph.
 
 use super::guarded_pattern::unguarded;
-use super::query_drawing;
-use super::query_drawing::Drawing;
+use super::query_answer::{self, Drawing, Node, QueryAnswer};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
@@ -15,7 +14,6 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use workbench::query::{QueryError, answer, parse};
 
 /// Ask the graph. Runs nothing.
@@ -44,34 +42,12 @@ pub struct Query {
     pub edges: bool,
 }
 
-/// The nodes that answer a query.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct QueryAnswer {
-    /// By label; those of a way in its order.
-    pub nodes: Vec<Node>,
-    /// Pairs of labels among them: a reader and what it reads.
-    pub edges: Vec<(String, String)>,
-    /// Sets that have to be built before all nodes are known.
-    pub unknown: Vec<Value>,
-    /// How many nodes have inputs that are known only as of the last build, or only in part.
-    pub unsure: usize,
-}
-
-/// A node.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Node {
-    /// Its label.
-    pub label: String,
-    /// The implementation that makes it; `source` for files and sets.
-    pub kind: String,
-}
-
 impl Method for Query {
     const NAME: &'static str = "query";
     const EFFECT: Effect = Effect::Reads;
     const TOOL: AsTool = AsTool::Under("node");
     const WITHIN: bool = true;
-    const DRAWN: Option<fn(&QueryAnswer, Drawing) -> String> = Some(query_drawing::drawn);
+    const DRAWN: Option<fn(&QueryAnswer, Drawing) -> String> = Some(query_answer::drawn);
     type Answer = QueryAnswer;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<QueryAnswer, Failed> {
@@ -80,7 +56,7 @@ impl Method for Query {
     }
 
     fn text(answer: &QueryAnswer) -> String {
-        query_drawing::labels(answer)
+        query_answer::labels(answer)
     }
 }
 

@@ -1,18 +1,12 @@
 //! `status`: the state of the workspace and its service.
 
-use super::status_text::format_status;
+use super::status_answer::{StoreFigures, WorkspaceStatus, format_status};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
-use crate::desk::figures::Service;
 use crate::failed::Failed;
 use crate::render::{Style, diagnostic};
-use engine::build::outlook::Outlook;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::collections::BTreeMap;
-use workbench::edit::counts::EditCounts;
-use workbench::status::Counts;
 
 /// Show how the workspace stands: sources, targets, summaries, store, service. Runs nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -23,71 +17,6 @@ pub struct Status {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub notes: bool,
-}
-
-/// How it stands.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct WorkspaceStatus {
-    /// `[workspace] name`.
-    pub name: String,
-    /// The folder of the manifest.
-    pub root: String,
-    /// The store, if there is one.
-    pub store: Option<StoreFigures>,
-    /// Source files.
-    pub files: usize,
-    /// Those that came, went or changed since the last build.
-    pub changed: Vec<String>,
-    /// Whether the manifest, a ruleset or a producer's version changed since the last build.
-    pub redefined: bool,
-    /// Nodes known.
-    pub nodes: usize,
-    /// Nodes by target name and state.
-    #[schemars(with = "Value")]
-    pub targets: BTreeMap<String, Counts>,
-    /// What building all of them would run.
-    #[schemars(with = "Value")]
-    pub outlook: Outlook,
-    /// Types by the state of their summary.
-    #[schemars(with = "Value")]
-    pub semantic: Counts,
-    /// Why targets failed at their present inputs.
-    pub failures: Vec<Value>,
-    /// What producers said of what is current.
-    pub diagnostics: Vec<Value>,
-    /// Whether all of that is printed.
-    #[serde(default)]
-    pub notes: bool,
-    /// Projects that could not be evaluated as a whole, in one sentence; `doctor` explains.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub health: Option<String>,
-    /// Edits of the checkout so far.
-    #[serde(default)]
-    pub edits: EditCounts,
-    /// The service, when it is what answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service: Option<Service>,
-}
-
-/// The store in numbers.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct StoreFigures {
-    /// Where it is.
-    pub folder: String,
-    /// Length of its file.
-    pub file_bytes: u64,
-    /// Outputs in it.
-    pub blobs: u64,
-    /// Results.
-    pub actions: u64,
-    /// Versions in History.
-    pub history_versions: u64,
-    /// Files of damaged stores that were set aside beside it.
-    #[serde(default)]
-    pub set_aside_files: u64,
-    /// Their length.
-    #[serde(default)]
-    pub set_aside_bytes: u64,
 }
 
 impl Method for Status {

@@ -185,7 +185,7 @@ pub const MOST: usize = 1000;
 /// Returns the possible uses of symbols, by path, in files that cortex does not parse.
 pub fn unread_uses(desk: &mut Desk<'_>, paths: &[&str]) -> Result<UnreadUses, Failed> {
     let world = desk.open_to_build()?.0.engine.world.clone();
-    Ok(unread_files::uses(&*world, paths.iter().copied(), None))
+    Ok(unread_files::find_unread_uses(&*world, paths.iter().copied(), None))
 }
 
 /// Formats the notes of a state as lines below an answer.

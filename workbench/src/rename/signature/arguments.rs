@@ -287,7 +287,7 @@ pub(super) fn label_of(argument: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wanted::read;
+    use super::super::wanted::parse_wanted;
     use super::*;
     use crate::rename::lists::{Of, list_at};
 
@@ -301,7 +301,7 @@ mod tests {
             this: false,
         };
         let own = [row("int", "a"), row("string", "b"), row("int[]", "more")];
-        let wanted = read(wanted, &own)?;
+        let wanted = parse_wanted(wanted, &own)?;
         let names: Vec<BTreeSet<String>> = own.iter().map(|one| BTreeSet::from([one.name.clone()])).collect();
         let reordering = Reordering {
             own: &own,

@@ -33,7 +33,7 @@ pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way:
         let changed = after.lines().zip(before.lines()).position(|(new, old)| new != old);
         let line = changed.unwrap_or_default();
         let shown = after.lines().nth(line).unwrap_or_default().trim();
-        way.add(format!(
+        way.add_obstacle(format!(
             "{}:{}: the file would parse no more; its first changed line would be: {shown}",
             file.path,
             line + 1
@@ -52,9 +52,9 @@ pub(super) fn check_block<O: Outputs>(
 ) -> Result<(), O::Error> {
     for (path, at) in all_declarations(outputs, &[candidate])? {
         let found = texts.identifier_at(&(at.file.clone(), at.line, at.column));
-        let list = found.and_then(|(name, _)| parameters_behind(texts.of(&at.file)?, name));
+        let list = found.and_then(|(name, _)| parameters_behind(texts.text_of(&at.file)?, name));
         if list.is_some_and(|list| list.pieces.len() + 1 == known) {
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{at}: {path} stands in an `extension` block, whose members do not get other parameters here"
             ));
         }
@@ -76,13 +76,13 @@ pub(super) fn check_primary<O: Outputs>(
     };
     let own = spots(all_declarations(outputs, &[&with_files(symbols, &candidate.path)])?);
     let parts = spots(all_declarations(outputs, &[&with_files(symbols, key)])?);
-    let rows = overloads::of(outputs, &[key])?.into_iter().flatten();
+    let rows = overloads::read_overloads(outputs, &[key])?.into_iter().flatten();
     let count = rows.filter(|one| one.kind == candidate.kind).count();
     for spot in parts {
         let Some((at, _)) = texts.identifier_at(&spot) else { continue };
-        let is_primary = texts.of(&spot.0).and_then(|text| parameters_behind(text, at)).is_some();
+        let is_primary = texts.text_of(&spot.0).and_then(|text| parameters_behind(text, at)).is_some();
         if is_primary && (count > 1 || !own.contains(&spot)) {
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{}:{}:{}: {key} has a primary constructor here, and its calls are not told from those of others",
                 spot.0, spot.1, spot.2
             ));
@@ -101,8 +101,8 @@ pub(super) fn check_type_arguments<O: Outputs>(
 ) -> Result<(), O::Error> {
     let key = request.candidate.key();
     let found = resolve(symbols, outputs, key, &Options::default())?;
-    let Ok(subject) = Subject::of(&found) else {
-        way.add(format!("cortex cannot distinguish the uses of {key} from those of another type"));
+    let Ok(subject) = Subject::from_resolution(&found) else {
+        way.add_obstacle(format!("cortex cannot distinguish the uses of {key} from those of another type"));
         return Ok(());
     };
     let name = simple_name(key);
@@ -110,8 +110,8 @@ pub(super) fn check_type_arguments<O: Outputs>(
     for place in found.certain.iter().chain(found.possible.keys()) {
         let spot: Spot = (place.file.clone(), place.line, place.column);
         let Some((at, _)) = texts.identifier_at(&spot) else { continue };
-        if texts.of(&place.file).is_some_and(|text| is_type_argument(text, at)) {
-            way.add(format!(
+        if texts.text_of(&place.file).is_some_and(|text| is_type_argument(text, at)) {
+            way.add_obstacle(format!(
                 "{}:{}:{}: {name} is a type argument here, and `new()` may ask for its constructor without parameters: {}",
                 place.file, place.line, place.column, place.text
             ));
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn texts_that_would_parse_no_more_are_refused() {
         let (good, bad) = ("class C {\n int M(int a) => a;\n}\n", "class C {\n int M(int a => a;\n}\n");
-        let mut sample = Sample::of(&[("src/c.cs", good)]);
+        let mut sample = Sample::from_files(&[("src/c.cs", good)]);
         for (before, after, found) in [(good, bad, 1), (good, good, 0), (bad, bad, 0)] {
             let files = [Rewritten::of("src/c.cs", before, after.to_owned())];
             let mut way = Obstacles::default();

@@ -445,7 +445,7 @@ fn in_documentation(text: &str, name: usize, renamed: &BTreeMap<String, String>,
 
 #[cfg(test)]
 mod tests {
-    use super::super::wanted::read;
+    use super::super::wanted::parse_wanted;
     use super::*;
     use producers::csharp::members::ParameterRow;
 
@@ -459,7 +459,7 @@ mod tests {
             this: false,
         };
         let own = [row("int", "count"), row("string", "name")];
-        let wanted = read(wanted, &own)?;
+        let wanted = parse_wanted(wanted, &own)?;
         let names = ["count", "name"];
         let declaration = Declaration {
             own: &names,

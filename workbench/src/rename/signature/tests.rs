@@ -34,7 +34,7 @@ fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec
 /// Other parameters where some files could not be read as a whole.
 fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<String>) -> Result<(String, String, Vec<String>), Vec<String>> {
     let files = [("src/shop.cs", SHOP), ("src/users.cs", users)];
-    let mut sample = Sample::of(&files);
+    let mut sample = Sample::from_files(&files);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
     let candidate = found.candidate().expect("one").clone();
@@ -59,7 +59,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
         file.and_then(|file| file.after.as_deref()).unwrap_or(text).to_owned()
     };
     let after: Vec<String> = files.iter().map(text).collect();
-    let mut sample = Sample::of(&[("src/shop.cs", &after[0]), ("src/users.cs", &after[1])]);
+    let mut sample = Sample::from_files(&[("src/shop.cs", &after[0]), ("src/users.cs", &after[1])]);
     let symbols = sample.names();
     verify(&mut sample, &symbols, &plan, &BTreeSet::new())
         .expect("outputs")

@@ -42,7 +42,7 @@ pub(super) struct Added {
 ///
 /// # Errors
 /// What of it is none, or cannot be.
-pub(super) fn read(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
+pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
     let is_whole = |text: &str| list_at(text, 0, Of::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
     let request = list.trim();
     let inside = 0..request.len();
@@ -273,10 +273,10 @@ mod tests {
             from,
             renamed: renamed.map(str::to_owned),
         };
-        assert_eq!(read("all, count", &own()), Ok(vec![kept(1, None), kept(0, None)]));
-        assert_eq!(read("", &own()), Ok(Vec::new()));
+        assert_eq!(parse_wanted("all, count", &own()), Ok(vec![kept(1, None), kept(0, None)]));
+        assert_eq!(parse_wanted("", &own()), Ok(Vec::new()));
         assert_eq!(
-            read("(count -> size, List<int> all)", &own()),
+            parse_wanted("(count -> size, List<int> all)", &own()),
             Ok(vec![kept(0, Some("size")), kept(1, None)])
         );
         for good in [
@@ -288,9 +288,9 @@ mod tests {
             "int @class = 1",
             "in int x := 1",
         ] {
-            assert!(read(good, &own()).is_ok(), "{good}: {:?}", read(good, &own()));
+            assert!(parse_wanted(good, &own()).is_ok(), "{good}: {:?}", parse_wanted(good, &own()));
         }
-        let Ok(found) = read("count, Dictionary<int, string> map := new()", &own()) else {
+        let Ok(found) = parse_wanted("count, Dictionary<int, string> map := new()", &own()) else {
             panic!("refused")
         };
         let Wanted::Added(added) = &found[1] else { panic!("{found:?}") };
@@ -328,7 +328,7 @@ mod tests {
             ("void v := 1", "'void' is no type"),
             ("var v := 1", "'var' is no type"),
         ] {
-            let refused = read(list, &own()).expect_err(list);
+            let refused = parse_wanted(list, &own()).expect_err(list);
             assert!(refused.contains(why), "{list}: {refused}");
         }
         let reserved = "abstract as base bool break byte case catch char checked class const continue decimal default delegate do double else enum \
@@ -336,8 +336,8 @@ mod tests {
             object operator out override params private protected public readonly ref return sbyte sealed short sizeof stackalloc static string \
             struct switch this throw true try typeof uint ulong unchecked unsafe ushort using virtual void volatile while";
         for word in reserved.split_whitespace() {
-            assert!(read(&format!("int {word} := 1"), &own()).is_err(), "{word}");
-            assert!(read(&format!("count -> {word}"), &own()).is_err(), "{word}");
+            assert!(parse_wanted(&format!("int {word} := 1"), &own()).is_err(), "{word}");
+            assert!(parse_wanted(&format!("count -> {word}"), &own()).is_err(), "{word}");
         }
     }
 }

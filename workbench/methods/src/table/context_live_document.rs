@@ -1,6 +1,6 @@
 //! Input of `context live`: a document of the workspace, its present text, and its stored history.
 
-use super::context_live::Show;
+use super::context_live_arguments::Show;
 use super::window::root_of_workspace;
 use crate::code::Code;
 use crate::desk::Desk;

@@ -1,6 +1,5 @@
 //! Report of `context build`: the shown items with reasons, the omitted ones with reasons, and completeness.
 
-use super::context_build::TOLD;
 use crate::desk::workspace_names::Names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,9 @@ use workbench::context::package::Grade;
 use workbench::context::relevance::{Factors, figure};
 use workbench::context::rounds::Inherited;
 use workbench::symbols::state::State;
+
+/// Limit of omitted types that an answer lists.
+pub(super) const LISTED: usize = 20;
 
 /// A type or a file that is shown.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -130,7 +132,7 @@ impl ContextReport<'_> {
         };
         let no_room = self.made.left_out.iter().map(|at| &self.choice.chosen[*at]);
         // Named items are always listed.
-        let limit = TOLD.max(named.len() + no_room.clone().filter(|chosen| chosen.mention.is_some()).count());
+        let limit = LISTED.max(named.len() + no_room.clone().filter(|chosen| chosen.mention.is_some()).count());
         let no_room = no_room.map(|chosen| left(chosen.at, chosen.score, NO_ROOM));
         let full = format!("the budget is for {most} types, and those were chosen before it");
         let others = self.choice.others.iter().map(|(at, score, passed)| {

@@ -1,8 +1,32 @@
-//! Answers to queries as labels, Graphviz and Mermaid. Labels are data: each form escapes them in its own way.
+//! Answer of `query`, and its forms: labels, Graphviz and Mermaid. Labels are data: each form escapes them in its own way.
 
-use super::query::QueryAnswer;
 use crate::render::printable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::HashMap;
+
+/// The nodes that answer a query.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct QueryAnswer {
+    /// By label; those of a way in its order.
+    pub nodes: Vec<Node>,
+    /// Pairs of labels among them: a reader and what it reads.
+    pub edges: Vec<(String, String)>,
+    /// Sets that have to be built before all nodes are known.
+    pub unknown: Vec<Value>,
+    /// How many nodes have inputs that are known only as of the last build, or only in part.
+    pub unsure: usize,
+}
+
+/// A node.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Node {
+    /// Its label.
+    pub label: String,
+    /// The implementation that makes it; `source` for files and sets.
+    pub kind: String,
+}
 
 /// Format of a drawn graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +93,6 @@ fn entities(label: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::query::Node;
 
     #[test]
     fn labels_are_escaped() {
