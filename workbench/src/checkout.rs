@@ -99,7 +99,7 @@ pub fn read_file(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec
 ///
 /// # Errors
 /// When it cannot be written, or a folder above it is a link; then the file is unchanged.
-pub fn write(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
+pub fn write_file(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = locked(root, below)?;
     match read_in(&folder, below, bytes.len()) {
         Ok(Some(before)) if before == bytes => Ok(()),
@@ -401,10 +401,10 @@ mod tests {
         assert_eq!(read_file(root, FILE, 10).expect("readable").as_deref(), Some(&b"one"[..]));
         assert!(set(root, b"much too long").expect("written"));
         assert!(read_file(root, FILE, 10).is_err());
-        write(root, FILE, b"two").expect("written");
+        write_file(root, FILE, b"two").expect("written");
         assert_eq!(read_file(root, FILE, 10).expect("readable").as_deref(), Some(&b"two"[..]));
         assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 2);
-        write(root, ".cortex/out/ops/y", b"below").expect("written");
+        write_file(root, ".cortex/out/ops/y", b"below").expect("written");
         assert_eq!(std::fs::read(root.join(".cortex/out/ops/y")).expect("file"), b"below");
     }
 
@@ -423,8 +423,8 @@ mod tests {
         let root = root.path();
         assert_eq!(list_files(root, ".cortex/a").expect("none"), []);
         assert!(!remove(root, ".cortex/a/x").expect("none"));
-        write(root, ".cortex/a/y", b"1").expect("written");
-        write(root, ".cortex/a/x", b"1").expect("written");
+        write_file(root, ".cortex/a/y", b"1").expect("written");
+        write_file(root, ".cortex/a/x", b"1").expect("written");
         assert_eq!(
             list_files(root, ".cortex/a").expect("a list"),
             [("x".to_owned(), 1), ("y".to_owned(), 1)]
@@ -433,7 +433,7 @@ mod tests {
         let left = root.join(".cortex/a/.new");
         std::fs::write(&left, "half").expect("file");
         assert_eq!(list_files(root, ".cortex/a").expect("a list").len(), 2);
-        write(root, ".cortex/a/z", b"2").expect("written");
+        write_file(root, ".cortex/a/z", b"2").expect("written");
         assert!(!left.exists());
         assert!(remove(root, ".cortex/a/z").expect("removed"));
         assert!(remove(root, ".cortex/a/x").expect("removed") && !remove(root, ".cortex/a/x").expect("gone"));
@@ -460,9 +460,9 @@ mod tests {
     fn what_is_the_same_is_not_written() {
         let root = tempfile::tempdir().expect("folder");
         let since = || std::fs::metadata(root.path().join(FILE)).expect("file");
-        write(root.path(), FILE, b"one").expect("written");
+        write_file(root.path(), FILE, b"one").expect("written");
         let before = std::os::unix::fs::MetadataExt::ino(&since());
-        write(root.path(), FILE, b"one").expect("written");
+        write_file(root.path(), FILE, b"one").expect("written");
         assert_eq!(std::os::unix::fs::MetadataExt::ino(&since()), before);
     }
 
@@ -473,17 +473,17 @@ mod tests {
         std::fs::write(root.join(".cortex"), "a file").expect("file");
         assert_eq!(read_file(root, FILE, 10).expect("no such file"), None);
         let way = |done: io::Result<()>| done.expect_err("refused").to_string();
-        assert_eq!(way(write(root, FILE, b"one")), ".cortex is not a folder");
+        assert_eq!(way(write_file(root, FILE, b"one")), ".cortex is not a folder");
         std::fs::remove_file(root.join(".cortex")).expect("removed");
         symlink(elsewhere, root.join(".cortex")).expect("link");
         let linked = "is a link, and links are not followed here";
-        assert_eq!(way(write(root, FILE, b"one")), format!(".cortex {linked}"));
-        assert!(set(root, b"one").is_err() && write(root, FILE, b"one").is_err() && read_file(root, FILE, 10).is_err());
+        assert_eq!(way(write_file(root, FILE, b"one")), format!(".cortex {linked}"));
+        assert!(set(root, b"one").is_err() && write_file(root, FILE, b"one").is_err() && read_file(root, FILE, 10).is_err());
         assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);
         std::fs::remove_file(root.join(".cortex")).expect("removed");
         std::fs::create_dir(root.join(".cortex")).expect("folder");
         symlink(elsewhere, root.join(".cortex/out")).expect("link");
-        assert_eq!(way(write(root, ".cortex/out/x", b"one")), format!(".cortex/out {linked}"));
+        assert_eq!(way(write_file(root, ".cortex/out/x", b"one")), format!(".cortex/out {linked}"));
         assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);
         let (secret, link) = (elsewhere.join("secret"), root.join(FILE));
         std::fs::write(&secret, "mine").expect("file");
@@ -491,12 +491,12 @@ mod tests {
         assert_eq!(way(read_file(root, FILE, 10).map(|_| ())), format!("{FILE} {linked}"));
         assert!(set(root, b"one").is_err());
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
-        write(root, FILE, b"one").expect("the name is taken");
+        write_file(root, FILE, b"one").expect("the name is taken");
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
         std::fs::remove_file(&link).expect("removed");
         std::fs::create_dir(&link).expect("folder");
         assert_eq!(way(read_file(root, FILE, 10).map(|_| ())), format!("{FILE} is not a file"));
-        assert!(write(root, FILE, b"one").is_err());
+        assert!(write_file(root, FILE, b"one").is_err());
         let names = std::fs::read_dir(root.join(".cortex")).expect("folder");
         let names = names.map(|entry| entry.expect("entry").file_name().into_string().expect("UTF-8"));
         assert_eq!(names.filter(|name| name != ".gitignore").count(), 2);

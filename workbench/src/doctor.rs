@@ -233,7 +233,7 @@ pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O:
         let Some(bytes) = output.bytes else { continue };
         let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
         counts.workspace += deps.evidence.len();
-        let own = symbols.find(&deps.own).map(|at| symbols.row(at)).transpose()?;
+        let own = symbols.find(&deps.own).map(|at| symbols.type_row(at)).transpose()?;
         let own = own.map_or_else(String::new, |row| row.assembly);
         for name in &deps.external {
             if dotnet::get(name).is_some() {
@@ -243,7 +243,7 @@ pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O:
             counts.unknown += 1;
             // A nested type, or one that is written with its namespace elsewhere, does not match.
             for &at in by_name.get(last_name(name)).map_or(&[][..], Vec::as_slice) {
-                let row = symbols.row(at)?;
+                let row = symbols.type_row(at)?;
                 let is_top = !symbols.key(at).contains('+');
                 // In its own project a simple name fails only where a using directive is not understood, or for a package's type of that name.
                 let is_visible = row.assembly == own && !name.contains('.');

@@ -254,7 +254,7 @@ impl Operation {
         let mut bytes = serde_json::to_vec_pretty(self)?;
         bytes.push(b'\n');
         let below = file_of(&self.op_id);
-        checkout::write(root, &below, &bytes)?;
+        checkout::write_file(root, &below, &bytes)?;
         Ok(root.join(below))
     }
 }

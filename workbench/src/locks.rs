@@ -101,7 +101,7 @@ impl Hold {
             return;
         }
         if let Some(note) = self.note_text() {
-            *noted = checkout::write(&self.root, NOTE, note.as_bytes()).is_ok();
+            *noted = checkout::write_file(&self.root, NOTE, note.as_bytes()).is_ok();
         }
     }
 

@@ -45,7 +45,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, state: NodeState) {
+    fn count_state(&mut self, state: NodeState) {
         let count = match state {
             NodeState::Current => &mut self.current,
             NodeState::Stale => &mut self.stale,
@@ -150,7 +150,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
     };
     let mut of_rules: BTreeMap<u32, Counts> = BTreeMap::new();
     for (&number, state) in nodes.rules.iter().zip(&states) {
-        of_rules.entry(number).or_default().add(*state);
+        of_rules.entry(number).or_default().count_state(*state);
     }
     for (number, counts) in of_rules {
         let rule = session.rules.rule(number);

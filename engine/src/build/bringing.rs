@@ -130,7 +130,7 @@ impl Filing<'_> {
     /// Stores what a build needs of a bundle: beside the graph of its tree only what is dear; the rest when it is read.
     fn bundle(&mut self, bundle: &Bundle) -> Result<(), StoreError> {
         let has_graph = !self.found.graph.is_empty();
-        let known: FxHashMap<Digest, KnownVolume> = volumes::all(self.store, self.view)?.into_iter().collect();
+        let known: FxHashMap<Digest, KnownVolume> = volumes::list_volumes(self.store, self.view)?.into_iter().collect();
         let named: FxHashSet<Digest> = bundle.volumes.iter().map(|volume| volume.id).collect();
         let outdated = known.keys().filter(|id| !named.contains(id));
         self.found.rows = outdated.map(|id| (Part::Volumes, id.0.to_vec(), None)).collect();

@@ -37,7 +37,7 @@ impl Session {
     /// When the store breaks; the cache cannot.
     pub(super) fn confirm(&mut self, sharing: Option<&Sharing>) -> Result<usize, EngineError> {
         let (store, now) = (self.engine.store.clone(), self.engine.world.now_secs());
-        let rows = unconfirmed::all(&*store, self.engine.view)?;
+        let rows = unconfirmed::list_unconfirmed(&*store, self.engine.view)?;
         if rows.is_empty() {
             return Ok(0);
         }

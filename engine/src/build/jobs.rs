@@ -335,7 +335,7 @@ impl Job {
             let is_whole = |input: &Input| input.bytes.len() <= producer.reads_at_most();
             missing.is_empty()
                 && roles.values().flatten().all(is_whole)
-                && shard.add(&Errand {
+                && shard.add_errand(&Errand {
                     key: *key,
                     producer: producer.id(),
                     params: &definition.params,

@@ -49,7 +49,7 @@ impl<'a> Listing<'a> {
 }
 
 impl ListedEvents {
-    fn add(&mut self, rules: &RuleIndex, event: &Event<'_>) {
+    fn add_event(&mut self, rules: &RuleIndex, event: &Event<'_>) {
         let (label, ran, cached, failed, took) = match event {
             Event::Ran { label, took, .. } => (*label, 1, 0, 0, *took),
             Event::Hit { label, .. } => (*label, 0, 1, 0, Duration::ZERO),
@@ -214,7 +214,10 @@ pub(super) fn joined(before: BuildRecord, later: BuildRecord) -> BuildRecord {
 
 impl Observer for Listing<'_> {
     fn event(&self, event: &Event<'_>) {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).add(self.rules, event);
+        self.heard
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add_event(self.rules, event);
         self.observer.event(event);
     }
 

@@ -56,7 +56,7 @@ impl<'a> FiledParts<'a> {
         ActionKey(Digest::of(&bytes))
     }
 
-    fn add(&self, add: impl FnOnce(&mut ReportedCost)) {
+    fn count_cost(&self, add: impl FnOnce(&mut ReportedCost)) {
         add(&mut self.cost.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -70,7 +70,7 @@ impl Parts for FiledParts<'_> {
         let record = self.shared.blobs.action(&self.part(name)).ok().flatten()?;
         let answer = self.shared.blobs.get(&record.output).ok().flatten()?;
         let spent = record.spent.unwrap_or_default();
-        self.add(|cost| cost.before.add(&spent));
+        self.count_cost(|cost| cost.before.add(&spent));
         Some((answer, spent))
     }
 
@@ -110,7 +110,7 @@ impl Parts for FiledParts<'_> {
         };
         let stored = self.shared.blobs.store().commit(self.shared.view, commit);
         stored.map_err(|error| Failure::Permanent(Box::new(Diagnostic::error(ErrorCode::E_STORE_IO, error.to_string()))))?;
-        self.add(|cost| cost.now.add(spent));
+        self.count_cost(|cost| cost.now.add(spent));
         Ok(())
     }
 }

@@ -73,7 +73,7 @@ impl RemoteQueue {
     }
 
     /// Adds a job.
-    pub fn add(&mut self, job: Job) {
+    pub fn add_job(&mut self, job: Job) {
         self.backlog += job.travels.unwrap_or_default();
         self.waiting.push_back(job);
     }

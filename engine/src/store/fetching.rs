@@ -56,7 +56,7 @@ struct Elsewhere {
 
 impl Elsewhere {
     fn from_store(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
-        let volumes = volumes::all(store, view)?;
+        let volumes = volumes::list_volumes(store, view)?;
         let index = |prefixes: fn(&KnownVolume) -> &[[u8; PREFIX]]| {
             let volumes = volumes.iter().enumerate();
             volumes

@@ -119,7 +119,7 @@ impl Transcript {
         bytes.push(b'\n');
         // Only the owner may read a person's questions.
         drop(checkout::hold_private(root, FOLDER)?);
-        checkout::write(root, &transcript_file(&self.id), &bytes)
+        checkout::write_file(root, &transcript_file(&self.id), &bytes)
     }
 
     /// Begins an exchange. Of earlier ones only question and answer stay.
@@ -209,7 +209,7 @@ mod tests {
             transcript.write_transcript(root).expect("written");
         }
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c2"));
-        Conversations::change(root, |all| all.go_on("c1").expect("open").add(Round::default())).expect("written");
+        Conversations::change(root, |all| all.go_on("c1").expect("open").add_round(Round::default())).expect("written");
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c1"));
         let found = Transcript::read_transcript(root, "c1").expect("readable");
         let stands: Vec<(&str, &str, State)> = found

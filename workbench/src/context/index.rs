@@ -181,7 +181,7 @@ impl Index {
         }
         let (mut documents, mut changed) = (Vec::with_capacity(symbols.len()), Vec::new());
         for (at, key) in symbols.keys().enumerate() {
-            let row = symbols.row(at)?;
+            let row = symbols.type_row(at)?;
             let package = escape(key);
             let digests = digests.get(&*package).copied().unwrap_or_default();
             let digest = inputs_digest(&digests, &row.files);

@@ -132,7 +132,7 @@ mod tests {
         for _ in 1..MOST {
             conversations.start_conversation();
         }
-        conversations.go_on("c1").expect("it is there").add(Round::default());
+        conversations.go_on("c1").expect("it is there").add_round(Round::default());
         conversations.start_conversation();
         assert_eq!(conversations.find("c1").map(|one| one.count), Ok(1), "it was used lately");
         assert_eq!(conversations.find("c2"), Err(Absent::Expired));
@@ -150,7 +150,7 @@ mod tests {
             for _ in 0..8 {
                 let (root, id) = (folder.path(), id.as_str());
                 scope.spawn(move || {
-                    let number = Conversations::change(root, |all| all.go_on(id).expect("open").add(Round::default()));
+                    let number = Conversations::change(root, |all| all.go_on(id).expect("open").add_round(Round::default()));
                     assert!((1..=8).contains(&number.expect("written")));
                 });
             }

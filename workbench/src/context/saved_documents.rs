@@ -161,7 +161,7 @@ fn parse(bytes: &[u8]) -> Option<SavedDocuments> {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(root: &Path, index: &Index) -> io::Result<()> {
+pub fn save_documents(root: &Path, index: &Index) -> io::Result<()> {
     let all = index.vocabulary().all_words();
     let used = used_words(index, &all);
     let mut ranks = vec![0; all.len()];
@@ -180,7 +180,7 @@ pub fn write(root: &Path, index: &Index) -> io::Result<()> {
     if plain.len().max(bytes.len()) > MOST_BYTES {
         return Ok(());
     }
-    checkout::write(root, FILE, &bytes)
+    checkout::write_file(root, FILE, &bytes)
 }
 
 /// Returns the numbers of the words of an index, in the order of the words: the file does not show in which order they were read.
@@ -258,7 +258,7 @@ mod tests {
         let mut sample = Sample::default();
         let built = index_beside(&mut sample, &SavedDocuments::default());
         assert!(built.is_worth_saving());
-        write(folder.path(), &built).expect("written");
+        save_documents(folder.path(), &built).expect("written");
         let saved = SavedDocuments::from_file(folder.path());
         let taken = index_beside(&mut sample, &saved);
         assert!(!taken.is_worth_saving());
@@ -268,7 +268,7 @@ mod tests {
             ("src/a.cs", "class Archive { int Size; }"),
             ("src/b.cs", "class Box { Archive one; }"),
         ]);
-        write(folder.path(), &index_beside(&mut edited, &SavedDocuments::default())).expect("written");
+        save_documents(folder.path(), &index_beside(&mut edited, &SavedDocuments::default())).expect("written");
         let mut edited = Sample::from_files(&[
             ("src/a.cs", "class Archive { int Width; }"),
             ("src/b.cs", "class Box { Archive one; }"),
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn documents_belong_to_their_version() {
         let folder = tempfile::tempdir().expect("a folder");
-        write(folder.path(), &index_beside(&mut Sample::default(), &SavedDocuments::default())).expect("written");
+        save_documents(folder.path(), &index_beside(&mut Sample::default(), &SavedDocuments::default())).expect("written");
         let file = checkout::read_file(folder.path(), FILE, MOST_BYTES).expect("read").expect("a file");
         let plain = zstd::bulk::decompress(&file[36..], MOST_BYTES >> 6).expect("packed");
         insta::assert_snapshot!(format!("{VERSION} {}", Digest::of(&plain).short()), @"2 c473132c3a6f");
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_damaged_file_has_no_documents() {
         let folder = tempfile::tempdir().expect("a folder");
-        write(folder.path(), &index_beside(&mut Sample::default(), &SavedDocuments::default())).expect("written");
+        save_documents(folder.path(), &index_beside(&mut Sample::default(), &SavedDocuments::default())).expect("written");
         let whole = checkout::read_file(folder.path(), FILE, MOST_BYTES).expect("read").expect("a file");
         for at in 0..whole.len() {
             let mut damaged = whole.clone();

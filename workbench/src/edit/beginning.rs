@@ -50,7 +50,7 @@ fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     // What was dropped is no edit of the checkout.
     let last = |session: &Session| session.done.last().filter(|edit| edit.operation != "discard").cloned();
     let at = |session: &Session| last(session).map(|edit| (edit.at, edit.turn));
-    let all: Vec<Session> = session::all(files)?.into_iter().filter(lives).collect();
+    let all: Vec<Session> = session::list_sessions(files)?.into_iter().filter(lives).collect();
     let Some(last) = all.iter().filter_map(at).max() else {
         return Err(Trouble {
             status: Status::NoMatch,
@@ -80,7 +80,7 @@ fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
 /// Finds the session whose edit was undone last.
 fn last_taken_back<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
-    let all = session::all(files)?
+    let all = session::list_sessions(files)?
         .into_iter()
         .filter(|session| lives(session) && !session.undone.is_empty());
     let mut all: Vec<Session> = all.collect();

@@ -255,7 +255,7 @@ impl Files for Disk {
     }
 
     fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        checkout::write(&self.root, &note_path(name), bytes)
+        checkout::write_file(&self.root, &note_path(name), bytes)
     }
 
     fn drop_note(&self, name: &str) -> io::Result<()> {

@@ -27,10 +27,10 @@ pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -
             .cloned()
             .collect()
     };
-    let mut sessions = session::all(files)?;
+    let mut sessions = session::list_sessions(files)?;
     if sessions.iter().any(|session| lives(session) && !concerned(session).is_empty()) {
         let _alone = files.lock_for_editing()?;
-        sessions = session::all(files)?;
+        sessions = session::list_sessions(files)?;
         for session in sessions.iter().filter(|session| lives(session)) {
             read_foreign_writes(files, session, &concerned(session), moved.map(BTreeSet::len), now)?;
         }

@@ -8,7 +8,7 @@ use super::order::{EditRequest, Order};
 use super::perform::perform;
 use super::real::Real;
 use super::response::Response;
-use super::session::{Session, all, read_kept_content};
+use super::session::{Session, list_sessions, read_kept_content};
 use super::session_tests::leads_on;
 use super::state::{Mode, Status, WorkflowState};
 use crate::kill;
@@ -402,7 +402,11 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             }
             let found = possible.iter().find(|one| (&one.file, &one.buffer) == (&seen.0, &seen.1));
             prop_assert!(found.is_some(), "{:?} after {:?}; possible {:?}", seen, act, possible);
-            let sessions: Vec<String> = all(&bed.files.disk).expect("sessions").into_iter().map(|one| one.id).collect();
+            let sessions: Vec<String> = list_sessions(&bed.files.disk)
+                .expect("sessions")
+                .into_iter()
+                .map(|one| one.id)
+                .collect();
             prop_assert_eq!(
                 sessions,
                 std::slice::from_ref(&bed.session),

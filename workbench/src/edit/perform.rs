@@ -300,7 +300,7 @@ fn refusal_response(trouble: &Trouble, id: &str) -> Response {
 }
 
 fn list_sessions<F: Files>(files: &F, now: u64, recovered: Vec<String>) -> Result<Response, Trouble> {
-    let sessions = session::all(files)?;
+    let sessions = session::list_sessions(files)?;
     let lines: Vec<String> = sessions
         .iter()
         .filter(|session| now <= session.used.saturating_add(session::LIFETIME))

@@ -408,7 +408,7 @@ pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option
 ///
 /// # Errors
 /// When they cannot be listed.
-pub fn all(files: &impl Files) -> io::Result<Vec<Session>> {
+pub fn list_sessions(files: &impl Files) -> io::Result<Vec<Session>> {
     let mut all = Vec::new();
     for (name, _) in files.notes("sessions")? {
         if let Some(bytes) = files.note(&format!("sessions/{name}"))?
@@ -454,7 +454,7 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
 pub(super) fn collect_beyond(files: &impl Files, now: u64, most: usize, room: u64) -> io::Result<Vec<String>> {
     let lengths: BTreeMap<String, u64> = files.notes("versions")?.into_iter().collect();
     let names = files.notes("sessions")?;
-    let sessions = all(files)?;
+    let sessions = list_sessions(files)?;
     let (mut wanted, mut single, mut taken) = (BTreeSet::new(), 0, 0);
     let mut ended = Vec::new();
     for session in &sessions {

@@ -30,7 +30,7 @@ const STEPS: usize = 16;
 /// When stored data of sessions or of the document cannot be read or written.
 pub fn take_over<F: Files>(files: &F, root: &Path, lock: &Held, path: &str) -> io::Result<Vec<String>> {
     let names = Names::from_path(files, root, path)?;
-    let mut sessions = session::all(files)?;
+    let mut sessions = session::list_sessions(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| names.has_path(known)));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
     record_edits(files, root, lock, (path, &names), &sessions)?;

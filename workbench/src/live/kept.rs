@@ -79,7 +79,7 @@ pub fn change_journal(root: &Path, _: &Held, path: &str, texts: &[&str], change:
     for now in texts {
         let digest = super::journal::digest_of_text(now);
         if !before.digests().contains(digest.as_str()) {
-            checkout::write(root, &format!("{folder}/{digest}"), now.as_bytes())?;
+            checkout::write_file(root, &format!("{folder}/{digest}"), now.as_bytes())?;
         }
     }
     let mut changed = Journal::default();

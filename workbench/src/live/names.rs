@@ -34,7 +34,7 @@ impl Names {
         let is_meant = |other: &String| is_one(&root.join(path), &root.join(other)) && files.resolve(other).as_ref() == Ok(other);
         let mut remembered = kept::paths(root)?;
         remembered.retain(is_meant);
-        let sessions = session::all(files)?;
+        let sessions = session::list_sessions(files)?;
         let edited = sessions
             .iter()
             .flat_map(|session| session.paths())

@@ -36,7 +36,7 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
                 let line = u32::try_from(line_and_column(&text, at).0).unwrap_or(u32::MAX);
                 let written = &text[reference.clone()];
                 match means(outputs, symbols, (family, &carriers), (file, line), written, at - reference.start)? {
-                    Some(true) => change.add(file, at, false),
+                    Some(true) => change.add_place(file, at, false),
                     Some(false) => {}
                     None => change.left.push(format!("{file}:{line}: documentation may mean it: {written}")),
                 }

@@ -186,7 +186,7 @@ const MAIN: &str = "Main";
 fn with_files(symbols: &Symbols, path: &str) -> Candidate {
     let row = symbols
         .find(Candidate::from_path(path, &[]).key())
-        .and_then(|at| symbols.row(at).ok());
+        .and_then(|at| symbols.type_row(at).ok());
     Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
 }
 
@@ -207,7 +207,7 @@ fn without<O: Outputs>(
         Some(member) => format!("{}#{member}", symbol_of(candidate.key())),
     };
     let files = match symbols.find(candidate.key()) {
-        Some(at) => symbols.row(at)?.files,
+        Some(at) => symbols.type_row(at)?.files,
         None => Vec::new(),
     };
     let labels: Vec<String> = files.iter().map(|file| file_label(file, "defines")).collect();

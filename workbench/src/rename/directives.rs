@@ -53,7 +53,7 @@ pub(super) fn rename_in_directives<O: Outputs>(planning: &mut Planning<'_, O>) -
             let line = line_and_column(&text, start).0;
             match path_in_using(&text, &tokens, at) {
                 Some(path) if family.is_type => match names_family(outputs, symbols, family, &path)? {
-                    Some(true) => change.add(file, start, false),
+                    Some(true) => change.add_place(file, start, false),
                     Some(false) => {}
                     None => possible.push(format!(
                         "{file}:{line}: possible use: cortex does not know what this using directive names"

@@ -319,7 +319,7 @@ fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -
     };
     for (base, known) in levels {
         let Some(at) = symbols.find(&base) else { return Ok(true) };
-        let labels: Vec<String> = symbols.row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
+        let labels: Vec<String> = symbols.type_row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
         let mut written: BTreeSet<String> = BTreeSet::new();
         for output in outputs.read(&labels)? {
             let Some(bytes) = output.bytes else { return Ok(true) };

@@ -102,7 +102,7 @@ pub(super) struct Change {
 const ATTRIBUTE: &str = "Attribute";
 
 impl Change {
-    pub(super) fn add(&mut self, file: &str, at: usize, is_short: bool) {
+    pub(super) fn add_place(&mut self, file: &str, at: usize, is_short: bool) {
         self.at.entry(file.to_owned()).or_default().insert(at, is_short);
     }
 
@@ -137,7 +137,7 @@ impl Change {
                 .nth(*column as usize - 1)
                 .map_or(start, |(at, _)| start + at);
             let grown = places.range(start..own).map(|(_, is_short)| {
-                let (old, new) = names(family, new, *is_short);
+                let (old, new) = names_as_written(family, new, *is_short);
                 count(new) - count(old)
             });
             let column = i64::from(*column) + grown.sum::<i64>();
@@ -156,7 +156,7 @@ impl Change {
             };
             let mut after = before.to_owned();
             for (at, is_short) in places.iter().rev() {
-                let (old, written) = names(family, new, *is_short);
+                let (old, written) = names_as_written(family, new, *is_short);
                 if *is_short && without_ending(new) == new {
                     way.add_obstacle(format!(
                         "{file}: an attribute is written [{old}] here; only a name that ends in '{ATTRIBUTE}' can be shortened like this"
@@ -171,7 +171,7 @@ impl Change {
 }
 
 /// The names before and after, as they are written at a place.
-fn names<'n>(family: &'n Family, new: &'n str, is_short: bool) -> (&'n str, &'n str) {
+fn names_as_written<'n>(family: &'n Family, new: &'n str, is_short: bool) -> (&'n str, &'n str) {
     match is_short {
         true => (without_ending(&family.old), without_ending(new)),
         false => (&family.old, new),
@@ -198,7 +198,7 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
     for path in &family.paths {
         let key = halves(path).map_or(path.as_str(), |(key, _)| key);
         let Some(at) = symbols.find(key) else { continue };
-        let files = symbols.row(at)?.files;
+        let files = symbols.type_row(at)?.files;
         candidates.push(Candidate::from_path(path, &files));
         if family.is_type {
             let own = overloads::read_overloads(outputs, &[key])?.into_iter().flatten();
@@ -209,7 +209,7 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
     for (candidate, spot) in all_declarations(outputs, &candidates.iter().collect::<Vec<_>>())? {
         let spot = (spot.file, spot.line, spot.column);
         match texts.identifier_at(&spot) {
-            Some((at, word)) if word == family.old => change.add(&spot.0, at, false),
+            Some((at, word)) if word == family.old => change.add_place(&spot.0, at, false),
             // Not every type writes its constructor.
             _ if family.is_type && halves(&candidate).is_some() => {}
             _ => way.add_obstacle(format!(
@@ -262,9 +262,9 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     for place in certain {
         let spot = (place.file.clone(), place.line, place.column);
         match texts.identifier_at(&spot) {
-            Some((at, word)) if word == family.old => change.add(&place.file, at, false),
+            Some((at, word)) if word == family.old => change.add_place(&place.file, at, false),
             Some((at, word)) if family.is_type && without_ending(&family.old) != family.old && word == without_ending(&family.old) => {
-                change.add(&place.file, at, true);
+                change.add_place(&place.file, at, true);
             }
             // Types are meant where nothing is written: `new()`, `this(…)`.
             _ if family.is_type => {}

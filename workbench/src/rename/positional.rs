@@ -35,7 +35,7 @@ pub(super) fn check<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O:
         let named: Vec<usize> = text
             .match_indices(old)
             .map(|(at, _)| at)
-            .filter(|at| is_named(text, *at, old))
+            .filter(|at| is_name_of_argument(text, *at, old))
             .collect();
         let lines: Vec<usize> = named
             .into_iter()
@@ -65,7 +65,7 @@ fn renames_parameter<O: Outputs>(planning: &Planning<'_, O>) -> bool {
 }
 
 /// Whether a word stands as the name of an argument or of a part of a pattern: `(First: 1`, `, First: 2`.
-fn is_named(text: &str, at: usize, old: &str) -> bool {
+fn is_name_of_argument(text: &str, at: usize, old: &str) -> bool {
     let (before, after) = (text[..at].trim_end(), text[at + old.len()..].trim_start());
     before.ends_with(['(', ',']) && after.starts_with(':') && !after.starts_with("::")
 }

@@ -14,7 +14,7 @@ pub(super) fn change_in_strings<O: Outputs>(planning: &mut Planning<'_, O>) {
         let literals = lex(text).tokens.into_iter().filter(|token| token.kind == Kind::Text);
         let pieces = literals.flat_map(|token| pieces_of_text(text, token));
         let found: Vec<usize> = pieces.flat_map(|piece| words_in(text, piece, name)).collect();
-        found.into_iter().for_each(|at| change.add(&file, at, false));
+        found.into_iter().for_each(|at| change.add_place(&file, at, false));
     }
 }
 

@@ -75,7 +75,7 @@ impl Walk {
         self.edges.dedup();
     }
 
-    fn add(&mut self, distance: u32, (from, to): (String, String), relation: Relation, place: Place, why: Option<String>) {
+    fn add_edge(&mut self, distance: u32, (from, to): (String, String), relation: Relation, place: Place, why: Option<String>) {
         self.edges.push(Edge {
             distance,
             from,
@@ -140,7 +140,7 @@ pub fn callers<O: Outputs>(
             if why.is_none() && halves(&from).is_some() && !seen.contains(&from) {
                 next.insert(from.clone());
             }
-            walk.add(distance, (from, subject.path.clone()), relation, place, why);
+            walk.add_edge(distance, (from, subject.path.clone()), relation, place, why);
         }
         seen.extend(next.iter().cloned());
         if distance == depth {
@@ -169,7 +169,7 @@ pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate],
                     next.insert(to.clone());
                 }
                 let relation = if place.call.is_some() { Relation::Calls } else { Relation::Uses };
-                walk.add(distance, (from.clone(), to), relation, place, why);
+                walk.add_edge(distance, (from.clone(), to), relation, place, why);
             }
         }
         seen.extend(next.iter().cloned());
@@ -248,7 +248,7 @@ fn used_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk
 /// Returns the path of the type or member around a place in a file.
 pub(super) fn path_of(symbols: &Symbols, file: &str, around: Option<Enclosing>) -> String {
     let Some(around) = around else { return file.to_owned() };
-    let is_of_file = |at: &usize| symbols.row(*at).is_ok_and(|row| row.files.iter().any(|own| own == file));
+    let is_of_file = |at: &usize| symbols.type_row(*at).is_ok_and(|row| row.files.iter().any(|own| own == file));
     let key = match symbols.find(&around.symbol) {
         Some(_) => around.symbol.clone(),
         None => {

@@ -187,7 +187,7 @@ pub fn contents<O: Outputs>(
 ) -> Result<Contents, O::Error> {
     let mut types: Vec<(&str, TypeRow)> = Vec::new();
     for at in 0..symbols.len() {
-        let (key, row) = (symbols.key(at), symbols.row(at)?);
+        let (key, row) = (symbols.key(at), symbols.type_row(at)?);
         if is_in(layout, container, key, &row) {
             types.push((key, row));
         }

@@ -158,7 +158,7 @@ fn members<O: Outputs>(
             .filter(|(heir, _)| !seen.contains(heir))
             .collect();
         let keys: Vec<&str> = steps.iter().map(|(heir, _)| *heir).collect();
-        search.open(outputs, &keys)?;
+        search.open_types(outputs, &keys)?;
         here = Vec::new();
         for (heir, from_interface) in steps.into_iter().rev() {
             // What has the interface among its own bases implements it anew.
@@ -214,7 +214,7 @@ struct Search<'s> {
 type Answering = (String, Relation, Option<String>);
 
 impl Search<'_> {
-    fn open<O: Outputs>(&mut self, outputs: &mut O, keys: &[&str]) -> Result<(), O::Error> {
+    fn open_types<O: Outputs>(&mut self, outputs: &mut O, keys: &[&str]) -> Result<(), O::Error> {
         let new: Vec<&str> = keys.iter().copied().filter(|key| !self.known.contains_key(*key)).collect();
         let name = &self.wanted.name;
         for (key, mut rows) in new.iter().zip(overloads::read_overloads(outputs, &new)?) {
@@ -285,7 +285,7 @@ impl Search<'_> {
             if !self.symbols.declares(&base, &name) {
                 continue;
             }
-            self.open(outputs, &[&base])?;
+            self.open_types(outputs, &[&base])?;
             let is_class = self
                 .symbols
                 .find(&base)

@@ -147,7 +147,7 @@ impl Symbols {
         let all = self.of_files.get_or_init(|| {
             let mut of_files: FxHashMap<String, Vec<usize>> = FxHashMap::default();
             for at in 0..self.len() {
-                for file in self.row(at).into_iter().flat_map(|row| row.files) {
+                for file in self.type_row(at).into_iter().flat_map(|row| row.files) {
                     of_files.entry(file).or_default().push(at);
                 }
             }
@@ -211,7 +211,7 @@ impl Symbols {
     ///
     /// # Errors
     /// When the row is damaged.
-    pub fn row(&self, at: usize) -> Result<TypeRow, SymbolError> {
+    pub fn type_row(&self, at: usize) -> Result<TypeRow, SymbolError> {
         serde_json::from_slice(self.table().row(at).1).map_err(|_| SymbolError::damaged().at_label("//index:types"))
     }
 
@@ -239,7 +239,7 @@ impl Symbols {
         let table = self.table();
         let written = format!("\"id\":\"{id}\"");
         let holds = |row: &[u8]| std::str::from_utf8(row).is_ok_and(|row| row.contains(&written));
-        (0..table.len()).find(|&at| holds(table.row(at).1) && self.row(at).is_ok_and(|row| row.id == id))
+        (0..table.len()).find(|&at| holds(table.row(at).1) && self.type_row(at).is_ok_and(|row| row.id == id))
     }
 
     /// Finds types whose keys contain a text; case is ignored.
@@ -258,7 +258,7 @@ impl Symbols {
     }
 
     /// Returns the number of names with rows in `//index:members`: names of members and simple names of types.
-    pub fn names(&self) -> usize {
+    pub fn name_count(&self) -> usize {
         self.names.ends.len()
     }
 
@@ -474,7 +474,7 @@ mod tests {
         let symbols = sample.symbols();
         let at = symbols.find("Box.Store").expect("a type");
         assert_eq!(symbols.key(at), "Box.Store");
-        let row = symbols.row(at).expect("a row");
+        let row = symbols.type_row(at).expect("a row");
         assert_eq!(symbols.with_id(&row.id), Some(at));
         assert_eq!(symbols.with_id("T_"), None);
         assert_eq!((symbols.find("Box"), symbols.glance(at).kind), (None, "class"));

@@ -51,7 +51,7 @@ pub fn declarations_of_paths<O: Outputs>(
     for path in paths {
         let key = Candidate::from_path(path, &[]).key().to_owned();
         let files = match symbols.find(&key) {
-            Some(at) => symbols.row(at)?.files,
+            Some(at) => symbols.type_row(at)?.files,
             None => Vec::new(),
         };
         candidates.push(Candidate::from_path(path, &files));

@@ -67,7 +67,7 @@ const OF_MARKUP: [&str; 5] = [".xaml.cs", ".axaml.cs", ".razor.cs", ".cshtml.cs"
 /// Whether a source generator may declare a part of a type: its only declaration says that it has others, and has an attribute, a partial member
 /// without a body, or a markup file.
 pub(super) fn may_be_generated<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
-    let files = symbols.find(key).map(|at| symbols.row(at)).transpose()?.map(|row| row.files);
+    let files = symbols.find(key).map(|at| symbols.type_row(at)).transpose()?.map(|row| row.files);
     let Some([file]) = files.as_deref() else { return Ok(false) };
     let Some(bytes) = read_one(outputs, file_label(file, "syntax"))? else {
         return Ok(false);

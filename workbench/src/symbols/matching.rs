@@ -102,7 +102,7 @@ fn preferred(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut foun
         }
     };
     if scope.is_none() {
-        prefer(&|&at| symbols.row(at).is_ok_and(|row| row.project.is_some()));
+        prefer(&|&at| symbols.type_row(at).is_ok_and(|row| row.project.is_some()));
     }
     prefer(&|&at| !begins_in_type(symbol_of(symbols.key(at)), names.len()));
     if names

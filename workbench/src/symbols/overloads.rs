@@ -245,8 +245,8 @@ pub fn read_ahead<'p, O: Outputs>(outputs: &mut O, paths: impl IntoIterator<Item
 pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) -> Vec<Overload> {
     let glob = is_wild(name).then(|| Glob::new(name));
     let tiers: [&dyn Fn(&Overload) -> bool; 4] = [
-        &|member| names(member).contains(&name),
-        &|member| names(member).into_iter().any(|own| same_case(own, name)),
+        &|member| possible_names(member).contains(&name),
+        &|member| possible_names(member).into_iter().any(|own| same_case(own, name)),
         &|member| short_name(member).is_some_and(|short| same_case(short, name)),
         &|member| glob.as_ref().is_some_and(|glob| glob.matches(&member.name)),
     ];
@@ -285,7 +285,7 @@ pub fn named_as_type(key: &str, name: &str) -> Option<&'static str> {
 }
 
 /// What a member may be called: its key, the name in it with its arity mark, and without.
-fn names(member: &Overload) -> [&str; 3] {
+fn possible_names(member: &Overload) -> [&str; 3] {
     let marked = name_of(&member.key);
     let plain = match member.name.as_str() {
         "" => marked,

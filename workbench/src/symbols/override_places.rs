@@ -27,7 +27,7 @@ pub fn override_places<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: 
     let mut candidates = Vec::with_capacity(kinds.len());
     for path in kinds.keys() {
         let found = symbols.find(Candidate::from_path(path, &[]).key());
-        let files = found.map(|at| symbols.row(at)).transpose()?.map(|row| row.files);
+        let files = found.map(|at| symbols.type_row(at)).transpose()?.map(|row| row.files);
         candidates.push(Candidate::from_path(path, &files.unwrap_or_default()));
     }
     let lines = declaration_lines(outputs, &candidates.iter().collect::<Vec<_>>())?;

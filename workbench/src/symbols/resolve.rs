@@ -435,7 +435,7 @@ impl<O: Outputs> Asking<'_, O> {
         let among: Option<BTreeSet<usize>> = types.map(|types| types.iter().copied().collect());
         let glob = Glob::new(name);
         let names: Vec<&str> = match is_wild(name) {
-            true => (0..symbols.names())
+            true => (0..symbols.name_count())
                 .map(|at| symbols.name(at).0)
                 .filter(|name| glob.matches(name))
                 .collect(),
@@ -547,7 +547,7 @@ impl<O: Outputs> Asking<'_, O> {
 }
 
 fn candidate(symbols: &Symbols, found: MemberCandidate) -> Result<Candidate, SymbolError> {
-    let row = symbols.row(found.at)?;
+    let row = symbols.type_row(found.at)?;
     let path = path_of(symbols.key(found.at), found.member.as_ref());
     Ok(match found.member {
         None => Candidate {

@@ -234,7 +234,7 @@ pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, Symbo
 pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, SymbolError> {
     match entry {
         Entry::Type(at) | Entry::Former(at, _) => {
-            let row = symbols.row(*at)?;
+            let row = symbols.type_row(*at)?;
             Ok(Hit {
                 path: symbols.key(*at).to_owned(),
                 type_id: row.id,
@@ -252,7 +252,7 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
             })
         }
         Entry::Member(declared) => {
-            let row = symbols.find(declared.owner).map(|at| symbols.row(at)).transpose()?;
+            let row = symbols.find(declared.owner).map(|at| symbols.type_row(at)).transpose()?;
             Ok(Hit {
                 path: format!("{}#{}", declared.owner, declared.name),
                 type_id: row.as_ref().map(|row| row.id.clone()).unwrap_or_default(),
@@ -290,7 +290,7 @@ struct Finds<'s> {
 
 impl<'s> Finds<'s> {
     /// Adds an entry about the type `key`, or counts it as filtered out.
-    fn add(&mut self, symbols: &Symbols, asked: &ParsedQuery<'_>, key: &str, matched: Matched, passes: bool, entry: Entry<'s>) {
+    fn add_entry(&mut self, symbols: &Symbols, asked: &ParsedQuery<'_>, key: &str, matched: Matched, passes: bool, entry: Entry<'s>) {
         let generated = passes && !asked.generated && symbols.is_generated(key);
         self.generated += usize::from(generated);
         match passes && !generated {
@@ -439,7 +439,7 @@ impl<'q> ParsedQuery<'q> {
             for at in types {
                 let key = symbols.key(at);
                 let passes = self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.glance(at).kind));
-                found.add(symbols, self, key, matched, passes, Entry::Type(at));
+                found.add_entry(symbols, self, key, matched, passes, Entry::Type(at));
             }
         }
     }
@@ -449,7 +449,7 @@ impl<'q> ParsedQuery<'q> {
         if self.name.is_empty() && self.around.is_empty() && !self.wants_members_only() {
             return;
         }
-        let mut holds = vec![false; symbols.names()];
+        let mut holds = vec![false; symbols.name_count()];
         symbols.names_holding(&self.name).into_iter().for_each(|at| holds[at] = true);
         let mut names: Vec<(Matched, bool, usize, &str)> = Vec::new();
         for (at, holds) in holds.into_iter().enumerate() {
@@ -474,7 +474,7 @@ impl<'q> ParsedQuery<'q> {
                 continue;
             }
             let passes = self.is_within(declared.owner) && self.wants_member(kind_of(declared.name, declared.line.flags));
-            found.add(symbols, self, declared.owner, matched, passes, Entry::Member(declared));
+            found.add_entry(symbols, self, declared.owner, matched, passes, Entry::Member(declared));
         }
     }
 
@@ -516,7 +516,7 @@ impl<'q> ParsedQuery<'q> {
         types.dedup_by_key(|(at, _)| *at);
         for (at, name) in types {
             let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
-            found.add(symbols, self, symbols.key(at), Matched::Former, passes, Entry::Former(at, name));
+            found.add_entry(symbols, self, symbols.key(at), Matched::Former, passes, Entry::Former(at, name));
         }
     }
 
@@ -532,9 +532,9 @@ impl<'q> ParsedQuery<'q> {
         near.sort_by_cached_key(|(edits, at)| (*edits, type_order(symbols, *at)));
         for (_, at) in near {
             let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
-            found.add(symbols, self, symbols.key(at), Matched::Fuzzy, passes, Entry::Type(at));
+            found.add_entry(symbols, self, symbols.key(at), Matched::Fuzzy, passes, Entry::Type(at));
         }
-        let mut names: Vec<(usize, usize, &str)> = (0..symbols.names())
+        let mut names: Vec<(usize, usize, &str)> = (0..symbols.name_count())
             .filter_map(|at| Some((word.edits(symbols.name(at).1)?, symbols.name(at).0)))
             .map(|(edits, name)| (edits, name.len(), name))
             .collect();

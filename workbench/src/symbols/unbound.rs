@@ -110,7 +110,7 @@ fn spot(symbols: &Symbols, key: &str, name: &str, read: &mut impl FnMut(&str) ->
     let Some(at) = symbols.find(key) else { return Ok(key.to_owned()) };
     let simple = name.rsplit(['.', ':', '+']).next().unwrap_or(name);
     let simple = simple.split(['`', '@']).next().unwrap_or(simple);
-    for file in symbols.row(at)?.files {
+    for file in symbols.type_row(at)?.files {
         let Some(text) = read(&file) else { continue };
         let tokens = lex(&text).tokens;
         let names =

@@ -50,7 +50,7 @@ pub fn uncompiled<O: Outputs>(outputs: &mut O, name: &str) -> Result<Vec<Uncompi
     for (file, output) in files.iter().zip(outputs.read(&labels)?) {
         let Some(bytes) = output.bytes else { continue };
         let all = uncompiled_in_file(file, &bytes).map_err(|error| error.at_label(&output.label))?;
-        found.extend(all.into_iter().filter(|one| is_named(&one.declared, &wanted)));
+        found.extend(all.into_iter().filter(|one| ends_with_names(&one.declared, &wanted)));
     }
     found.sort();
     Ok(found)
@@ -70,7 +70,7 @@ pub fn uncompiled_in_file(file: &str, variants: &[u8]) -> Result<Vec<UncompiledD
 }
 
 /// Whether the name of a declaration ends with these names.
-fn is_named(variant: &Variant, wanted: &[&str]) -> bool {
+fn ends_with_names(variant: &Variant, wanted: &[&str]) -> bool {
     let mut own = segments(&variant.symbol);
     own.extend(Some(variant.key.as_str()).filter(|key| !key.is_empty()).map(plain_name));
     own.ends_with(wanted)

@@ -288,7 +288,7 @@ fn declarations_of<O: Outputs>(
         found.unknown.insert(format!("its base {key} is not known"));
         return Ok(Vec::new());
     };
-    let files = symbols.row(at)?.files;
+    let files = symbols.type_row(at)?.files;
     let labels: Vec<String> = files.iter().map(|file| file_label(file, "defines")).collect();
     let mut all = Vec::new();
     for (file, output) in files.iter().zip(outputs.read(&labels)?) {

@@ -358,7 +358,7 @@ impl<'s> Search<'s> {
             },
             files: symbols
                 .find(declaring)
-                .map(|at| symbols.row(at))
+                .map(|at| symbols.type_row(at))
                 .transpose()?
                 .map(|row| row.files)
                 .unwrap_or_default(),

@@ -95,7 +95,7 @@ impl Visibility {
             is_internal: is_internal_type(symbols, key),
             ..Audience::default()
         };
-        for file in &symbols.row(at)?.files {
+        for file in &symbols.type_row(at)?.files {
             let mut projects = self.layout.projects_of(file).peekable();
             if projects.peek().is_none() {
                 return Ok(Audience::default());

@@ -135,7 +135,7 @@ fn handled_by<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject)
         return Ok(BTreeSet::new());
     };
     let Some(at) = symbols.find(key) else { return Ok(BTreeSet::new()) };
-    let labels: Vec<String> = symbols.row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
+    let labels: Vec<String> = symbols.type_row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
     let mut names: BTreeSet<String> = BTreeSet::new();
     for output in outputs.read(&labels)? {
         let Some(bytes) = output.bytes else { continue };

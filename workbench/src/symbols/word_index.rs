@@ -150,7 +150,9 @@ impl WordIndex {
         let mut rows: Vec<Row> = Vec::with_capacity(listed.len());
         let mut unread: Vec<usize> = Vec::new();
         for (label, output) in listed {
-            let known = before.and_then(|before| before.row(&label)).filter(|known| known.output == output);
+            let known = before
+                .and_then(|before| before.row_of_label(&label))
+                .filter(|known| known.output == output);
             match known {
                 Some(known) => rows.push(known.clone()),
                 None => {
@@ -209,7 +211,7 @@ impl WordIndex {
         }
     }
 
-    fn row(&self, label: &str) -> Option<&Row> {
+    fn row_of_label(&self, label: &str) -> Option<&Row> {
         let at = self.rows.binary_search_by(|row| (*row.label).cmp(label)).ok()?;
         self.rows.get(at)
     }

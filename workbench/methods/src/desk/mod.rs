@@ -92,7 +92,9 @@ struct Saving(Option<JoinHandle<()>>);
 impl Saving {
     fn start_saving(root: PathBuf, index: Arc<IndexWithSources>) -> Self {
         // Without the file the next process builds the documents again.
-        Self(Some(std::thread::spawn(move || _ = saved_documents::write(&root, &index.index))))
+        Self(Some(std::thread::spawn(move || {
+            _ = saved_documents::save_documents(&root, &index.index)
+        })))
     }
 }
 

@@ -512,7 +512,7 @@ const NEW: &str = "new";
 fn write_round(root: &Path, id: &str, round: Round) -> Result<(String, u64), Failed> {
     let added = Conversations::change(root, |all| {
         let conversation = if id == NEW { all.start_conversation() } else { all.go_on(id)? };
-        let number = conversation.add(round);
+        let number = conversation.add_round(round);
         Ok((conversation.id.clone(), number))
     });
     added.map_err(|error| unkept(&error))?.map_err(|why| absent(id, why))

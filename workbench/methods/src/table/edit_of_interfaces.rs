@@ -50,7 +50,7 @@ impl SymbolEdit<'_> {
             let defines = defines_of(desk, &path)?;
             let made = extract(&before, symbol_of(&of.path), &request, &defines).map_err(|why| of_file(&path, &why))?;
             if let Some(at) = subject.names.symbols.find(&made.symbol) {
-                let files = subject.names.symbols.row(at)?.files.join(", ");
+                let files = subject.names.symbols.type_row(at)?.files.join(", ");
                 return Err(rewriting.refused(&Obstacles(BTreeSet::from([format!("{files}: there is a {} already", made.symbol)]))));
             }
             let target = self.target_file(desk, &path, &made.symbol, None)?;
@@ -69,7 +69,7 @@ impl SymbolEdit<'_> {
             Ok((Planned { files, summary }, target, made.symbol))
         })?;
         self.saved_if(desk, &rewriting, planned, |_, names| {
-            let row = names.symbols.find(&interface).map(|at| names.symbols.row(at)).transpose()?;
+            let row = names.symbols.find(&interface).map(|at| names.symbols.type_row(at)).transpose()?;
             let is_there = row.is_some_and(|row| row.files.contains(&target));
             let way = format!("{target}: {interface} would not be compiled with its project there");
             Ok(if is_there { Ok(()) } else { Err(Obstacles(BTreeSet::from([way]))) })

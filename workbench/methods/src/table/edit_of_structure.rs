@@ -89,7 +89,7 @@ impl SymbolEdit<'_> {
             Ok((planned, of.key().to_owned(), target))
         })?;
         self.saved_if(desk, &rewriting, planned, |_, names| {
-            let row = names.symbols.find(&key).map(|at| names.symbols.row(at)).transpose()?;
+            let row = names.symbols.find(&key).map(|at| names.symbols.type_row(at)).transpose()?;
             let is_there = row.is_some_and(|row| row.files.contains(&target));
             let way = format!("{target}: {key} would not be compiled with its project there");
             Ok(if is_there { Ok(()) } else { Err(Obstacles(BTreeSet::from([way]))) })

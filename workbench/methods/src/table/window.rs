@@ -89,7 +89,7 @@ impl Method for Show {
         let known = cards(desk, &window, &pack)?;
         let room = Room::from_window(&window, desk.open_to_read()?.0.text());
         let mut made = compose(&window, &known.cards, &pack, room);
-        if let Err(error) = checkout::write(&root, OUT, made.text.as_bytes()) {
+        if let Err(error) = checkout::write_file(&root, OUT, made.text.as_bytes()) {
             // The answer still has the text.
             let failed = unwritten(&error);
             desk.context.say(&failed.diagnostics);
@@ -136,7 +136,7 @@ impl KnownTypes {
         let (mut stale, mut unasked) = (0, 0);
         for path in &made.shown {
             if let Some(at) = names.symbols.find(path) {
-                files.extend(names.symbols.row(at)?.files);
+                files.extend(names.symbols.type_row(at)?.files);
             }
             stale += usize::from(self.cards.get(path).is_some_and(|card| card.remark.is_some()));
             unasked += usize::from(self.unasked.contains(path));

@@ -193,5 +193,5 @@ fn known_runs(root: &Path) -> Vec<KnownRun> {
 fn remember_runs(root: &Path, known: &mut Vec<KnownRun>) {
     known.drain(..known.len().saturating_sub(REMEMBERED));
     let bytes = serde_json::to_vec(&known).expect("invariant: errors are plain values");
-    let _ = checkout::write(root, KNOWN, &bytes);
+    let _ = checkout::write_file(root, KNOWN, &bytes);
 }

@@ -33,7 +33,7 @@ pub(super) struct Marked {
 }
 
 impl Marked {
-    pub(super) fn add(&mut self, file: &str, at: usize, mark: Mark) {
+    pub(super) fn mark_place(&mut self, file: &str, at: usize, mark: Mark) {
         let marks = self.files.entry(file.to_owned()).or_default().entry(at).or_default();
         if !marks.contains(&mark) {
             marks.push(mark);

@@ -242,7 +242,7 @@ fn check_clashes<O: Outputs>(
 fn with_files(symbols: &Symbols, path: &str) -> Candidate {
     let row = symbols
         .find(Candidate::from_path(path, &[]).key())
-        .and_then(|at| symbols.row(at).ok());
+        .and_then(|at| symbols.type_row(at).ok());
     Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
 }
 
@@ -269,7 +269,7 @@ fn mark_declarations<O: Outputs>(
         for (all, name) in names.iter_mut().zip(parameter_names(text, &list)) {
             all.insert(name);
         }
-        marked.add(&spot.0, at, Mark::Declaration);
+        marked.mark_place(&spot.0, at, Mark::Declaration);
     }
     if marked.files.is_empty() {
         way.add_obstacle("no declaration of it is found in the files as they are");
@@ -314,15 +314,17 @@ fn mark_uses<O: Outputs>(
         let text = texts.text_of(&place.file).unwrap_or_default();
         match mark_of(text, at, place, called.contains(place)) {
             // An operator that converts to the type bears its name and calls nothing.
-            Some(Mark::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => marked.add(&place.file, at, Mark::Stays),
+            Some(Mark::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => {
+                marked.mark_place(&place.file, at, Mark::Stays)
+            }
             _ if !change.is_constructor && word != change.family.old => {
                 way.add_obstacle(format!("{position}: this code uses it without writing its name: {}", place.text));
             }
             Some(Mark::Call { .. }) => {
                 let is_on_value = change.own.first().is_some_and(|one| one.this) && follows_value(text, at, owner);
-                marked.add(&place.file, at, Mark::Call { is_on_value });
+                marked.mark_place(&place.file, at, Mark::Call { is_on_value });
             }
-            Some(mark) => marked.add(&place.file, at, mark),
+            Some(mark) => marked.mark_place(&place.file, at, mark),
             None => way.add_obstacle(format!("{position}: it is named here without a call: {}", place.text)),
         }
     }
