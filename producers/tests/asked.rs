@@ -276,7 +276,7 @@ fn the_ways_back_to_a_whole_answer() {
     let built = desk.build_as(LABEL, |options| options.fresh = [LABEL.to_owned()].into_iter().collect());
     assert_eq!(
         (types(&built), desk.note(LABEL, "why")),
-        (vec!["N.Store".to_owned()], "a new answer was asked for".into())
+        (vec!["N.Store".to_owned()], "a new answer was requested".into())
     );
 }
 

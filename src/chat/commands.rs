@@ -147,7 +147,7 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
     let went = matches!(answer["status"].as_str(), Some("Success" | "NoOp"));
     if !went {
         return Ok(format!(
-            "nothing was saved: {text}; `/diff` shows the change, `/edit drop` drops it, and the model can be asked for it anew"
+            "nothing was saved: {text}; `/diff` shows the change, `/edit drop` drops it, and the model can propose it again"
         ));
     }
     talk.transcript.proposal = None;

@@ -88,7 +88,7 @@ impl FromArgMatches for Call {
 /// Returns the description of a group of methods.
 fn about(group: &str) -> &'static str {
     match group {
-        "context" => "Show what belongs to a task, or how one document stands",
+        "context" => "Show the code for a task, or the present state of one document",
         "node" => "Give the output of any target of the graph",
         "overlay" => "Try edits beside the workspace: build with them, compare, merge or drop them",
         "pack" => "Bundle what is known of chosen types in one text",

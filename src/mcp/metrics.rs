@@ -25,7 +25,7 @@ pub fn format_metrics(service: &Service) -> String {
     for (name, help, value) in [
         (
             "semantic_queue_length",
-            "Summaries asked for and not there.",
+            "Requested summaries that were missing.",
             service.semantic_queue_length,
         ),
         (
@@ -146,7 +146,7 @@ mod tests {
              # HELP cortex_requests Requests being answered or waiting.\n\
              # TYPE cortex_requests gauge\n\
              cortex_requests 1\n\
-             # HELP cortex_semantic_queue_length Summaries asked for and not there.\n\
+             # HELP cortex_semantic_queue_length Requested summaries that were missing.\n\
              # TYPE cortex_semantic_queue_length gauge\n\
              cortex_semantic_queue_length 60\n\
              # HELP cortex_recent_semantic_failures Summaries whose last try failed.\n\

@@ -23,7 +23,7 @@ struct Task {
 const TASKS: &[Task] = &[
     Task {
         name: "explore_type",
-        about: "Understand a type: what it is for, what it is made of, who uses it",
+        about: "Understand a type: its purpose, its parts, its users",
         arguments: &[("symbol", "A type by any unambiguous name", true)],
         opening: "Explain the type {symbol} of this C# workspace.",
         steps: &[
@@ -60,7 +60,7 @@ const TASKS: &[Task] = &[
             ("source", "read the source that will change"),
             (
                 "overlay",
-                "try a change that reaches far before you save it: `put` the new text of each file, `diff` with targets tells what it would make stale, the tools that read take its name as `overlay`; then `merge` or `discard`",
+                "try a change that reaches far before you save it: `put` the new text of each file, `diff` with targets shows which targets it would make stale, the tools that read take its name as `overlay`; then `merge` or `discard`",
             ),
         ],
         closing: "Say which places the change touches before you edit. Edit the files, then ask for the outline and the usages again: they are those of the new sources. Finish when no place is left that the change would break.",
@@ -77,7 +77,7 @@ const TASKS: &[Task] = &[
                 "hand in the answer to it; if it is rejected, mend what it says and hand it in again",
             ),
         ],
-        closing: "Answer each prompt from what stands in it, in the form it asks for. Go on until nothing is pending or the number is reached.",
+        closing: "Answer each prompt from its own text, in the form that it requests. Go on until nothing is pending or the number is reached.",
     },
 ];
 

@@ -210,7 +210,7 @@ const askForToken = () => {
     go();
   });
   main.replaceChildren(el("article", null, el("h1", null, "The token, please"),
-    el("p", null, "This page shows the workspace to those who have the token of its service. ", el("code", null, "cortex serve --http"), " names the file that it stands in."), form));
+    el("p", null, "This page shows the workspace to those who have the token of its service. ", el("code", null, "cortex serve --http"), " prints the file that contains it."), form));
 };
 let isFollowing = false;
 const restart = () => {

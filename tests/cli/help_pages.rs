@@ -43,7 +43,7 @@ fn pages_made_from_the_flags() {
       semantic         Print the summary of a type: its role, life cycle, edge cases, limitations
       investigate      Answer a question about the code from outlines and summaries
       operation        Say how an operation goes that was begun in the background
-      context          Show what belongs to a task, or how one document stands
+      context          Show the code for a task, or the present state of one document
       pack             Bundle what is known of chosen types in one text
       window           Keep the text that a model is shown of this checkout
       edit             Edit a text file of the workspace: exactly, as a whole or not at all, with undo

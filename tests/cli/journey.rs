@@ -222,7 +222,7 @@ fn a_build_in_which_nothing_runs_says_how_many_warnings_stand() {
     );
     insta::assert_snapshot!(bench.run(&["build", "//docs/..."]).all(), @"
     exit 0
-    2 warnings stand; `cortex status` lists them
+    2 earlier warnings remain; `cortex status` lists them
     2 targets: all up to date (TIME)
     ");
     assert_eq!(

@@ -236,7 +236,7 @@ fn what_became_of_a_file_since_the_opening_is_said() {
     let away = bench.beside("away").to_string_lossy().into_owned();
     insta::assert_snapshot!(bench.run(&["overlay", "apply", "o", &away]).all(), @"
     exit 2
-    error[E_OVERLAY]: docs/a.md was changed since the overlay o was opened: a document made of what it was then would take that change back
+    error[E_OVERLAY]: docs/a.md was changed since the overlay o was opened: a document based on its former content would revert that change
       help: read the present file, and confirm its deletion with --onto-now (ontoNow)
     ");
     assert_eq!(ok(&bench, &["overlay", "apply", "o", &away, "--onto-now"]), "patched docs/a.md\n");

@@ -38,7 +38,7 @@ pub enum Unconfigured {
     #[error("{0} cannot be read: {1}")]
     Unread(&'static str, String),
     /// Another server has the name.
-    #[error("{0} has a server '{NAME}' already, which is another one")]
+    #[error("{0} already has another server '{NAME}'")]
     Taken(&'static str),
 }
 

@@ -158,7 +158,11 @@ fn check_program(params: &Params, faults: &mut Faults) {
     let argv = texts(params, "argv").is_some_and(|argv| argv.first().is_some_and(|program| !program.is_empty()));
     let example = "write argv = [\"wc\", \"-w\", \"{in.text}\"]";
     match (params.get("argv"), params.get("shell")) {
-        (Some(_), Some(_)) => faults.add_fault("shell", "'shell' stands beside 'argv'".into(), "a program is named by one of them"),
+        (Some(_), Some(_)) => faults.add_fault(
+            "shell",
+            "'shell' and 'argv' are both given".into(),
+            "a program is named by one of them",
+        ),
         (Some(_), None) if argv => {}
         (None, Some(text)) if text.as_str().is_some_and(|text| !text.trim().is_empty()) => {}
         (None, Some(_)) => faults.add_fault(

@@ -72,7 +72,7 @@ pub(super) fn decide(
 ) -> Result<Way, Failure> {
     let full = |why: &str| Ok(Way::Full(why.to_owned(), None));
     if inputs.fresh {
-        return full("a new answer was asked for");
+        return full("a new answer was requested");
     }
     let (Some(base), Some(previous)) = (base, &inputs.previous) else {
         return full(match &inputs.previous {

@@ -98,7 +98,7 @@ impl Theirs {
         if !self.lost.is_empty() {
             warn(
                 format!(
-                    "a person wrote {}, which is no section of it any more, so that it is left out",
+                    "a person wrote {}, which is no longer a section of it, so it is left out",
                     list(&self.lost)
                 ),
                 "'cortex history LABEL' lists the version that has it; 'cortex edit-output LABEL' puts it elsewhere",
@@ -107,7 +107,7 @@ impl Theirs {
         if !self.elsewhere.is_empty() {
             warn(
                 format!(
-                    "a person wrote {} in another checkout, where it is made of other code; that was not taken over",
+                    "a person wrote {} in another checkout, for other code; it was not taken over",
                     list(&self.elsewhere)
                 ),
                 "'cortex edit-output LABEL' corrects it here too; with --release the other correction is dropped",

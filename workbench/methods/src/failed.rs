@@ -170,7 +170,7 @@ impl From<OverlayError> for Failed {
                 Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
             OverlayError::Save(_) => {
-                let hint = "mend what stands in the way, then merge again: what a merge began is brought to its end";
+                let hint = "remove the obstacle, then merge again: a started merge is completed";
                 Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
         }

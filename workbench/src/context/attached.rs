@@ -322,7 +322,7 @@ mod tests {
             ("my guide.md", "docs/a/my guide.md:1-1"),
             (
                 "README.md:2-9",
-                "README.md:2-2 README.md: lines 2-9 were asked for; the file has 2 lines, and 2-2 are shown",
+                "README.md:2-2 README.md: lines 2-9 were requested; the file has 2 lines, and 2-2 are shown",
             ),
             ("guide.md", "docs/a/guide.md:1-1"),
             ("docs\\a\\guide.md", "docs/a/guide.md:1-1"),

@@ -81,7 +81,7 @@ pub fn with_using(text: &str, given: &str, defines: &BTreeSet<String>) -> Result
     match is_added && !worse(&before, &after) && is(text, &before) == is(&made, &after) {
         true => Ok(Some(made)),
         false => Err(Refused::new(
-            "the file has no place for a using directive that its reader understands; nothing was changed",
+            "the file has no place for a using directive that the parser understands; nothing was changed",
             "put it there with `replace`",
         )),
     }

@@ -30,7 +30,7 @@ pub(super) fn whatever<T: PartialEq + AsRef<str>>(
             format!(
                 "{what} hangs on the symbols for `#if` that the file is compiled under, which are {are}not known here; nothing was changed"
             ),
-            "name it without path and session, then they are those of its project; or edit what stands there with `replace`",
+            "name it without path and session, then they are those of its project; or edit the present text with `replace`",
         )
     };
     let Some(readings) = readings(text, &request.new, &none) else {

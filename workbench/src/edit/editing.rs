@@ -146,7 +146,7 @@ pub(super) fn what_became<F: Files>(run: &Run<'_, F>, paths: &[String], status: 
     };
     match (status, run.session.mode) {
         (Status::Success, Mode::Immediate | Mode::Manual) if paths.iter().any(is_out) => {
-            " in the buffer; not saved, for the file is not what the buffer was made of"
+            " in the buffer; not saved, because the file differs from the base of the buffer"
         }
         // What was never saved is not saved back.
         (Status::Success, Mode::Immediate) if run.met.saves.is_empty() => " in the buffer; the file holds that already and was not written",
@@ -179,7 +179,7 @@ pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str,
     edited(run, "replace", vec![(path.to_owned(), Some(text.replace(&old, &new)))], &what)
 }
 
-/// What is looked for and what is to stand there, with the line ends of the file if they are to have them; that they got others is said.
+/// What is looked for and the new text, with the line ends of the file if they are to have them; that they got others is said.
 fn adapted<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, (old, new): (&str, &str), fits: bool) -> (String, String) {
     let (made_old, made_new) = with_line_ends_of_file(text, old, new, fits);
     if made_old != old || made_new != new {
@@ -196,7 +196,7 @@ pub(super) fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) 
     }
 }
 
-/// What is looked for and what is to stand there, with the line ends of the file if they are to have them. In a file of mixed ends what is looked
+/// What is looked for and the new text, with the line ends of the file if they are to have them. In a file of mixed ends what is looked
 /// for may stand as it is given, or with other ends, and nowhere else.
 pub(super) fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
     let ends = Ends::from_text(text);
@@ -443,7 +443,7 @@ pub(super) fn rewrite<F: Files>(run: &mut Run<'_, F>, operation: &str, texts: &[
         let is = run.text_of(path, &now)?.map(|(text, _)| text);
         if is.as_deref().map(String::as_str) != file.before.as_deref() {
             let why = format!("{path} was changed meanwhile; nothing was changed");
-            return Err(Trouble::new(why, "do it again: it is made of the file as it is then").at(path));
+            return Err(Trouble::new(why, "try again: it uses the file as it is then").at(path));
         }
         made.push((path.clone(), file.after.clone()));
     }
@@ -485,7 +485,7 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
                         "edit {number} has no match in {}: {why}; nothing was changed",
                         held.describe_with_path(&path)
                     ),
-                    guidance: Some("give old_text exactly as it stands there after the edits before it".to_owned()),
+                    guidance: Some("give old_text exactly as it is after the edits before it".to_owned()),
                     detail: (!miss.near.is_empty()).then(|| miss.near.join("\n")),
                     path: Some(path),
                 });

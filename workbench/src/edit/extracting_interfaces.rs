@@ -177,7 +177,7 @@ fn check_type(decl: &TypeDecl) -> Result<(), Refused> {
         () if !is_kind => "is neither a class nor a struct",
         () if is("static") => "is static, and implements nothing",
         () if is("file") => "is seen in its own file alone (`file`)",
-        () if decl.path.contains('+') => "stands in another type, whose type parameters and names the interface would not see",
+        () if decl.path.contains('+') => "is in another type, whose type parameters and names the interface would not see",
         () if !decl.condition.is_empty() => "is compiled under an `#if` alone",
         () => return Ok(()),
     };
@@ -347,7 +347,7 @@ mod tests {
                 "class A { public class B { public void M() { } } }",
                 "A.B",
                 "I",
-                "stands in another type",
+                "is in another type",
             ),
             ("class A { public void M() { }", "A", "I", "does not parse"),
         ] {

@@ -105,7 +105,7 @@ fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &s
         let at = at.or_else(|| (from..lines.len()).find(|at| body(lines[*at]).contains(below.as_str())));
         from = 1 + at.ok_or_else(|| {
             wrong(format!(
-                "the hunk at line {} of the patch: `{}` stands nowhere below",
+                "the hunk at line {} of the patch: `{}` does not occur below",
                 hunk.at,
                 miss::visible(below)
             ))
@@ -138,7 +138,7 @@ fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &s
             let above = (0..from.min(until)).rev().find(stands);
             let miss = match (found, above) {
                 (Some(at), _) if !is_last(at) => wrong(format!(
-                    "its last line is the file's last by the patch, and those lines stand at line {}, with others behind them",
+                    "its last line is the file's last by the patch, and those lines are at line {}, followed by others",
                     at + 1
                 )),
                 (Some(_), _) => wrong(format!(
@@ -152,7 +152,7 @@ fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &s
                     }
                 )),
                 (None, Some(at)) => wrong(format!(
-                    "its lines stand at line {}, above line {}, from which on they are looked for: hunks follow each other as in the file",
+                    "its lines are at line {}, above line {}, where the search begins: hunks follow each other as in the file",
                     at + 1,
                     from + 1
                 )),
@@ -229,7 +229,7 @@ mod tests {
             of(" {\n-    int Q;\n+    int Z;\n").unwrap_err(),
             @"the hunk at line 3 of the patch fits nowhere: line 3 differs: the file has `    int X;`, old_text has `    int Q;`; the line before it fits"
         );
-        insta::assert_snapshot!(of("@@ class C\n-x\n+y\n").unwrap_err(), @"the hunk at line 3 of the patch: `class C` stands nowhere below");
+        insta::assert_snapshot!(of("@@ class C\n-x\n+y\n").unwrap_err(), @"the hunk at line 3 of the patch: `class C` does not occur below");
         insta::assert_snapshot!(of("+y\n").unwrap_err(), @"the hunk at line 3 of the patch has only new lines and does not say where");
         insta::assert_snapshot!(of("").unwrap_err(), @"the patch has no lines for a.cs");
         insta::assert_snapshot!(of("?x\n").unwrap_err(), @"line 3 of the patch begins with none of space, - and +");
@@ -253,7 +253,7 @@ mod tests {
         );
         insta::assert_snapshot!(
             patched("a\nb\nc\n", &diff(&open)).unwrap_err(),
-            @"the hunk at line 3 of the patch fits nowhere: its last line is the file's last by the patch, and those lines stand at line 1, with others behind them"
+            @"the hunk at line 3 of the patch fits nowhere: its last line is the file's last by the patch, and those lines are at line 1, followed by others"
         );
         for (lines, number) in [(format!("{none}-b\n+c\n"), 5), (format!("+c\n{none}-b\n+d\n"), 6)] {
             let message = patched("a\nb", &diff(&lines).replace("+1,2", if number == 6 { "+1,3" } else { "+1,2" }))
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(of("@@ class B\n@@ {\n-    int X;\n+    int Z;\n"), Ok(made));
         insta::assert_snapshot!(
             of("@@ class B\n@@ class A\n-    int X;\n+    int Z;\n").unwrap_err(),
-            @"the hunk at line 3 of the patch: `class A` stands nowhere below"
+            @"the hunk at line 3 of the patch: `class A` does not occur below"
         );
         insta::assert_snapshot!(of("@@ class B\n@@ {\n").unwrap_err(), @"the patch has no lines for a.cs");
     }
@@ -289,7 +289,7 @@ mod tests {
         let patch = "--- a/x\n+++ b/x\n@@ -5 +5 @@\n-e\n+E\n@@ -1 +1 @@\n-a\n+A\n";
         insta::assert_snapshot!(
             patched("a\nb\nc\nd\ne\n", patch).unwrap_err(),
-            @"the hunk at line 6 of the patch fits nowhere: its lines stand at line 1, above line 6, from which on they are looked for: hunks follow each other as in the file"
+            @"the hunk at line 6 of the patch fits nowhere: its lines are at line 1, above line 6, where the search begins: hunks follow each other as in the file"
         );
         insta::assert_snapshot!(
             patched("z\nb\nc\nd\ne\n", patch).unwrap_err(),

@@ -52,7 +52,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
     let now = declared(&made, &after);
     if worse(&before, &after) || stay != now.iter().map(|one| &one.is).collect::<Vec<_>>() {
         let why = format!("without {symbol} other declarations would not be what they are");
-        return Err(Refused::new(why, "edit what stands there with `replace`"));
+        return Err(Refused::new(why, "edit the present text with `replace`"));
     }
     Ok(Some(Removed { text: made, ranges }))
 }
@@ -60,7 +60,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
 /// Refuses a declaration that cannot be removed without others.
 fn refuse_joined_declaration(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refused> {
     let name = &one.is.name;
-    let hint = "edit what stands there with `replace`";
+    let hint = "edit the present text with `replace`";
     if let Some(other) = all.iter().find(|other| other.range == one.range && other.is != one.is) {
         return Err(Refused::new(format!("{name} is declared together with {}", other.is.name), hint));
     }

@@ -138,7 +138,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
     let after = parse_code(&made, defines);
     if worse(&before, &after) {
         let why = format!(
-            "with this text the file would not be read as C# any more, so {} stays as it is",
+            "with this text the file would no longer parse as C#, so {} stays as it is",
             found.is.name
         );
         return Err(Refused::new(why, "give a whole declaration with all its brackets"));

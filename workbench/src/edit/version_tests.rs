@@ -118,7 +118,7 @@ fn files_that_go_or_turn_into_something_else() {
         coder.files.write("a.cs", "one\n");
         let back = coder.ask_with(Order::Commit, Some("a.cs"), None);
         assert_eq!(stands(&back), (Status::Success, WorkflowState::Idle), "{back:?}");
-        assert_eq!(back.summary, "a.cs is again what its buffer was made of; saved a.cs");
+        assert_eq!(back.summary, "a.cs is again equal to the base of its buffer; saved a.cs");
         assert_eq!(coder.text(), "1\n");
     }
     let mut coder = Coder::opened("one\n", Mode::Manual);

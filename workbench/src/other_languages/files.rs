@@ -47,7 +47,7 @@ pub fn provenance(file: &str, symbols: &FileSymbols) -> Vec<String> {
     let mut said = vec![format!("{file}: from an index of {}", symbols.source)];
     if symbols.moved + symbols.shifted > 0 {
         said.push(format!(
-            "{file}: changed since it was indexed; of its definitions {} were found on other lines, and {} are not found any more",
+            "{file}: changed since it was indexed; of its definitions {} were found on other lines, and {} are no longer found",
             symbols.shifted, symbols.moved
         ));
     }

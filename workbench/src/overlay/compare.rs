@@ -106,7 +106,7 @@ fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8
     };
     let name = |bytes: Option<&[u8]>, side: &str| bytes.map_or("/dev/null".to_owned(), |_| quoted_name(&format!("{side}/{path}")));
     let (Ok((old, was)), Ok((new, form))) = (text(base), text(is)) else {
-        return format!("{path}: what it was made of is no text\n");
+        return format!("{path}: its base is not text\n");
     };
     let diff = unified_for_git(&old, &new, &name(base, "a"), &name(is, "b"));
     let empty = match (base, is) {

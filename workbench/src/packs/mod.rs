@@ -30,7 +30,7 @@ const MOST_BYTES: usize = 4 << 20;
 const TABLE: &str = "pack";
 /// The table of the tags that filters name.
 const TAGS: &str = "tags";
-const HEAD: &str = "# Packs made at run time; cortex writes this file anew with every change. Packs to be shared stand in cortex.toml.\n\n";
+const HEAD: &str = "# Packs made at run time; cortex rewrites this file with every change. Packs to be shared belong in cortex.toml.\n\n";
 
 /// A pack of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]

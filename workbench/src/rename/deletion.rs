@@ -301,7 +301,7 @@ fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut
                 let words: Vec<&str> = line.trim().trim_start_matches("global ").split([' ', ';']).collect();
                 if words.first() == Some(&"using") && words.contains(&outer) {
                     way.add_obstacle(format!(
-                        "{file}:{number}:1: a using directive names {outer}, which would have no type any more"
+                        "{file}:{number}:1: a using directive names {outer}, which would no longer have a type"
                     ));
                 }
             }

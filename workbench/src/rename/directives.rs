@@ -60,7 +60,7 @@ pub(super) fn rename_in_directives<O: Outputs>(planning: &mut Planning<'_, O>) -
                     )),
                 },
                 Some(_) => {}
-                None => possible.push(format!("{file}:{line}: possible use: {} stands outside of every type", family.old)),
+                None => possible.push(format!("{file}:{line}: possible use: {} is outside of every type", family.old)),
             }
         }
     }

@@ -93,9 +93,9 @@ impl FileRequest {
                 line => line.to_string(),
             };
             let asked = match to {
-                Some(to) if to == from => format!("line {} was asked for", number(from)),
-                Some(to) => format!("lines {}-{} were asked for", number(from), number(to)),
-                None => format!("the lines from {} on were asked for", number(from)),
+                Some(to) if to == from => format!("requested was line {}", number(from)),
+                Some(to) => format!("lines {}-{} were requested", number(from), number(to)),
+                None => format!("the lines from {} on were requested", number(from)),
             };
             let lines = if last == 1 { "1 line".to_owned() } else { format!("{last} lines") };
             format!("{asked}; the file has {lines}, and {first}-{behind} are shown")
@@ -221,33 +221,33 @@ mod tests {
             assert_eq!(within(range), (lines, None), "{range}");
         }
         for (range, lines, correction) in [
-            ("0-8", (1, 8), "lines 0-8 were asked for; the file has 10 lines, and 1-8 are shown"),
-            ("0", (1, 1), "line 0 was asked for; the file has 10 lines, and 1-1 are shown"),
+            ("0-8", (1, 8), "lines 0-8 were requested; the file has 10 lines, and 1-8 are shown"),
+            ("0", (1, 1), "line 0 was requested; the file has 10 lines, and 1-1 are shown"),
             (
                 "0-",
                 (1, 10),
-                "the lines from 0 on were asked for; the file has 10 lines, and 1-10 are shown",
+                "the lines from 0 on were requested; the file has 10 lines, and 1-10 are shown",
             ),
-            ("8-3", (3, 8), "lines 8-3 were asked for; the file has 10 lines, and 3-8 are shown"),
+            ("8-3", (3, 8), "lines 8-3 were requested; the file has 10 lines, and 3-8 are shown"),
             (
                 "9-99",
                 (9, 10),
-                "lines 9-99 were asked for; the file has 10 lines, and 9-10 are shown",
+                "lines 9-99 were requested; the file has 10 lines, and 9-10 are shown",
             ),
             (
                 "40-99",
                 (10, 10),
-                "lines 40-99 were asked for; the file has 10 lines, and 10-10 are shown",
+                "lines 40-99 were requested; the file has 10 lines, and 10-10 are shown",
             ),
             (
                 "40-",
                 (10, 10),
-                "the lines from 40 on were asked for; the file has 10 lines, and 10-10 are shown",
+                "the lines from 40 on were requested; the file has 10 lines, and 10-10 are shown",
             ),
             (
                 "18446744073709551615-18446744073709551615",
                 (10, 10),
-                "line 18446744073709551615 or more was asked for; the file has 10 lines, and 10-10 are shown",
+                "line 18446744073709551615 or more was requested; the file has 10 lines, and 10-10 are shown",
             ),
         ] {
             assert_eq!(within(range), (lines, Some(correction.to_owned())), "{range}");

@@ -262,7 +262,7 @@ fn levels<O: Outputs>(
             let parts = declarations_of(outputs, symbols, disk, &base, found)?;
             let parameters = parts.first().map_or(&[][..], |part| &part.decl.type_parameters);
             if symbol_of(&base).split('+').rev().skip(1).any(|outer| outer.contains('`')) {
-                found.unknown.insert(format!("its base `{written}` stands in a generic type"));
+                found.unknown.insert(format!("its base `{written}` is in a generic type"));
             }
             levels.push(Level {
                 arguments: parameters.iter().cloned().zip(given).collect(),

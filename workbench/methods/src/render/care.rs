@@ -254,7 +254,7 @@ fn whose(harm: &Harm) -> String {
     let named = harm.labels.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     match (harm.labels.len().saturating_sub(NAMED), harm.spot()) {
         (0, Spot::Row(..) | Spot::Other) if named.is_empty() => "of no label".to_owned(),
-        (0, _) if named.is_empty() => "of no label any more".to_owned(),
+        (0, _) if named.is_empty() => "of no label".to_owned(),
         (0, _) => named,
         (more, _) => format!("{named} and {} more", format_count(more as u64)),
     }

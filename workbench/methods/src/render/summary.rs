@@ -109,7 +109,7 @@ fn in_all(tally: &Tally, targets: u64) -> String {
     let unmade = tally.deferred + tally.awaited + tally.limited + tally.failed + tally.skipped;
     let all = (tally.ran + tally.cached + unmade) as u64;
     match unmade > 0 && all > targets {
-        true => format!(" asked for, {} in all", format_count(all)),
+        true => format!(" requested, {} in all", format_count(all)),
         false => String::new(),
     }
 }
@@ -131,8 +131,8 @@ pub fn format_earlier_warnings(report: &Report, style: Style) -> Option<String> 
     let number = report.earlier_warnings;
     let (text, them) = match number {
         0 => return None,
-        1 => ("1 warning stands".to_owned(), "it"),
-        _ => (format!("{} warnings stand", format_count(number)), "them"),
+        1 => ("1 earlier warning remains".to_owned(), "it"),
+        _ => (format!("{} earlier warnings remain", format_count(number)), "them"),
     };
     Some(format!("{}; `cortex status` lists {them}", style.yellow(&text)))
 }
@@ -211,9 +211,9 @@ pub fn prices(plans: &[Priced], answered: usize, currency: Option<&str>, style: 
     };
     if answered > 0 {
         let one = if answered == 1 {
-            "answer stands and costs"
+            "answer is stored and costs"
         } else {
-            "answers stand and cost"
+            "answers are stored and cost"
         };
         line("cached", &format!("{} {one} nothing", format_count(answered as u64)));
     }
@@ -358,7 +358,7 @@ mod tests {
         };
         let summary = line(16, blocked.clone());
         assert!(
-            summary.starts_with("16 targets asked for, 177 in all: 6 ran, 18 blocked: see above, 153 skipped ("),
+            summary.starts_with("16 targets requested, 177 in all: 6 ran, 18 blocked: see above, 153 skipped ("),
             "{summary}"
         );
         assert!(line(200, blocked).starts_with("200 targets: 6 ran, "));

@@ -231,7 +231,7 @@ impl Built {
             text.push_str(&self.reasons());
         } else if self.left_out_total > 0 {
             text.push_str(&format!(
-                "{} shown, {} left out: `why` (`--why`) tells the reasons\n",
+                "{} shown, {} left out: `why` (`--why`) gives the reasons\n",
                 self.shown, self.left_out_total
             ));
         }

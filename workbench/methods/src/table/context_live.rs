@@ -197,7 +197,7 @@ impl Show {
             .flatten()
             .any(|words| words.len() > LONGEST_WORDS)
         {
-            return Err(invalid_argument("what is told of a change is longer than 4 KiB").hinted("tell it in fewer words"));
+            return Err(invalid_argument("the description of a change is longer than 4 KiB").hinted("shorten it"));
         }
         if self.author.trim().is_empty() {
             return Err(invalid_argument("the author's name is empty").hinted("it is agent, person, tool or another name"));
@@ -371,7 +371,7 @@ impl Show {
         let (first, last, of) = match (buffer, journal.versions.first()) {
             (Some(buffer), _) => (buffer.first(), buffer.version(), " of the session"),
             (None, Some(first)) => (first.number, journal.given, ""),
-            (None, None) => return "this document was not asked for yet".to_owned(),
+            (None, None) => return "this document was not requested yet".to_owned(),
         };
         let earlier = journal.anchored_before(first, self.session.as_deref());
         let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();

@@ -198,7 +198,7 @@ impl Place {
     /// Returns the document as it is in a session.
     pub(super) fn in_session(&self, session: &str) -> Result<Buffer, Failed> {
         let wrong = |why: String, hint: String| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_SESSION, why).hint(hint));
-        let no_session = |why: NoSession| wrong(why.to_string(), "`cortex edit list` tells which sessions there are".to_owned());
+        let no_session = |why: NoSession| wrong(why.to_string(), "`cortex edit list` lists the sessions".to_owned());
         let names = [&self.requested, &self.path].into_iter().chain(&self.names);
         let path = edits::called(&self.files, session, names, self.now).map_err(no_session)?;
         let path = path.unwrap_or(&self.requested);
@@ -228,8 +228,9 @@ impl Place {
     /// Returns notes about a file with another name (hard links), here or in a session.
     fn renamed(&self, session: Option<(&str, &Buffer)>) -> Vec<String> {
         let (path, asked) = (&self.path, &self.requested);
-        let shown = (path != asked)
-            .then(|| format!("{asked} and {path} are one file under two names (hard links), and one document: it is told as {path}"));
+        let shown = (path != asked).then(|| {
+            format!("{asked} and {path} are one file under two names (hard links), and one document: its history is that of {path}")
+        });
         let edited = session.filter(|(_, buffer)| buffer.path != *path);
         let edited = edited.map(|(session, Buffer { path: other, .. })| format!("session {session} has {path} as {other}"));
         shown.into_iter().chain(edited).collect()
@@ -258,7 +259,7 @@ impl Place {
         let (text, encoding) = decode(&found.bytes).map_err(|why| (Code::Usage, Box::new(no_text(path, &why))))?;
         let note = (encoding.form != Form::Utf8).then(|| {
             let form = encoding.form.to_string().to_lowercase();
-            format!("{path} is written in {form}; what is shown is what its bytes stand for")
+            format!("{path} is written in {form}; its decoded text is shown")
         });
         Ok((text, note.into_iter().collect()))
     }

@@ -74,7 +74,7 @@ impl Method for End {
             .map_err(|error| unkept(&error))?
             .map_err(|why| absent(id, why))?
             .ok_or_else(|| {
-                let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "the conversation has no such round any more").found(id.clone());
+                let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "the conversation no longer has this round").found(id.clone());
                 Failed::new(Code::Usage, why.hint("`context conversations` lists the rounds"))
             })?;
         Ok(Ended {

@@ -164,7 +164,7 @@ fn format_difference(difference: &Difference, style: Style) -> String {
             let which = which(difference, difference.kept.map(|kept| !kept));
             let why = which.map_or_else(
                 || "they are no text".to_owned(),
-                |which| format!("the output of {which} is not in the store any more, so the two cannot be compared"),
+                |which| format!("the output of {which} is no longer in the store, so the two cannot be compared"),
             );
             format!("{}\n", style.dim(&why))
         }
@@ -172,7 +172,7 @@ fn format_difference(difference: &Difference, style: Style) -> String {
     if !difference.inputs_known {
         let unknown = [&difference.from, &difference.to].map(|version| version.producer.is_none());
         let which = which(difference, unknown).unwrap_or_default();
-        text.push_str(&style.dim(&format!("\nwhat {which} was made of is no longer recorded\n")));
+        text.push_str(&style.dim(&format!("\nwhat {which} had as inputs is no longer recorded\n")));
         return text;
     }
     if difference.inputs.is_empty() {

@@ -39,7 +39,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "replace",
-        about: "Put a text where another one stands, in one place; several places are offered by number",
+        about: "Replace a text at one place; of several places, list them by number",
         form: "PATH --old-text TEXT|--selector QUERY --new-text TEXT [--all] [--session HANDLE]",
         needs: &[PATH, "old_text", "new_text"],
         takes: &["selector", "all", "session", "mode", "exact_ends", "manifest", "strict"],
@@ -335,9 +335,7 @@ impl Op {
     pub(super) fn form(self) -> &'static str {
         match self {
             Self::Open => r#"{"op": "open", "path": "src/A.cs"}"#,
-            Self::Replace => {
-                r#"{"op": "replace", "path": "src/A.cs", "oldText": "what stands there", "newText": "what is to stand there"}"#
-            }
+            Self::Replace => r#"{"op": "replace", "path": "src/A.cs", "oldText": "the present text", "newText": "the new text"}"#,
             Self::ReplaceSelection => r#"{"op": "replace_selection", "session": "HANDLE", "selectionId": 2}"#,
             Self::Candidates => r#"{"op": "candidates", "session": "HANDLE", "from": 6}"#,
             Self::Append => r#"{"op": "append", "path": "src/A.cs", "anchor": "the text before", "newText": "the text"}"#,

@@ -49,7 +49,7 @@ pub fn format_explanation(target: &Target, style: Style) -> String {
             (Some(wait), Some(_)) => style.red(&printable(&format!("pending: {wait}"))),
             (Some(wait), None) => style.yellow(&printable(&format!("pending: {wait}"))),
             (None, Some(_)) => style.red("pending: the last try at its present inputs failed"),
-            (None, None) => style.yellow("pending: the last build asked for it and did not make it"),
+            (None, None) => style.yellow("pending: the last build requested it and did not build it"),
         },
         TargetState::Made(NodeState::Generating) => style.yellow("generating"),
     };
@@ -303,7 +303,7 @@ impl Page {
             [] if target.before_collected => {
                 self.add_fact(
                     "last ran",
-                    "against a result that is not in this store any more, or never was: what had changed is not known",
+                    "against a result that is not in this store, so its changed inputs are not known",
                 );
             }
             [] if !target.last_redefined.is_empty() => {

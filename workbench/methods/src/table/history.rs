@@ -163,8 +163,8 @@ impl Method for HistoryOf {
 /// Explains why a source file has no versions, with a hint.
 pub fn why_no_versions(label: &str) -> Option<(&'static str, String)> {
     let path = engine::build::file_path(label)?;
-    let hint = format!("`git log -p -- {path}` tells what it was; `cortex explain '{label}'` what it is now, and who reads it");
-    Some(("it is a source file: versions are kept of what is made of it", hint))
+    let hint = format!("`git log -p -- {path}` shows its history; `cortex explain '{label}'` shows its present state and readers");
+    Some(("it is a source file: only outputs have versions", hint))
 }
 
 /// Resolves a text to a label; returns it with its versions, oldest first, at least one.
@@ -189,9 +189,9 @@ pub fn find_versions(
         let (what, hint) = match why_no_versions(&label) {
             Some(why) => why,
             None if last_good::remark_missing(context, workspace, session, None, &label)? => {
-                ("no version of it is kept", "what was collected is not known any more".to_owned())
+                ("no version of it is kept", "evicted versions are not listed".to_owned())
             }
-            None => ("it was never made in this checkout", format!("cortex build '{label}'")),
+            None => ("it was never built in this checkout", format!("cortex build '{label}'")),
         };
         let why = Diagnostic::error(ErrorCode::E_NO_VERSION, what).label(&label);
         return Err(Failed::new(Code::Usage, why.hint(hint)));

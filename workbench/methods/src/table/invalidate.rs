@@ -60,8 +60,8 @@ impl Method for Invalidate {
         }
         let labels = session.invalidate(&patterns, &survey.targets.concat())?;
         if labels.is_empty() {
-            let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "it was never made").label(&text);
-            return Err(Failed::new(Code::Usage, why.hint("the next build that needs it makes it")));
+            let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "it was never built").label(&text);
+            return Err(Failed::new(Code::Usage, why.hint("the next build that needs it builds it")));
         }
         let readers = list_readers(session, &labels);
         let is_paid = |label: &&String| workbench::paid::is_paid(session, label);
@@ -69,7 +69,7 @@ impl Method for Invalidate {
         let by_readers: Vec<String> = readers.iter().filter(is_paid).cloned().collect();
         let (paid_labels, paid_readers) = (paid.len(), by_readers.len());
         let price = match (paid_labels, paid_readers) {
-            (0, 0) => "It costs nothing: no model makes any of them or of their readers.".to_owned(),
+            (0, 0) => "It costs nothing: no model is asked for them or their readers.".to_owned(),
             // An exact answer would need the new results of the invalidated targets.
             (0, _) => "It costs nothing by itself. Models are asked for readers only if a rebuilt output differs.".to_owned(),
             _ => {
@@ -103,12 +103,12 @@ impl Method for Invalidate {
         }
         let of_models = match answer.paid_readers {
             0 => String::new(),
-            paid => format!(" ({} of them made by a model)", number(paid)),
+            paid => format!(" ({} of them by a model)", number(paid)),
         };
         text.push_str(&match answer.readers {
             0 => "nothing reads them\n".to_owned(),
-            1 => format!("1 reader runs if they come out different{of_models}\n"),
-            readers => format!("up to {} readers run if they come out different{of_models}\n", number(readers)),
+            1 => format!("1 reader runs if an output changes{of_models}\n"),
+            readers => format!("up to {} readers run if an output changes{of_models}\n", number(readers)),
         });
         text.push_str(&format!("{}\n", answer.price));
         printable(&text)

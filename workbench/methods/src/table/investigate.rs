@@ -74,7 +74,7 @@ const CSHARP_ALONE: &str = "only C# was looked into: files of other languages ar
 const ALL: &str = "//types/...:outline";
 /// Note on an answer in the background.
 const IN_BACKGROUND: &str =
-    "it is looked for in the background: `operation` tells how it goes, and the same question without `background` waits for it";
+    "it runs in the background: `operation` shows its progress, and the same question without `background` waits for it";
 /// Default budget, in tokens.
 const BUDGET: u64 = 16_000;
 

@@ -92,7 +92,7 @@ impl Method for Near {
         let Some(near) = draw_near(session, &label)? else {
             let why = Diagnostic::error(
                 ErrorCode::E_NO_TARGET,
-                "the graph does not have it: it was never made in this checkout",
+                "the graph does not have it: it was never built in this checkout",
             );
             return Err(Failed::new(Code::Usage, why.label(&label).hint(format!("cortex build '{label}'"))));
         };

@@ -143,7 +143,7 @@ impl Method for Merge {
         let has_lines = |one: &Conflict| one.base.is_some() || one.overlay.is_some() || one.workspace.is_some();
         let way = match answer.conflicts.iter().any(has_lines) {
             true => "put documents that have both sides with --onto-now",
-            false => "clear what stands in the way",
+            false => "remove the obstacle",
         };
         let hint = format!("nothing was written: {count} conflict{plural}; {way}, or take them out with --drop, and merge again\n");
         printable(&format!("{text}{hint}"))

@@ -309,7 +309,7 @@ impl Method for List {
         }
         if !changed.is_empty() {
             let why = format!(
-                "what is told of {} is of the last build: `pack build` makes it anew",
+                "the facts about {} are of the last build: `pack build` updates them",
                 changed.join(", ")
             );
             state = state.as_of(Freshness::Stale, why);

@@ -224,7 +224,7 @@ impl Rewriting<'_> {
         let only = way.0.first().filter(|_| way.0.len() == 1);
         let message = match only {
             Some(only) => format!("{}: {only}", self.refusal),
-            None => format!("{}: {} things are in the way", self.refusal, way.0.len()),
+            None => format!("{}: {} obstacles", self.refusal, way.0.len()),
         };
         let named = way.0.iter().take(if only.is_some() { 0 } else { MOST_NAMED });
         let named = named.map(|what| Diagnostic::new(Severity::Note, ErrorCode::N_IN_THE_WAY, what.as_str()));

@@ -67,9 +67,9 @@ fn describe_state(desk: &mut Desk<'_>, label: &str, status: &NodeStatus, last_er
         }
         (None, Some(wait)) => format!("{wait}; --refresh asks for it"),
         (None, None) if status.state == NodeState::Pending => {
-            "the last build asked for it and did not make it; --refresh asks for it".to_owned()
+            "the last build requested it and did not build it; --refresh requests it again".to_owned()
         }
-        (None, None) => "a model makes it, and was not asked: --refresh has it made anew".to_owned(),
+        (None, None) => "a model writes it, and was not asked: --refresh asks it".to_owned(),
     })
 }
 

@@ -132,7 +132,7 @@ fn label_for_name(label: &str) -> Failed {
         .map(|rest| rest.rsplit_once(':').map_or(rest, |(name, _)| name));
     let hint = match named {
         Some(name) => format!("write {}", name.chars().take(120).collect::<String>()),
-        None => "write Type, Namespace.Type, Type.Member or Type#Member; `cortex show` prints what a label stands for".to_owned(),
+        None => "write Type, Namespace.Type, Type.Member or Type#Member; `cortex show` prints the output of a label".to_owned(),
     };
     Failed::new(Code::Usage, why.hint(hint))
 }

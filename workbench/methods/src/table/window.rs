@@ -80,7 +80,7 @@ impl Method for Show {
             None => Vec::new(),
             Some(name) => pack::types_of_pack(desk, name).or_else(|failed| match failed.diagnostics.first() {
                 Some(why) if why.code == ErrorCode::E_NO_PACK => {
-                    gone = Some(format!("there is no pack {name} any more"));
+                    gone = Some(format!("the pack {name} no longer exists"));
                     Ok(Vec::new())
                 }
                 _ => Err(failed),
@@ -155,7 +155,7 @@ impl KnownTypes {
                 1 => "1 summary is of an earlier version".to_owned(),
                 _ => format!("{stale} summaries are of earlier versions"),
             };
-            let why = format!("{summaries}: `semantic` with --refresh has them made anew");
+            let why = format!("{summaries}: `semantic` with --refresh requests new ones");
             state = state.as_of(Freshness::Stale, why);
         }
         if made.shown.is_empty() && made.cut.is_empty() {

@@ -163,12 +163,12 @@ impl Submit {
                 let why = format!("the question changed while it was answered; its id is now {}", other.id);
                 (why, Some(changed_lines(&note.asked, &other.user)))
             }
-            None if !round.report.refused.is_empty() => ("there is no such target any more".to_owned(), None),
+            None if !round.report.refused.is_empty() => ("this target no longer exists".to_owned(), None),
             None if round.report.tally.skipped > 0 => (
                 "a question that it depends on changed and has to be answered first".to_owned(),
                 None,
             ),
-            None => ("it is not asked any more".to_owned(), None),
+            None => ("it is no longer asked".to_owned(), None),
         };
         let mut why = Diagnostic::error(ErrorCode::E_MOVED, why).label(label);
         why.found = found;

@@ -55,7 +55,7 @@ pub(super) fn check_block<O: Outputs>(
         let list = found.and_then(|(name, _)| parameters_behind(texts.text_of(&at.file)?, name));
         if list.is_some_and(|list| list.pieces.len() + 1 == known) {
             way.add_obstacle(format!(
-                "{at}: {path} stands in an `extension` block, whose members do not get other parameters here"
+                "{at}: {path} is in an `extension` block, whose parameters cannot be changed here"
             ));
         }
     }

@@ -226,10 +226,7 @@ fn attributes_set_properties_beside_their_arguments() {
 fn members_of_extension_blocks_are_refused_truly() {
     let users = "static class Ext { extension(N.Shop shop) { public int Most(int a, int b) => a; } }\nclass Use { int X(N.Shop s) => s.Most(1, 2); }\n";
     let message = changed(users, "Ext#Most", "b, a").expect_err("an extension block");
-    assert!(
-        message.iter().any(|one| one.contains("stands in an `extension` block")),
-        "{message:?}"
-    );
+    assert!(message.iter().any(|one| one.contains("is in an `extension` block")), "{message:?}");
 }
 
 #[test]

@@ -205,9 +205,7 @@ fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
             return Err(format!("{name} takes any number of arguments (params), and stays the last"));
         }
         if let (Some(before), false, false) = (&optional, is_optional, is_params) {
-            return Err(format!(
-                "{name} has no default value and would stand behind {before}, which has one"
-            ));
+            return Err(format!("{name} has no default value and would follow {before}, which has one"));
         }
         if is_optional {
             optional = Some(name);

@@ -23,13 +23,12 @@ const COLUMNS: usize = 22;
 pub fn write_graph(html: &mut Html, report: &Report) {
     let Some(near) = &report.near else {
         let why = match report.lineages.first() {
-            Some(_) => "What is asked about is not in the graph any more. Its versions are below.",
+            Some(_) => "This target is no longer in the graph. Its versions are below.",
             None => "There is no graph yet near which anything could be drawn.",
         };
         return titled(html, "near", "Graph", "", |html| html.write_line("p", &[("class", "empty")], why));
     };
-    let note =
-        "What it is made of stands to its left, what is made of it to its right. `cortex report OUT.html --near LABEL` draws another.";
+    let note = "Its inputs are to its left, its readers to its right. `cortex report OUT.html --near LABEL` draws another.";
     titled(html, "near", "Graph", note, |html| {
         html.element("p", &[("class", "focus")], |html| {
             write_label(html, &report.targets[near.nodes[0].target].label);

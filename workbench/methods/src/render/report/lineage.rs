@@ -107,7 +107,7 @@ fn sides(html: &mut Html, change: &Change, open: bool) {
                 diff::difference(html, &change.outputs.0, &change.outputs.1, OUTPUT_LINES);
             });
             html.element("div", &[], |html| {
-                html.write_line("h4", &[], "What it is made of");
+                html.write_line("h4", &[], "Inputs");
                 made_of(html, change);
             });
         });
@@ -116,7 +116,7 @@ fn sides(html: &mut Html, change: &Change, open: bool) {
 
 fn made_of(html: &mut Html, change: &Change) {
     let Some(inputs) = &change.inputs else {
-        return html.write_line("p", &[("class", "note")], "What one of them was made of is no longer recorded.");
+        return html.write_line("p", &[("class", "note")], "What one of them had as inputs is no longer recorded.");
     };
     if inputs.is_empty() {
         return html.write_line("p", &[("class", "note")], "Both have the same inputs.");
@@ -134,7 +134,7 @@ fn made_of(html: &mut Html, change: &Change) {
         match &file.bytes {
             Some((before, after)) => diff::write_diff(html, before, after, FILE_LINES),
             None if file.before && file.after => {
-                html.write_line("p", &[("class", "note")], "It changed; what it was is not at hand any more.")
+                html.write_line("p", &[("class", "note")], "It changed; its former text is no longer available.")
             }
             None => {}
         }
