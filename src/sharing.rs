@@ -1,6 +1,6 @@
 //! The remote cache and its workers in commands: whether a build may read and write them, and the report at its end.
 
-use engine::build::bringing::Brought;
+use engine::build::bundle_import::Brought;
 use engine::seams::remote::{Lie, RemoteSummary};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;

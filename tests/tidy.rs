@@ -297,7 +297,7 @@ fn the_disk_is_touched_in_few_places() {
         "producers/src/command/",
         "producers/src/llm/agent_note.rs",
         "producers/src/llm/replay.rs",
-        "producers/src/llm/shelf.rs",
+        "producers/src/llm/pending_batches.rs",
         "remote/src/bucket.rs",
         "remote/src/credentials.rs",
         "remote/src/farm.rs",
@@ -319,7 +319,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/location.rs",
         "workbench/src/init.rs",
         "workbench/src/investigation.rs",
-        "workbench/src/kill.rs",
+        "workbench/src/kill_points.rs",
         "workbench/src/trust.rs",
         "workbench/src/window/state.rs",
         "workbench/methods/src/table/doctor.rs",
@@ -435,7 +435,7 @@ fn functions(text: &str) -> Vec<Function<'_>> {
 /// Functions that were longer when the check was written; the list only shrinks.
 const LONG: [&str; 7] = [
     "workbench/src/edit/extracting_interfaces.rs: extract",
-    "workbench/src/edit/fitting.rs: line_of_hunk",
+    "workbench/src/edit/hunks.rs: line_of_hunk",
     "workbench/src/edit/markdown.rs: parse",
     "workbench/src/edit/perform.rs: perform_in",
     "workbench/src/edit/perform.rs: performed",

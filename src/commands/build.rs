@@ -26,7 +26,7 @@ use methods::render::summary;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use workbench::finish::States;
+use workbench::exported_states::States;
 use workbench::health::Health;
 use workbench::workspace::Workspace;
 
@@ -197,7 +197,7 @@ pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &m
             format!("aliases.json is not up to date: {error}"),
         )]);
     }
-    let carried = workbench::carry::carry(&workspace.root, session)?;
+    let carried = workbench::carried_corrections::carry(&workspace.root, session)?;
     if !carried.is_empty() {
         context.say(&carried);
         // Lays out the files that show the words.

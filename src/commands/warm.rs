@@ -5,7 +5,7 @@ use super::{remote_cache, show};
 use crate::cli::{BuildArgs, WarmArgs};
 use crate::context::Context;
 use crate::sharing::{self, Used};
-use engine::build::contending::PaidOffers;
+use engine::build::contention::PaidOffers;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::{all_keys, everything, sample};

@@ -3,7 +3,7 @@
 //!
 //! Names are relative to the workspace's root, with `/`: `.cortex/packs.toml`.
 
-use crate::kill;
+use crate::kill_points;
 use engine::files::exports::keep_out_of_git;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -156,10 +156,10 @@ pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<(
     let (folder, name) = open_parent(root, below, true)?;
     let mut file = folder.open_to_append(name, SHARED)?;
     if file.metadata()?.len() >= most {
-        kill::check_killed()?;
+        kill_points::check_killed()?;
         file.set_len(0)?;
     }
-    kill::write(&mut file, bytes)
+    kill_points::write(&mut file, bytes)
 }
 
 /// Removes a file. Returns whether it existed.
@@ -172,7 +172,7 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    kill::check_killed()?;
+    kill_points::check_killed()?;
     match folder.remove(name) {
         Ok(()) => Ok(true),
         Err(SystemError::NOT_FOUND) => Ok(false),
@@ -220,7 +220,7 @@ pub fn lock_folder(root: &Path, folder: &str) -> io::Result<Held> {
 pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
     let held = lock_folder(root, folder)?;
     if FileInfo::from_handle(&held.place)?.mode & 0o077 != 0 {
-        kill::check_killed()?;
+        kill_points::check_killed()?;
         os::modes::set_mode_of(&held.place, 0o700)?;
     }
     Ok(held)
@@ -232,7 +232,7 @@ pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
 /// When it cannot be created, or is a link.
 pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<Held>> {
     let (folder, name) = open_parent(root, below, true)?;
-    kill::check_killed()?;
+    kill_points::check_killed()?;
     let file = folder.open_or_create(name, PRIVATE)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(Held { place: file.into() })),
@@ -263,7 +263,7 @@ fn open_parent<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(Folde
         path.push_str(part);
         folder = match folder.open_folder(part) {
             Err(SystemError::NOT_FOUND) if make => {
-                kill::check_killed()?;
+                kill_points::check_killed()?;
                 match folder.make_folder(part, 0o777) {
                     Ok(()) | Err(SystemError::EXISTS) => {}
                     Err(error) => return Err(error.into()),
@@ -314,11 +314,11 @@ pub(crate) fn fresh(folder: &Folder, name: &str) -> io::Result<File> {
 }
 
 fn fresh_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
-    kill::check_killed()?;
+    kill_points::check_killed()?;
     let made = match folder.create_new(name, mode) {
         Err(SystemError::EXISTS) => {
             folder.remove(name)?;
-            kill::check_killed()?;
+            kill_points::check_killed()?;
             folder.create_new(name, mode)
         }
         other => other,
@@ -330,16 +330,16 @@ fn fresh_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
 fn replace_entry(folder: &Folder, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
     // The folder is locked: a leftover of a kill is replaced by the next write in the folder.
     let mut file = fresh_as(folder, NEW, mode)?;
-    let written = kill::write(&mut file, bytes)
-        .and_then(|()| kill::sync(&file))
-        .and_then(|()| kill::check_killed());
+    let written = kill_points::write(&mut file, bytes)
+        .and_then(|()| kill_points::sync(&file))
+        .and_then(|()| kill_points::check_killed());
     let done = written.and_then(|()| Ok(folder.rename(NEW, folder, name)?));
-    if done.is_err() && kill::check_killed().is_ok() {
+    if done.is_err() && kill_points::check_killed().is_ok() {
         // If the removal fails, the file stays; no reader opens it.
         let _ = folder.remove(NEW);
     }
     done?;
-    kill::sync(folder)
+    kill_points::sync(folder)
 }
 
 #[cfg(test)]

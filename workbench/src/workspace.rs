@@ -2,7 +2,7 @@
 
 use crate::aliases::FormerTypes;
 use crate::edit::disk::Disk as Files;
-use crate::finish::States;
+use crate::exported_states::States;
 use crate::git::Notes;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
 use crate::locks::{Hold, turn_of};

@@ -1,12 +1,12 @@
 //! One attempt at a build: resolve the patterns, settle the targets, lay out their files, and hand the rest to the commit.
 
 use super::blobs::Blobs;
+use super::build_log::{ListedEvents, Listing};
 use super::engine::{Engine, EngineError};
 use super::graph_memory::GraphMemory;
 use super::jobs::Shared;
 use super::layout::{KnownFiles, Laid};
 use super::lazy_exports::LazyExports;
-use super::listing::{ListedEvents, Listing};
 use super::outlook::{Outlook, Prospect, marked};
 use super::overtaken::Checkout;
 use super::request::{Report, Request};

@@ -185,7 +185,7 @@ impl Session {
     /// Numbers a build: one more than the last, or the number of the build that it continues.
     pub(super) fn numbered(&mut self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
         let listed = match self.listed.take() {
-            Some(before) => super::listing::joined(before, listed),
+            Some(before) => super::build_log::joined(before, listed),
             None => self.with_next_number(listed)?,
         };
         self.listed = Some(listed.clone());

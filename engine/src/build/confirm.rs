@@ -1,7 +1,7 @@
 //! Confirmation: before a build, asks the remote cache for answers for which another machine may have stored a different one at the same moment. An
 //! answer found there replaces this checkout's; a missing one is offered again.
 
-use super::contending::{Answer, lookup_of};
+use super::contention::{Answer, lookup_of};
 use super::engine::EngineError;
 use super::session::Session;
 use super::sharing::{RemoteResult, Sharing, is_same};

@@ -7,7 +7,7 @@ use super::graph_memory::GraphMemory;
 use super::sharing::Sharing;
 use super::state::{CurrentRequest, STATE_KEY, Set, State, decode, encode};
 use super::unfinished::Unfinished;
-use super::watched::{Seen, WATCH_KEY, WatchRecord};
+use super::watch_state::{Seen, WATCH_KEY, WatchRecord};
 use crate::build::checkout_turn::CheckoutTurn;
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};

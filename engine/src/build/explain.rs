@@ -1,8 +1,8 @@
 //! Explanations: whether a node is current, which input changed, and why, down to a file. Runs no producer and writes nothing.
 
-use super::chain::Step;
 use super::engine::EngineError;
-use super::moves::{Move, between};
+use super::explanation_chain::Step;
+use super::input_changes::{Move, between};
 use super::outlook::{Gate, Prospect, gate, marked};
 use super::query::{NodeState, Reach, node_status};
 use super::redefinition::{Redefinition, redefinitions};

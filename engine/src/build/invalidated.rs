@@ -90,7 +90,7 @@ impl Session {
             ..Report::default()
         };
         let began = (self.engine.world.now_secs(), Instant::now());
-        let listed = super::listing::Listing::new(&self.rules, &Silent).into_events().line(
+        let listed = super::build_log::Listing::new(&self.rules, &Silent).into_events().line(
             &request,
             &report,
             began,

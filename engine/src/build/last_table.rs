@@ -1,7 +1,7 @@
 //! The last table of a job's node: its rows, its inputs, and the changes of these since.
 
-use super::folded::ONE_IN;
 use super::jobs::{Job, JobInput, Shared, Task};
+use super::table_updates::ONE_IN;
 use crate::manifest::model::{InputFrom, Rule};
 use crate::planning::expand::ItemFrame;
 use crate::seams::update::{MovedInput, Moves, TableView};

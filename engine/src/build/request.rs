@@ -1,6 +1,6 @@
 //! A build: patterns in; settled targets, files and a report out; one transaction that records it.
 
-use super::bringing::Brought;
+use super::bundle_import::Brought;
 use super::engine::EngineError;
 use super::layout::Laid;
 use super::outlook::Outlook;

@@ -1,14 +1,14 @@
 //! A session: a view's state, loaded and refreshed from the sources, ready for builds and queries.
 
-use super::bringing::Predecessors;
+use super::bundle_import::Predecessors;
 use super::engine::{Definition, Engine, EngineError, Look};
+use super::excluded_paths::{LeftOut, left_out};
 use super::graph_memory;
 use super::invalidated::Marks;
-use super::left_out::{LeftOut, left_out};
 use super::overtaken::EarlierRemarks;
 use super::run::{Leaves, file_label};
 use super::state::{Set, State};
-use super::watched::Seen;
+use super::watch_state::Seen;
 use crate::files::globs::Globs;
 use crate::graph::stale::{self, Marked};
 use crate::graph::walk::Links;

@@ -1,6 +1,6 @@
 //! A session's use of the remote cache: results of other machines for its sources, and the names of its own bundle.
 
-use super::bringing::Brought;
+use super::bundle_import::Brought;
 use super::engine::EngineError;
 use super::overtaken::Checkout;
 use super::request::Request;

@@ -4,7 +4,7 @@
 //! of a deleted file for some seconds (ext4). So inputs overwrite those of the previous program, as long as they are plain files without another
 //! link; all other entries are removed, and a folder that cannot be restored is not used again.
 
-use super::place::Place;
+use super::scratch_root::Place;
 use engine::seams::producer::Failure;
 use os::info::{FileInfo, Kind};
 use os::modes;

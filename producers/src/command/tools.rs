@@ -2,7 +2,7 @@
 //! result; a digest is also compared with the program's file before a program runs.
 
 use super::find::{find_program, path_of_programs};
-use super::unstarted::runs;
+use super::start_failure::runs;
 use engine::seams::producer::{Failure, Params};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;

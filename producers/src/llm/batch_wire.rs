@@ -1,11 +1,11 @@
 //! The batch interfaces of the two providers: send, find, poll, fetch.
 
 use super::batch::Progress;
+use super::call_failures::Trouble;
 use super::exchange::Line;
+use super::pending_batches::{FetchedAnswer, Note};
 use super::reply::{Complaint, Reply};
 use super::settings::Api;
-use super::shelf::{FetchedAnswer, Note};
-use super::trouble::Trouble;
 use super::{anthropic, openai};
 use engine::seams::producer::Cancel;
 use serde_json::{Value, json};

@@ -5,13 +5,13 @@
 
 use super::answer::{self, Sections, Summaries};
 use super::case::{Case, SummaryCase};
+use super::context_sizes::Rooms;
 use super::conversation::{AnswerInProgress, Talk};
 use super::decide::{Base, Way};
 use super::document;
 use super::evidence::{self, Names};
 use super::parameters::Wishes;
 use super::prompt::Material;
-use super::room::Rooms;
 use super::shown;
 use super::shrink;
 use super::slots::Slot;

@@ -2,13 +2,13 @@
 
 use super::case::{Case, SummaryCase};
 use super::changed_texts::ChangedTexts;
+use super::context_sizes::Rooms;
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, guessed_patch, names_of};
 use super::decide::Way;
 use super::parameters::{self, Wishes};
 use super::prompt;
-use super::room::Rooms;
 use super::subject::Withholding;
-use crate::llm::{Ask, Turn, together};
+use crate::llm::{Ask, Turn, joint_questions};
 use engine::seams::joint::JointPlan;
 use engine::seams::paid::{Plan, Spent};
 use engine::seams::producer::{Failure, Inputs};
@@ -127,7 +127,7 @@ fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, turns: &[Turn], ty
     }
     let rules = ask.count(&wishes.model, &prompt::conversation_text(&turns[..1])).tokens;
     Some(JointPlan {
-        size: together::size_of_question(
+        size: joint_questions::size_of_question(
             ask,
             (&wishes.model, inputs.settings),
             turns,

@@ -2,7 +2,7 @@
 //! each lookup before the next, the answer before it is shown whole. So a conversation can continue after a crash.
 
 use crate::checkout::{self, Held};
-use crate::context::kept::Conversations;
+use crate::context::stored_conversations::Conversations;
 use engine::seams::paid::Spent;
 use producers::converse::TurnData;
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,8 @@
 
 use super::forms::fenced;
 use super::mentioned::{AMBIGUOUS, Mention, Wanted, ending_with, too_many};
+use super::named_words::{self, Lines};
 use super::secret::WithheldFiles;
-use super::written::{self, Lines};
 use crate::edit::place::{self, Refused};
 use crate::symbols::file::{ENDINGS, FileRequest, lines};
 use engine::seams::world::World;
@@ -66,12 +66,12 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
             }
         }
         let Wanted::File(lines) = mention.wanted else { return true };
-        let (written, _) = written::split_lines_suffix(&mention.text);
+        let (written, _) = named_words::split_lines_suffix(&mention.text);
         // An address counts as a mention only if its file exists here.
         let is_address = written.contains("://");
-        let written = written::local(written).replace('\\', "/");
+        let written = named_words::local(written).replace('\\', "/");
         let plain = paths(&written, place, &sources);
-        let decoded = || paths(&written::decoded(&written)?, place, &sources).ok();
+        let decoded = || paths(&named_words::decoded(&written)?, place, &sources).ok();
         match plain.or_else(|why| decoded().ok_or(why)) {
             Err(why) => mention.not_shown = why.filter(|_| !is_address),
             Ok(paths) => {
@@ -113,10 +113,10 @@ fn paths(
     match asked.path_in_workspace(place.root, place.store) {
         Ok((path, is_there)) if is_there || place.world.read(&path).is_ok() => return Ok(vec![path]),
         Err(refused @ (Refused::Git(_) | Refused::Own(_) | Refused::Store(_))) => return Err(Some(refused.to_string())),
-        Err(refused @ Refused::Outside(_)) if written.starts_with("..") || is_there && written::ending(written).is_none() => {
+        Err(refused @ Refused::Outside(_)) if written.starts_with("..") || is_there && named_words::ending(written).is_none() => {
             return Err(Some(refused.to_string()));
         }
-        _ if written::ending(written).is_none() => return Err(None),
+        _ if named_words::ending(written).is_none() => return Err(None),
         _ => {}
     }
     let known: Vec<&str> = sources.iter().map(String::as_str).collect();
@@ -138,8 +138,8 @@ fn paths(
     if let Some(path) = tails(written).skip(1).find_map(place_of) {
         return Ok(vec![path]);
     }
-    let ending = written::ending(written).unwrap_or_default().to_lowercase();
-    let is_usual = |path: &&str| written::ending(path).is_some_and(|own| own.to_lowercase() == ending);
+    let ending = named_words::ending(written).unwrap_or_default().to_lowercase();
+    let is_usual = |path: &&str| named_words::ending(path).is_some_and(|own| own.to_lowercase() == ending);
     let is_file = is_there || written.contains('/') || ENDINGS.contains(&ending.as_str()) || known.iter().any(is_usual);
     Err(is_file.then(|| match asked.path_in_workspace(place.root, place.store) {
         Err(refused) => refused.to_string(),
@@ -246,7 +246,7 @@ impl Attached {
         } else {
             String::new()
         };
-        let language = written::ending(path).unwrap_or_default();
+        let language = named_words::ending(path).unwrap_or_default();
         format!(
             "## {path}\n{path}:{first}-{}{rest}\n{}\n",
             first + lines - 1,
@@ -271,7 +271,7 @@ mod tests {
     fn mention(text: &str) -> Mention {
         Mention {
             text: text.to_owned(),
-            wanted: Wanted::File(written::split_lines_suffix(text).1),
+            wanted: Wanted::File(named_words::split_lines_suffix(text).1),
             ..Mention::default()
         }
     }

@@ -7,7 +7,7 @@ use super::document::Document;
 use super::forms::Texts;
 use super::members::{Stretch, stretches};
 use super::mentioned::Mention;
-use super::shelf::{Code, IndexWithSources};
+use super::source_cache::{Code, IndexWithSources};
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::{Outputs, file_label, read_one, type_label};
 use crate::symbols::source::sources_with_members;

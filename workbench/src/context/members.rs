@@ -1,9 +1,9 @@
 //! Members that a query names, by `Type.Member` or by the line of a file, with their sources, which are shown before other parts of their types.
 
 use super::index::Index;
+use super::member_spellings::spellings;
 use super::mentioned::{Mention, Wanted};
-use super::spelled::spellings;
-use super::written::Lines;
+use super::named_words::Lines;
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::{Candidate, How, Resolution};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};

@@ -1,4 +1,4 @@
-//! The rounds of a conversation: query, named files and types, shown types. Pure; [`super::kept`] stores conversations.
+//! The rounds of a conversation: query, named files and types, shown types. Pure; [`super::stored_conversations`] stores conversations.
 
 use super::relevance::figure;
 use super::words::distinct;

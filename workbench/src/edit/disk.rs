@@ -2,14 +2,14 @@
 //! file with several hard links, or with attributes that cannot be kept, is written in place instead; only then can a crash leave a mixture, and the
 //! session has the whole text.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::encoding::{LARGEST, Unreadable};
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::place::{Guard, Refused, resolve};
 use super::staged::{Batch, Staged, staged};
 use super::tree::{self, KNOWN, Tree};
 use crate::checkout::{self, Held};
-use crate::kill;
+use crate::kill_points;
 use os::errors::SystemError;
 use os::folders::Folder;
 use os::info::{FileInfo, Kind, Time};
@@ -74,9 +74,9 @@ impl Disk {
             }
             folder = match folder.open_folder(part) {
                 Err(SystemError::NOT_FOUND) if make => {
-                    kill::check_killed()?;
+                    kill_points::check_killed()?;
                     folder.make_folder(part, 0o777)?;
-                    kill::sync(&folder)?;
+                    kill_points::sync(&folder)?;
                     folder.open_folder(part)?
                 }
                 opened => opened?,
@@ -239,7 +239,7 @@ impl Files for Disk {
     }
 
     fn unstage(&self, path: &str) {
-        if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill::check_killed()) {
+        if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill_points::check_killed()) {
             // The staged file may not exist yet.
             let _ = folder.remove(staged(name));
         }

@@ -2,7 +2,7 @@
 
 use super::candidate;
 use super::changed::Changed;
-use super::diagnostics::TRACED;
+use super::edit_log::TRACED;
 use super::encoding::Written;
 use super::files::Files;
 use super::guidance::by_state;

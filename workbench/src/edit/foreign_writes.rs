@@ -2,8 +2,8 @@
 //! content, edits are carried over, a conflict is `OutOfSync`. The result is kept for the next answer; the next operation detects a conflict again,
 //! so that no edit is lost to an unreported conflict.
 
-use super::diagnostics::Category;
 use super::disk::FOLDER;
+use super::edit_log::Category;
 use super::files::Files;
 use super::flags::flags;
 use super::run::Run;

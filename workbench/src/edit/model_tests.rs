@@ -11,7 +11,7 @@ use super::response::Response;
 use super::session::{Session, list_sessions, read_kept_content};
 use super::session_tests::leads_on;
 use super::state::{Mode, Status, WorkflowState};
-use crate::kill;
+use crate::kill_points;
 use proptest::prelude::*;
 
 /// A step of the sequence.
@@ -381,9 +381,9 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
         let before = model.clone();
         let theirs = bed.files.text("a");
         model.act(mode, act);
-        kill::kill_after(dies);
+        kill_points::kill_after(dies);
         let response = bed.ask(Bed::order(act));
-        kill::kill_after(None);
+        kill_points::kill_after(None);
         if dies.take().is_some() {
             // The answer was lost. The next operation checks the file first; then the result is one of these.
             let mut looked = before.clone();

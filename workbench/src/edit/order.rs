@@ -1,6 +1,6 @@
 //! What can be asked of a session.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::merge::unified;
 use super::state::Mode;
 use super::symbol::{self, Where};

@@ -1,12 +1,12 @@
 //! One operation from its order to its answer: the documents are looked at, the state is asked whether it allows the operation, the operation is
 //! done, and the answer is made of what came of it.
 
-use super::beginning::session_of;
 use super::buffer_operations::{again, both, close, commit, diff, discard, persist_as, refresh};
 use super::candidate::Candidate;
 use super::changed::Changed;
+use super::choose_session::session_of;
 use super::counts::EditCounts;
-use super::diagnostics::{Category, Log, Met};
+use super::edit_log::{Category, Log, Met};
 use super::editing::{
     append, batch, edit_with_encoding, list_candidates, opened, replace, replace_all, replace_all_text, rewrite, select, symbol_edit,
 };
@@ -23,7 +23,7 @@ use super::session::{self, NoSession, Session};
 use super::state::{Ground, Mode, Reread, State, Status, WorkflowState};
 use super::targets::{resolved, targets};
 use super::tools::{Tool, allows};
-use super::{markdown, patch, saving, series, trail};
+use super::{markdown, patch, patch_series, saving, trail};
 use serde_json::{Value, json};
 use std::io;
 use std::time::Instant;
@@ -422,7 +422,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<D
     };
     let mut paths = targets(run, request)?;
     if let Some(parts) = &parts {
-        paths = series::open(run, parts, |run, given| resolved(run.files, given))?;
+        paths = patch_series::open(run, parts, |run, given| resolved(run.files, given))?;
     }
     if let Order::Batch(edits) = &request.order {
         for edit in edits {
@@ -525,7 +525,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<D
         Order::Create(new) | Order::Write(new) => replace_all_text(run, &paths[0], new, request.fit)?,
         Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted, request.fit)?,
         Order::Patch(_) => {
-            let texts = series::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
+            let texts = patch_series::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
             edit_with_encoding(run, "patch", texts, "applied the patch")?
         }
         Order::Batch(edits) => batch(run, edits, &paths, request.fit)?,

@@ -2,7 +2,7 @@
 //! separating blank line.
 //! Every other declaration stays the same.
 
-use super::brought::keeps_directives;
+use super::declarations_only::keeps_directives;
 use super::declared::{Declared, Place, declared, encloses};
 use super::head::Parts;
 use super::lines::{body, line_start, split};

@@ -2,9 +2,9 @@
 //! that symbol once, and every other one with its documentation, attributes and kind, or nothing is changed. Such an edit neither renames nor removes
 //! a symbol; a member with other parameters is the same member, and a type with other members the same type.
 
-use super::brought::{keeps_directives, only_declares};
 pub use super::conditional::declares;
 use super::conditional::whatever;
+use super::declarations_only::{keeps_directives, only_declares};
 use super::declared::{Place, declared, stays};
 pub use super::head::Head;
 use super::head::{Replaced, unless_brought};

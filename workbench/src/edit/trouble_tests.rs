@@ -1,6 +1,6 @@
 //! Failures of one file or one operation: each is reported as what it is, and does not block the other files.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::order::{EditRequest, Order, Part};
 use super::perform::perform;
 use super::response::Response;

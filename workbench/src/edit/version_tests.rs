@@ -1,6 +1,6 @@
 //! Versions of documents and foreign writes: take over, carry over, report, undo, and recovery after a crash.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::order::{Order, Part};
 use super::session_tests::{Coder, stands};
 use super::state::{Mode, Status, WorkflowState};

@@ -34,7 +34,7 @@ pub use tally::Tally;
 
 use reservations::Reservations;
 
-use super::bringing::Predecessors;
+use super::bundle_import::Predecessors;
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
 use super::remarks::RunRemarks;

@@ -1,6 +1,6 @@
 //! Facts about a result in a few words.
 
-use engine::build::moves::Moved;
+use engine::build::input_changes::Moved;
 
 /// Formats the sandbox level of the program that made a result: `ran under strict`; `None` if no program ran.
 pub fn confined(sandbox: Option<&str>) -> Option<String> {

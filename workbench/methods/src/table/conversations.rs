@@ -12,8 +12,8 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use workbench::context::kept::Conversations;
 use workbench::context::rounds::Conversation;
+use workbench::context::stored_conversations::Conversations;
 use workbench::edit::disk::Disk;
 use workbench::edit::files::Files;
 

@@ -11,7 +11,7 @@ use crate::failed::Failed;
 use crate::render::{Style, builds as build_pages, diagnostic};
 use engine::build::explain::Explanation;
 use engine::build::file_path;
-use engine::build::moves::Moved;
+use engine::build::input_changes::Moved;
 use engine::build::query::NodeState;
 use engine::build::session::Session;
 use engine::store::records::ActionRecord;

@@ -1,8 +1,8 @@
 //! Answer of `explain`: a target with the cause of its state, or the difference between two builds.
 
-use engine::build::chain::Step;
 use engine::build::explain::Input;
-use engine::build::moves::Move;
+use engine::build::explanation_chain::Step;
+use engine::build::input_changes::Move;
 use engine::build::outlook::Gate;
 use engine::build::query::NodeState;
 use engine::build::redefinition::Redefinition;

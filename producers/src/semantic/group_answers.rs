@@ -1,12 +1,12 @@
 //! The earlier answer of a group that gained or lost types, put together from the last answers about the types that it has now: of the group that they
 //! were in, or of each alone. It has the form of an earlier answer about a group; types without one are new.
 
+use super::corrections;
 use super::document;
 use super::renames::Renames;
 use super::shown;
 use super::slots::{Kind, Slot};
 use super::subject::type_rows_of_inputs;
-use super::theirs;
 use engine::seams::paid::{Notes, Previous};
 use engine::seams::producer::Inputs;
 use engine::values::label::escape;
@@ -77,7 +77,7 @@ fn join_sources(mut sources: Vec<Source>, keys: &BTreeSet<&str>, renames: &Renam
             };
             text.push_str(&format!("\n{part}"));
             slots.extend(source.slots.iter().filter(|slot| slot.kind.is_own() && slot.key == *key).cloned());
-            let names = theirs::section_names(&source.answer.notes).filter(|name| name.split('/').next() == Some(id));
+            let names = corrections::section_names(&source.answer.notes).filter(|name| name.split('/').next() == Some(id));
             corrected.extend(names.map(str::to_owned));
         }
         for slot in source
@@ -94,7 +94,7 @@ fn join_sources(mut sources: Vec<Source>, keys: &BTreeSet<&str>, renames: &Renam
     let longest = sources.iter().filter_map(|source| chain(&source.answer.notes)).max();
     notes.insert("chain".to_owned(), longest.unwrap_or(0).to_string());
     notes.remove("prompt");
-    notes.insert(theirs::NOTE.to_owned(), corrected.join(","));
+    notes.insert(corrections::NOTE.to_owned(), corrected.join(","));
     Some(Previous {
         output: text.into_bytes().into(),
         digest,

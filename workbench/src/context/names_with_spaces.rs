@@ -1,8 +1,8 @@
 //! File names that contain separators of words: `docs/My Notes.md`, `Query (old).sql`, `[id].tsx`, and Chinese names without spaces around them; also
 //! as links encode them, `%5Bid%5D,old.tsx`. They are recognised by the existing files.
 
+use super::named_words::{decoded, ending, is_of_name, separates, split_lines_suffix, split_words, unescaped};
 use super::words::is_wide;
-use super::written::{decoded, ending, is_of_name, separates, split_lines_suffix, split_words, unescaped};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -7,9 +7,9 @@ use engine::store::disk::verify::{Harm, Spot, Verified};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
-use workbench::care::{Share, Stats};
 use workbench::garbage::{Options, Report};
-use workbench::handing::{Exported, Imported};
+use workbench::result_files::{Exported, Imported};
+use workbench::store_maintenance::{Share, Stats};
 
 /// Formats counts: `3 results and 2 outputs`.
 fn things(actions: u64, blobs: u64) -> String {

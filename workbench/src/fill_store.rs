@@ -1,6 +1,6 @@
 //! Fills a store with many results and times its maintenance, for developers of cortex.
 
-use crate::care;
+use crate::store_maintenance;
 use engine::store::disk::{DiskOptions, DiskStore};
 use engine::store::records::{ActionRecord, Class, InputRecord, NewResult};
 use engine::store::{Commit, Inventory, Store, StoreError, ViewId};
@@ -112,7 +112,7 @@ pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, Store
 fn verified(disk: &DiskStore) -> Result<u128, StoreError> {
     disk.release();
     let start = Instant::now();
-    care::verify_store(disk, false)?;
+    store_maintenance::verify_store(disk, false)?;
     Ok(start.elapsed().as_millis())
 }
 

@@ -1,8 +1,8 @@
 //! Failures of one call, and their messages for people.
 
 use super::http::{Broken, Response};
-use super::patience::retry_after;
 use super::reply::Complaint;
+use super::retries::retry_after;
 use super::secret::Secrets;
 use super::settings::Reach;
 use super::world::World;

@@ -4,7 +4,7 @@
 use super::cause_path::version_read;
 use super::engine::EngineError;
 use super::explain::Finder;
-use super::moves::{Move, Moved, moves_between};
+use super::input_changes::{Move, Moved, moves_between};
 use super::redefinition::{Redefinition, redefinitions};
 use super::run::dry_run::{Certainty, Planned};
 use super::run::{How, file_path};

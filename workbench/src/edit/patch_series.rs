@@ -3,7 +3,7 @@
 
 use super::encoding::{Encoding, MARK, PLAIN, Written};
 use super::files::Files;
-use super::fitting::fitted;
+use super::hunks::fitted;
 use super::patch::{FilePatch, Hunk, Kind};
 use super::run::{Run, Trouble, path_taken};
 use super::search_miss::Held;

@@ -1,6 +1,6 @@
 //! Maintenance of a store: verification, statistics, pinned versions.
 
-use crate::naming::Labels;
+use crate::damaged_labels::Labels;
 use engine::graph::pages::each_result;
 use engine::store::disk::DiskStore;
 use engine::store::disk::verify::{Harm, Verified};

@@ -1,6 +1,6 @@
 //! Spellings of members' names in prose, stack traces and documentation comments: converts them to names of symbols.
 
-use super::written::{is_of_name, operator};
+use super::named_words::{is_of_name, operator};
 use crate::symbols::operators::{OPERATORS, member_of, type_of_parameter};
 use crate::symbols::path::SymbolPath;
 use std::borrow::Cow;

@@ -13,7 +13,7 @@ const BATCH: usize = 16 << 20;
 
 /// The reason why an export or import failed.
 #[derive(Debug, thiserror::Error)]
-pub enum HandingError {
+pub enum ResultFileError {
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -46,7 +46,7 @@ pub fn is_export(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// When the store cannot be read or the file cannot be written.
-pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exported, HandingError> {
+pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exported, ResultFileError> {
     let graph = &session.graph;
     let mut exported = Exported {
         targets: wanted.len() as u64,
@@ -100,7 +100,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// When the file is incomplete (results before the fault stay) or the store cannot be written.
-pub fn import(store: &dyn Store, parcel: Parcel, paid: bool, now: u64) -> Result<Imported, HandingError> {
+pub fn import(store: &dyn Store, parcel: Parcel, paid: bool, now: u64) -> Result<Imported, ResultFileError> {
     let mut imported = Imported::default();
     let (mut batch, mut size) = (Vec::<NewResult>::new(), 0);
     let file = |batch: &mut Vec<NewResult>| {
@@ -110,7 +110,7 @@ pub fn import(store: &dyn Store, parcel: Parcel, paid: bool, now: u64) -> Result
         };
         store.commit(ViewId(0), commit)
     };
-    parcel::unpack_results::<HandingError>(parcel, now, |result| {
+    parcel::unpack_results::<ResultFileError>(parcel, now, |result| {
         if store.action(&result.key)?.is_some() {
             imported.known += 1;
             return Ok(());

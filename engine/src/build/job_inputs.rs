@@ -2,7 +2,7 @@
 
 use super::blobs::Lack;
 use super::jobs::{Done, Fetch, JobInput, Load, Settled, Shared};
-use super::together::map_together;
+use super::parallel_reads::map_together;
 use crate::seams::producer::Failure;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
