@@ -10,6 +10,7 @@ mod directives;
 mod family;
 mod inferred;
 pub(crate) mod lists;
+mod name_clashes;
 mod places;
 mod positional;
 mod signature;
