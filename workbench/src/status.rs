@@ -99,7 +99,7 @@ pub struct Status {
     pub changed: Vec<String>,
     /// Whether the manifest, a ruleset or a producer's version changed since the last build.
     pub redefined: bool,
-    /// Nodes known.
+    /// Number of nodes.
     pub nodes: usize,
     /// Nodes by target name.
     pub targets: BTreeMap<String, Counts>,

@@ -98,7 +98,7 @@ pub struct Plan {
     pub renamed: BTreeMap<String, String>,
     /// The files.
     pub files: Vec<Rewritten>,
-    /// How many places change.
+    /// Number of changed places.
     pub places: usize,
     /// Places that may be uses and stay as they are.
     pub left: Vec<String>,

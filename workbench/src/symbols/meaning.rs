@@ -96,7 +96,7 @@ fn name_in(member: &str) -> &str {
         .map_or(name, |(name, _)| name)
 }
 
-/// The one symbol that is meant.
+/// The symbol that the name means.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolved {
@@ -113,17 +113,17 @@ pub struct Resolved {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolution {
-    /// As asked.
+    /// The requested name.
     pub symbol: String,
     /// How the candidates were found; absent when there are none.
     pub how: Option<How>,
-    /// What is meant, when it is one.
+    /// The symbol, if the name is unambiguous.
     pub resolved: Option<Resolved>,
-    /// What may be meant, best first, as many as were wanted.
+    /// Candidates, best first, up to the limit.
     pub candidates: Vec<Candidate>,
-    /// How many there are.
+    /// Total number.
     pub total: usize,
-    /// The name that a type had before, when it was found by that.
+    /// Former name of the type, if the name matched that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
 }

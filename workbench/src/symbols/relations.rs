@@ -56,11 +56,11 @@ pub struct Related {
 pub struct Relations {
     /// The types, nearest first, those by declarations before those by code alone, then by key.
     pub types: Vec<Related>,
-    /// How many direct ones there are by declarations, whatever edges were asked for.
+    /// Number of direct ones by declarations, whatever edges were requested.
     pub structure: usize,
-    /// How many direct ones there are by code alone.
+    /// Number of direct ones by code alone.
     pub body: usize,
-    /// Names that the type uses and the workspace does not declare.
+    /// Names that the type uses but the workspace does not declare.
     pub external: Vec<String>,
     /// Types whose dependencies could not be read: what they use is missing.
     pub unread: Vec<String>,

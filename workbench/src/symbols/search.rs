@@ -171,13 +171,13 @@ pub struct Page {
     /// How many stand on the pages before.
     #[serde(skip)]
     pub start: usize,
-    /// How many there are on all pages; overloads count as one.
+    /// Number on all pages; overloads count as one.
     pub total: usize,
-    /// How many match by name and were left out by the filters.
+    /// Number of matches by name that the filters excluded.
     pub filtered: usize,
-    /// How many of those are generated code.
+    /// Number of these in generated code.
     pub generated: usize,
-    /// What to ask the next page with; absent on the last.
+    /// Cursor of the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }

@@ -40,7 +40,7 @@ pub struct State {
     pub freshness: Freshness,
     /// Whether nothing is missing.
     pub complete: bool,
-    /// What is to be known of it, each one sentence.
+    /// Notes, one sentence each.
     pub notes: Vec<String>,
 }
 

@@ -152,7 +152,7 @@ impl Subject {
 /// The places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usages {
-    /// Places that use it.
+    /// Certain uses.
     pub certain: BTreeSet<Place>,
     /// Places that may use it, and why it is not certain.
     pub possible: BTreeMap<Place, Why>,

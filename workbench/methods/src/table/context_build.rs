@@ -39,11 +39,11 @@ use workbench::context::stored_conversations::{Absent, Conversations, MOST};
 use workbench::symbols::state::State;
 use workbench::window::state::Window;
 
-/// Show the types that belong to a task, within a budget of tokens.
+/// Show the types that a task needs, within a budget of tokens.
 ///
-/// Members, types and files that the query names come first, then what fits best by words, by earlier use, by nearness to what is chosen and
-/// to a package that the query names. In a conversation earlier rounds leave types to later ones that ask about the same. Each type says why
-/// it is there and what each factor gave.
+/// Members, types and files that the query names come first, then the types that fit best by words, earlier use, and nearness to chosen types and
+/// to a package that the query names. In a conversation, later rounds about the same subject take types over from earlier rounds. With --why each
+/// type has its reason and the value of each factor.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
@@ -51,20 +51,20 @@ pub struct Build {
     // It may come from a file.
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub query: String,
-    /// The conversation: its handle goes on with it, "new" begins one and is given a handle.
+    /// The conversation: a handle continues it, "new" begins one and returns its handle.
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// Tokens of the text at most.
+    /// Limit of tokens of the text.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
     #[serde(default = "default_budget")]
     pub budget: usize,
-    /// Factors: other ones than bm25=0.4,access=0.25,recency=0.15,dependency=0.15,coverage=0.05, each from 0 to 1.
+    /// Weights of factors, in place of bm25=0.4,access=0.25,recency=0.15,dependency=0.15,coverage=0.05, each from 0 to 1.
     #[arg(long, value_name = "NAME=NUMBER,…")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub weights: Option<String>,
-    /// Say of each type why it is there, what each factor gave, and what is left out.
+    /// Explain why each type is shown, the value of each factor, and what is left out.
     #[arg(long)]
     #[serde(default)]
     pub why: bool,
@@ -104,28 +104,28 @@ const CHOSEN: (usize, usize) = (10, 250);
 pub struct Built {
     /// The text, for a model to read.
     context_text: String,
-    /// What it shows, the most important first; by MCP with `why` alone, as what is left out and mentioned.
+    /// Shown items, the most important first. By MCP only with `why`, like the omitted and mentioned ones.
     items: Vec<Item>,
-    /// How many types and files it shows.
+    /// Number of shown types and files.
     #[serde(default)]
     shown: usize,
-    /// What the query names and what fits it too, and is not shown, the best first.
+    /// Named or matching items that are not shown, the best first.
     left_out: Vec<LeftOut>,
-    /// How many those are in all.
+    /// Total number of these.
     left_out_total: usize,
     /// Files, types and members that the query names.
     mentions: Vec<Mention>,
     /// Tokens of the text.
     tokens: usize,
-    /// How many it may have: those that were asked for, or as many as an answer has room for.
+    /// Limit of tokens: the requested one, or that of an answer.
     budget: usize,
     quality: Quality,
-    /// What the factors counted.
+    /// Weights of the factors.
     weights: Factors,
-    /// The conversation that this is a round of.
+    /// The conversation of this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation: Option<RoundOf>,
-    /// Whether the text says why.
+    /// Whether the text contains the reasons.
     #[serde(default, skip_serializing_if = "is_false")]
     explains: bool,
     state: State,

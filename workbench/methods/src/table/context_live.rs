@@ -28,27 +28,27 @@ const LONGEST_WORDS: usize = 4 << 10;
 pub struct Answer {
     /// The sections as one text.
     context_text: String,
-    /// The same as a message to a model; not by MCP, which sends one form.
+    /// The text as a message to a model; not by MCP, which sends one form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<Message>,
-    /// What was changed lately, newest first, with the tries that failed; not by MCP.
+    /// Recent changes, newest first, with failed attempts; not by MCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recent_diffs: Option<Vec<DiffSummary>>,
-    /// What was changed since the anchor; not by MCP.
+    /// Changes since the anchor; not by MCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     anchor_diff: Option<DiffSummary>,
-    /// The version that is shown: what to ask the next call with, as `since`.
+    /// The shown version, for `since` of the next call.
     version: u64,
     /// How the document is shown.
     shown: RenderedDocument,
-    /// First and last line of it that are shown.
+    /// First and last shown line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lines: Option<(usize, usize)>,
-    /// What was cut for the budget, in that order.
+    /// Parts cut for the budget, in this order.
     cut: Vec<String>,
-    /// About how many tokens it is.
+    /// Approximate number of tokens.
     tokens: usize,
-    /// What is to be known of it, each one sentence.
+    /// Notes, one sentence each.
     notes: Vec<String>,
 }
 

@@ -7,41 +7,42 @@ use serde::{Deserialize, Serialize};
 use workbench::live::edits::{Buffer, PERSON};
 use workbench::live::journal;
 
-/// Show one document as it stands now: its text, recent differences with who made them, the difference to an anchor, cursor and plans.
+/// Show one document in its present state: its text, recent changes with their authors, the difference from an anchor, cursor and plans.
 ///
-/// What edit sessions saved and overlays merged is a version each, made by agent; with --session the document is shown as it is there, its versions
-/// the session's operations, and compared with an anchor of the session. Each call looks at the file; when it moved since the call before, that is a new version, made by --author. The first call shows the
-/// document whole, later ones with --since what changed since the version that the reader has; --version shows an earlier one. The last
-/// 64 versions are kept below .cortex, an anchor every 30 minutes, and 16 anchors with names, as many of each session until it ends. Three quarters
-/// of the budget are for the document: a longer one is shown as a window around the cursor or the last change, with an outline. The rest is for the
-/// rest, and is cut in this order: differences but the last, the oldest first; the anchor's; plans but the last; the last difference; the last plan.
+/// Each save of an edit session and each merge of an overlay is a version by agent. With --session the document is shown as in that session: its
+/// versions are the session's operations, and anchors are those of the session. Each call reads the file; if it changed since the last call, that
+/// is a new version by --author. The first call shows the whole document, later calls with --since the changes since that version; --version
+/// shows an earlier one. The last 64 versions are kept below .cortex, an anchor every 30 minutes, and 16 named anchors, as many of each session
+/// until it ends. Three quarters of the budget are for the document: a longer one is shown as a window around the cursor or the last change, with
+/// an outline. The rest of the answer is cut in this order: differences except the last, oldest first; that from the anchor; plans except the
+/// last; the last difference; the last plan.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Show {
     /// The file: a text document of the workspace, by its path from the root.
     pub file: String,
-    /// The session: the handle of an edit session in which it is to be shown, with what is not saved.
+    /// The handle of an edit session whose document to show, with unsaved changes.
     #[arg(long, value_name = "HANDLE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Your version: only what was changed since is shown.
+    /// Your version: only later changes are shown.
     #[arg(long, value_name = "VERSION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// An earlier version, whose text is shown and nothing else; around the cursor, if it is long.
+    /// An earlier version: only its text is shown; if long, around the cursor.
     #[arg(long, value_name = "VERSION", conflicts_with = "since")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// Tokens at most, about.
+    /// Approximate limit of tokens.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
     #[serde(default = "default_budget")]
     pub budget: usize,
-    /// Who changed the document since the last call: agent, person, tool, or a name.
+    /// Author of the changes since the last call: agent, person, tool, or a name.
     #[arg(long, value_name = "NAME", default_value = PERSON)]
     #[serde(default = "person")]
     #[schemars(extend("x-tool" = false))]
     pub author: String,
-    /// What it was changed for.
+    /// Purpose of the change.
     #[arg(long, value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
@@ -51,30 +52,30 @@ pub struct Show {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub failed: Option<String>,
-    /// What is meant to be done next.
+    /// The next planned change.
     #[arg(long, value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub plan: Option<String>,
-    /// What came of what was meant before.
+    /// Result of the last plan.
     #[arg(long, value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub result: Option<String>,
-    /// Call this version an anchor of that name.
+    /// Set an anchor of this name at this version.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub set_anchor: Option<String>,
-    /// Compare with that anchor.
+    /// Compare with this anchor.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
-    /// Where the cursor stands: LINE or LINE:COLUMN. With an earlier version it is not noted.
+    /// Position of the cursor: LINE or LINE:COLUMN. With an earlier version it is not stored.
     #[arg(long, value_name = "LINE:COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// What is selected: LINE:COLUMN-LINE:COLUMN.
+    /// Selected range: LINE:COLUMN-LINE:COLUMN.
     #[arg(long, value_name = "RANGE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::versions::{Version, blob_of_version, input_changes};
 
-/// Show what two versions of a target, and their inputs, differ in.
+/// Show the differences between two versions of a target, and between their inputs.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Diff {
@@ -41,13 +41,13 @@ pub struct Difference {
     pub from: VersionFacts,
     /// The newer one.
     pub to: VersionFacts,
-    /// The lines in which the outputs differ; absent when they cannot be compared.
+    /// Diff of the outputs; absent if they cannot be compared.
     pub diff: Option<String>,
-    /// Whether the store still has the output of the one, and of the other.
+    /// Whether the store still has the outputs of the older and the newer version.
     pub kept: [bool; 2],
-    /// The inputs that they do not share.
+    /// The inputs that differ.
     pub inputs: Vec<InputDifference>,
-    /// Whether it is known what both were made of.
+    /// Whether the inputs of both are known.
     pub inputs_known: bool,
 }
 

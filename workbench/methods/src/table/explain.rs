@@ -30,11 +30,11 @@ use workbench::workspace::Workspace;
 /// Most causes whose changed lines are shown.
 const FILES: usize = 50;
 
-/// Say why a target is in its state, or what two builds differ in. Makes nothing.
+/// Explain why a target is in its state, or how two builds differ. Builds nothing.
 ///
-/// Whether it is current, which input moved and who moved that; why it ran last, or which build found its result under its key.
-/// The way is followed down to the source file; where its earlier bytes are still to be had (in the store, or in git's commits by
-/// `git cat-file`), the lines that changed are shown.
+/// Shows whether it is current, which input changed and why; why it ran last, or which build found its result under its key. The cause is
+/// followed down to the source file. If the earlier bytes of the file are available (in the store, or in git's commits by `git cat-file`), the
+/// changed lines are shown.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Explain {
@@ -42,7 +42,7 @@ pub struct Explain {
     #[arg(required_unless_present = "diff")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
+    /// List the outputs that differ between two builds, given by their numbers in `cortex log`, and the files that caused it.
     #[arg(long, num_args = 2, value_names = ["BUILD_A", "BUILD_B"], conflicts_with = "label")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-tool" = false))]

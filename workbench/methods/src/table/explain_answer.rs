@@ -35,14 +35,14 @@ pub struct Target {
     pub state: TargetState,
     /// Where the result of a current target comes from: `last_run`, or `same_key`: another run had the same key.
     pub result_from: Option<String>,
-    /// When a build found it under its key.
+    /// The build that found it under its key.
     pub found: Option<FoundAt>,
-    /// The file where the way ends.
+    /// The file at the end of the path.
     pub file: Option<FileDiff>,
     /// Digest of its output.
     #[schemars(with = "Option<String>")]
     pub output: Option<Digest>,
-    /// What that is filed under.
+    /// Action key of the output.
     #[schemars(with = "Option<String>")]
     pub key: Option<Digest>,
     /// The run that made it.
@@ -52,37 +52,37 @@ pub struct Target {
     /// Its inputs: `role`, `label`, `digest`, `missing`.
     #[schemars(with = "Vec<Value>")]
     pub inputs: Vec<Input>,
-    /// Whether those are of now.
+    /// Whether the inputs are up to date.
     pub inputs_known: bool,
-    /// What moved since it was last made.
+    /// Inputs that changed since it was last built.
     #[schemars(with = "Vec<Value>")]
     pub moved: Vec<Move>,
-    /// The way to what made it stale, down to a file.
+    /// The path to the cause of its staleness, down to a file.
     pub chain: Vec<ChainStep>,
-    /// Gates: it runs only if one of each comes to another output.
+    /// Gates: it runs only if an output of each changes.
     #[schemars(with = "Vec<Value>")]
     pub only_if: Vec<Gate>,
     /// Versions in its history.
     pub versions: usize,
-    /// What had moved when it last ran.
+    /// Inputs that had changed when it last ran.
     #[schemars(with = "Vec<Value>")]
     pub last_moved: Vec<Move>,
-    /// The way from the first of these down to a file.
+    /// The path from the first of these down to a file.
     #[schemars(with = "Vec<Value>")]
     pub last_chain: Vec<Move>,
-    /// What had changed about its definition when it last ran with the same inputs.
+    /// Changes of its definition when it last ran with the same inputs.
     #[schemars(with = "Vec<Value>")]
     pub last_redefined: Vec<Redefinition>,
-    /// Whether the result before was collected.
+    /// Whether the earlier result was evicted.
     pub before_collected: bool,
-    /// The producer of the version before, when it is another.
+    /// The producer of the version before, if different.
     pub producer_before: Option<String>,
-    /// Why it has no output at its present inputs, or why the last try failed.
+    /// Why it has no output for its present inputs, or why the last attempt failed.
     pub failure: Option<Value>,
-    /// What it waits for, where it is `pending` and was not tried itself: `target`, `blocked`, `batch` or `agent`.
+    /// If `pending` and not attempted: what it waits for: `target`, `blocked`, `batch` or `agent`.
     #[schemars(with = "Option<Value>")]
     pub waits_for: Option<Wait>,
-    /// What the remote cache means for it, if there is one: `look_up` (`dear`, `single`, `slow` or `bundled`), `round_trip_us`, the `volume` that
+    /// Its use of the remote cache, if there is one: `look_up` (`dear`, `single`, `slow` or `bundled`), `round_trip_us`, the `volume` that
     /// has its output where this store lacks it, and whether that `is_fetched` when the output is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]

@@ -21,7 +21,7 @@ use serde_json::Value;
 use workbench::versions::{Version, lineage};
 use workbench::workspace::Workspace;
 
-/// List the versions of a target: when each came to be, of what, and what it cost.
+/// List the versions of a target with their times, inputs and costs.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HistoryOf {

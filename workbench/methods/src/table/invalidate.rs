@@ -15,11 +15,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Mark targets for making again, although their results are filed under their present keys. Says what that costs; makes nothing.
+/// Mark targets for rebuilding, although results are stored under their present keys. Prints the price; builds nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Invalidate {
-    /// A label, a pattern, the name of a type or member, or a source file: what reads it.
+    /// A label, a pattern, the name of a type or member, or a source file, for its readers.
     pub label: String,
 }
 
@@ -27,16 +27,16 @@ pub struct Invalidate {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Invalidated {
-    /// Labels whose producers run when they are next asked for.
+    /// Labels whose producers run in the next build that needs them.
     labels: Vec<String>,
-    /// Targets that read them, directly or through others, and run if they come out different, at most.
+    /// Limit of readers, direct or indirect, that run if the outputs change.
     readers: usize,
-    /// Of the labels, those that a model makes.
+    /// Number of the labels that a model builds.
     paid: usize,
-    /// Of the readers, those that a model makes.
+    /// Number of the readers that a model builds.
     #[serde(default)]
     paid_readers: usize,
-    /// What asking a model for all of those would cost, in sentences.
+    /// Price of asking models for all of these, in sentences.
     price: String,
 }
 

@@ -30,28 +30,28 @@ use workbench::symbols::state as symbols;
 
 /// Answer a question about the code from outlines and summaries.
 ///
-/// The answer is filed by the question and what it was shown: asking the same about unchanged code is free. `.cortex/out/ops/ID.json`
-/// tells how it goes.
+/// The answer is stored under the question and the shown texts: the same question about unchanged code is free. `.cortex/out/ops/ID.json` shows
+/// the progress.
 #[derive(Clone, Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Investigate {
     /// The question.
     pub question: String,
-    /// About which types: patterns or names.
+    /// Types to show: patterns or names.
     #[arg(long, value_name = "PATTERN", default_value = ALL, num_args = 1..)]
     #[serde(default = "all_findings", alias = "scopePaths", deserialize_with = "super::arguments::one_or_many")]
     pub scope: Vec<String>,
-    /// Show a model at most about so many tokens.
+    /// Approximate limit of tokens shown to a model.
     #[arg(long, value_name = "TOKENS", default_value_t = BUDGET)]
     #[serde(default = "budget")]
     #[schemars(extend("x-tool" = false))]
     pub budget: u64,
-    /// Which model [default: that of the summaries].
+    /// Model to ask [default: that of the summaries].
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub model: Option<String>,
-    /// Ask although an answer is filed.
+    /// Ask even if an answer is stored.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -60,7 +60,7 @@ pub struct Investigate {
     #[command(flatten)]
     #[serde(default)]
     pub asking: AskingArgs,
-    /// Give the operation at once, of which `operation` tells how it goes. Only a service does so.
+    /// Return the operation at once; `operation` shows its progress. Only a service can do so.
     #[arg(skip)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -86,21 +86,21 @@ fn budget() -> u64 {
     BUDGET
 }
 
-/// What it came to.
+/// Its result.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InvestigateAnswer {
-    /// The operation, of which `operation` tells how it went.
+    /// The operation, for `operation`.
     op_id: String,
-    /// Where the answer is filed.
+    /// Label of the stored answer.
     label: String,
-    /// Whether it was asked before about the same code.
+    /// Whether a stored answer about the same code was used.
     cached: bool,
-    /// What it cost.
+    /// Its cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     spent: Option<Spent>,
-    /// The answer; absent while it is looked for in the background.
+    /// The answer; absent while the operation runs in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     answer: Option<Findings>,

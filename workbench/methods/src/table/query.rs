@@ -16,26 +16,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::query::{QueryError, answer, parse};
 
-/// Ask the graph. Runs nothing.
+/// Query the graph. Runs nothing.
 ///
-/// EXPR is made of patterns (//types/...:semantic), the operators + - ^ (union, except, intersect, from left to right), parentheses,
+/// EXPR consists of patterns (//types/...:semantic), the operators + - ^ (union, except, intersect, from left to right), parentheses,
 /// let NAME = EXPR in EXPR (used as $NAME), and of
-/// deps(EXPR[, DEPTH]): what it is made of;
-/// rdeps([UNIVERSE,] EXPR[, DEPTH]): what is made of it, of everything or within deps(UNIVERSE);
-/// somepath(FROM, TO), allpaths(FROM, TO): a shortest way, and everything on any way;
+/// deps(EXPR[, DEPTH]): its inputs;
+/// rdeps([UNIVERSE,] EXPR[, DEPTH]): its readers, of all nodes or within deps(UNIVERSE);
+/// somepath(FROM, TO), allpaths(FROM, TO): a shortest path, and all nodes on any path;
 /// kind(NAME, EXPR): by target name (outline) or implementation (csharp/outline), with * for any run of characters and ? for one, or a regular expression in quotes;
 /// attr(ATTRIBUTE, REGEX, EXPR): by package, target, uses, producer, version, rule, out, paid, param.NAME, var.NAME;
 /// filter(REGEX, EXPR): by label;
-/// stale(EXPR): what is not current.
-/// Source files are meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
-/// --output dot, mermaid and json also tell what reads what.
+/// stale(EXPR): nodes that are not current.
+/// Source files are :bytes, source sets :files. Sets that must be built first are reported on standard error.
+/// --output dot, mermaid and json also list the edges.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Query {
     /// The query, as in `stale(//types/...:semantic)`.
     #[arg(value_name = "EXPR", value_parser = unguarded)]
     pub expr: String,
-    /// Also tell what reads what among them.
+    /// Also list the edges between them.
     #[arg(skip)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]

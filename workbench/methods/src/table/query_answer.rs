@@ -9,13 +9,13 @@ use std::collections::HashMap;
 /// The nodes that answer a query.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct QueryAnswer {
-    /// By label; those of a way in its order.
+    /// By label; those of a path in its order.
     pub nodes: Vec<Node>,
     /// Pairs of labels among them: a reader and what it reads.
     pub edges: Vec<(String, String)>,
     /// Sets that have to be built before all nodes are known.
     pub unknown: Vec<Value>,
-    /// How many nodes have inputs that are known only as of the last build, or only in part.
+    /// Number of nodes whose inputs are known only as of the last build, or only in part.
     pub unsure: usize,
 }
 

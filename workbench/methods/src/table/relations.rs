@@ -48,7 +48,7 @@ struct Of {
     /// A type, by any unambiguous name.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     symbol: String,
-    /// Steps to go; 0 for as many as there are.
+    /// Limit of steps; 0 for no limit.
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[serde(default = "default_depth")]
     depth: u32,
@@ -62,12 +62,12 @@ struct Of {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     body: bool,
-    /// Types at most, the nearest first; all are counted.
+    /// Limit of types, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = ROWS)]
     #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
-    /// Types to pass over: those that stood on the pages before.
+    /// Types to skip: those on earlier pages.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -87,7 +87,7 @@ pub struct Related {
     resolved: Resolved,
     #[serde(flatten)]
     relations: Relations,
-    /// How many types there are in all.
+    /// Number of types.
     total: usize,
     state: State,
 }

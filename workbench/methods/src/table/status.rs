@@ -8,7 +8,7 @@ use crate::render::{Style, diagnostic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Show how the workspace stands: sources, targets, summaries, store, service. Runs nothing.
+/// Show the state of the workspace: sources, targets, summaries, store, service. Runs nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {

@@ -24,16 +24,16 @@ pub struct WorkspaceStatus {
     pub store: Option<StoreFigures>,
     /// Source files.
     pub files: usize,
-    /// Those that came, went or changed since the last build.
+    /// Sources added, removed or changed since the last build.
     pub changed: Vec<String>,
     /// Whether the manifest, a ruleset or a producer's version changed since the last build.
     pub redefined: bool,
-    /// Nodes known.
+    /// Number of nodes.
     pub nodes: usize,
     /// Nodes by target name and state.
     #[schemars(with = "Value")]
     pub targets: BTreeMap<String, Counts>,
-    /// What building all of them would run.
+    /// What a build of all targets would run.
     #[schemars(with = "Value")]
     pub outlook: Outlook,
     /// Types by the state of their summary.
@@ -41,9 +41,9 @@ pub struct WorkspaceStatus {
     pub semantic: Counts,
     /// Why targets failed at their present inputs.
     pub failures: Vec<Value>,
-    /// What producers said of what is current.
+    /// Diagnostics about current targets.
     pub diagnostics: Vec<Value>,
-    /// Whether all of that is printed.
+    /// Whether all notes are printed.
     #[serde(default)]
     pub notes: bool,
     /// Projects that could not be evaluated as a whole, in one sentence; `doctor` explains.
@@ -52,7 +52,7 @@ pub struct WorkspaceStatus {
     /// Edits of the checkout so far.
     #[serde(default)]
     pub edits: EditCounts,
-    /// The service, when it is what answers.
+    /// The service, if it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
 }

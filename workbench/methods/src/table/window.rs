@@ -27,11 +27,11 @@ use workbench::window::compose::{Card, Composed, candidate_types, compose};
 use workbench::window::room::Room;
 use workbench::window::state::{self, Window};
 
-/// Give the text that a model is shown of this checkout, and lay it out as .cortex/out/prompt_window.md.
+/// Print the text of this checkout for a model, and write it to .cortex/out/prompt_window.md.
 ///
-/// Pinned types come first and take three fifths of the budget at most, then what was looked at lately, then the active pack. Of pinned types
-/// that do not fit the least important sections of all go first (EDGE_CASES, RECOMMENDATIONS, LIMITATIONS, LIFECYCLE, ROLE), of any other its
-/// own; what was cut is said at the end.
+/// Pinned types come first, with at most three fifths of the budget, then recently used types, then the active pack. If pinned types do not fit,
+/// the least important sections of all of them are cut first (EDGE_CASES, RECOMMENDATIONS, LIMITATIONS, LIFECYCLE, ROLE); of other types, their
+/// own. The text ends with a list of the cuts.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Show {}
@@ -44,17 +44,17 @@ pub struct WindowAnswer {
     window_text: String,
     /// Types in it, in order.
     shown: Vec<String>,
-    /// What was cut or left out, and why.
+    /// Parts cut or left out, with reasons.
     cut: Vec<String>,
-    /// Characters of it.
+    /// Number of characters.
     chars: usize,
-    /// How many it may have.
+    /// Limit of characters.
     max_chars: usize,
-    /// Characters that pinned types take.
+    /// Characters of pinned types.
     pinned_chars: usize,
-    /// How many those may take.
+    /// Limit of characters of pinned types.
     pinned_room: usize,
-    /// About how many tokens it is.
+    /// Approximate number of tokens.
     tokens: usize,
     state: State,
 }
@@ -275,7 +275,7 @@ pub struct Changed {
     state: State,
 }
 
-/// Keep a type in the prompt window.
+/// Pin a type in the prompt window.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
@@ -284,20 +284,20 @@ pub struct Pin {
     pub symbol: String,
 }
 
-/// Keep a type in the prompt window no longer.
+/// Unpin a type from the prompt window.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unpin {
-    /// A type, by any unambiguous name or as `window show` told it.
+    /// A type, by any unambiguous name or as `window show` prints it.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     pub symbol: String,
 }
 
-/// Leave a type out of the recent part of the prompt window until it is looked at again; what is pinned stays.
+/// Drop a type from the recent part of the prompt window until its next use; pinned types stay.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dismiss {
-    /// A type, by any unambiguous name or as `window show` told it.
+    /// A type, by any unambiguous name or as `window show` prints it.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     pub symbol: String,
 }
@@ -408,11 +408,11 @@ impl Method for Dismiss {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Set {
-    /// Characters that it may have, 1,000 at least; 0 for what `[prompt_window]` of the manifest says, or 40,000.
+    /// Limit of characters, at least 1,000; 0 for that of `[prompt_window]` in the manifest, or 40,000.
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<usize>,
-    /// The active pack: its types count more, and fill what is left.
+    /// The active pack: its types are preferred, and fill the rest.
     #[arg(long, value_name = "NAME", conflicts_with = "no_pack")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,
@@ -426,7 +426,7 @@ pub struct Set {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
-    /// Characters that it may have.
+    /// Limit of characters.
     max_chars: usize,
     /// The active pack.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,9 +16,9 @@ use workbench::work::{Handed, TypeGraph, changed_lines, hand_in};
 /// Longest answer, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// Hand in the answer to a prompt of `work next`.
+/// Submit the answer to a prompt of `work next`.
 ///
-/// It is checked as a model's: what is wrong with it is told, and the question waits for a better one.
+/// It is checked like the answer of a model: faults are reported, and the question waits for a better answer.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Submit {
@@ -41,9 +41,9 @@ pub struct Submit {
 pub struct Became {
     id: String,
     label: String,
-    /// `filed`; `before` when the target had an answer already; `part` when there are more questions about the same target.
+    /// `filed`; `before` if the target had an answer already; `part` if the same target has more questions.
     status: String,
-    /// Questions that wait now because of it.
+    /// Questions that this answer made possible.
     next: Vec<Possible>,
 }
 
