@@ -12,7 +12,7 @@ use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Reads a directive as somebody gives it: `System.Linq`, `static N.T`, `A = N.T`, also between `using` and `;`.
+/// Parses a directive from an argument: `System.Linq`, `static N.T`, `A = N.T`, also between `using` and `;`.
 ///
 /// # Errors
 /// When it is none.

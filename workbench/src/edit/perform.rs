@@ -219,7 +219,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
     if !is_told {
         response.session = None;
     } else if is_new {
-        // Who reads the text alone has to know it, too.
+        // Readers of the text alone need it, too.
         response.summary = format!("{} (session {})", response.summary, run.session.id);
         if request.order != Order::Open {
             let can_undo = !run.session.done.is_empty() && response.allowed.contains(&Tool::Undo);

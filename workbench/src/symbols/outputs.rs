@@ -41,7 +41,7 @@ pub trait Outputs {
             .collect())
     }
 
-    /// Returns the words of all types or files. Those who answer several questions keep the index.
+    /// Returns the words of all types or files. Callers with several questions cache the index.
     ///
     /// # Errors
     /// As [`Self::read`], and when an output is damaged.

@@ -85,7 +85,7 @@ pub struct VersionFacts {
 pub struct PinFacts {
     /// Seconds since 1970.
     pub at: u64,
-    /// Why, in the words of who pinned it.
+    /// Note of the person who pinned it.
     pub note: Option<String>,
 }
 

@@ -51,7 +51,7 @@ struct Line {
     label: String,
     /// `new` or `patch`.
     kind: String,
-    /// Who works at it.
+    /// Agent that leases it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     /// How many answers were refused.

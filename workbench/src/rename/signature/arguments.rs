@@ -6,7 +6,7 @@ use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the parameters of a member change, for those who call it.
+/// How the parameters of a member change, for its callers.
 pub(super) struct Reordering<'w> {
     /// The parameters before, as the member that was named declares them.
     pub(super) own: &'w [ParameterRow],
