@@ -46,7 +46,7 @@ pub struct Turn {
     pub asking: AskingArgs,
 }
 
-/// A turn, or what there is of it.
+/// A turn, complete or partial.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Turned {

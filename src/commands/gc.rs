@@ -1,4 +1,4 @@
-//! `cortex gc`: deletes results that no checkout of a store needs any more.
+//! `cortex gc`: evicts results that no checkout of a store needs.
 
 use super::show;
 use crate::cli::GcArgs;

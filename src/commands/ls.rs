@@ -20,7 +20,7 @@ pub fn run_ls(context: &Context, args: &LsArgs) -> Outcome {
     context.say_of_manifest(&workspace);
     let text = match &args.pattern {
         Some(pattern) => {
-            // A bare name stands for all targets of the type.
+            // A bare name means all targets of the type.
             let label = names::label_or_source(&mut session, pattern)?;
             let is_whole = label != pattern.as_str() && !pattern.contains(':');
             let package = label.rsplit_once(':').map_or(&*label, |(package, _)| package);

@@ -37,7 +37,6 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
     pub fn remove_bar(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! Host of requests: answers them and keeps what outlives them, such as the right to build, cached answers and figures.
+//! Host of requests: answers them, and owns state that outlives them, such as the right to build, cached answers and figures.
 
 use super::build_ahead::build_ahead;
 use super::memory::memory_mb;

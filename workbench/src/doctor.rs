@@ -175,7 +175,7 @@ pub fn report_diagnostics(session: &Session, broken: usize) -> Result<Vec<Findin
         let more = all.iter().skip(1).map(|said| case(said));
         Finding::new(topic, Level::Note, case(first)).cases(more).mend(mend)
     };
-    // Warnings about solutions are told with what was not evaluated.
+    // Warnings about solutions are reported with the unevaluated parts.
     let solutions = of(ErrorCode::CS_SOLUTION).iter().filter(|said| said.severity < Severity::Warning);
     if let [first, more @ ..] = solutions.collect::<Vec<_>>().as_slice() {
         let mend = first.hint.clone().unwrap_or_else(|| "correct the solution".to_owned());

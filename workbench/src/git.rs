@@ -65,7 +65,7 @@ pub fn file_at(root: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
     output_of_git(root, &["cat-file", "blob", &format!("{commit}:./{path}")])
 }
 
-/// Returns the output of git, which is told to fetch nothing and to take no lock; `None` where it fails.
+/// Returns the output of git, run without fetching or locking; `None` if it fails.
 fn output_of_git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let output = Command::new("git")
         .args(args)

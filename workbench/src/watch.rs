@@ -47,7 +47,7 @@ pub enum Became {
     Added,
     /// Its bytes changed.
     Edited,
-    /// It is not a source any more.
+    /// It is no longer a source.
     Removed,
     /// It is again as last built.
     Back,

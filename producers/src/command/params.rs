@@ -236,7 +236,6 @@ fn check_sandbox(params: &Params, faults: &mut Faults) {
     }
 }
 
-/// Checks `env`.
 fn check_environment(params: &Params, faults: &mut Faults) {
     if let Some(env) = params.get("env") {
         let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
@@ -255,7 +254,6 @@ fn check_environment(params: &Params, faults: &mut Faults) {
     }
 }
 
-/// Checks `outputs`.
 fn check_outputs(params: &Params, faults: &mut Faults) {
     if let Some(outputs) = params.get("outputs") {
         let hint = "write outputs = { chart = \"chart.svg\", pages = \"site/\" }; a / at the end says that it is a folder";

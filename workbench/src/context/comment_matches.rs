@@ -8,10 +8,10 @@ use engine::seams::world::World;
 use engine::values::label::halves;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most lines that are looked at, and most types and members that are told.
+/// Limits of examined lines, and of reported types and members.
 const MOST: (usize, usize) = (200, 8);
 
-/// Finds what stands around the lines of `files` that hold most of the words: one mention, or none.
+/// Finds the symbols around the lines of `files` with most of the words: one mention, or none.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -37,7 +37,7 @@ pub fn mention_by_comments<O: Outputs>(
     let mut hits: Vec<Hit> = grep(world, files, &query.matcher()?).hits;
     hits.truncate(MOST.0);
     locate(outputs, symbols, &mut hits)?;
-    // By what stands around: the words on all its lines.
+    // By surrounding symbol: the words on all its lines.
     let mut around: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for hit in &hits {
         let Some(within) = &hit.within else { continue };

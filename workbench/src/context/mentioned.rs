@@ -32,7 +32,7 @@ pub struct Mention {
     /// Why all or part of it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_shown: Option<String>,
-    /// The part of the types or files that it refers to, as far as the text tells.
+    /// The part of the types or files that the text refers to, if known.
     #[serde(skip)]
     pub wanted: Wanted,
     /// The lines that it refers to and that contain no type, each with its file.

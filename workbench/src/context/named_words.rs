@@ -323,7 +323,7 @@ fn escapes(text: &str) -> usize {
     text.as_bytes().chunks_exact(ESCAPE).take_while(is_one).count() * ESCAPE
 }
 
-/// Returns the extension of a path, which tells the kind of file. Names in programs look similar, but begin with a capital.
+/// Returns the extension of a path: the kind of file. Names in programs look similar, but begin with a capital.
 pub fn ending(path: &str) -> Option<&str> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let (stem, ending) = name.rsplit_once('.')?;

@@ -1,5 +1,5 @@
-//! References in documentation: `cref="…"`. They are no code, and what they mean is told by names alone: one that means the symbol changes, one that
-//! may mean others stays and is said.
+//! References in documentation: `cref="…"`. They are not code; their names alone decide. A reference that means the symbol changes, one that may
+//! mean another symbol stays and is reported.
 
 use super::Planning;
 use super::cref_overloads::{overloads_of, parameters_behind};
@@ -65,7 +65,7 @@ fn references(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where in a reference the name stands: that of a member as its last word before parameters, that of a type anywhere.
+/// Positions of the name in a reference: of a member, its last word before parameters; of a type, any word.
 fn offsets_of_name(text: &str, reference: &Range<usize>, family: &Family) -> Vec<usize> {
     let (whole, name) = (&text[reference.clone()], family.old.as_str());
     let head = match family.is_type {
@@ -84,7 +84,7 @@ fn offsets_of_name(text: &str, reference: &Range<usize>, family: &Family) -> Vec
     found.last().copied().into_iter().collect()
 }
 
-/// The types that have a member of a family, declared or inherited: a name of any other type never means one.
+/// The types that declare or inherit a member of a family: a name of any other type never means one.
 #[derive(Default)]
 struct Carriers {
     /// Their keys without the marks of projects.
@@ -108,7 +108,7 @@ impl Carriers {
     }
 }
 
-/// Whether a reference means one of the family by the word at `at`; `None` where it may.
+/// Whether the word at `at` of a reference means a member of the family; `None` if undecided.
 fn means<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

@@ -1,4 +1,4 @@
-//! Deleting a type or a member where nothing uses it: what is in the way, or the texts without it.
+//! Deletes an unused type or member: lists the obstacles, or returns the texts without it.
 
 use super::family::{Family, NAMED};
 use super::places::{Change, Texts};
@@ -28,7 +28,7 @@ use std::ops::Range;
 /// Plans to delete a symbol; the new name of `asked` says nothing.
 ///
 /// # Errors
-/// Outside, when outputs cannot be read; inside, what is in the way.
+/// The outer error: outputs cannot be read; the inner one: the obstacles.
 pub fn delete<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -102,7 +102,7 @@ pub fn delete<O: Outputs>(
     Ok(way.result(files.collect()))
 }
 
-/// Refuses what others reach without its name.
+/// Refuses symbols that code uses without their names.
 fn check(symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) {
     let key = candidate.key();
     if let Some(heir) = &candidate.inherited_by {
@@ -123,7 +123,7 @@ fn check(symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) {
     }
 }
 
-/// Refuses tests: what runs them finds them by their attributes.
+/// Refuses tests: test runners find them by their attributes.
 fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obstacles) -> Result<(), O::Error> {
     let label = type_label(candidate.key(), "members");
     for output in outputs.read(&[label])? {
@@ -147,7 +147,7 @@ fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obs
     Ok(())
 }
 
-/// A file without what is deleted of it: none where only directives, comments and empty namespaces are left.
+/// A file without the deleted parts; removed if only directives, comments and empty namespaces are left.
 fn without_file_if_empty(path: String, before: String, after: String) -> Rewritten {
     Rewritten {
         after: Some(after).filter(|after| !declares_nothing(after)),
@@ -190,7 +190,7 @@ fn with_files(symbols: &Symbols, path: &str) -> Candidate {
     Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
 }
 
-/// A text before, after, and what of it is gone.
+/// A text before and after, with its deleted ranges.
 type Gone = (String, String, Vec<Range<usize>>);
 
 /// The files that declare it, without it.
@@ -223,7 +223,7 @@ fn without<O: Outputs>(
             Ok(None) => continue,
             Ok(Some(without)) => {
                 let mut after = without.text;
-                // What is behind a place that is gone moved by what is gone before it.
+                // A deletion shifts the places after it.
                 let before = |at: usize| without.ranges[..at].iter().map(Range::len).sum::<usize>();
                 for at in (0..without.ranges.len()).rev() {
                     after = without_empty_namespace(&after, without.ranges[at].start - before(at));
@@ -240,7 +240,7 @@ fn without<O: Outputs>(
     Ok(gone)
 }
 
-/// Where it is used, in code and documentation, and of a type what it declares, too. What may be a use is in the way at once.
+/// Uses of the symbol in code and documentation, and for a type also of its members. A possible use is an obstacle.
 fn used<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -282,7 +282,7 @@ fn used<O: Outputs>(
     Ok(certain)
 }
 
-/// With the last type of a namespace goes what using directives of it name.
+/// Refuses to delete the last type of a namespace that using directives name.
 fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut Texts<'_>, way: &mut Obstacles) {
     let (own, nested) = (namespace(key), format!("{}+", symbol_of(key)));
     let mut outer = own;

@@ -13,7 +13,7 @@ use producers::csharp::model::Syntax;
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 
-/// Refuses files that name the symbol and could not be read as a whole: they may hold uses that cortex does not see.
+/// Refuses files that name the symbol and could not be fully parsed: they may contain uses that cortex does not see.
 pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut Obstacles) {
     let naming = texts.read_naming(request.sources, name).into_iter();
     for file in naming.filter(|file| request.flawed.contains(file)) {

@@ -32,7 +32,7 @@ pub(super) struct Family {
     pub(super) is_type: bool,
 }
 
-/// Whether a word, as the name of a type, is forbidden or would take its meaning from code that means something else by it.
+/// Whether a word is forbidden as the name of a type, or would change the meaning of other code.
 fn has_meaning_as_type(word: &str) -> bool {
     matches!(
         word,

@@ -1,7 +1,7 @@
-//! Renaming a type or a member everywhere: what has to change with it, where it stands, and whether what comes out means the same.
+//! Renames a type or a member everywhere: the symbols that change with it, their places, and a check that all uses keep their meaning.
 //!
-//! A plan is made of what is known of the workspace, and refused where anything is in the way. Before it is saved it is looked at in an overlay:
-//! every place that used the symbol has to use it still, and no other place may.
+//! A plan follows from the knowledge of the workspace, and is refused if there are obstacles. Before it is saved, an overlay with the new texts is
+//! checked: the same places must use the symbol, and no others.
 
 mod cref_overloads;
 mod crefs;
@@ -32,16 +32,16 @@ pub use signature::change_signature;
 use std::collections::{BTreeMap, BTreeSet};
 pub use verify::verify;
 
-/// What a rename is made of.
+/// Arguments of a rename.
 #[derive(Clone, Copy)]
 pub struct RenameRequest<'a> {
     /// The symbol.
     pub candidate: &'a Candidate,
     /// Its new name.
     pub new: &'a str,
-    /// Whether possible uses stay as they are, instead of being in the way.
+    /// Whether possible uses stay as they are, instead of blocking the rename.
     pub leave_possible: bool,
-    /// Whether string literals that hold the name change, too.
+    /// Whether string literals with the name change, too.
     pub in_strings: bool,
     /// Projects whose references are not all known.
     pub gaps: &'a BTreeSet<String>,
@@ -63,7 +63,7 @@ impl RenameRequest<'_> {
     }
 }
 
-/// What is in the way of a rename, each with its place.
+/// Obstacles of a rename or another change, each with its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Obstacles(pub BTreeSet<String>);
 
@@ -77,7 +77,7 @@ impl Obstacles {
     }
 }
 
-/// A rename that is being planned: what it is about, and what is found so far.
+/// A rename during planning: its request and the findings so far.
 struct Planning<'a, O> {
     outputs: &'a mut O,
     symbols: &'a Symbols,
@@ -91,7 +91,7 @@ struct Planning<'a, O> {
 /// A place: file, line and column in characters, both from 1.
 type Spot = (String, u32, u32);
 
-/// A rename that nothing is in the way of.
+/// A rename without obstacles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The symbols that get the name, by their paths before and after.
@@ -111,7 +111,7 @@ pub fn diff(files: &[Rewritten]) -> String {
     files.iter().map(Rewritten::diff).collect()
 }
 
-/// Lines of files that are not read and hold the name.
+/// Lines with the name in files that cortex does not read.
 fn unread_uses(world: &dyn World, candidate: &Candidate, family: &Family) -> Vec<String> {
     let beside = (candidate.accessibility == "private").then_some(candidate.files.as_slice());
     let paths = family.paths.iter().map(String::as_str);
@@ -121,7 +121,7 @@ fn unread_uses(world: &dyn World, candidate: &Candidate, family: &Family) -> Vec
 /// Plans a rename.
 ///
 /// # Errors
-/// Outside, when outputs cannot be read; inside, what is in the way.
+/// The outer error: outputs cannot be read; the inner one: the obstacles.
 pub fn plan<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

@@ -1,4 +1,4 @@
-//! Where a name stands: in declarations and in uses; and the texts with another name there.
+//! Places of a name in declarations and uses, and the texts with another name there.
 
 use super::family::Family;
 use super::{Obstacles, Planning, Rewritten, Spot};
@@ -90,7 +90,7 @@ fn start_of_line(text: &str, line: u32) -> Option<usize> {
 /// What changes.
 #[derive(Default)]
 pub(super) struct Change {
-    /// Bytes in files where the name stands, and whether as the short name of an attribute.
+    /// Positions of the name in files, in bytes, and whether it is the short name of an attribute.
     at: BTreeMap<String, BTreeMap<usize, bool>>,
     /// Uses that are certain.
     uses: BTreeSet<Spot>,
@@ -123,7 +123,7 @@ impl Change {
         self.at.values().map(BTreeMap::len).sum()
     }
 
-    /// The uses where they stand afterwards: behind what became longer or shorter on their lines.
+    /// The uses at their later positions: changes before them on their lines shift them.
     pub(super) fn expected(&self, family: &Family, new: &str, texts: &Texts<'_>) -> BTreeSet<Spot> {
         let count = |text: &str| text.chars().count() as i64;
         let moved = |(file, line, column): &Spot| {
@@ -266,7 +266,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             Some((at, word)) if family.is_type && without_ending(&family.old) != family.old && word == without_ending(&family.old) => {
                 change.add_place(&place.file, at, true);
             }
-            // Types are meant where nothing is written: `new()`, `this(…)`.
+            // A use of a type may have no name: `new()`, `this(…)`.
             _ if family.is_type => {}
             _ => way.add_obstacle(format!(
                 "{}:{}: this code uses it without writing its name: {}",

@@ -64,7 +64,7 @@ fn renames_parameter<O: Outputs>(planning: &Planning<'_, O>) -> bool {
     })
 }
 
-/// Whether a word stands as the name of an argument or of a part of a pattern: `(First: 1`, `, First: 2`.
+/// Whether a word names an argument or a part of a pattern: `(First: 1`, `, First: 2`.
 fn is_name_of_argument(text: &str, at: usize, old: &str) -> bool {
     let (before, after) = (text[..at].trim_end(), text[at + old.len()..].trim_start());
     before.ends_with(['(', ',']) && after.starts_with(':') && !after.starts_with("::")

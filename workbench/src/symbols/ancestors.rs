@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// Every class has it.
 const OBJECT: &str = "System.Object";
 
-/// What a symbol carries on, nearest first, then by path. What is outside of the workspace has a name and no place; places are not told yet.
+/// The bases of a symbol, nearest first, then by path. Those outside of the workspace have a name and no place; places are added later.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -72,7 +72,7 @@ fn direct_bases(world: &World<'_>, key: &str) -> Vec<String> {
     bases
 }
 
-/// Whether a type is an interface. A name alone tells it by custom: `I` and another capital.
+/// Whether a type is an interface. For a bare name, convention decides: `I` and another capital.
 fn is_interface_key(world: &World<'_>, key: &str) -> bool {
     let Some(name) = key.strip_prefix('^') else {
         return world.kind(key) == 'i';
@@ -114,7 +114,7 @@ fn members_above<O: Outputs>(
     Ok(found)
 }
 
-/// Members of .NET that a member overrides or implements, as far as their number of parameters tells.
+/// Members of .NET that a member overrides or implements, by their number of parameters.
 fn outside_members(symbols: &Symbols, own: &Overload, name: &str, types: &[Implementation]) -> Result<Vec<Implementation>, SymbolError> {
     let object = Implementation {
         distance: types.iter().map(|one| one.distance).max().unwrap_or_default() + 1,

@@ -34,7 +34,7 @@ pub enum Relation {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {
-    /// Steps from the member that was asked for.
+    /// Steps from the requested member.
     pub distance: u32,
     /// The member that uses, or the type where it is no member's code.
     pub from: String,

@@ -59,7 +59,7 @@ impl Container {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
-    /// Its path or name, as it can be asked for.
+    /// Its path or name, for a further request.
     pub path: String,
     /// `class`, `method`, `namespace`, `folder` …
     pub kind: String,

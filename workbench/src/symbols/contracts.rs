@@ -1,5 +1,5 @@
-//! What common interfaces and abstract classes of .NET ask of those who implement them. It is written as C# (`data/dotnet_contracts.cs`), because the
-//! metadata in `producers` has neither names of parameters, nor accessors, nor which members have a body.
+//! Contracts of common interfaces and abstract classes of .NET: the members that an implementation needs. They are written as C#
+//! (`data/dotnet_contracts.cs`), because the metadata in `producers` lacks names of parameters, accessors, and which members have a body.
 
 use super::overloads::Overload;
 use super::unimplemented::{Part, name_and_arguments, parts};
@@ -36,7 +36,7 @@ pub(super) fn bases(of: &'static Part) -> impl Iterator<Item = (&'static str, &'
     })
 }
 
-/// The members of a contract, as the members of a type of the workspace are told apart.
+/// The members of a contract, in the form of overloads of a workspace type.
 pub(super) fn members(of: &Part) -> Vec<Overload> {
     let row = |(member, head): &(producers::csharp::model::Member, crate::edit::member_head::MemberHead)| Overload {
         key: member_key(member),

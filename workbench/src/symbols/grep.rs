@@ -44,7 +44,7 @@ pub struct Hit {
     pub column: u32,
     /// The line without the white space around it, `…` where it is cut.
     pub text: String,
-    /// The type or member that it stands in.
+    /// The type or member around it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
 }

@@ -75,7 +75,7 @@ impl<'w> Heirs<'w> {
     }
 }
 
-/// What carries on a symbol, nearest first, then by path; direct ones alone unless `all`. Places are not told yet.
+/// The heirs of a symbol, nearest first, then by path; only direct ones unless `all`. Places are added later.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -183,7 +183,7 @@ fn members<O: Outputs>(
                 };
                 match found.get_mut(&one.path) {
                     None => _ = found.insert(one.path.clone(), one),
-                    // A type that has the base itself is told before one that inherits the member.
+                    // List a type with the base itself before one that inherits the member.
                     Some(known) if known.through.is_some() && one.through.is_none() => *known = one,
                     Some(_) => {}
                 }
@@ -225,7 +225,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The members of a type that stand for the wanted one, at most so many. `levels` is the base as the type has it.
+    /// The members of a type that override or implement the wanted one, up to a limit. `levels` is the base with the type's arguments.
     fn implementing_members(&self, key: &str, levels: &[Shape], times: usize, fits: impl Fn(&Overload) -> bool) -> Vec<String> {
         let known = self.known.get(key).into_iter().flatten();
         // What implements a member of an interface has its very result.

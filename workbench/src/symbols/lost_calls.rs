@@ -1,5 +1,5 @@
-//! Calls that an edit left without an overload that takes their arguments: by their number, the names that they are written with, and by their types
-//! where it is certain that no conversion goes from one to the other.
+//! Calls that an edit left without a fitting overload: by the number and names of their arguments, and by their types if certainly no conversion
+//! exists.
 
 use super::calls::{none_takes, possible, simple};
 use super::index::Symbols;
@@ -87,7 +87,7 @@ pub(super) fn misfits<O: Outputs>(
     Ok(messages)
 }
 
-/// Whether it is certain that no value of the one type can be passed where the other is asked for: one of them is of the workspace, and the other too
+/// Whether certainly no value of the one type can be passed as the other: one of them is of the workspace, and the other too
 /// or a simple one; the one is no base of the other, and neither declares a conversion.
 fn excludes(world: &World<'_>, argument: &str, parameter: &str) -> bool {
     let (from, to) = (Shape::read(argument, false), Shape::read(parameter, false));

@@ -1,5 +1,5 @@
-//! What an edit leaves without a meaning: names in its new text that mean nothing, and code elsewhere that names what the edit took away. It is
-//! looked for in the types that the edit touched and in those that name them, after the edit; whether it came with the edit is told by the texts.
+//! Names that an edit leaves without a meaning: unbound names in its new text, and code elsewhere that names what the edit removed. Checks the
+//! types that the edit touched and those that name them, after the edit; a comparison of the texts decides whether the edit is the cause.
 
 use super::distance::Word;
 use super::index::Symbols;
@@ -30,7 +30,7 @@ pub struct EditedFile {
     pub path: String,
     /// What it held.
     pub before: String,
-    /// What it holds.
+    /// Its contents.
     pub after: String,
 }
 
@@ -183,7 +183,7 @@ impl Gone {
     }
 }
 
-/// Whether an edit brought the word, or took one away, which may have been what it meant: a local, a parameter.
+/// Whether an edit added the word, or removed a declaration that it may have meant: a local, a parameter.
 fn came_with(files: &[EditedFile], place: &Place, name: &str) -> bool {
     let Some(file) = files.iter().find(|file| file.path == place.file) else {
         return false;
@@ -201,7 +201,7 @@ fn count_of_word(text: &str, name: &str) -> usize {
     text.match_indices(name).map(|(at, _)| at).filter(alone).count()
 }
 
-/// A name that the files declare and that may have been meant.
+/// A similar name that the files declare.
 fn nearest(files: &[EditedFile], name: &str) -> Option<String> {
     let wanted = Word::new(name);
     let declared = files.iter().flat_map(|file| declared_names(&file.after));

@@ -127,13 +127,13 @@ pub(super) fn unknown_types<O: Outputs>(
     Ok(messages)
 }
 
-/// Whether a word stands behind the bracket of attributes.
+/// Whether a word follows the bracket of attributes.
 fn is_attribute(file: &EditedFile, word: &str) -> bool {
     let short = word.strip_suffix("Attribute").unwrap_or(word);
     file.after.contains(&format!("[{short}"))
 }
 
-/// Where a word stands on lines that the edit wrote, behind text that `may_follow`.
+/// Places of a word on lines of the edit, after text that `may_follow` accepts.
 pub(super) fn new_places(file: &EditedFile, word: &str, may_follow: impl Fn(&str) -> bool) -> Vec<String> {
     let was: BTreeSet<&str> = file.before.lines().collect();
     let lines: Vec<&str> = file.after.lines().collect();

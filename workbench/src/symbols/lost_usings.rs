@@ -81,7 +81,7 @@ pub(super) fn missing_usings(
             if !IMPLICIT.contains(&space) || opened.contains(space) || is_around(space) || !file.gains(last) {
                 continue;
             }
-            // Where a member of the workspace has the name, it may be meant.
+            // A member of the workspace with this name may be the meaning.
             if symbols.declared(last).next().is_some() {
                 continue;
             }

@@ -28,7 +28,7 @@ pub enum How {
     Fuzzy,
 }
 
-/// What a symbol may mean. Fields stand in the order of answers.
+/// A candidate for the meaning of a name. Fields are in the order of answers.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
@@ -36,13 +36,13 @@ pub struct Candidate {
     pub path: String,
     /// `class`, `method` …
     pub kind: String,
-    /// As C# writes it; of members whose overloads are not told apart empty.
+    /// Its declaration in C#; empty for members whose overloads are not distinguished.
     pub accessibility: String,
-    /// Files it stands in.
+    /// Files that declare it.
     pub files: Vec<String>,
     /// Identifier of the type.
     pub type_id: String,
-    /// Identifier of the member, if it is one and was told apart from its overloads.
+    /// Identifier of the member, if it is distinguished from its overloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member_id: Option<String>,
     /// The type that was named, when the member is one of its bases'.

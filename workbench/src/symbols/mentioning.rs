@@ -1,4 +1,4 @@
-//! Which code names what is looked for: `//types/T:mentions`, `//types/T:deps`.
+//! Finds the code that names a symbol: `//types/T:mentions`, `//types/T:deps`.
 
 use super::index::simple_name;
 use super::outputs::Outputs;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Output {
     /// Label of the target.
     pub label: String,
-    /// Its bytes; `None` when the build of the target failed, which the caller has already been told.
+    /// Its bytes; `None` if the build of the target failed, which was already reported.
     pub bytes: Option<Arc<[u8]>>,
 }
 

@@ -1,4 +1,4 @@
-//! The members of types, told apart by their parameters: what `//types/T:members` says.
+//! The members of types, distinguished by their parameters, from `//types/T:members`.
 
 use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, type_label};
@@ -23,13 +23,13 @@ pub struct Overload {
     pub key: String,
     /// Simple name.
     pub name: String,
-    /// Member part of its identifier, `""` when overloads are not told apart.
+    /// Member part of its identifier, `""` if overloads are not distinguished.
     pub id: String,
     /// Its kind in words.
     pub kind: String,
-    /// Accessibility in effect, `""` when overloads are not told apart.
+    /// Effective accessibility, `""` if overloads are not distinguished.
     pub accessibility: String,
-    /// The files it stands in, several of a partial member; none when overloads are not told apart.
+    /// The files that declare it, several for a partial member; none if overloads are not distinguished.
     pub files: Vec<String>,
     /// Its parameters.
     pub parameters: Vec<ParameterRow>,
@@ -215,7 +215,7 @@ fn bound_by(member: &Overload, line: &MemberLine<'_>) -> Option<Vec<String>> {
     (is_of && member.parameters.iter().zip(&types).all(fits)).then(|| types.into_iter().map(str::to_owned).collect())
 }
 
-/// How many type parameters a key of a member tells.
+/// Number of type parameters in the key of a member.
 pub fn arity(key: &str) -> usize {
     let name = key.split('(').next().unwrap_or_default();
     name.rsplit_once('`').and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
@@ -227,7 +227,7 @@ pub(super) fn without_words(written: &str) -> &str {
     words.iter().find_map(|word| written.strip_prefix(word)).unwrap_or(written)
 }
 
-/// Has the members of all types read together that are asked for one by one then.
+/// Reads the members of all types at once, for later requests one by one.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.

@@ -74,9 +74,9 @@ pub enum Matched {
     Exact,
     /// The name begins with it.
     Prefix,
-    /// It stands for the name's humps.
+    /// It matches the name's humps.
     Humps,
-    /// It stands somewhere in the name.
+    /// It occurs in the name.
     Substring,
     /// It is a pattern of the name.
     Wildcard,
@@ -84,7 +84,7 @@ pub enum Matched {
     Former,
     /// It is at most two edits away.
     Fuzzy,
-    /// What the type declares, documents and does is near the text; the nearest stand first.
+    /// The type's declarations, documentation and code are similar to the text; the most similar come first.
     Semantic,
 }
 
@@ -137,7 +137,7 @@ pub struct Hit {
     pub kind: String,
     /// As C# writes it; empty for a member that [`describe`](super::describe::describe) did not look at.
     pub accessibility: String,
-    /// Files it stands in; for a member that [`describe`](super::describe::describe) did not look at those of its type.
+    /// Files that declare it; those of its type for a member without a description by [`describe`](super::describe::describe).
     pub files: Vec<String>,
     /// How the name matches.
     pub matched: Matched,
@@ -168,7 +168,7 @@ impl Page {
 pub struct Page {
     /// The hits.
     pub hits: Vec<Hit>,
-    /// How many stand on the pages before.
+    /// Number on earlier pages.
     #[serde(skip)]
     pub start: usize,
     /// Number on all pages; overloads count as one.

@@ -41,7 +41,7 @@ pub struct Part {
     /// The lines from `start` to `end` as they are: whole (one that is too long for an answer up to `end_column`), also where something else stands on the first or last of them, each with its line
     /// end, the first of a file with the byte order mark if it has one.
     pub text: String,
-    /// How the file is written, when it is not UTF-8: the text is what its bytes stand for.
+    /// Encoding of the file, if it is not UTF-8: the text is decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// First and last of the lines that are left out after these.

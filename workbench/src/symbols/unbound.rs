@@ -52,7 +52,7 @@ impl Bound {
         Ok(found)
     }
 
-    /// The types that name one of some types, which are told by their symbols.
+    /// The types that name one of some types, given by their symbols.
     pub fn naming(&self, wanted: &BTreeSet<String>) -> BTreeSet<String> {
         let names = |named: &BTreeSet<String>| named.iter().any(|key| wanted.contains(symbol_of(key)));
         let of = self.named.iter().filter(|(_, named)| names(named));
@@ -86,7 +86,7 @@ impl Bound {
             };
             messages.insert(format!("{}: {} {means}", spot(symbols, &one.of, &one.name, &mut read)?, one.name));
         }
-        // What names nothing any more of what it named means something else.
+        // A name without any of its former meanings means something else.
         for (key, named) in &self.named {
             let Some(was) = before.named.get(key) else { continue };
             let (gone, came): (Vec<&String>, Vec<&String>) = (was.difference(named).collect(), named.difference(was).collect());

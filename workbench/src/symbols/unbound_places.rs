@@ -1,5 +1,5 @@
-//! Names that nothing binds: in code that `#if` excludes, in attributes of assemblies and in using directives. By the number of their arguments
-//! some calls cannot mean a method; all others may.
+//! Unbound names: in code that `#if` excludes, in attributes of assemblies and in using directives. By the number of their arguments some calls
+//! cannot mean a method; all others may.
 
 use super::outputs::{Outputs, file_label};
 use super::usages::{Usages, Why};

@@ -1,5 +1,5 @@
-//! Declarations in code that `#if` excludes: of another target framework than the one a project is read for, or of symbols that nothing sets. No type or
-//! member of the index stands for them; `//files/F:variants` lists them.
+//! Declarations in code that `#if` excludes: of another target framework than that of the evaluated project, or of symbols that nothing defines.
+//! The index has no types or members for them; `//files/F:variants` lists them.
 
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::word_index::WordSource;
@@ -11,7 +11,7 @@ const MOST_FILES: usize = 50;
 /// A declaration in code that `#if` excludes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UncompiledDeclaration {
-    /// The file that holds it.
+    /// The file that contains it.
     pub file: String,
     /// What it declares, and under which condition.
     pub declared: Variant,

@@ -1,5 +1,5 @@
-//! Members that a type owes to its bases: those of interfaces that neither it nor a base class has, and abstract ones that no class overrides. How
-//! they are written is read from the texts of the bases, with the type arguments that the type gives them.
+//! Members that a type must implement: those of interfaces that neither it nor a base class has, and abstract ones that no class overrides. Their
+//! text is read from the sources of the bases, with the type arguments that the type gives them.
 
 use super::calls::counterparts;
 use super::contracts;
@@ -66,7 +66,7 @@ pub(super) struct Part {
     usings: Vec<Using>,
 }
 
-/// A type or a base of it, with what its type parameters stand for.
+/// A type or a base of it, with its type arguments.
 struct Level {
     key: String,
     arguments: BTreeMap<String, String>,
@@ -108,7 +108,7 @@ impl Level {
         own.into_iter().flat_map(contracts::bases).filter_map(of).collect()
     }
 
-    /// The result and the kind of each member of a key: what stands before its name.
+    /// The result and the kind of each member of a key: the text before its name.
     fn result_of(&self, key: &str) -> Option<String> {
         let heads = self.parts.iter().flat_map(|part| &part.heads);
         let mut own = heads.filter(|(member, _)| member_key(member) == key);

@@ -1,5 +1,5 @@
-//! Code that names a type where the type's namespace is open, in a project without a reference to one that compiles it: a reference may stand under a
-//! condition that is false here, or be to a package made from the same sources. What it uses there nobody can tell.
+//! Code that names a type whose namespace is open, in a project without a reference to a project that compiles the type. The reference may have a
+//! condition that is false here, or refer to a package built from the same sources. The uses there are unknown.
 
 use super::index::{Symbols, is_within, namespace, simple_name};
 use super::outputs::SymbolError;

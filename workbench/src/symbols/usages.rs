@@ -1,9 +1,9 @@
-//! Every place that uses a type or a member, what is certain apart from what is possible.
+//! All uses of a type or a member, certain and possible ones.
 //!
-//! Types that mention the word of the symbol are looked at (`//types/T:mentions`), the places come from their `//types/T:usages`. An
-//! inherited member is looked for under the type that was named: its uses are those of the base that declares it, and possible. Of
-//! several overloads a call means those that its arguments leave ([`super::calls`]): it is a certain use where one is left, no use of those that
-//! are ruled out, and possible otherwise. What is not looked at is told in [`Usages::unseen`].
+//! Candidates are the types that mention the word of the symbol (`//types/T:mentions`); the places come from their `//types/T:usages`. Uses of an
+//! inherited member, by the type that was named, are those of the base that declares it, and possible. A call may mean the overloads that fit its
+//! arguments ([`super::calls`]): it is a certain use of the only one that fits, a possible use of several, and no use of the others. Unchecked code
+//! is listed in [`Usages::unseen`].
 
 use super::calls::{can_mean, counterparts, possible, possible_of};
 use super::index::{Symbols, simple_name};
@@ -68,7 +68,7 @@ pub struct Subject {
     pub type_id: String,
     /// Identifier of the member, if it is one.
     pub member_id: Option<String>,
-    /// Paths of what it stands for: its own, or those of the overloads.
+    /// Paths of its symbols: its own, or those of the overloads.
     pub paths: Vec<String>,
     /// The type in whose code's eyes it is looked for: the one that declares it, or the heir that was named.
     pub(super) key: String,
@@ -190,7 +190,7 @@ pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject,
     Ok(found.into_iter().next().unwrap_or_default())
 }
 
-/// As [`usages`], of several subjects in their order: what they are told by is asked for together, and read once.
+/// As [`usages`], of several subjects in their order: their inputs are requested together and read once.
 ///
 /// # Errors
 /// When outputs cannot be read.
@@ -240,7 +240,7 @@ pub fn usages_of_all<O: Outputs>(
     }
     for found in &mut found {
         found.possible.retain(|place, _| !found.certain.contains(place));
-        // A file may stand under other symbols in another project.
+        // A file may be compiled with other symbols in another project.
         let spots: BTreeSet<_> = found.certain.iter().map(spot).collect();
         found
             .possible
@@ -249,7 +249,7 @@ pub fn usages_of_all<O: Outputs>(
     Ok(found)
 }
 
-/// What no target tells of a subject's uses.
+/// Uses of a subject that no target knows.
 fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolError> {
     let word = subject.name_in_uses();
     let Some((_, kind)) = subject.name.as_ref().filter(|_| word != CONSTRUCTOR) else {
@@ -268,7 +268,7 @@ fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolErr
     })
 }
 
-/// A subject with what its uses are told by.
+/// A subject with the facts that decide its uses.
 struct Search<'s> {
     subject: &'s Subject,
     word: &'s str,
@@ -295,7 +295,7 @@ struct Search<'s> {
 struct Related {
     /// Its overloads.
     overloads: Vec<Overload>,
-    /// Those that may stand for the wanted one; none where any may.
+    /// The overloads that may be the wanted one; none if any may.
     same: Option<Vec<Overload>>,
     /// The code that can use it.
     audience: Audience,
@@ -551,7 +551,7 @@ impl<'s> Search<'s> {
         place.call.as_ref().filter(is_of).is_some_and(wanted_fits)
     }
 
-    /// Whether a call may mean one of the overloads that may stand for the wanted one; any may where none is wanted.
+    /// Whether a call may mean one of the overloads that may be the wanted one; always true if none is wanted.
     fn may_be_through(&self, place: &Place, same: Option<&[Overload]>, receiver: bool) -> bool {
         match (&place.call, same) {
             (Some(call), Some(same)) => same.iter().any(|one| can_mean(one, call, receiver)),

@@ -1,7 +1,8 @@
-//! Which code can use a symbol at all: projects see what they reference, what is internal only where they are friends of the assembly
-//! (`InternalsVisibleTo`), and private members are of their outermost type alone.
+//! Which code can use a symbol: a project sees the projects that it references; internal symbols only as a friend of the assembly
+//! (`InternalsVisibleTo`); private members are visible only within their outermost type.
 //!
-//! A file that no project compiles sees everything, and everything sees what it declares. So does a project whose references are not all known.
+//! A file that no project compiles sees everything, and everything sees its declarations. The same holds for a project whose references are not all
+//! known.
 
 use super::contents::Layout;
 use super::index::Symbols;

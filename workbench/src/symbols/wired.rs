@@ -1,5 +1,5 @@
-//! Uses that a framework makes: a container makes a type that is registered with it and passes it where an interface is asked for; a mediator calls
-//! the handler of what is sent. They are told by the registration, and by the bases of the handler, and are never certain.
+//! Uses by a framework: a container creates a registered type and passes it where an interface is requested; a mediator calls the handler of a
+//! message. They are found by the registration, or by the bases of the handler, and are never certain.
 
 use super::dispatches::{Dispatch, dispatches};
 use super::index::{Symbols, simple_name};
@@ -180,7 +180,7 @@ fn makes(line: &str, name: &str) -> bool {
         .any(|rest| name_and_arguments(rest.split(ends).next().unwrap_or_default()).0 == name)
 }
 
-/// The registrations of each file that holds a place.
+/// The registrations of each file with a place.
 fn registrations_at<'p, O: Outputs>(
     outputs: &mut O,
     places: impl Iterator<Item = &'p Place>,

@@ -1,7 +1,7 @@
-//! Which code has which words: an index over the outputs of one target of all types or files. It tells whose uses have to be read to find those of a
-//! symbol, without opening the outputs of everything else.
+//! Which code contains which words: an index over the outputs of one target of all types or files. It finds the types whose uses may include those
+//! of a symbol, without opening the outputs of all others.
 //!
-//! An index is made once and queried any number of times. After a change, the rows of unchanged outputs are taken over.
+//! An index is built once and queried any number of times. After a change, the rows of unchanged outputs are reused.
 
 use super::outputs::{Output, SymbolError};
 use engine::values::digest::Digest;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The target whose outputs an index is made of, and what their words are.
+/// The target whose outputs an index contains, and their words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WordSource {
     /// `//types/T:mentions`: names that the code of a type uses, and `ns:N` of namespaces that it opens.

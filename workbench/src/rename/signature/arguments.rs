@@ -21,7 +21,7 @@ pub(super) struct Reordering<'w> {
 /// The arguments of one call afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// What stands between the brackets; nothing where it stays as it is.
+    /// The text between the brackets; `None` if it stays.
     pub(super) text: Option<String>,
     /// Arguments that are passed no more.
     pub(super) dropped: Vec<String>,
@@ -185,7 +185,7 @@ impl Reordering<'_> {
                 is_named: !in_order,
             });
         }
-        // Arguments are evaluated as they stand: where that matters they keep their places, and get their names.
+        // Arguments are evaluated in textual order: if that matters, they keep their places and get names.
         if changes_evaluation(&passing) {
             passing.sort_by_key(|one| one.from.unwrap_or(usize::MAX));
             passing.iter_mut().for_each(|one| one.is_named = true);
@@ -220,7 +220,7 @@ impl Reordering<'_> {
     }
 }
 
-/// Whether arguments in this order would be evaluated in another one than before, and that can be told from outside.
+/// Whether this order of arguments changes the order of evaluation in an observable way.
 fn changes_evaluation(passing: &[Passing]) -> bool {
     let order: Vec<(usize, Effect)> = passing.iter().filter_map(|one| Some((one.from?, effect_of(&one.value)))).collect();
     let matters = |one: Effect, other: Effect| one.max(other) == Effect::Acts && one.min(other) != Effect::Nothing;
@@ -236,7 +236,7 @@ fn changes_evaluation(passing: &[Passing]) -> bool {
 enum Effect {
     /// It is the same whenever it is evaluated.
     Nothing,
-    /// It depends on what was done before.
+    /// It depends on earlier side effects.
     Reads,
     /// It may do something.
     Acts,

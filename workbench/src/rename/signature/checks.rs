@@ -1,4 +1,4 @@
-//! What stands in the way of other parameters besides the uses: texts that would parse no more, constructors that are called without their names.
+//! Obstacles of changed parameters besides the uses: texts that would no longer parse, constructors that are called without their names.
 
 use super::declarations::parameters_behind;
 use super::with_files;
@@ -42,7 +42,7 @@ pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way:
     Ok(())
 }
 
-/// Refuses a member of an `extension` block: what it is called on is no parameter of its own.
+/// Refuses a member of an `extension` block: its receiver is not one of its parameters.
 pub(super) fn check_block<O: Outputs>(
     outputs: &mut O,
     candidate: &Candidate,
@@ -62,7 +62,7 @@ pub(super) fn check_block<O: Outputs>(
     Ok(())
 }
 
-/// Refuses a constructor of a type that has a primary one, too: their calls are not told apart.
+/// Refuses a constructor of a type with a primary constructor: their calls cannot be distinguished.
 pub(super) fn check_primary<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -120,7 +120,7 @@ pub(super) fn check_type_arguments<O: Outputs>(
     Ok(())
 }
 
-/// Whether a type that begins at a byte stands in type arguments.
+/// Whether the type that begins at a byte is a type argument.
 fn is_type_argument(text: &str, at: usize) -> bool {
     let (rest, tokens) = tokens_behind(text, at);
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(rest));

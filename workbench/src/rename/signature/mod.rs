@@ -1,8 +1,8 @@
-//! Other parameters for a method or a constructor: added, removed, put in another order, renamed. Its overrides, implementations, bases and parts get
-//! them, and so do all calls and references in documentation, or nothing changes.
+//! Changes the parameters of a method or a constructor: adds, removes, reorders, renames. Its overrides, implementations, bases and parts change
+//! with it, and so do all calls and references in documentation, or nothing changes.
 //!
-//! Every place is marked in its text before anything changes, so that calls in arguments of calls move with these, and what has to use the member
-//! afterwards is known.
+//! Every place is marked in its text before anything changes, so that calls in arguments of calls move with these, and the later uses of the member
+//! are known.
 
 mod arguments;
 mod checks;
@@ -45,7 +45,7 @@ struct Change {
 /// Plans other parameters for a member; the new name of `asked` is their list.
 ///
 /// # Errors
-/// Outside, when outputs cannot be read; inside, what is in the way.
+/// The outer error: outputs cannot be read; the inner one: the obstacles.
 pub fn change_signature<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -196,7 +196,7 @@ impl Change {
             .any(|one| matches!(one, Wanted::Added(added) if !added.is_optional))
     }
 
-    /// The paths of what changes, before and afterwards.
+    /// The paths of changed members, before and after.
     fn paths_afterwards(&self) -> BTreeMap<String, String> {
         let afterwards = |path: &String| {
             let Some((key, member)) = halves(path) else { return path.clone() };
@@ -277,7 +277,7 @@ fn mark_declarations<O: Outputs>(
     Ok(names)
 }
 
-/// Marks the uses; those that cannot follow are in the way.
+/// Marks the uses; those that cannot follow are obstacles.
 fn mark_uses<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -350,7 +350,7 @@ fn mark_of(text: &str, at: usize, place: &Place, is_called: bool) -> Option<Mark
     }
 }
 
-/// Whether a name stands behind a value, and not behind the type that declares it.
+/// Whether a name follows a value, and not the type that declares it.
 fn follows_value(text: &str, at: usize, owner: &str) -> bool {
     let Some(head) = text[..at].trim_end().strip_suffix('.') else {
         return false;
@@ -362,7 +362,7 @@ fn follows_value(text: &str, at: usize, owner: &str) -> bool {
     word.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')) != owner
 }
 
-/// Whether a type stands behind `operator`, perhaps with its namespace before it: it is what the operator converts to.
+/// Whether a type, possibly qualified, follows `operator`: it is the target of a conversion.
 fn is_behind_operator(text: &str, at: usize) -> bool {
     let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '@');
     let head = text[..at].trim_end_matches(is_in_name).trim_end();
@@ -372,7 +372,7 @@ fn is_behind_operator(text: &str, at: usize) -> bool {
         .is_some_and(|rest| rest.ends_with(char::is_whitespace))
 }
 
-/// Whether a name stands in `nameof(…)`.
+/// Whether a name is in `nameof(…)`.
 fn is_in_nameof(text: &str, at: usize) -> bool {
     let head = text[..at].trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '<' | '>' | ',' | ' ' | ':'));
     head.strip_suffix('(').is_some_and(|head| head.trim_end().ends_with("nameof"))

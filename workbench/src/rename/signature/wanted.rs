@@ -1,4 +1,4 @@
-//! The parameters that a member is to have, as they are asked for: `count, old -> new, bool exact = false, int depth := 0`.
+//! Parses the wanted parameters of a member: `count, old -> new, bool exact = false, int depth := 0`.
 
 use super::arguments::label_of;
 use super::checks::parses;
@@ -169,7 +169,7 @@ fn is_expression(text: &str) -> bool {
     is_one && is_some && !ends_statement(text) && parses(&format!("class C__ {{ object M__() {{ return ({text}); }} }}"), &BTreeSet::new())
 }
 
-/// Whether a `;` stands in a text outside of braces.
+/// Whether a text contains a `;` outside of braces.
 fn ends_statement(text: &str) -> bool {
     let mut depth = 0_usize;
     lex(text).tokens.iter().any(|token| {
@@ -182,7 +182,7 @@ fn ends_statement(text: &str) -> bool {
     })
 }
 
-/// Refuses what C# does not allow in this order.
+/// Refuses an order of parameters that C# does not allow.
 fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     let mut optional: Option<String> = None;
