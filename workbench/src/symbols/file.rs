@@ -93,7 +93,7 @@ impl FileRequest {
                 line => line.to_string(),
             };
             let asked = match to {
-                Some(to) if to == from => format!("requested was line {}", number(from)),
+                Some(to) if to == from => format!("line {} was requested", number(from)),
                 Some(to) => format!("lines {}-{} were requested", number(from), number(to)),
                 None => format!("the lines from {} on were requested", number(from)),
             };
