@@ -39,7 +39,7 @@ async function main() {
   const waits = connection.sendRequest('GetOutline', { path: 'NodeTree' }, early.token).catch((error) => error);
   early.cancel();
   const ended = await waits;
-  check('a request taken back', ended.resolved || ended.code === -32800, ended);
+  check('a cancelled request', ended.resolved || ended.code === -32800, ended);
 
   connection.dispose();
   socket.destroy();

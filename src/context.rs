@@ -56,7 +56,7 @@ impl Context {
 
     /// Returns standard output for the answer. Releases the locks first, because the program that reads the output may be slow.
     pub fn stdout(&self) -> StdoutLock<'static> {
-        self.let_go();
+        self.release_locks();
         std::io::stdout().lock()
     }
 }

@@ -17,7 +17,7 @@ use remote::{Client, Deadlines, Function, Ping, Surroundings, Use};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use workbench::nearby::GitTrees;
+use workbench::nearby_trees::GitTrees;
 use workbench::workspace::Connect;
 
 /// Returns whether this process may read and write the cache.

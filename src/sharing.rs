@@ -1,6 +1,6 @@
 //! The remote cache and its workers in commands: whether a build may read and write them, and the report at its end.
 
-use engine::build::bringing::Brought;
+use engine::build::bundle_import::Brought;
 use engine::seams::remote::{Lie, RemoteSummary};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -151,7 +151,7 @@ impl Used {
             );
             let hint = match self.writes {
                 _ if is_only(Lie::Untrusted) => {
-                    "`trusted_keys` in [remote] lists the public keys whose results are used; `cortex remote ping` tells that of a job that signs"
+                    "`trusted_keys` in [remote] lists the public keys whose results are used; `cortex remote ping` prints the key of a job that signs"
                 }
                 _ if is_only(Lie::MissingBlob) => "files of the cache are gone; a job that writes fills it again: `cortex warm`",
                 true => "another `salt` in [remote] disowns the results that are filed there",

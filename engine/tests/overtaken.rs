@@ -242,7 +242,7 @@ fn others_build_while_a_program_runs() {
     assert_eq!((given, &built.report.failures), (1, &Vec::new()));
     // The result for the old text is stored under its key; for the new text nothing ran while the checkout was held.
     assert_eq!(texts_asked(&desk), ["answer to one\n", "one\n"]);
-    let status = bench.session().standing("//doc/docs/a:reader").expect("a store");
+    let status = bench.session().status_of("//doc/docs/a:reader").expect("a store");
     assert_eq!(status.state, NodeState::None, "the graph of now has never had it");
     bench.put("docs/a", "one\n");
     assert_eq!(bench.build(&["//doc/docs/a:reader"]).report.failures, Vec::new());
@@ -269,7 +269,7 @@ fn what_is_invalidated_while_a_build_waits_stays_so() {
         let theirs = other(&bench);
         let others = Box::new(move || invalidate(&theirs, "//doc/docs/a:summary"));
         build_beside(&mut bench, &desk, (&["//doc/...:summary"], End::Taken), Some(others));
-        let status = bench.session().standing("//doc/docs/a:summary").expect("a store");
+        let status = bench.session().status_of("//doc/docs/a:summary").expect("a store");
         assert_eq!(status.state, NodeState::Stale);
         assert_eq!(texts_asked(&desk), ["one\n", "three\n", "two\n"]);
         assert_eq!(bench.known(&["//doc/...:summary"]), None);
@@ -347,7 +347,7 @@ fn a_failure_is_remembered_although_others_built_meanwhile() {
     let others = Box::new(move || drop(theirs.build(&["//doc/docs/b:clean"])));
     let (built, _) = build_beside(&mut bench, &desk, (&["//doc/docs/a:summary"], End::Taken), Some(others));
     assert_eq!(built.report.failures.len(), 1, "{:?}", built.report.failures);
-    let status = bench.session().standing("//doc/docs/a:summary").expect("a store");
+    let status = bench.session().status_of("//doc/docs/a:summary").expect("a store");
     assert_eq!(status.state, NodeState::Pending);
     assert_eq!(
         status.last_error.map(|failed| (failed.why.message, failed.times)),

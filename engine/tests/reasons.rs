@@ -146,7 +146,7 @@ proptest! {
         // Each file is undone at most once.
         for _ in 0..FILES.len() {
             let explanation = explain(&bench, &label);
-            if explanation.standing == NodeState::Current {
+            if explanation.state == NodeState::Current {
                 break;
             }
             let Some(Reason::FileChanged { path, from, to }) = reason(&explanation) else {
@@ -157,7 +157,7 @@ proptest! {
             bench.put(path, &contents[from]);
         }
         let explanation = explain(&bench, &label);
-        prop_assert_eq!(explanation.standing, NodeState::Current, "{:#?}", explanation.chain);
+        prop_assert_eq!(explanation.state, NodeState::Current, "{:#?}", explanation.chain);
     }
 }
 
@@ -200,7 +200,7 @@ fn what_was_built_since_is_no_reason_of_who_reads_a_row() {
     bench.build(&["//..."]);
     bench.put("docs/c", "gamma=1\n");
     let explanation = explain(&bench, "//doc/docs/a:row");
-    assert_eq!(explanation.standing, NodeState::MaybeStale);
+    assert_eq!(explanation.state, NodeState::MaybeStale);
     let reason = reason(&explanation);
     assert!(
         matches!(reason, Some(Reason::FileChanged { path, .. }) if path == "docs/c"),

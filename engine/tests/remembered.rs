@@ -97,7 +97,7 @@ fn a_failure_is_told_until_it_is_mended_and_tried_by_every_build() {
     bench.build(&["//index:names"]);
     let explanation = explained(&bench, "//index:names");
     assert_eq!(
-        (explanation.standing, explanation.failure.map(|why| why.message)),
+        (explanation.state, explanation.failure.map(|why| why.message)),
         (NodeState::Pending, Some("an input says FAIL".into()))
     );
     assert!(explanation.output.is_some(), "the last good output is still there");
@@ -106,11 +106,11 @@ fn a_failure_is_told_until_it_is_mended_and_tried_by_every_build() {
     // With other inputs, the failure is outdated, and the result for these is unknown.
     bench.put("docs/a", "FAIL again");
     let explanation = explained(&bench, "//index:names");
-    assert_eq!((explanation.standing, explanation.failure.is_some()), (NodeState::Stale, true));
+    assert_eq!((explanation.state, explanation.failure.is_some()), (NodeState::Stale, true));
     // Back to inputs with a result: current, whatever happened in between.
     bench.put("docs/a", "a");
     let explanation = explained(&bench, "//index:names");
-    assert_eq!((explanation.standing, explanation.failure), (NodeState::Current, None));
+    assert_eq!((explanation.state, explanation.failure), (NodeState::Current, None));
     bench.build(&["//index:names"]);
     assert_eq!(bench.session().remarks().expect("a store"), BTreeMap::new());
 }
@@ -132,19 +132,19 @@ fn warnings_stand_until_what_they_are_about_moves() {
     bench.put("docs/a", "WARN one\nWARN two");
     bench.put("docs/b", "b");
     let built = bench.build(ALL);
-    assert_eq!((built.report.diagnostics.len(), built.report.standing), (2, 0));
+    assert_eq!((built.report.diagnostics.len(), built.report.earlier_warnings), (2, 0));
     assert_eq!(bench.known_request(ALL).map(|known| known.warnings), Some(2));
     // Another file changes: the first file's warnings are counted, its own are reported.
     bench.put("docs/b", "WARN three");
     let built = bench.build(ALL);
-    assert_eq!((built.report.diagnostics.len(), built.report.standing), (1, 2));
+    assert_eq!((built.report.diagnostics.len(), built.report.earlier_warnings), (1, 2));
     assert_eq!(bench.known_request(ALL).map(|known| known.warnings), Some(3));
-    assert_eq!(bench.build(ALL).report.standing, 3);
+    assert_eq!(bench.build(ALL).report.earlier_warnings, 3);
     // A fixed warning, and one whose file is deleted.
     bench.put("docs/a", "WARN one");
-    assert_eq!(bench.build(ALL).report.standing, 1);
+    assert_eq!(bench.build(ALL).report.earlier_warnings, 1);
     bench.world.delete("docs/b");
-    assert_eq!(bench.build(ALL).report.standing, 1);
+    assert_eq!(bench.build(ALL).report.earlier_warnings, 1);
     bench.put("docs/a", "fine");
     bench.build(ALL);
     assert_eq!(bench.known_request(ALL).map(|known| known.warnings), Some(0));
@@ -152,7 +152,7 @@ fn warnings_stand_until_what_they_are_about_moves() {
     bench.put("docs/a", "WARN one");
     let built = bench.build(ALL);
     assert_eq!(
-        (built.ran().len(), built.report.diagnostics.len(), built.report.standing),
+        (built.ran().len(), built.report.diagnostics.len(), built.report.earlier_warnings),
         (0, 1, 0)
     );
 }
@@ -231,7 +231,7 @@ fn what_was_invalidated_runs_once_more_and_stops_at_equal_bytes() {
     assert_eq!(session.invalidate(&patterns, &[node]).expect("a store"), ["//index:names"]);
     drop(session);
     let explanation = explained(&bench, "//index:names");
-    assert_eq!(explanation.standing, NodeState::Stale);
+    assert_eq!(explanation.state, NodeState::Stale);
     assert_eq!(explanation.chain[0].reason, Some(Reason::Invalidated));
     // Another request leaves the mark.
     assert_eq!(bench.build(&["//doc/...:text"]).ran(), [""; 0]);

@@ -46,7 +46,7 @@ impl SystemError {
     pub const NO_PROGRAM: Self = Self(Errno::NOEXEC.raw_os_error());
 
     /// Returns the number of an error, if the system reported it.
-    pub fn of(error: &io::Error) -> Option<Self> {
+    pub fn from_io_error(error: &io::Error) -> Option<Self> {
         error.raw_os_error().map(Self)
     }
 }

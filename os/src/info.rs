@@ -79,7 +79,7 @@ impl FileInfo {
     ///
     /// # Errors
     /// The error of the system.
-    pub fn of(opened: impl AsFd) -> Result<Self, SystemError> {
+    pub fn from_handle(opened: impl AsFd) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::fstat(opened)?))
     }
 

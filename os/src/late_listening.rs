@@ -103,7 +103,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`SystemError::NO_SPACE`] when this user may watch no more; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
-    pub fn add(&self, folder: &Path) -> Result<i32, SystemError> {
+    pub fn add_folder(&self, folder: &Path) -> Result<i32, SystemError> {
         let found = std::fs::symlink_metadata(folder).map_err(of_io)?;
         if found.is_symlink() {
             return Err(SystemError::LINK);
@@ -184,7 +184,7 @@ impl AsFd for Queue {
 }
 
 fn of_io(error: io::Error) -> SystemError {
-    SystemError::of(&error).unwrap_or(SystemError::DEVICE)
+    SystemError::from_io_error(&error).unwrap_or(SystemError::DEVICE)
 }
 
 fn of_notify(error: notify::Error) -> SystemError {
@@ -228,13 +228,13 @@ mod tests {
         std::os::unix::fs::symlink(root.join("below"), root.join("link")).expect("a link");
         std::fs::write(root.join("file"), "").expect("a file");
         let queue = Queue::new().expect("a queue");
-        let outer = queue.add(root).expect("listened to");
-        let inner = queue.add(&root.join("below")).expect("listened to");
+        let outer = queue.add_folder(root).expect("listened to");
+        let inner = queue.add_folder(&root.join("below")).expect("listened to");
         assert_ne!(outer, inner);
-        assert_eq!(queue.add(root), Ok(outer));
-        assert_eq!(queue.add(&root.join("link")), Err(SystemError::LINK));
-        assert_eq!(queue.add(&root.join("file")), Err(SystemError::NO_FOLDER));
-        assert_eq!(queue.add(&root.join("none")), Err(SystemError::NOT_FOUND));
+        assert_eq!(queue.add_folder(root), Ok(outer));
+        assert_eq!(queue.add_folder(&root.join("link")), Err(SystemError::LINK));
+        assert_eq!(queue.add_folder(&root.join("file")), Err(SystemError::NO_FOLDER));
+        assert_eq!(queue.add_folder(&root.join("none")), Err(SystemError::NOT_FOUND));
         std::fs::write(root.join("one"), "1").expect("a file");
         std::fs::write(root.join("below/two"), "2").expect("a file");
         wait_for(&queue, &[(outer, "one"), (inner, "two")]);
@@ -266,8 +266,8 @@ mod tests {
         let folder = temp.path().join("below");
         std::fs::create_dir(&folder).expect("a folder");
         let queue = Queue::new().expect("a queue");
-        queue.add(temp.path()).expect("listened to");
-        let number = queue.add(&folder).expect("listened to");
+        queue.add_folder(temp.path()).expect("listened to");
+        let number = queue.add_folder(&folder).expect("listened to");
         std::fs::remove_dir(&folder).expect("removed");
         let mut is_gone = false;
         while !is_gone {

@@ -38,7 +38,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`SystemError::NO_SPACE`] when this user may watch no more; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
-    pub fn add(&self, folder: &Path) -> Result<i32, SystemError> {
+    pub fn add_folder(&self, folder: &Path) -> Result<i32, SystemError> {
         let flags = WatchFlags::MODIFY
             | WatchFlags::CLOSE_WRITE
             | WatchFlags::ATTRIB

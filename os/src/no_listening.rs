@@ -25,7 +25,7 @@ impl Queue {
     ///
     /// # Errors
     /// Always.
-    pub fn add(&self, _: &Path) -> Result<i32, SystemError> {
+    pub fn add_folder(&self, _: &Path) -> Result<i32, SystemError> {
         Err(SystemError::NO_SUCH_CALL)
     }
 

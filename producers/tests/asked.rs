@@ -74,7 +74,7 @@ fn a_changed_body_is_a_patch_of_what_it_changes() {
     assert_eq!((notes["mode"].as_str(), notes["chain"].as_str()), ("patch", "1"));
     assert_eq!(
         (notes["why"].as_str(), notes["kept"].as_str()),
-        ("members moved: Store.Put(string) (changed)", "ROLE: it only words the same anew")
+        ("members changed: Store.Put(string) (changed)", "ROLE: it only words the same anew")
     );
     // "No change" is an answer, too.
     desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(33)"));
@@ -102,7 +102,7 @@ fn an_answer_from_a_cache_is_patched_as_one_that_was_asked_for_here() {
     let asked = patches(&other);
     assert!(asked.len() == 1 && asked[0].contains("\n-Trim(16);\n+Trim(32);\n"), "{asked:?}");
     assert_eq!(asked, patches(&desk), "the very question");
-    assert!(desk.note(LABEL, "why").starts_with("members moved: Store.Put(string) (changed)"));
+    assert!(desk.note(LABEL, "why").starts_with("members changed: Store.Put(string) (changed)"));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn what_a_reader_does_not_use_waits_for_its_next_edit() {
     let fresh = "//types/N.IClock:semantic";
     let built = desk.build_as(fresh, |options| options.fresh = [fresh.to_owned()].into_iter().collect());
     assert_eq!((types(&built), types(&desk.build(LABEL))), (vec!["N.IClock".to_owned()], vec![]));
-    assert_eq!(desk.note(LABEL, "why"), "nothing that it uses moved, only N.IClock");
+    assert_eq!(desk.note(LABEL, "why"), "nothing that it uses changed, only N.IClock");
     // The next question is based on the state of the last answer.
     desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(32)"));
     desk.answers(|_| Ok("NO CHANGE".to_owned()));
@@ -161,7 +161,7 @@ fn what_a_model_is_not_shown_is_not_asked_about() {
     assert_eq!(types(&built), ["N.IClock", "N.Store"]);
     assert_eq!(
         desk.note(LABEL, "why"),
-        "what it depends on moved: N.IClock; the model changes nothing"
+        "its dependencies changed: N.IClock; the model changes nothing"
     );
     // Without `structures` only roles count.
     let bare = store("params.structures = false");
@@ -270,13 +270,13 @@ fn the_ways_back_to_a_whole_answer() {
     });
     let (text, asked) = desk.text(LABEL);
     assert!(!asked.is_empty() && text.ends_with("\nTHREADING:\n- None.\n"), "{text}");
-    assert_eq!(desk.note(LABEL, "why"), "the model, the template or the sections are others");
+    assert_eq!(desk.note(LABEL, "why"), "the model, the template or the sections changed");
 
     let desk = case("");
     let built = desk.build_as(LABEL, |options| options.fresh = [LABEL.to_owned()].into_iter().collect());
     assert_eq!(
         (types(&built), desk.note(LABEL, "why")),
-        (vec!["N.Store".to_owned()], "a new answer was asked for".into())
+        (vec!["N.Store".to_owned()], "a new answer was requested".into())
     );
 }
 
@@ -559,7 +559,7 @@ fn a_section_that_rests_on_nothing_that_moved_stays() {
         text.contains("Begins empty [Get]") && text.contains("- Keeps one less [Trim]."),
         "{text}"
     );
-    assert_eq!(desk.note(LABEL, "kept"), "LIFECYCLE: it rests on nothing that moved");
+    assert_eq!(desk.note(LABEL, "kept"), "LIFECYCLE: it rests on nothing that changed");
 }
 
 #[test]

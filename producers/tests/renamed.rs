@@ -203,7 +203,7 @@ fn new_names_of_locals_ask_nothing_and_are_in_the_next_question() {
         (first, note, then)
     };
     let (first, note, then) = calls("");
-    assert_eq!((first, note.as_str()), (0, "only names of locals moved"));
+    assert_eq!((first, note.as_str()), (0, "only names of locals changed"));
     assert!(
         then.len() == 1 && then[0].contains("+Trim(32);") && then[0].contains("+while (_count > limit) {"),
         "{then:?}"

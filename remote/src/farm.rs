@@ -289,7 +289,7 @@ impl Server {
             .and_then(|file| Name::from_message(file.digest.as_ref()?))
             .ok_or("the worker wrote nothing")?;
         if name.len > LONGEST {
-            return Err("the worker wrote more than anybody asked for".into());
+            return Err("the worker wrote more than was requested".into());
         }
         let bytes = self.clone().read_blobs(BTreeSet::from([name])).await.remove(&name);
         let bytes = bytes.ok_or("what the worker wrote is not there")?;

@@ -17,8 +17,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use workbench::chat::complete;
-use workbench::context::kept::Conversations;
 use workbench::context::mentioned::{Mention, mentions};
+use workbench::context::stored_conversations::Conversations;
 
 /// Method that returns the next turn.
 pub static TURN: Entry = entry::<Turn>();
@@ -46,7 +46,7 @@ pub struct Turn {
     pub asking: AskingArgs,
 }
 
-/// A turn, or what there is of it.
+/// A turn, complete or partial.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Turned {

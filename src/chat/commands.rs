@@ -147,14 +147,14 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
     let went = matches!(answer["status"].as_str(), Some("Success" | "NoOp"));
     if !went {
         return Ok(format!(
-            "nothing was saved: {text}; `/diff` shows the change, `/edit drop` drops it, and the model can be asked for it anew"
+            "nothing was saved: {text}; `/diff` shows the change, `/edit drop` drops it, and the model can propose it again"
         ));
     }
     talk.transcript.proposal = None;
     let message = match op {
         "commit" => {
             talk.transcript.accepted.push(session);
-            format!("saved: {text}; `/undo` takes it back")
+            format!("saved: {text}; `/undo` undoes it")
         }
         _ => {
             // An edit session that is not closed expires.
@@ -172,7 +172,7 @@ const MOST_EDITS: usize = 200;
 /// Reverts the last accepted change: undoes each of its edits, then saves.
 fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
     let Some(session) = talk.transcript.accepted.last().cloned() else {
-        return Ok("nothing was accepted in this conversation; `cortex edit undo` takes the last edit of the checkout back".to_owned());
+        return Ok("nothing was accepted in this conversation; `cortex edit undo` undoes the last edit of the checkout".to_owned());
     };
     let ask = |talk: &Talk, op: &str| talk.call_method("edit", json!({"op": op, "session": session}), cancel);
     let mut last = ask(talk, "undo")?;
@@ -191,11 +191,11 @@ fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
         let _ = ask(talk, "discard");
         forget_accepted(talk, &session, cancel)?;
         return Ok(format!(
-            "nothing was taken back: {text}; the change stays, and `/undo` goes on with the one before it"
+            "nothing was undone: {text}; the change stays, and the next `/undo` undoes the one before it"
         ));
     }
     forget_accepted(talk, &session, cancel)?;
-    Ok(format!("taken back: {text}"))
+    Ok(format!("undone: {text}"))
 }
 
 /// Ends the edit session of the last accepted change.

@@ -41,7 +41,7 @@ fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed>
     let manifest = workspace.manifest()?;
     let root = workspace.root.clone();
     drop(workspace);
-    context.release_locks();
+    context.release_locks_to_reopen();
     let (transcript, lock) = match &args.resume {
         None => (Transcript::default(), None),
         Some(id) => resumed(&root, id)?,

@@ -41,7 +41,7 @@ impl ChatSecrets {
     fn refuse(&self, value: &Value, is_withheld: &dyn Fn(&str) -> bool) -> Result<(), String> {
         match find_withheld(value, true, is_withheld) {
             Some(name) if self.files.by(&name).is_some() => Err(format!("'{name}' is a file that no model may see")),
-            Some(name) => Err(format!("'{name}' stands in a file that no model may see")),
+            Some(name) => Err(format!("'{name}' is in a file that no model may see")),
             None => Ok(()),
         }
     }

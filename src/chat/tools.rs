@@ -4,7 +4,7 @@
 use super::secrets::ChatSecrets;
 use crate::mcp::form::Form;
 use crate::mcp::group;
-use crate::mcp::tools::{self, Can, Stands};
+use crate::mcp::tools::{self, Can, ToolMethods};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::producer::Cancel;
@@ -66,7 +66,7 @@ pub fn definitions() -> String {
     let all = tools::definitions(Form::Text, can).into_iter();
     let definitions = all.filter(|tool| !WITHOUT.contains(&&*tool.name)).map(|tool| {
         let tool = match tools::find_tool(&tool.name) {
-            Some(Stands::Group(name)) => group::definition_with(name, is_offered),
+            Some(ToolMethods::Group(name)) => group::definition_with(name, is_offered),
             _ => tool,
         };
         let mut arguments = Value::Object((*tool.input_schema).clone());

@@ -88,11 +88,11 @@ impl FromArgMatches for Call {
 /// Returns the description of a group of methods.
 fn about(group: &str) -> &'static str {
     match group {
-        "context" => "Show what belongs to a task, or how one document stands",
-        "node" => "Give the output of any target of the graph",
+        "context" => "Show the code for a task, or the present state of one document",
+        "node" => "Print the output of any target of the graph",
         "overlay" => "Try edits beside the workspace: build with them, compare, merge or drop them",
         "pack" => "Bundle what is known of chosen types in one text",
-        "window" => "Keep the text that a model is shown of this checkout",
+        "window" => "Manage the text of this checkout for models",
         "work" => "Answer as the language model: take prompts, hand in summaries",
         _ => "",
     }

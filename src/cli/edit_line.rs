@@ -7,7 +7,7 @@ use methods::table::edit_operations::{ALWAYS, EditOperation, OPERATIONS, PATH};
 use methods::table::{Entry, FileForm};
 use serde_json::Value;
 
-/// Where a file goes, as it stands on a command line.
+/// Destination of a file on a command line.
 const TO: &str = "to";
 
 /// Argument of programs for the operation, which on a command line is the command.
@@ -29,7 +29,7 @@ pub fn edit_command(entry: &Entry) -> Command {
     command.subcommands(operations)
 }
 
-/// Returns the arguments that stand on a command line, as programs give them.
+/// Returns the arguments of a command line in the form of programs.
 pub fn edit_from_line(entry: &Entry, matches: &ArgMatches) -> Result<Value, clap::Error> {
     let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
     let (name, own) = matches.subcommand().ok_or_else(missing)?;
@@ -44,7 +44,7 @@ pub fn edit_from_line(entry: &Entry, matches: &ArgMatches) -> Result<Value, clap
     Ok(arguments)
 }
 
-/// Returns whether the new text is a place for a file, which stands behind PATH.
+/// Returns whether the new text is a destination, which follows PATH.
 fn has_target(operation: &EditOperation) -> bool {
     matches!(operation.name, "move" | "rename_file")
 }
@@ -102,7 +102,7 @@ mod tests {
         find_method("edit").expect("a method")
     }
 
-    /// What a line of words means, or what is wrong with it.
+    /// Meaning of a line of words, or its error.
     fn parse_edit(words: &str) -> Result<Value, String> {
         let given = words.split(' ').filter(|word| !word.is_empty());
         let matches = edit_command(edit()).try_get_matches_from(["edit"].into_iter().chain(given));

@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use methods::desk::asking::AskingArgs;
 use methods::table::guarded_pattern::{GUARD, unguarded};
-use methods::table::query_drawing::Drawing;
+use methods::table::query_answer::Drawing;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

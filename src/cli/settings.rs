@@ -8,7 +8,7 @@ use methods::desk::settings::Settings;
 use methods::failed::Failed;
 use std::path::PathBuf;
 use std::time::Duration;
-use workbench::edit::diagnostics::Category;
+use workbench::edit::edit_log::Category;
 use workbench::location::StoreChoice;
 use workbench::trust::Trusting;
 

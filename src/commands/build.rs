@@ -26,7 +26,7 @@ use methods::render::summary;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use workbench::finish::States;
+use workbench::exported_states::States;
 use workbench::health::Health;
 use workbench::workspace::Workspace;
 
@@ -99,7 +99,7 @@ pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
     }
     context.say(&damage(&workspace));
     let currency = workbench::paid::currency(&session);
-    context.let_go();
+    context.release_locks();
     let patience = if report.cancelled { Duration::ZERO } else { sharing::PATIENCE };
     let used = sharing::finish_sharing(&workspace, Some(patience))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
@@ -132,7 +132,7 @@ fn conclude_current(context: &Context, workspace: &Workspace, known: &CurrentReq
     context.say(&damage(workspace));
     context.built();
     let report = Report {
-        standing: known.warnings,
+        earlier_warnings: known.warnings,
         ..Report::default()
     };
     conclude(context, &report, known.targets, false, start);
@@ -161,7 +161,7 @@ impl FinishedRun<'_> {
             }
             outcome_of_write(writeln!(context.stdout(), "{document}"))?;
         } else if self.report.refused.is_empty() {
-            if let Some(line) = Health::read(session)?.line() {
+            if let Some(line) = Health::from_session(session)?.line() {
                 note_line!(
                     "{}",
                     context
@@ -178,8 +178,8 @@ impl FinishedRun<'_> {
             }
             if self.request.options.price {
                 let is_made = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(session, &root.label);
-                let standing = self.report.roots.iter().filter(is_made).count();
-                note_line!("{}", summary::prices(&self.report.plans, standing, currency, context.err));
+                let answered = self.report.roots.iter().filter(is_made).count();
+                note_line!("{}", summary::prices(&self.report.plans, answered, currency, context.err));
             }
         }
         Ok(())
@@ -197,7 +197,7 @@ pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &m
             format!("aliases.json is not up to date: {error}"),
         )]);
     }
-    let carried = workbench::carry::carry(&workspace.root, session)?;
+    let carried = workbench::carried_corrections::carry(&workspace.root, session)?;
     if !carried.is_empty() {
         context.say(&carried);
         // Lays out the files that show the words.
@@ -251,7 +251,7 @@ pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: R
 
 /// Prints the last lines of a build.
 fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, start: Instant) {
-    if let Some(line) = summary::standing(report, context.err) {
+    if let Some(line) = summary::format_earlier_warnings(report, context.err) {
         note_line!("{line}");
     }
     let head = summary::format_summary(report, targets, dry_run, start.elapsed(), context.err);

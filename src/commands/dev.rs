@@ -18,7 +18,7 @@ pub fn run_dev(context: &Context, command: &DevCommand) -> Outcome {
         DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::table::reference::methods_page())),
         DevCommand::Commands => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::reference_page())),
         DevCommand::StoreBench { folder, blobs, size } => {
-            let measured = workbench::filling::measure(folder, *blobs, *size)?;
+            let measured = workbench::fill_store::measure(folder, *blobs, *size)?;
             show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
         }
         DevCommand::SymbolsBench { types } => {
@@ -36,7 +36,7 @@ pub fn run_dev(context: &Context, command: &DevCommand) -> Outcome {
             show::outcome_of_write(writeln!(std::io::stdout().lock(), "{found}"))
         }
         DevCommand::ParseOnly { folder, jobs } => {
-            let parsed = workbench::parsing::measure(folder, usize::from(*jobs))?;
+            let parsed = workbench::parse_bench::measure(folder, usize::from(*jobs))?;
             show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(parsed)))
         }
     }

@@ -34,13 +34,13 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     let old = session.engine.store.output(&last.filed.output)?.ok_or_else(nothing)?;
     let old = String::from_utf8_lossy(&old).into_owned();
     // A person takes his time; the checkout stays ours, or the correction could be of an answer that is no more.
-    session.engine.store.let_go();
+    session.engine.store.release_lock();
     let (new, noted, words) = if args.release {
         (old.clone(), released(&last.record.notes), corrections::Words::new())
     } else {
         let new = match (args.version, &args.file) {
             (Some(number), _) => version(&mut session, &label, number)?,
-            (None, Some(file)) => editor::read(file, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
+            (None, Some(file)) => editor::read_edited_file(file, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
             (None, None) => editor::edit(chosen_editor().as_deref(), &old, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
         };
         let new = composed(&old, &new).map_err(|refused| refuse(&label, refused))?;
@@ -51,7 +51,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
         }
         let noted = notes_of_correction(&old, &new, &last.record.notes);
         // What was corrected here before, and is not in this version, is still wanted.
-        let before = corrections::of(&*session.engine.store, &label)?;
+        let before = corrections::list_corrections(&*session.engine.store, &label)?;
         let before = before.into_iter().find(|record| record.view == session.engine.view);
         let mut words = before.map(|record| record.words).unwrap_or_default();
         words.extend(new.words_of_sections(corrected(&noted)));

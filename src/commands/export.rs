@@ -28,7 +28,7 @@ pub fn run_export(context: &Context, command: &ExportCommand) -> Outcome {
     let code = desk.code();
     // Release the store while the file is written.
     drop(desk);
-    context.let_go();
+    context.release_locks();
     write_atomically(out, &found.bytes)?;
     let path = out.display().to_string();
     let text = if context.prints_json() {

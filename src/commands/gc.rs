@@ -1,4 +1,4 @@
-//! `cortex gc`: deletes results that no checkout of a store needs any more.
+//! `cortex gc`: evicts results that no checkout of a store needs.
 
 use super::show;
 use crate::cli::GcArgs;
@@ -11,7 +11,7 @@ use methods::code::Code;
 use methods::desk::clock::current_seconds;
 use methods::desk::damage::describe_damage;
 use methods::failed::{Failed, Outcome};
-use methods::render::care;
+use methods::render::store_maintenance;
 use std::io::Write;
 use std::sync::Arc;
 use workbench::edit::disk::Disk;
@@ -40,9 +40,9 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
     let report = garbage::collect_garbage(&disk, &options)?;
     warn(context, &disk);
     let text = if context.prints_json() {
-        format!("{:#}\n", care::collected_json(&report, &options))
+        format!("{:#}\n", store_maintenance::collected_json(&report, &options))
     } else {
-        care::collected(&report, &options) + &care::set_aside(&report.after, disk.folder())
+        store_maintenance::collected(&report, &options) + &store_maintenance::set_aside(&report.after, disk.folder())
     };
     show::outcome_of_write(write!(context.stdout(), "{text}"))?;
     if let Some(why) = &report.not_compacted {
@@ -54,8 +54,11 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
     if report.reached {
         return Ok(Code::Ok);
     }
-    let why = Diagnostic::error(ErrorCode::E_MAX_SIZE, care::not_reached(&report, &options));
-    Err(Failed::new(Code::TargetFailed, why.hint(care::in_the_way(&report, &options))))
+    let why = Diagnostic::error(ErrorCode::E_MAX_SIZE, store_maintenance::not_reached(&report, &options));
+    Err(Failed::new(
+        Code::TargetFailed,
+        why.hint(store_maintenance::list_ways_to_shrink(&report, &options)),
+    ))
 }
 
 /// Repairs what killed edits left in the workspace, if the command runs in one.
@@ -114,16 +117,15 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
         let diagnostic = match garbage::keep_within(disk, &limits, current_seconds()) {
             Ok(None) => continue,
             Ok(Some((options, report))) if report.reached => {
-                let words = care::summarize_limits(&report, &options);
+                let words = store_maintenance::summarize_limits(&report, &options);
                 match context.prints_json() {
                     true => context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_COLLECTED, words)]),
                     false => note_line!("{}", context.err.dim(&words)),
                 }
                 continue;
             }
-            Ok(Some((options, report))) => {
-                Diagnostic::warning(ErrorCode::W_STORE_SIZE, care::not_reached(&report, &options)).hint("`cortex gc` reports the reason")
-            }
+            Ok(Some((options, report))) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, store_maintenance::not_reached(&report, &options))
+                .hint("`cortex gc` reports the reason"),
             // The results stay; the next command tries again.
             Err(error) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, format!("the store could not be collected: {error}")),
         };

@@ -9,7 +9,7 @@ use methods::desk::names;
 use methods::failed::{Failed, Outcome};
 use methods::render::{Style, format_count};
 use methods::table::query::find_nodes;
-use methods::table::query_drawing;
+use methods::table::query_answer;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -20,7 +20,7 @@ pub fn run_ls(context: &Context, args: &LsArgs) -> Outcome {
     context.say_of_manifest(&workspace);
     let text = match &args.pattern {
         Some(pattern) => {
-            // A bare name stands for all targets of the type.
+            // A bare name means all targets of the type.
             let label = names::label_or_source(&mut session, pattern)?;
             let is_whole = label != pattern.as_str() && !pattern.contains(':');
             let package = label.rsplit_once(':').map_or(&*label, |(package, _)| package);
@@ -28,7 +28,7 @@ pub fn run_ls(context: &Context, args: &LsArgs) -> Outcome {
             let found = find_nodes(context, &mut session, wanted, context.prints_json())?;
             match context.prints_json() {
                 true => format!("{:#}\n", serde_json::json!(found)),
-                false => query_drawing::labels(&found),
+                false => query_answer::labels(&found),
             }
         }
         None => kinds(context, &session)?,

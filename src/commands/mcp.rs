@@ -25,7 +25,7 @@ pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
     }
     // Report errors of manifest and store now, not to the first client.
     let can = Can::from_manifest(&*context.workspace("mcp")?.manifest()?);
-    context.release_locks();
+    context.release_locks_to_reopen();
     let stop = Stop::default();
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});

@@ -23,7 +23,7 @@ use workbench::mcp_clients::{Client, GUIDE, guided};
 /// Shows the change, and writes it once it is confirmed.
 pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     let root = context.workspace("mcp install")?.root.clone();
-    context.release_locks();
+    context.release_locks_to_reopen();
     let disk = Disk::new(&root);
     let client = Client::from(args.client);
     let before = read_if_exists(&disk, client.config_path())?;

@@ -14,7 +14,7 @@ use methods::failed::{Failed, Outcome};
 use methods::table::history::why_no_versions;
 use serde_json::json;
 use std::io::Write;
-use workbench::care;
+use workbench::store_maintenance;
 
 /// Pins a version.
 pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
@@ -49,7 +49,7 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
             why.label(&label).hint("pin a version that `cortex diff` can still show"),
         ));
     }
-    care::pin(store, view, &label, version, current_seconds(), args.note.clone())?;
+    store_maintenance::pin(store, view, &label, version, current_seconds(), args.note.clone())?;
     let text = match context.prints_json() {
         true => format!("{:#}\n", json!({"label": label, "version": version.version, "note": args.note})),
         false => format!("pinned version {} of {label}\n", version.version),
@@ -69,7 +69,7 @@ fn chosen(versions: &[HistoryRecord], number: Option<u32>) -> Option<&HistoryRec
 pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
     let workspace = context.workspace("unpin-version")?;
     let (store, view) = (&*workspace.engine.store, workspace.engine.view);
-    let all = care::pins(store, view)?;
+    let all = store_maintenance::pins(store, view)?;
     let mut session = workspace.session()?;
     // The label may no longer name a target; then use it as written.
     let label = one_label(&mut session, &args.label, "unpinned").unwrap_or_else(|_| args.label.clone());
@@ -84,7 +84,7 @@ pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
             why.hint(format!("`cortex history '{label}'` marks those that are")),
         ));
     }
-    care::unpin(store, view, &pins)?;
+    store_maintenance::unpin(store, view, &pins)?;
     let numbers: Vec<u32> = pins.iter().map(|pin| pin.version).collect();
     let text = match context.prints_json() {
         true => format!("{:#}\n", json!({"label": label, "versions": numbers})),

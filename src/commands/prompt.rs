@@ -98,7 +98,7 @@ pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
 
 /// Builds the failure of a target that no model makes.
 fn no_prompt(label: &str, has_output: bool) -> Failed {
-    let why = Diagnostic::error(ErrorCode::E_NO_PROMPT, "no model would be asked for it").label(label);
+    let why = Diagnostic::error(ErrorCode::E_NO_PROMPT, "no model is asked for it").label(label);
     let hint = match has_output {
         true => "the summary is current, or no model writes it; `--full` prints the prompt for a new answer",
         false => "its producer asks no model: see its rule with `cortex rules show`",

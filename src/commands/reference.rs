@@ -12,7 +12,6 @@ Made from the flags of the program (`cortex dev commands`); a test keeps it so. 
 
 ";
 
-/// Returns the page.
 pub fn reference_page() -> String {
     let mut command = Cli::command();
     command.build();

@@ -26,7 +26,7 @@ pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {
     let mut labels = Vec::new();
     for text in &args.labels {
         let text = with_target(text, "semantic");
-        labels.push(names::one_label(&mut session, &text, "made anew at a time")?);
+        labels.push(names::one_label(&mut session, &text, "regenerated at a time")?);
     }
     if let Some(free) = labels.iter().find(|label| !workbench::paid::is_paid(&session, label)) {
         let why = Diagnostic::error(ErrorCode::E_NOT_PAID, "no model writes it, so a rebuild gives the same output").label(free);
@@ -63,7 +63,7 @@ pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {
     };
     let report = build::build(context, &mut session, &request)?;
     print_last_lines(context, &report, start)?;
-    context.let_go();
+    context.release_locks();
     let used = sharing::finish_sharing(&workspace, Some(sharing::PATIENCE))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
     Ok(build::code(&report))

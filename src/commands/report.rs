@@ -27,7 +27,7 @@ pub fn run_report(context: &Context, args: &ReportArgs) -> Outcome {
     let found = Report::gather(&workspace, near.as_deref())?;
     context.say_of_manifest(&workspace);
     // Release the store while the page is rendered and written.
-    context.let_go();
+    context.release_locks();
     let page = report::report_page(&found);
     replaceable(&args.out, |head| head.starts_with(b"<!doctype html>"))?;
     write_atomically(&args.out, page.as_bytes())?;

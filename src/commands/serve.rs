@@ -32,7 +32,7 @@ pub fn run_serve(context: &Context, args: &ServeArgs) -> Outcome {
     }
     // Report errors of manifest and store now, not to the first client.
     context.workspace("serve")?.manifest()?;
-    context.release_locks();
+    context.release_locks_to_reopen();
     let stop = Stop::default();
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});

@@ -14,11 +14,11 @@ use methods::code::Code;
 use methods::desk::build;
 use methods::desk::clock::current_seconds;
 use methods::failed::{Failed, Outcome};
-use methods::render::care as figures;
+use methods::render::store_maintenance as figures;
 use std::io::Write;
 use std::path::Path;
-use workbench::care;
-use workbench::handing::{self, HandingError};
+use workbench::result_files::{self, ResultFileError};
+use workbench::store_maintenance;
 
 /// Runs `cortex store`.
 pub fn run_store(context: &Context, command: &StoreCommand) -> Outcome {
@@ -49,12 +49,12 @@ fn run_verify(context: &Context, repair: bool) -> Outcome {
     let open = || context.disk_that("store verify", repair)?.ok_or_else(none);
     let mut disk = open()?;
     let start = std::time::Instant::now();
-    let (found, left) = match care::verify_store(&disk, repair) {
+    let (found, left) = match store_maintenance::verify_store(&disk, repair) {
         // The damage exceeds single rows. It is marked by now, so the next opening sets the file aside.
         Err(StoreError::Damaged { .. }) if repair => {
             drop(disk);
             disk = open()?;
-            care::verify_store(&disk, repair)?
+            store_maintenance::verify_store(&disk, repair)?
         }
         done => done?,
     };
@@ -84,7 +84,7 @@ fn run_verify(context: &Context, repair: bool) -> Outcome {
 
 fn stats(context: &Context) -> Outcome {
     let disk = opened(context, "store stats")?;
-    let stats = care::stats(&disk)?;
+    let stats = store_maintenance::stats(&disk)?;
     print(
         context,
         &match context.prints_json() {
@@ -121,8 +121,8 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
             diagnostics: survey.refused,
         });
     }
-    replaceable(out, handing::is_export)?;
-    let done = handing::export(&session, survey.targets.concat(), out).map_err(|error| handing_failure(error, out, "written"))?;
+    replaceable(out, result_files::is_export)?;
+    let done = result_files::export(&session, survey.targets.concat(), out).map_err(|error| result_file_failure(error, out, "written"))?;
     if done.actions == 0 {
         let why = Diagnostic::warning(
             ErrorCode::W_NOTHING,
@@ -140,11 +140,11 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
 }
 
 fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
-    let why = |error| handing_failure(error, file, "read");
+    let why = |error| result_file_failure(error, file, "read");
     let parcel = parcel::open_parcel(file).map_err(|error| why(error.into()))?;
     // Creates the store if it does not exist: such files are made to fill an empty one.
     let workspace = context.workspace("store import")?;
-    let done = handing::import(&*workspace.engine.store, parcel, paid, current_seconds()).map_err(why)?;
+    let done = result_files::import(&*workspace.engine.store, parcel, paid, current_seconds()).map_err(why)?;
     print(
         context,
         &match context.prints_json() {
@@ -158,11 +158,11 @@ fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
 const PATH: &str = "check the path, the disk and the permissions";
 
 /// Builds the failure of a file of results; `verb` is `written` or `read`.
-fn handing_failure(error: HandingError, path: &Path, verb: &str) -> Failed {
+fn result_file_failure(error: ResultFileError, path: &Path, verb: &str) -> Failed {
     let path = path.display();
     match error {
-        HandingError::Store(error) => error.into(),
-        HandingError::Parcel(ParcelError::Io(error)) => {
+        ResultFileError::Store(error) => error.into(),
+        ResultFileError::Parcel(ParcelError::Io(error)) => {
             use std::io::ErrorKind::{NotFound, Other};
             // Do not name the temporary file, which the user did not choose.
             let (why, hint) = match error.kind() {
@@ -177,7 +177,7 @@ fn handing_failure(error: HandingError, path: &Path, verb: &str) -> Failed {
             let why = Diagnostic::error(ErrorCode::E_IO, format!("{path} cannot be {verb}: {why}"));
             Failed::new(Code::Io, why.hint(hint))
         }
-        HandingError::Parcel(error) => {
+        ResultFileError::Parcel(error) => {
             let hint = match error {
                 ParcelError::Form(FOREIGN) => "pass a file from `cortex store export`; nothing was imported",
                 _ => "export it again with `cortex store export`; results imported before the damage are sound",

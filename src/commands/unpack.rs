@@ -25,7 +25,7 @@ pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, fold
     }
     let bytes: u64 = files.values().map(|file| file.bytes.len() as u64).sum();
     // Release the store while files are written.
-    context.let_go();
+    context.release_locks();
     write_folder(folder, &files).map_err(|error| {
         let code = match error.kind() {
             io::ErrorKind::StorageFull => ErrorCode::E_NO_SPACE,

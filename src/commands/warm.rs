@@ -5,7 +5,7 @@ use super::{remote_cache, show};
 use crate::cli::{BuildArgs, WarmArgs};
 use crate::context::Context;
 use crate::sharing::{self, Used};
-use engine::build::contending::PaidOffers;
+use engine::build::contention::PaidOffers;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::{all_keys, everything, sample};
@@ -167,7 +167,7 @@ fn print_report(
         document["paid"] = serde_json::json!(paid);
         document["verified"] = serde_json::json!(verified);
         document["hit_rate"] = serde_json::json!(remote_cache::hit_rate(report.tally.cached as u64, report.tally.ran as u64));
-        context.let_go();
+        context.release_locks();
         show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
     } else {
         print_last_lines(context, report, start)?;
@@ -245,7 +245,7 @@ fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outc
     context.say(&used.diagnostics());
     if context.prints_json() {
         let document = serde_json::json!({ "paid": paid, "remote": used.summary });
-        context.let_go();
+        context.release_locks();
         show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
     } else {
         tell_paid(context, &paid);

@@ -119,7 +119,7 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
     let session = Session::open(workspace.engine.clone(), &workspace.manifest_definition()?, sources)?;
     watching.reported.news(&session);
     drop((session, workspace));
-    context.release_locks();
+    context.release_locks_to_reopen();
     watching.print(&render::begun(context, directories));
     if watching.patterns.is_some() {
         watching.batch(
@@ -165,7 +165,7 @@ impl Watching<'_> {
                 }
                 Err(true) => {
                     idle = false;
-                    self.told_if_failed(Self::ahead);
+                    self.run_and_report(Self::ahead);
                 }
                 Err(false) => return Ok(Code::Interrupted),
             }
@@ -173,12 +173,12 @@ impl Watching<'_> {
     }
 
     /// Runs `run` and reports its failure; the next batch may succeed. Then runs automatic gc and releases the locks.
-    fn told_if_failed<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, Failed>) {
+    fn run_and_report<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, Failed>) {
         if let Err(failed) = run(self) {
             self.context.say(&failed.diagnostics);
         }
         super::gc::keep_within(self.context, &self.context.acquired_locks());
-        self.context.release_locks();
+        self.context.release_locks_to_reopen();
     }
 
     fn batch(&mut self, watch: &Watch, batch: Batch) {
@@ -187,7 +187,7 @@ impl Watching<'_> {
             self.trouble.clone_from(&batch.trouble);
         }
         if batch.trouble != Some(Trouble::Gone) {
-            self.told_if_failed(|watching| watching.report_batch(watch, &batch));
+            self.run_and_report(|watching| watching.report_batch(watch, &batch));
         }
     }
 

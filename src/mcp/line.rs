@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, mpsc};
 
-type Heard = RxJsonRpcMessage<RoleServer>;
+type ReceivedMessage = RxJsonRpcMessage<RoleServer>;
 
 /// Limit of a message, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -25,7 +25,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Transport to one client.
 pub struct Line<W> {
     /// Messages from a reading task: a pending receive may be cancelled at any time.
-    heard: mpsc::Receiver<Heard>,
+    received: mpsc::Receiver<ReceivedMessage>,
     to: Arc<Mutex<W>>,
 }
 
@@ -33,9 +33,9 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Line<W> {
     /// Starts to read messages.
     pub fn new(from: impl AsyncRead + Send + Unpin + 'static, to: W) -> Self {
         let to = Arc::new(Mutex::new(to));
-        let (tell, heard) = mpsc::channel(1);
+        let (tell, received) = mpsc::channel(1);
         tokio::spawn(pass_messages(Reader::of_lines(from, LONGEST), to.clone(), tell));
-        Self { heard, to }
+        Self { received, to }
     }
 }
 
@@ -47,12 +47,12 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Line<W> {
         async move { write_line(&to, &serde_json::to_vec(&message)?).await }
     }
 
-    async fn receive(&mut self) -> Option<Heard> {
-        self.heard.recv().await
+    async fn receive(&mut self) -> Option<ReceivedMessage> {
+        self.received.recv().await
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.heard.close();
+        self.received.close();
         Ok(())
     }
 }
@@ -62,17 +62,21 @@ async fn write_line<W: AsyncWrite + Unpin>(to: &Mutex<W>, message: &[u8]) -> io:
 }
 
 /// Passes messages on until the stream ends or the transport is closed.
-async fn pass_messages<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Reader<R>, to: Arc<Mutex<W>>, tell: mpsc::Sender<Heard>) {
+async fn pass_messages<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    mut from: Reader<R>,
+    to: Arc<Mutex<W>>,
+    tell: mpsc::Sender<ReceivedMessage>,
+) {
     while let Ok(true) = from.ready().await {
-        let understood = match from.next().await {
-            Ok(Frame::Message(bytes)) => understood(&bytes),
+        let parse_message = match from.next().await {
+            Ok(Frame::Message(bytes)) => parse_message(&bytes),
             Ok(Frame::TooLong { bytes, begun }) => {
                 let why = format!("a message of at least {bytes} bytes is too long; the longest is {LONGEST}");
                 Err((message::id_in(&begun), code::REQUEST, why))
             }
             Ok(Frame::Garbage(_) | Frame::End) | Err(_) => return,
         };
-        let is_handled = match understood {
+        let is_handled = match parse_message {
             Ok(None) => true,
             Ok(Some(message)) => tell.send(*message).await.is_ok(),
             Err((id, code, why)) => write_line(&to, message::error(&id, code, &why).to_string().as_bytes())
@@ -86,13 +90,13 @@ async fn pass_messages<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Re
 }
 
 /// Parses a message; `None` for a malformed one without an id to answer to. The error is the id, code and text of a refusal.
-fn understood(bytes: &[u8]) -> Result<Option<Box<Heard>>, (Value, i32, String)> {
+fn parse_message(bytes: &[u8]) -> Result<Option<Box<ReceivedMessage>>, (Value, i32, String)> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let parsed = message::parse_message(bytes).map_err(|(id, code, why)| match code {
         code::PARSE => (message::id_in(bytes), code, why),
         _ => (id, code, why),
     })?;
-    match (serde_json::from_slice::<Heard>(bytes), parsed) {
+    match (serde_json::from_slice::<ReceivedMessage>(bytes), parsed) {
         (Ok(message), _) => Ok(Some(Box::new(message))),
         (Err(_), Message::Answer | Message::Notification { .. }) => Ok(None),
         (Err(error), Message::Request { id, .. }) => Err((id, code::REQUEST, format!("this is no request of the protocol: {error}"))),
@@ -104,7 +108,7 @@ mod tests {
     use super::*;
 
     fn refusal_of_line(bytes: &[u8]) -> (Value, i32) {
-        let refusal = understood(bytes).map(|message| message.is_some());
+        let refusal = parse_message(bytes).map(|message| message.is_some());
         refusal.map_err(|(id, code, _)| (id, code)).expect_err("no message")
     }
 
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn messages_are_handed_on_and_what_wants_no_answer_is_passed_over() {
-        let is_message = |bytes: &[u8]| understood(bytes).expect("no refusal").is_some();
+        let is_message = |bytes: &[u8]| parse_message(bytes).expect("no refusal").is_some();
         assert!(is_message(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#));
         assert!(is_message(b"\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"));
         assert!(is_message(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));

@@ -25,7 +25,7 @@ pub fn format_metrics(service: &Service) -> String {
     for (name, help, value) in [
         (
             "semantic_queue_length",
-            "Summaries asked for and not there.",
+            "Requested summaries that were missing.",
             service.semantic_queue_length,
         ),
         (
@@ -53,13 +53,13 @@ pub fn format_metrics(service: &Service) -> String {
     family(
         "edit_apply_success_rate",
         "gauge",
-        "Edits that were made, of those that were tried in this checkout.",
+        "Share of successful edits among the attempted ones of this checkout.",
         edits.success_rate().map(|rate| (String::new(), rate)).into_iter().collect(),
     );
     family(
         "edit_rollback_count",
         "counter",
-        "Edits of this checkout that were taken back.",
+        "Edits of this checkout that were undone.",
         whole(edits.rolled_back),
     );
     let by_method = |value: fn(&Figures) -> u64| {
@@ -146,7 +146,7 @@ mod tests {
              # HELP cortex_requests Requests being answered or waiting.\n\
              # TYPE cortex_requests gauge\n\
              cortex_requests 1\n\
-             # HELP cortex_semantic_queue_length Summaries asked for and not there.\n\
+             # HELP cortex_semantic_queue_length Requested summaries that were missing.\n\
              # TYPE cortex_semantic_queue_length gauge\n\
              cortex_semantic_queue_length 60\n\
              # HELP cortex_recent_semantic_failures Summaries whose last try failed.\n\
@@ -164,10 +164,10 @@ mod tests {
              # HELP cortex_hit_ratio Answers that were known, of calls that look.\n\
              # TYPE cortex_hit_ratio gauge\n\
              cortex_hit_ratio 0.5\n\
-             # HELP cortex_edit_apply_success_rate Edits that were made, of those that were tried in this checkout.\n\
+             # HELP cortex_edit_apply_success_rate Share of successful edits among the attempted ones of this checkout.\n\
              # TYPE cortex_edit_apply_success_rate gauge\n\
              cortex_edit_apply_success_rate 0.75\n\
-             # HELP cortex_edit_rollback_count Edits of this checkout that were taken back.\n\
+             # HELP cortex_edit_rollback_count Edits of this checkout that were undone.\n\
              # TYPE cortex_edit_rollback_count counter\n\
              cortex_edit_rollback_count 2\n\
              # HELP cortex_failed_total Calls without an answer.\n\

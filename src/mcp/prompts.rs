@@ -23,61 +23,58 @@ struct Task {
 const TASKS: &[Task] = &[
     Task {
         name: "explore_type",
-        about: "Understand a type: what it is for, what it is made of, who uses it",
+        about: "Understand a type: its purpose, its parts, its users",
         arguments: &[("symbol", "A type by any unambiguous name", true)],
         opening: "Explain the type {symbol} of this C# workspace.",
         steps: &[
             ("outline", "read its declarations"),
-            (
-                "semantic",
-                "read what is known of its role and its limits; if there is no summary, do without",
-            ),
+            ("semantic", "read about its role and its limits, if there is a summary"),
             (
                 "usages",
-                "see who uses it, and how; with `op` `deps` what it depends on, and read the outlines of what matters",
+                "see its users; with `op` `deps` its dependencies, and read the outlines of the important ones",
             ),
             (
                 "source",
-                "read the source of those members alone whose behaviour the outline leaves open",
+                "read the source of only those members whose behaviour the outline leaves open",
             ),
         ],
-        closing: "Then say: its purpose in one sentence, its main members, how it is used, and what is surprising. Name what answers said to be incomplete or stale.",
+        closing: "Then say: its purpose in one sentence, its main members, how it is used, and what is surprising. Name the answers that were incomplete or stale.",
     },
     Task {
         name: "change_type",
         about: "Change a type without breaking what uses it",
         arguments: &[
             ("symbol", "A type or member by any unambiguous name", true),
-            ("change", "What is to become of it", true),
+            ("change", "The wanted change", true),
         ],
         opening: "Change {symbol} of this C# workspace as follows:\n\n{change}",
         steps: &[
             ("outline", "read its declarations"),
             (
                 "usages",
-                "list every place that uses it, those under 'possible' as well; with `op` `callers` and `implementations` what calls it and carries it on",
+                "list every place that uses it, also those under 'possible'; with `op` `callers` and `implementations` its callers and heirs",
             ),
             ("source", "read the source that will change"),
             (
                 "overlay",
-                "try a change that reaches far before you save it: `put` the new text of each file, `diff` with targets tells what it would make stale, the tools that read take its name as `overlay`; then `merge` or `discard`",
+                "try a change that reaches far before you save it: `put` the new text of each file, `diff` with targets shows which targets it would make stale, the tools that read take its name as `overlay`; then `merge` or `discard`",
             ),
         ],
-        closing: "Say which places the change touches before you edit. Edit the files, then ask for the outline and the usages again: they are those of the new sources. Finish when no place is left that the change would break.",
+        closing: "Say which places the change touches before you edit. Edit the files, then read the outline and the usages of the new sources. Finish when no place is left that the change breaks.",
     },
     Task {
         name: "summarise",
         about: "Write the summaries that are missing, as the language model of this workspace",
-        arguments: &[("count", "How many; all if it is not said", false)],
+        arguments: &[("count", "Number of prompts [default: all]", false)],
         opening: "Write summaries of types of this C# workspace that have none, or an old one. How many: {count}.",
         steps: &[
             ("work_next", "take the next prompt"),
             (
                 "work_submit",
-                "hand in the answer to it; if it is rejected, mend what it says and hand it in again",
+                "hand in the answer to it; if it is rejected, correct the reported faults and hand it in again",
             ),
         ],
-        closing: "Answer each prompt from what stands in it, in the form it asks for. Go on until nothing is pending or the number is reached.",
+        closing: "Answer each prompt from its own text, in the form that it requests. Go on until nothing is pending or the number is reached.",
     },
 ];
 

@@ -17,7 +17,7 @@ pub fn purpose(tool: &str) -> &'static str {
         "rename" => "Rename a C# symbol everywhere, or say what hinders",
         "overlay" => "Try unsaved edits: put or apply, build, diff, merge",
         "node" => "Any build target: output, why stale, versions, cost",
-        "status" => "How index and projects stand; op doctor explains gaps",
+        "status" => "State of index and projects; op doctor explains gaps",
         "work_next" => "Take prompts whose answers this workspace lacks",
         "work_submit" => "Hand in the answer to a prompt",
         _ => "",

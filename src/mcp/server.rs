@@ -156,7 +156,7 @@ impl Server {
         };
         tokio::select! {
             outcome = work => outcome,
-            () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was taken back", None)),
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("request cancelled", None)),
         }
     }
 }
@@ -402,7 +402,7 @@ impl ServerHandler for Server {
         let text = match resources::parse_address(&request.uri) {
             None => {
                 let uri: String = request.uri.chars().take(120).collect();
-                let words = format!("there is no resource '{uri}'; resources/templates/list tells which there are");
+                let words = format!("there is no resource '{uri}'; resources/templates/list lists them");
                 return Err(ErrorData::resource_not_found(words, None));
             }
             Some(Meant::References(entries)) => entries.into_iter().map(reference::section_of_method).collect(),

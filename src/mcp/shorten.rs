@@ -24,7 +24,6 @@ const SHORTENED: &str = "shortened";
 /// Field that repeats the answer as text.
 const AGAIN: &str = "message";
 
-/// Shortened answer.
 #[derive(Debug)]
 pub struct ShortenedAnswer {
     /// Text for people and models.

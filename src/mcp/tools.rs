@@ -18,14 +18,14 @@ pub fn tool_name(entry: &Entry) -> String {
 
 /// Methods behind a tool.
 #[derive(Clone, Copy)]
-pub enum Stands {
+pub enum ToolMethods {
     /// One method.
     Method(&'static Entry),
     /// Several methods, selected by `op`.
     Group(&'static str),
 }
 
-impl Stands {
+impl ToolMethods {
     fn name_of_tool(self) -> String {
         match self {
             Self::Method(entry) => tool_name(entry),
@@ -78,20 +78,20 @@ impl Can {
         }
     }
 
-    fn do_what(self, stands: Stands) -> bool {
+    fn do_what(self, stands: ToolMethods) -> bool {
         let name = stands.name_of_tool();
         (self.work || !name.starts_with("work_")) && (self.investigate || name != "investigate")
     }
 }
 
 /// Returns all tools, in the order of the table.
-fn all_tools() -> Vec<Stands> {
+fn all_tools() -> Vec<ToolMethods> {
     let mut groups: Vec<&str> = Vec::new();
     let stands = |entry: &'static Entry| match (entry.tool, entry.operation_of()) {
-        (AsTool::Own, _) => Some(Stands::Method(entry)),
+        (AsTool::Own, _) => Some(ToolMethods::Method(entry)),
         (_, Some(tool)) if !groups.contains(&tool) => {
             groups.push(tool);
-            Some(Stands::Group(tool))
+            Some(ToolMethods::Group(tool))
         }
         _ => None,
     };
@@ -99,7 +99,7 @@ fn all_tools() -> Vec<Stands> {
 }
 
 /// Returns the tool of a name.
-pub fn find_tool(wanted: &str) -> Option<Stands> {
+pub fn find_tool(wanted: &str) -> Option<ToolMethods> {
     all_tools().into_iter().find(|stands| stands.name_of_tool() == wanted)
 }
 
@@ -127,7 +127,7 @@ const MOST_TOKENS: usize = 1_500;
 /// Returns the tools of a server; the list is the same for all clients and never changes. In structured form, answers get as much of their
 /// schemas as fits: first the required fields of all, then the kinds of all fields, each in the order of the methods.
 pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
-    let all: Vec<Stands> = all_tools().into_iter().filter(|stands| can.do_what(*stands)).collect();
+    let all: Vec<ToolMethods> = all_tools().into_iter().filter(|stands| can.do_what(*stands)).collect();
     let mut tools: Vec<Tool> = all.iter().map(|stands| stands.tool_definition()).collect();
     let details = match form {
         Form::Text => [].as_slice(),
@@ -135,7 +135,7 @@ pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
     };
     for details in details {
         for (at, stands) in all.iter().enumerate() {
-            let Stands::Method(entry) = stands else { continue };
+            let ToolMethods::Method(entry) = stands else { continue };
             let Some(schema) = output_schema(entry, *details) else { continue };
             let before = tools[at].clone();
             tools[at] = before.clone().with_raw_output_schema(Arc::new(schema));

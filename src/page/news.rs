@@ -29,7 +29,7 @@ const WAITING: usize = 4;
 /// State that a page compares with the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Standing {
+struct PageState {
     /// Number of changes of sources since the service began.
     moves: u64,
     /// First paths of the last change.
@@ -44,20 +44,20 @@ struct Standing {
 
 /// Sender of the news.
 #[derive(Clone)]
-pub struct News(Arc<watch::Sender<Standing>>);
+pub struct News(Arc<watch::Sender<PageState>>);
 
 impl Default for News {
     fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(Standing::default())))
+        Self(Arc::new(watch::Sender::new(PageState::default())))
     }
 }
 
 impl News {
     /// Notes changed sources.
     pub fn note_edits(&self, batch: &Batch) {
-        self.0.send_modify(|standing| {
-            standing.moves += 1;
-            standing.paths = batch.paths.iter().take(PATHS).cloned().collect();
+        self.0.send_modify(|state| {
+            state.moves += 1;
+            state.paths = batch.paths.iter().take(PATHS).cloned().collect();
         });
     }
 
@@ -83,11 +83,11 @@ impl News {
             if build.is_some() {
                 seen = now;
             }
-            self.0.send_if_modified(|standing| {
-                let before = (standing.build, standing.percent, standing.elsewhere);
-                standing.build = build.unwrap_or(standing.build);
-                (standing.percent, standing.elsewhere) = (percent, elsewhere);
-                before != (standing.build, standing.percent, standing.elsewhere)
+            self.0.send_if_modified(|state| {
+                let before = (state.build, state.percent, state.elsewhere);
+                state.build = build.unwrap_or(state.build);
+                (state.percent, state.elsewhere) = (percent, elsewhere);
+                before != (state.build, state.percent, state.elsewhere)
             });
         }
     }
@@ -119,10 +119,10 @@ async fn newest_build(host: Arc<Host>) -> Option<u64> {
 }
 
 /// Sends the news to one page until it closes.
-async fn send_news(mut standing: watch::Receiver<Standing>, to: mpsc::Sender<Bytes>) {
+async fn send_news(mut states: watch::Receiver<PageState>, to: mpsc::Sender<Bytes>) {
     loop {
         let event = {
-            let now = standing.borrow_and_update();
+            let now = states.borrow_and_update();
             format!("event: standing\ndata: {}\n\n", json!(&*now))
         };
         if to.send(event.into()).await.is_err() {
@@ -130,7 +130,7 @@ async fn send_news(mut standing: watch::Receiver<Standing>, to: mpsc::Sender<Byt
         }
         loop {
             tokio::select! {
-                changed = standing.changed() => match changed {
+                changed = states.changed() => match changed {
                     Ok(()) => break,
                     Err(_) => return,
                 },

@@ -6,7 +6,7 @@ const VIEWS = {
   "": overviewView, symbol: symbolView, target: targetView, queue: queueView, packs: (view, name) => (name ? packView(view, name) : packsView(view)),
   contexts: contextsView, cost: costView, search: searchView,
 };
-// What a context cost is not asked for again because a file moved.
+// A changed file does not request the cost of a context again.
 const STILL = ["contexts"];
 
 // A view under way: what it asked, and the places that wait for answers.
@@ -210,7 +210,7 @@ const askForToken = () => {
     go();
   });
   main.replaceChildren(el("article", null, el("h1", null, "The token, please"),
-    el("p", null, "This page shows the workspace to those who have the token of its service. ", el("code", null, "cortex serve --http"), " names the file that it stands in."), form));
+    el("p", null, "This page shows the workspace to those who have the token of its service. ", el("code", null, "cortex serve --http"), " prints the file that contains it."), form));
 };
 let isFollowing = false;
 const restart = () => {

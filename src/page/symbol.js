@@ -113,7 +113,7 @@ const summaryTab = (view, path) => {
       answer.semanticText ? markdown(answer.semanticText) : empty("There is no summary yet. ", el("code", null, "cortex semantic --refresh " + symbolText(path)), " makes one, which may cost money."),
     ]),
     section("What it cost", null, view.slot(Promise.all([history, cost]), ([found, all]) =>
-      found ? costOf(found.versions, all?.currency) : empty("It was never made in this checkout."))));
+      found ? costOf(found.versions, all?.currency) : empty("It was never built in this checkout."))));
 };
 const costOf = (versions, currency) =>
   table("What each version cost", [
@@ -141,14 +141,14 @@ const targetParts = (view, label) => {
   const near = view.ask("node.near", { label });
   return el("div", null,
     section("Why this state", null, view.slot(view.ask("explain", { label }), (answer) => why(answer))),
-    section("Graph", "What it is made of stands to its left, what is made of it to its right.",
+    section("Graph", "Its inputs are to its left, its readers to its right.",
       view.slot(near, (drawn) => [
         drawing(drawn, targetLines, (node) => to("target", node.label), "The graph near " + drawn.label),
         legend(drawn),
       ])),
     section("Versions", "The newest first. What an older one differs in from the one before it is shown when it is opened.",
       view.slot(view.ask("history", { label }).catch((error) => (error.data.code === "E_NO_VERSION" ? null : Promise.reject(error))), (found) =>
-        found ? versions(view, label, found.versions) : empty("No version of it is kept: it is a source, or was never made in this checkout."))));
+        found ? versions(view, label, found.versions) : empty("No version of it is kept: it is a source, or was never built in this checkout."))));
 };
 const targetLines = (node) => {
   const colon = node.label.lastIndexOf(":");
@@ -157,7 +157,7 @@ const targetLines = (node) => {
 const legend = (drawn) => {
   const words = new Map(drawn.nodes.map((node) => [stateOf(node.state)[0], node.state]));
   return el("ul.legend", null, [...words.values()].map((word) => el("li", null, state(word))),
-    drawn.edges.some((edge) => edge.way) && el("li", null, el("span.key.k-way", null, "the way to what moved")));
+    drawn.edges.some((edge) => edge.way) && el("li", null, el("span.key.k-way", null, "the path to the change")));
 };
 
 const why = (answer) => {
@@ -184,7 +184,7 @@ const GATE = 3;
 const gate = ({ labels, same, remade }) => [
   labels.slice(0, GATE).map((label, at) => [at > 0 && " or ", labelLink(label)]),
   labels.length > GATE && " or " + plural(labels.length - GATE, "other"),
-  el("span.note", null, " comes out different", remade > 0 && ` (${count(same)} of ${count(remade)} times it did not)`),
+  el("span.note", null, " changes", remade > 0 && ` (${count(same)} of ${count(remade)} times it did not)`),
 ];
 const move = (one) => [labelLink(one.label), el("span.note", null, " ", one.role ?? "")];
 
@@ -196,7 +196,7 @@ const versions = (view, label, all) =>
     return el("li", null, el("h3", null, head), el("p.note", null, facts.filter(Boolean).join(" · ")),
       before && opened("What changed since version " + count(before.version), () =>
         ask("diff", { label, from: before.version, to: one.version }, view.signal).then((answer) => [
-          answer.diff ? difference(answer.diff) : el("p.note", null, answer.diff === "" ? "The outputs are the same." : "One of the outputs is not in the store any more, or is no text."),
+          answer.diff ? difference(answer.diff) : el("p.note", null, answer.diff === "" ? "The outputs are the same." : "One of the outputs is no longer in the store, or is not text."),
           answer.inputs.map((input) => el("div.input", null, labelLink(input.label), el("span.note", null, " ", input.role), input.diff && difference(input.diff))),
         ])));
   }));

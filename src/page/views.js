@@ -54,11 +54,11 @@ const builds = (all, currency) => {
   const paid = all.some((build) => build.spent?.calls > 0);
   const share = (build) => {
     const { ran, cached, verified, failed } = build.counts;
-    return bar([["k-ran", ran, count(ran) + " made"], ["k-hit", cached + verified, count(cached + verified) + " needed no making"], ["k-failed", failed, count(failed) + " failed"]], most,
-      `${count(ran)} made, ${count(cached + verified)} needed no making`);
+    return bar([["k-ran", ran, count(ran) + " built"], ["k-hit", cached + verified, count(cached + verified) + " reused"], ["k-failed", failed, count(failed) + " failed"]], most,
+      `${count(ran)} built, ${count(cached + verified)} reused`);
   };
   return [
-    el("ul.legend", null, el("li", null, el("span.key.k-ran", null, "made")), el("li", null, el("span.key.k-hit", null, "needed no making")),
+    el("ul.legend", null, el("li", null, el("span.key.k-ran", null, "built")), el("li", null, el("span.key.k-hit", null, "reused")),
       el("li.note", null, "a full bar is " + plural(most, "target"))),
     table("Builds", [
       ["Build", "Its number in cortex log", (build) => count(build.number)],
@@ -80,11 +80,11 @@ const queueView = (view) => {
   const status = view.ask("status", {});
   return el("article", null,
     el("h1", null, "Queue"),
-    section("Summaries", "Of each type, how the summary stands that a model or a producer makes.", view.slot(status, ({ semantic }) => {
+    section("Summaries", "The states of the summaries of all types.", view.slot(status, ({ semantic }) => {
       const all = Object.values(semantic).reduce((a, b) => a + b, 0);
       return all === 0 ? empty("No rule makes summaries, or nothing was built yet.") : stateBar(semantic, all, "summaries");
     })),
-    section("A build of everything would run", "For certain; what reads these runs only if they come out different.", view.slot(status, ({ outlook, targets }) =>
+    section("A build of everything would run", "These certainly run; their readers run only if an output changes.", view.slot(status, ({ outlook, targets }) =>
       outlook.will_run.length === 0 ? empty(...nothingRuns(targets)) : [
         el("ul.plain", null, outlook.will_run.slice(0, 60).map((label) => el("li", null, labelLink(label)))),
         outlook.will_run.length > 60 && el("p.note", null, `${count(outlook.will_run.length - 60)} more`),
@@ -107,7 +107,7 @@ const queueView = (view) => {
 const nothingRuns = (targets) => {
   const unmade = Object.values(targets).reduce((sum, counts) => sum + (counts.none ?? 0), 0);
   return unmade === 0 ? ["Nothing: every target is current, as far as is known."]
-    : ["Nothing: what was made is current, as far as is known. ", plural(unmade, "target"), unmade === 1 ? " was" : " were", " never made, and ", unmade === 1 ? "is" : "are", " made when asked for."];
+    : ["Nothing: every built target is current, as far as is known. ", plural(unmade, "target"), unmade === 1 ? " was" : " were", " never built, and ", unmade === 1 ? "is" : "are", " built on request."];
 };
 const work = (answer) =>
   answer.questions.length === 0 ? empty(`None waits; ${count(answer.done)} of ${plural(answer.targets, "target")} answered.`)

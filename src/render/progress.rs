@@ -37,7 +37,6 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
     pub fn remove_bar(&self) {
         self.bar.finish_and_clear();
     }
@@ -66,7 +65,7 @@ impl Progress {
         let changed = self.first_changed.lock().unwrap_or_else(PoisonError::into_inner);
         changed
             .get(label)
-            .map_or_else(String::new, |input| format!("; {} moved", printable(input)))
+            .map_or_else(String::new, |input| format!("; {} changed", printable(input)))
     }
 
     fn count_progress(&self, event: &Event<'_>) {

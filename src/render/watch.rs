@@ -68,7 +68,7 @@ pub fn describe_batch(context: &Context, files: &[ChangedFile], edits: &Edits, s
             .into_iter()
             .filter(|change| number(*change) > 0)
             .map(|change| format!("{} {}", format_count(number(change)), word(change)));
-        let what = if head { "checked out" } else { "moved" };
+        let what = if head { "checked out" } else { "changed" };
         let head = context.out.bold(&format!("{} files {what}:", format_count(files.len() as u64)));
         text += &format!("{head} {}\n", parts.collect::<Vec<_>>().join(", "));
     } else {

@@ -85,7 +85,7 @@ pub fn request_method(socket: &Path, entry: &Entry, arguments: &Value, waits: im
         Ok(stream) => stream,
         Err(error) => return unasked(error),
     };
-    match told_in_time(stream, || ping(socket).is_ok(), waits, hear) {
+    match read_answer(stream, || ping(socket).is_ok(), waits, hear) {
         Ok(message) => read_reply(message).map_or(Reply::Nobody, Reply::Told),
         Err(Silence::Broken) => Reply::Nobody,
         Err(Silence::Dead) => Reply::Unanswering {
@@ -168,7 +168,7 @@ pub fn stop_service(socket: &Path) -> io::Result<()> {
 }
 
 /// Reads the answer, however long it takes, while `is_alive` returns true. Calls `waits` when nothing arrived at first.
-fn told_in_time(stream: Stream, is_alive: impl Fn() -> bool, waits: impl FnOnce(), hear: impl Fn(&str)) -> Result<Value, Silence> {
+fn read_answer(stream: Stream, is_alive: impl Fn() -> bool, waits: impl FnOnce(), hear: impl Fn(&str)) -> Result<Value, Silence> {
     let mut reader = BufReader::new(stream);
     if is_silent(reader.fill_buf().map(drop))? {
         waits();

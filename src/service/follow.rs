@@ -152,9 +152,7 @@ impl Peer {
                 return Ok((place, values, finished));
             }
             if cancel.is_cancelled() {
-                return Err(Stopped(Box::new(|id| {
-                    message::error(id, code::CANCELLED, "the request was taken back")
-                })));
+                return Err(Stopped(Box::new(|id| message::error(id, code::CANCELLED, "request cancelled"))));
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }

@@ -22,7 +22,6 @@ pub enum Framing {
 /// Result of one read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// A message.
     Message(Vec<u8>),
     /// A message that is too long. It is reported at once; the next read skips its rest.
     TooLong {

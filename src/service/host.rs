@@ -1,4 +1,4 @@
-//! Host of requests: answers them and keeps what outlives them, such as the right to build, cached answers and figures.
+//! Host of requests: answers them, and owns state that outlives them, such as the right to build, cached answers and figures.
 
 use super::build_ahead::build_ahead;
 use super::memory::memory_mb;
@@ -10,7 +10,7 @@ use crate::commands::gc;
 use crate::context::Context;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::graph_memory::GraphMemory;
-use engine::build::watched::Moment;
+use engine::build::watch_state::Moment;
 use engine::files::disk::settled_stamp;
 use engine::files::stamp::Stamp;
 use engine::seams::producer::Cancel;
@@ -38,7 +38,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use workbench::context::shelf::IndexWithSources;
+use workbench::context::source_cache::IndexWithSources;
 use workbench::live::budget::Room;
 use workbench::locks::Hold;
 use workbench::symbols::word_index::{WordIndex, WordSource};
@@ -241,7 +241,7 @@ impl Host {
             let answering = AssertUnwindSafe(|| self.answer_method(call, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
             let filed: Vec<Arc<Hold>> = context.acquired_locks().into_iter().filter(|hold| hold.filed().is_some()).collect();
-            context.release_locks();
+            context.release_locks_to_reopen();
             let diagnostics = context.take_collected();
             let failed = result.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
             let has_changed = failed.iter().chain(&diagnostics).any(|why| why.code == ErrorCode::E_CHANGED);
@@ -284,7 +284,7 @@ impl Host {
         let answered = (entry.call)(&mut desk, arguments);
         desk.part();
         // Only the answer is left: release the locks to other processes, and the turn to the next request.
-        context.let_go();
+        context.release_locks();
         if desk.has_turn() {
             self.load.clear();
         }
@@ -335,7 +335,7 @@ impl Host {
         let context = RequestContext::of_request(self.settings.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
         // A failed build ahead is reported to the requests that need its outputs.
         let _ = build_ahead(&context, &cancel, |_| {});
-        context.release_locks();
+        context.release_locks_to_reopen();
         !cancel.is_cancelled()
     }
 
@@ -446,10 +446,7 @@ impl Seat<'_> {
         };
         turn.acquire_turn(self.method, patience, long, self.cancel)
             .map_err(|holder| match self.cancel.is_cancelled() {
-                true => Failed::new(
-                    Code::Interrupted,
-                    Diagnostic::error(ErrorCode::E_CANCELLED, "the request was taken back"),
-                ),
+                true => Failed::new(Code::Interrupted, Diagnostic::error(ErrorCode::E_CANCELLED, "request cancelled")),
                 false => self.host.busy(holder),
             })
     }

@@ -298,7 +298,7 @@ impl Peer {
             progress.abort();
         }
         let message = match outcome {
-            _ if cancel.is_cancelled() => message::error(&id, code::CANCELLED, "the request was taken back"),
+            _ if cancel.is_cancelled() => message::error(&id, code::CANCELLED, "request cancelled"),
             Ok(outcome) => reply_to(&id, outcome, call.cli),
             Err(_) => message::error(&id, code::INTERNAL, "a bug of cortex: the request came to no end"),
         };

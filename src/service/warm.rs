@@ -1,6 +1,6 @@
 //! Cache of answers. Each answer holds as of a moment, and expires when a source changes after it.
 
-use engine::build::watched::Moment;
+use engine::build::watch_state::Moment;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

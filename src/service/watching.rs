@@ -21,7 +21,7 @@ pub fn start_watching(
     hear: impl Fn(&Batch) + Send + 'static,
 ) -> Option<std::thread::JoinHandle<()>> {
     let started = start(context, host);
-    context.release_locks();
+    context.release_locks_to_reopen();
     let watch = match started {
         Ok(watch) => watch?,
         Err(failed) => {
@@ -61,7 +61,7 @@ pub fn start_watching(
                 {
                     watch.cover(look.state.set_defs());
                 }
-                context.release_locks();
+                context.release_locks_to_reopen();
             }
         }
     };

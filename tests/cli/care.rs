@@ -385,10 +385,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
         bench
     });
     let found = result_of(&bench);
-    assert!(
-        found.contains("\n  of no label any more: the packed ActionRecord in actions.1 "),
-        "{found}"
-    );
+    assert!(found.contains("\n  of no label: the packed ActionRecord in actions.1 "), "{found}");
 }
 
 /// Versions of targets deleted long ago are collected completely; those of others and pinned ones stay.

@@ -287,7 +287,7 @@ fn a_change_is_seen_accepted_and_taken_back() {
     terminal.until_shown("a change is proposed: /edit");
     assert_eq!(text(), SHELF);
     terminal.send("/edit accept\r");
-    terminal.until_shown("takes it back");
+    terminal.until_shown("undoes it");
     assert!(text().contains("new int[8]"));
     terminal.send("/undo\r");
     terminal.until("what was taken back", |_| text() == SHELF);
@@ -306,7 +306,7 @@ fn a_change_is_seen_accepted_and_taken_back() {
     });
     bench.write("Shelf.cs", "// of another program\n");
     terminal.send("/undo\r");
-    terminal.until_shown("nothing was taken back");
+    terminal.until_shown("nothing was undone");
     assert_eq!(text(), "// of another program\n");
     terminal.send("/undo\r");
     terminal.until_shown("nothing was accepted");

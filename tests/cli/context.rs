@@ -63,7 +63,7 @@ fn a_query_is_answered_within_its_budget_and_says_why() {
     let text = bench.run(&["context", "build", "--query", query, "--budget", "2000"]).out;
     assert!(text.starts_with(answer["contextText"].as_str().expect("a text")), "{text}");
     assert!(
-        !text.contains("── why ──") && text.contains(" left out: `why` (`--why`) tells the reasons\n"),
+        !text.contains("── why ──") && text.contains(" left out: `why` (`--why`) gives the reasons\n"),
         "{text}"
     );
     let text = bench.run(&["context", "build", "--query", query, "--budget", "2000", "--why"]).out;

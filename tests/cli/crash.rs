@@ -155,7 +155,7 @@ impl Mill {
     /// Opens the store and checks everything in it; returns the sentences about damage.
     fn check(&self, promised: &Promised) -> Vec<String> {
         let disk = self.opened();
-        let (found, _) = workbench::care::verify_store(&disk, false).expect("it can be read");
+        let (found, _) = workbench::store_maintenance::verify_store(&disk, false).expect("it can be read");
         for (key, output) in promised {
             let record = disk.action(key).expect("it can be read");
             assert_eq!(record.map(|record| record.output), Some(*output), "lost, seed {}", self.seed);

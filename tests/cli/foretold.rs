@@ -101,7 +101,7 @@ fn the_way_to_an_edit_leads_through_what_decides_the_inputs() {
         "{stdout}"
     );
     assert!(
-        !stdout.contains("did not ask for it") && !because.contains("NodeStore.Persistence.cs"),
+        !stdout.contains("did not request it") && !because.contains("NodeStore.Persistence.cs"),
         "{stdout}"
     );
 }

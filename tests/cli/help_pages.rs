@@ -19,50 +19,49 @@ fn pages_made_from_the_flags() {
       init             Write a manifest for this folder
       build            Build targets: those of the patterns, or the default set of the workspace
       show             Print the output of a target, building it first
-      resolve          Say which types or members a name means. Builds nothing but the index of names
+      resolve          Show which types or members a name means. Builds only the index of names
       search           Find types and members by a part of their names: whole, beginning, humps (NS for
-                       NodeStore), middle, pattern; what is spelled alike if nothing else
-      grep             Find lines of sources that match a regular expression, each with the type or
-                       member that it stands in
-      duplicates       List pairs of types that declare, document and do nearly the same, likest first.
-                       Needs the ruleset embeddings
-      outline          Outline types, members, files, folders, namespaces or projects: what they offer,
-                       or what is in them
+                       NodeStore), middle, pattern; similar spellings if nothing else matches
+      grep             Find lines of sources that match a regular expression, each with its type or
+                       member
+      duplicates       List pairs of types with nearly equal declarations, documentation and code, most
+                       similar first. Needs the ruleset embeddings
+      outline          Outline types, members, files, folders, namespaces or projects: their members or
+                       contents
       source           Print the source of types, members and files, exactly, with line numbers
       usages           List the places that use a type or a member
       implementations  List the types that implement or derive from a type, or the members that
                        implement or override a member
-      hierarchy        List what a type or member derives from, implements or overrides, and what
-                       carries it on
-      impact           List what a change of a member reaches: what uses it, over several steps, what
-                       carries it on, and the tests among these
-      callers          List the members that use a member, and the places where they do
-      callees          List the members that a member uses, and the places where it does
+      hierarchy        List what a type or member derives from, implements or overrides, and its heirs
+      impact           List what a change of a member reaches: its users over several steps, its heirs,
+                       and the tests among these
+      callers          List the members that use a member, with the places of these uses
+      callees          List the members that a member uses, with the places of these uses
       deps             List the types that a type depends on; with --reverse those that depend on it
       rdeps            List the types that depend on a type
       semantic         Print the summary of a type: its role, life cycle, edge cases, limitations
       investigate      Answer a question about the code from outlines and summaries
-      operation        Say how an operation goes that was begun in the background
-      context          Show what belongs to a task, or how one document stands
+      operation        Show the progress of a background operation
+      context          Show the code for a task, or the present state of one document
       pack             Bundle what is known of chosen types in one text
-      window           Keep the text that a model is shown of this checkout
+      window           Manage the text of this checkout for models
       edit             Edit a text file of the workspace: exactly, as a whole or not at all, with undo
       rename           Rename a type or a member everywhere: declarations, overrides, implementations,
                        uses, using directives and references in documentation
       overlay          Try edits beside the workspace: build with them, compare, merge or drop them
-      node             Give the output of any target of the graph
-      explain          Say why a target is in its state, or what two builds differ in. Makes nothing
-      query            Ask the graph. Runs nothing
-      history          List the versions of a target: when each came to be, of what, and what it cost
-      diff             Show what two versions of a target, and their inputs, differ in
-      cost             Sum up what models cost this checkout, and what filed answers saved
-      invalidate       Mark targets for making again, although their results are filed under their
-                       present keys. Says what that costs; makes nothing
-      status           Show how the workspace stands: sources, targets, summaries, store, service. Runs
-                       nothing
-      doctor           Say what may be wrong with the workspace, and what mends it: projects and their
-                       references, what was not evaluated, loose files, duplicates, names that lead
-                       nowhere, watch limits, store, trust, remote cache. Mends nothing
+      node             Print the output of any target of the graph
+      explain          Explain why a target is in its state, or how two builds differ. Builds nothing
+      query            Query the graph. Runs nothing
+      history          List the versions of a target with their times, inputs and costs
+      diff             Show the differences between two versions of a target, and between their inputs
+      cost             Sum up the costs of models in this checkout, and the savings by stored answers
+      invalidate       Mark targets for rebuilding, although results are stored under their present
+                       keys. Prints the price; builds nothing
+      status           Show the state of the workspace: sources, targets, summaries, store, service.
+                       Runs nothing
+      doctor           Diagnose the workspace, with remedies: projects and their references, unevaluated
+                       parts, loose files, duplicates, unbound names, watch limits, store, trust, remote
+                       cache. Changes nothing
       work             Answer as the language model: take prompts, hand in summaries
       log              List the builds of this checkout, with their work, time and cost
       prompt           Print the prompt for a target without sending it

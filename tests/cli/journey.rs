@@ -19,7 +19,7 @@ fn build_again_edit_and_build() {
     exit 0
     2 source files, 2 hashed, 1 changed
       stale   //files/docs/a.md:bytes (docs/a.md changed (DIGEST → DIGEST))
-      ran     //docs/docs/a.md:words (TIME, same output; //files/docs/a.md:bytes moved)
+      ran     //docs/docs/a.md:words (TIME, same output; //files/docs/a.md:bytes changed)
     3 targets: 1 ran (1 without a sandbox) (TIME)
     ");
     assert_eq!(
@@ -134,7 +134,7 @@ fn a_build_that_was_stopped_before_anything_was_made_says_so() {
     bench.write("cortex.toml", &manifest.replace(r#"["wc", "-w", "{in.text}"]"#, stop));
     let ran = bench.run(&["build", "//docs/docs/a.md:words"]);
     assert_eq!(ran.code, 130, "{ran:?}");
-    assert!(ran.err.contains("interrupted; 1 target: 0 made, 1 left ("), "{ran:?}");
+    assert!(ran.err.contains("interrupted; 1 target: 0 built, 1 left ("), "{ran:?}");
 }
 
 fn stopped_and_gone_on_with(signal: &str, code: i32) {
@@ -222,7 +222,7 @@ fn a_build_in_which_nothing_runs_says_how_many_warnings_stand() {
     );
     insta::assert_snapshot!(bench.run(&["build", "//docs/..."]).all(), @"
     exit 0
-    2 warnings stand; `cortex status` lists them
+    2 earlier warnings remain; `cortex status` lists them
     2 targets: all up to date (TIME)
     ");
     assert_eq!(

@@ -220,7 +220,7 @@ fn a_pack_holds_types_and_files_of_other_languages() {
     bench.write("web/api.ts", &API.replace("get", "fetch"));
     let moved = bench.run(&["pack", "build", "all"]).out;
     assert!(
-        moved.contains("Told by: scip-typescript 0.4.0 | Older than the file: 1 definitions are not found any more\n"),
+        moved.contains("Told by: scip-typescript 0.4.0 | Older than the file: 1 definitions are no longer found\n"),
         "{moved}"
     );
     assert!(moved.contains("[class] export class More"), "{moved}");
@@ -275,7 +275,7 @@ fn an_index_binds_names_until_the_files_move() {
     assert!(
         outline
             .out
-            .contains("of its definitions 0 were found on other lines, and 1 are not found any more"),
+            .contains("of its definitions 0 were found on other lines, and 1 are no longer found"),
         "{outline:?}"
     );
     assert!(!outline.out.contains("fetch"), "{outline:?}");

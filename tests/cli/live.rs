@@ -435,7 +435,7 @@ fn what_is_out_of_range_is_corrected_and_said() {
     assert_eq!(
         actual["notes"],
         json!([
-            "the cursor cannot stand at 900:7: 4:1 is taken, where the text ends",
+            "the cursor cannot be at 900:7: 4:1 is used, the end of the text",
             "1:1-2:9 is not in the text: 1:1-2:2 is selected"
         ])
     );

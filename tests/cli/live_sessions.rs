@@ -135,7 +135,7 @@ fn all_names_of_a_file_are_one_document() {
     // Both names share one sequence of versions.
     let other = look(FILE, &["--since", "2"]);
     assert_eq!((&other["version"], &other["shown"]), (&json!(2), &json!("unchanged")));
-    let actual = format!("{FILE} and twin.cs are one file under two names (hard links), and one document: it is told as twin.cs");
+    let actual = format!("{FILE} and twin.cs are one file under two names (hard links), and one document: its history is that of twin.cs");
     assert_eq!(other["notes"], json!([actual]));
     // A new file under the old name is a document of its own.
     std::fs::remove_file(bench.root().join("twin.cs")).expect("removed");

@@ -102,7 +102,7 @@ fn explanations_go_down_to_the_file() {
     insta::assert_snapshot!(bench.run(&["explain", "//index:total"]).all(), @"
     exit 0
     //index:total maybe stale, depending on what it reads
-      moved      words //docs/docs/a.md:words DIGEST → has to be built first
+      changed    words //docs/docs/a.md:words DIGEST → has to be built first
       because    //index:total: words DIGEST → has to be built first
                  //docs/docs/a.md:words: text DIGEST → DIGEST
                  //files/docs/a.md:bytes: docs/a.md changed (DIGEST → DIGEST)

@@ -67,7 +67,11 @@ fn a_build_is_priced_before_it_is_made_and_paid_once() {
     assert_eq!((built.code, spent(&built, "calls"), calls(&bench)), (0, 2, 2), "{built:?}");
     assert_eq!(bench.run(&["build", SEMANTIC]).code, 0);
     let stands = bench.run(&["build", "--dry-run", SEMANTIC]);
-    assert!(stands.err.contains("cached   1 answer stands and costs nothing"), "{}", stands.err);
+    assert!(
+        stands.err.contains("cached   1 answer is stored and costs nothing"),
+        "{}",
+        stands.err
+    );
     let nothing = bench.run(&["--output", "json", "build", "--dry-run", SEMANTIC]);
     assert_eq!((nothing.json()["plans"].as_array().map(Vec::len), calls(&bench)), (Some(0), 0));
     // A comment and a blank line cause no model request.

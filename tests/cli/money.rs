@@ -555,7 +555,10 @@ fn a_summary_that_waits_says_for_what_and_what_asking_anew_may_cost() {
             "{actual}"
         );
         let actual = bench.run(&["semantic", name, "--json"]).json();
-        assert!(actual.to_string().contains(&format!("{why}; --refresh asks for it")), "{actual}");
+        assert!(
+            actual.to_string().contains(&format!("{why}; --refresh requests it again")),
+            "{actual}"
+        );
     }
     // A failure is reported for its own target only.
     write_model_file(&bench, "act", "exit 3");

@@ -72,10 +72,7 @@ fn what_was_invalidated_is_made_again_once() {
     assert_eq!(marked["labels"], serde_json::json!([OUTLINE]));
     assert_eq!(
         (&marked["paid"], &marked["price"]),
-        (
-            &0.into(),
-            &"It costs nothing: no model makes any of them or of their readers.".into()
-        )
+        (&0.into(), &"It costs nothing: no model is asked for them or their readers.".into())
     );
     assert_eq!(ask(&bench, &["explain", OUTLINE])["state"], "stale");
     let why = bench.run(&["explain", OUTLINE]).out;

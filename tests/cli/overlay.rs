@@ -236,7 +236,7 @@ fn what_became_of_a_file_since_the_opening_is_said() {
     let away = bench.beside("away").to_string_lossy().into_owned();
     insta::assert_snapshot!(bench.run(&["overlay", "apply", "o", &away]).all(), @"
     exit 2
-    error[E_OVERLAY]: docs/a.md was changed since the overlay o was opened: a document made of what it was then would take that change back
+    error[E_OVERLAY]: docs/a.md was changed since the overlay o was opened: a document based on its former content would revert that change
       help: read the present file, and confirm its deletion with --onto-now (ontoNow)
     ");
     assert_eq!(ok(&bench, &["overlay", "apply", "o", &away, "--onto-now"]), "patched docs/a.md\n");
@@ -276,7 +276,7 @@ fn of_an_edit_session_saving_is_said() {
     let built = ok(&bench, &["overlay", "build", &session, "//docs/docs/a.md:words"]);
     assert_eq!(built, format!("1 target with the edits of session {session}: 1 ran\n"));
     bench.write("docs/a.md", "one deux three\n");
-    assert!(diff().starts_with("changed docs/a.md; the file moved in the workspace since, and saving conflicts\n"));
+    assert!(diff().starts_with("changed docs/a.md; the file changed in the workspace since, and saving conflicts\n"));
     let refused = bench.run(&["overlay", "merge", &session]);
     assert!(
         refused.code == 2 && refused.err.contains(&format!("`cortex edit commit --session {session}` saves it")),

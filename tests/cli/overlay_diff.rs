@@ -47,7 +47,7 @@ fn a_diff_says_what_would_be_stale_before_anything_is_saved() {
     insta::assert_snapshot!(bench.run(&["overlay", "list"]).all(), @"
     exit 0
     o  until WHEN WHEN UTC
-      changed docs/a.md; the file moved in the workspace since, and a merge conflicts
+      changed docs/a.md; the file changed in the workspace since, and a merge conflicts
     ");
     insta::assert_snapshot!(bench.run(&["overlay", "merge", "o"]).all(), @"
     exit 1

@@ -157,7 +157,7 @@ fn answers_say_how_fresh_and_how_complete_they_are() {
     );
     let (freshness, complete, notes) = state(&["pack", "list"]);
     assert!(
-        freshness == "stale" && complete && notes.starts_with("what is told of none, views is of the last build"),
+        freshness == "stale" && complete && notes.starts_with("the facts about none, views are of the last build"),
         "{notes}"
     );
     // An unreadable file may contain selected types.

@@ -29,7 +29,7 @@ fn several_files_and_symbols_in_one_answer() {
     4  four
     // A.cs:2-2
     2  public class A
-    note: docs/plan.txt: lines 9-99 were asked for; the file has 4 lines, and 4-4 are shown
+    note: docs/plan.txt: lines 9-99 were requested; the file has 4 lines, and 4-4 are shown
     ");
     let whole = bench.run(&["source", "docs/plan.txt", "--lines", "3", "--json"]).json();
     let part = &whole["sources"][0]["parts"][0];
@@ -116,7 +116,7 @@ fn names_and_numbers_that_look_like_lines() {
     let read = |symbol: &str| bench.run(&["source", symbol]);
     assert_eq!(read("docs/odd.txt:2").out, "// docs/odd.txt:2:1-1\n1  odd\n");
     let far = read("A.cs:99999999999999999999");
-    let actual = "line 18446744073709551615 or more was asked for; the file has 5 lines, and 5-5 are shown";
+    let actual = "line 18446744073709551615 or more was requested; the file has 5 lines, and 5-5 are shown";
     assert!(far.code == 0 && far.out.contains(actual), "{far:?}");
 }
 

@@ -305,7 +305,7 @@ fn settings_of_the_machine_are_kept() {
 fn what_comes_out_different_is_told() {
     let bench = program(ways()[0], "wc -w < {in.text}", "");
     let same = bench.run(&["build", "--rebuild", "//a:b"]);
-    assert!(same.code == 0 && same.err.contains("1 made again"), "{same:?}");
+    assert!(same.code == 0 && same.err.contains("1 rebuilt"), "{same:?}");
     let bench = program(ways()[0], "wc -w < {in.text}; cat /proc/sys/kernel/random/uuid", "");
     let made = bench.run(&["show", "//a:b"]).out;
     let other = bench.run(&["build", "--rebuild", "//..."]);

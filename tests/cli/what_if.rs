@@ -234,7 +234,7 @@ fn a_session_shows_what_saving_it_would_come_to() {
     let stdout = run(&["overlay", "diff", session]).out;
     assert!(
         stdout.starts_with(&format!(
-            "changed {FILE}; the file moved in the workspace since, and saving conflicts\n"
+            "changed {FILE}; the file changed in the workspace since, and saving conflicts\n"
         )),
         "{stdout}"
     );

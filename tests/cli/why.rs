@@ -216,7 +216,7 @@ fn targets_that_are_gone_are_named() {
     build 2  WHEN WHEN UTC  build //index:total
     2 outputs differ, 1 gone
 
-    docs/b.md is not read any more
+    docs/b.md is no longer read
       //docs/docs/b.md:words DIGEST → nothing
       //index:total DIGEST → DIGEST
     ");
@@ -403,12 +403,12 @@ fn what_was_collected_is_no_change_of_parameters() {
     bench.run(&["gc", "--older-than", "0", "--keep-versions", "1"]);
     let after = bench.run(&["explain", label]);
     assert!(
-        after.out.contains("last ran   against a result that is not in this store any more"),
+        after.out.contains("last ran   against a result that is not in this store"),
         "{after:?}"
     );
     let stdout = bench.run(&["diff", label, "1", "2"]).out;
-    let output = "the output of version 1 (WHEN WHEN UTC, collected) is not in the store any more, so the two cannot be compared\n";
-    let record = "\nwhat version 1 (WHEN WHEN UTC, collected) was made of is no longer recorded\n";
+    let output = "the output of version 1 (WHEN WHEN UTC, collected) is no longer in the store, so the two cannot be compared\n";
+    let record = "\nwhat version 1 (WHEN WHEN UTC, collected) had as inputs is no longer recorded\n";
     assert_eq!(stdout, format!("{output}{record}"));
 }
 
@@ -426,7 +426,7 @@ fn differences_say_what_was_collected() {
     build 2  WHEN WHEN UTC  build //index:total
     2 outputs differ, 2 collected
 
-    the results were collected: what they were made of is not known any more
+    the results were evicted: their inputs are no longer known
       //docs/docs/a.md:words DIGEST → DIGEST
       //index:total DIGEST → DIGEST
     ");
@@ -439,7 +439,7 @@ fn differences_say_what_was_collected() {
     build 3  WHEN WHEN UTC  build //index:total
     at least 1 output differs, 1 collected
 
-    the results were collected: what they were made of is not known any more
+    the results were evicted: their inputs are no longer known
       //index:total DIGEST → DIGEST
 
     not counted: 1 more whose results of that time are no longer in History
@@ -466,7 +466,7 @@ fn a_renamed_file_went_and_another_came() {
     build 2  WHEN WHEN UTC  build //index:total
     2 outputs differ, 1 new, 1 gone
 
-    docs/b.md is not read any more
+    docs/b.md is no longer read
       //docs/docs/b.md:words DIGEST → nothing
 
     docs/c.md was not read before
@@ -513,10 +513,10 @@ fn a_file_that_is_still_there_was_not_removed() {
     let without = format!("{head}[[rule]]{rest}").replace("//docs/{item}:words", "//files/{item}:bytes");
     bench.write("cortex.toml", &without);
     build();
-    assert_eq!(gone(&bench, label), ": no rule declares it any more (cortex.toml changed)");
+    assert_eq!(gone(&bench, label), ": no rule declares it (cortex.toml changed)");
     std::fs::remove_file(bench.root().join("docs/b.md")).expect("removed");
     build();
-    let both = ": docs/b.md was removed; no rule declares it any more (cortex.toml changed)";
+    let both = ": docs/b.md was removed; no rule declares it (cortex.toml changed)";
     assert_eq!(gone(&bench, label), both);
 }
 
@@ -534,7 +534,7 @@ fn a_pack_is_gone_from_where_packs_are_declared() {
     assert_eq!(bench.run(&["build", "//packs/..."]).code, 0);
     assert_eq!(
         gone(&bench, label),
-        ": no rule declares it any more (cortex.toml or .cortex/packs.toml changed)"
+        ": no rule declares it (cortex.toml or .cortex/packs.toml changed)"
     );
 }
 

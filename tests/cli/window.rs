@@ -114,7 +114,7 @@ fn packs_are_made_listed_used_and_removed() {
     bench.run(&["window", "set", "--pack", "views"]);
     assert!(shown(&bench).contains(&"MemoTree.Core.Views.LodView".to_owned()));
     assert_eq!(bench.run(&["pack", "remove", "views"]).out, "removed\n");
-    assert_eq!(window(&bench)["cut"][0], "there is no pack views any more");
+    assert_eq!(window(&bench)["cut"][0], "the pack views no longer exists");
     assert_eq!(bench.run(&["pack", "remove", "views"]).out, "there was none of that name\n");
 }
 

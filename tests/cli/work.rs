@@ -273,7 +273,7 @@ fn an_answer_to_what_moved_is_refused_with_what_moved_and_kept() {
     assert_eq!(gone["label"], "//types/N.B:semantic");
     std::fs::remove_file(bench.root().join("B.cs")).expect("removed");
     let ran = submit(&bench, "ann", id(&gone), &full("Owns."));
-    assert!(ran.code == 1 && ran.err.contains("no such target any more"), "{ran:?}");
+    assert!(ran.code == 1 && ran.err.contains("this target no longer exists"), "{ran:?}");
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn regenerate_has_an_agent_answer_anew() {
     let wanted = bench.run(&["regenerate", "//types/A:semantic"]);
     assert!(wanted.code == 0 && wanted.err.contains("wait for an agent"), "{wanted:?}");
     let given = bench.run(&["work", "next", "--scope", "A", "--json"]).json();
-    assert_eq!(given["questions"][0]["why"], "a new answer was asked for", "{given}");
+    assert_eq!(given["questions"][0]["why"], "a new answer was requested", "{given}");
     let ran = submit(&bench, "bob", id(&given["questions"][0]), &full("Second."));
     assert_eq!(ran.json()["status"], "filed", "{ran:?}");
     assert!(bench.run(&["show", "//types/A:semantic"]).out.contains("- Second."));

@@ -430,7 +430,7 @@ fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
 fn write_aliases(root: &Path, aliases: &Aliases) -> std::io::Result<()> {
     let mut bytes = serde_json::to_vec_pretty(aliases).map_err(std::io::Error::other)?;
     bytes.push(b'\n');
-    crate::checkout::write(root, FILE, &bytes)
+    crate::checkout::write_file(root, FILE, &bytes)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! Names are relative to the workspace's root, with `/`: `.cortex/packs.toml`.
 
-use crate::kill;
+use crate::kill_points;
 use engine::files::exports::keep_out_of_git;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -26,15 +26,15 @@ const NO_FILE: &str = "is not a file";
 /// An unexpected entry in the place of a folder or a file of a checkout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path} {what}")]
-pub struct InTheWay {
+pub struct UnexpectedEntry {
     /// Its path below the workspace's root.
     pub path: String,
     /// Its kind: `is a link, and links are not followed here`, `is not a folder`, `is not a file`.
     pub what: &'static str,
 }
 
-impl InTheWay {
-    /// Returns the [`InTheWay`] that an error of this module wraps, if any.
+impl UnexpectedEntry {
+    /// Returns the [`UnexpectedEntry`] that an error of this module wraps, if any.
     pub fn wrapped_in(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
@@ -72,7 +72,7 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
         ),
         _ => (
             ErrorCode::E_WRITE,
-            InTheWay::wrapped_in(error).map_or_else(|| damaged.to_owned(), InTheWay::hint),
+            UnexpectedEntry::wrapped_in(error).map_or_else(|| damaged.to_owned(), UnexpectedEntry::hint),
         ),
     };
     Diagnostic::error(code, message).hint(hint)
@@ -82,11 +82,13 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
 ///
 /// # Errors
 /// When it is a link, not a file or too large, or cannot be read.
-pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
+pub fn read_file(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     match open_parent(root, below, false) {
         Ok((folder, _)) => read_in(&folder, below, most),
         // Without the folder the file does not exist either.
-        Err(error) if error.kind() == ErrorKind::NotFound || InTheWay::wrapped_in(&error).is_some_and(|way| way.what == NO_FOLDER) => {
+        Err(error)
+            if error.kind() == ErrorKind::NotFound || UnexpectedEntry::wrapped_in(&error).is_some_and(|way| way.what == NO_FOLDER) =>
+        {
             Ok(None)
         }
         Err(error) => Err(error),
@@ -97,7 +99,7 @@ pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>
 ///
 /// # Errors
 /// When it cannot be written, or a folder above it is a link; then the file is unchanged.
-pub fn write(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
+pub fn write_file(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = locked(root, below)?;
     match read_in(&folder, below, bytes.len()) {
         Ok(Some(before)) if before == bytes => Ok(()),
@@ -154,10 +156,10 @@ pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<(
     let (folder, name) = open_parent(root, below, true)?;
     let mut file = folder.open_to_append(name, SHARED)?;
     if file.metadata()?.len() >= most {
-        kill::check_killed()?;
+        kill_points::check_killed()?;
         file.set_len(0)?;
     }
-    kill::write(&mut file, bytes)
+    kill_points::write(&mut file, bytes)
 }
 
 /// Removes a file. Returns whether it existed.
@@ -170,7 +172,7 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    kill::check_killed()?;
+    kill_points::check_killed()?;
     match folder.remove(name) {
         Ok(()) => Ok(true),
         Err(SystemError::NOT_FOUND) => Ok(false),
@@ -217,8 +219,8 @@ pub fn lock_folder(root: &Path, folder: &str) -> io::Result<Held> {
 /// As [`lock_folder`].
 pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
     let held = lock_folder(root, folder)?;
-    if FileInfo::of(&held.place)?.mode & 0o077 != 0 {
-        kill::check_killed()?;
+    if FileInfo::from_handle(&held.place)?.mode & 0o077 != 0 {
+        kill_points::check_killed()?;
         os::modes::set_mode_of(&held.place, 0o700)?;
     }
     Ok(held)
@@ -230,7 +232,7 @@ pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
 /// When it cannot be created, or is a link.
 pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<Held>> {
     let (folder, name) = open_parent(root, below, true)?;
-    kill::check_killed()?;
+    kill_points::check_killed()?;
     let file = folder.open_or_create(name, PRIVATE)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(Held { place: file.into() })),
@@ -261,14 +263,16 @@ fn open_parent<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(Folde
         path.push_str(part);
         folder = match folder.open_folder(part) {
             Err(SystemError::NOT_FOUND) if make => {
-                kill::check_killed()?;
+                kill_points::check_killed()?;
                 match folder.make_folder(part, 0o777) {
                     Ok(()) | Err(SystemError::EXISTS) => {}
                     Err(error) => return Err(error.into()),
                 }
                 folder.open_folder(part)?
             }
-            Err(SystemError::NO_FOLDER | SystemError::LINK) => return Err(InTheWay::error_if_wrong_kind(&folder, part, &path, NO_FOLDER)),
+            Err(SystemError::NO_FOLDER | SystemError::LINK) => {
+                return Err(UnexpectedEntry::error_if_wrong_kind(&folder, part, &path, NO_FOLDER));
+            }
             opened => opened?,
         };
         if make && path == ".cortex" {
@@ -287,11 +291,11 @@ fn read_in(folder: &Folder, below: &str, most: usize) -> io::Result<Option<Vec<u
     let name = below.rsplit_once('/').map_or(below, |(_, name)| name);
     let file = match folder.open_to_read(name) {
         Err(SystemError::NOT_FOUND) => return Ok(None),
-        Err(SystemError::LINK) => return Err(InTheWay::error_if_wrong_kind(folder, name, below, NO_FILE)),
+        Err(SystemError::LINK) => return Err(UnexpectedEntry::error_if_wrong_kind(folder, name, below, NO_FILE)),
         opened => opened?,
     };
     if !file.metadata()?.is_file() {
-        return Err(InTheWay::error_if_wrong_kind(folder, name, below, NO_FILE));
+        return Err(UnexpectedEntry::error_if_wrong_kind(folder, name, below, NO_FILE));
     }
     let mut bytes = Vec::new();
     file.take(most as u64 + 1).read_to_end(&mut bytes)?;
@@ -310,11 +314,11 @@ pub(crate) fn fresh(folder: &Folder, name: &str) -> io::Result<File> {
 }
 
 fn fresh_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
-    kill::check_killed()?;
+    kill_points::check_killed()?;
     let made = match folder.create_new(name, mode) {
         Err(SystemError::EXISTS) => {
             folder.remove(name)?;
-            kill::check_killed()?;
+            kill_points::check_killed()?;
             folder.create_new(name, mode)
         }
         other => other,
@@ -326,16 +330,16 @@ fn fresh_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
 fn replace_entry(folder: &Folder, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
     // The folder is locked: a leftover of a kill is replaced by the next write in the folder.
     let mut file = fresh_as(folder, NEW, mode)?;
-    let written = kill::write(&mut file, bytes)
-        .and_then(|()| kill::sync(&file))
-        .and_then(|()| kill::check_killed());
+    let written = kill_points::write(&mut file, bytes)
+        .and_then(|()| kill_points::sync(&file))
+        .and_then(|()| kill_points::check_killed());
     let done = written.and_then(|()| Ok(folder.rename(NEW, folder, name)?));
-    if done.is_err() && kill::check_killed().is_ok() {
+    if done.is_err() && kill_points::check_killed().is_ok() {
         // If the removal fails, the file stays; no reader opens it.
         let _ = folder.remove(NEW);
     }
     done?;
-    kill::sync(folder)
+    kill_points::sync(folder)
 }
 
 #[cfg(test)]
@@ -386,7 +390,7 @@ mod tests {
     fn a_file_is_replaced_whole() {
         let root = tempfile::tempdir().expect("folder");
         let root = root.path();
-        assert_eq!(read(root, FILE, 10).expect("readable"), None);
+        assert_eq!(read_file(root, FILE, 10).expect("readable"), None);
         assert!(set(root, b"one").expect("written"));
         let kept = change(root, FILE, 10, |old| {
             assert_eq!(old.as_deref(), Some(&b"one"[..]));
@@ -394,13 +398,13 @@ mod tests {
         });
         assert!(!kept.expect("left"));
         assert!(change(root, FILE, 10, |_| Err(io::Error::other("no"))).is_err());
-        assert_eq!(read(root, FILE, 10).expect("readable").as_deref(), Some(&b"one"[..]));
+        assert_eq!(read_file(root, FILE, 10).expect("readable").as_deref(), Some(&b"one"[..]));
         assert!(set(root, b"much too long").expect("written"));
-        assert!(read(root, FILE, 10).is_err());
-        write(root, FILE, b"two").expect("written");
-        assert_eq!(read(root, FILE, 10).expect("readable").as_deref(), Some(&b"two"[..]));
+        assert!(read_file(root, FILE, 10).is_err());
+        write_file(root, FILE, b"two").expect("written");
+        assert_eq!(read_file(root, FILE, 10).expect("readable").as_deref(), Some(&b"two"[..]));
         assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 2);
-        write(root, ".cortex/out/ops/y", b"below").expect("written");
+        write_file(root, ".cortex/out/ops/y", b"below").expect("written");
         assert_eq!(std::fs::read(root.join(".cortex/out/ops/y")).expect("file"), b"below");
     }
 
@@ -419,8 +423,8 @@ mod tests {
         let root = root.path();
         assert_eq!(list_files(root, ".cortex/a").expect("none"), []);
         assert!(!remove(root, ".cortex/a/x").expect("none"));
-        write(root, ".cortex/a/y", b"1").expect("written");
-        write(root, ".cortex/a/x", b"1").expect("written");
+        write_file(root, ".cortex/a/y", b"1").expect("written");
+        write_file(root, ".cortex/a/x", b"1").expect("written");
         assert_eq!(
             list_files(root, ".cortex/a").expect("a list"),
             [("x".to_owned(), 1), ("y".to_owned(), 1)]
@@ -429,7 +433,7 @@ mod tests {
         let left = root.join(".cortex/a/.new");
         std::fs::write(&left, "half").expect("file");
         assert_eq!(list_files(root, ".cortex/a").expect("a list").len(), 2);
-        write(root, ".cortex/a/z", b"2").expect("written");
+        write_file(root, ".cortex/a/z", b"2").expect("written");
         assert!(!left.exists());
         assert!(remove(root, ".cortex/a/z").expect("removed"));
         assert!(remove(root, ".cortex/a/x").expect("removed") && !remove(root, ".cortex/a/x").expect("gone"));
@@ -456,9 +460,9 @@ mod tests {
     fn what_is_the_same_is_not_written() {
         let root = tempfile::tempdir().expect("folder");
         let since = || std::fs::metadata(root.path().join(FILE)).expect("file");
-        write(root.path(), FILE, b"one").expect("written");
+        write_file(root.path(), FILE, b"one").expect("written");
         let before = std::os::unix::fs::MetadataExt::ino(&since());
-        write(root.path(), FILE, b"one").expect("written");
+        write_file(root.path(), FILE, b"one").expect("written");
         assert_eq!(std::os::unix::fs::MetadataExt::ino(&since()), before);
     }
 
@@ -467,32 +471,32 @@ mod tests {
         let (root, elsewhere) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
         let (root, elsewhere) = (root.path(), elsewhere.path());
         std::fs::write(root.join(".cortex"), "a file").expect("file");
-        assert_eq!(read(root, FILE, 10).expect("no such file"), None);
+        assert_eq!(read_file(root, FILE, 10).expect("no such file"), None);
         let way = |done: io::Result<()>| done.expect_err("refused").to_string();
-        assert_eq!(way(write(root, FILE, b"one")), ".cortex is not a folder");
+        assert_eq!(way(write_file(root, FILE, b"one")), ".cortex is not a folder");
         std::fs::remove_file(root.join(".cortex")).expect("removed");
         symlink(elsewhere, root.join(".cortex")).expect("link");
         let linked = "is a link, and links are not followed here";
-        assert_eq!(way(write(root, FILE, b"one")), format!(".cortex {linked}"));
-        assert!(set(root, b"one").is_err() && write(root, FILE, b"one").is_err() && read(root, FILE, 10).is_err());
+        assert_eq!(way(write_file(root, FILE, b"one")), format!(".cortex {linked}"));
+        assert!(set(root, b"one").is_err() && write_file(root, FILE, b"one").is_err() && read_file(root, FILE, 10).is_err());
         assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);
         std::fs::remove_file(root.join(".cortex")).expect("removed");
         std::fs::create_dir(root.join(".cortex")).expect("folder");
         symlink(elsewhere, root.join(".cortex/out")).expect("link");
-        assert_eq!(way(write(root, ".cortex/out/x", b"one")), format!(".cortex/out {linked}"));
+        assert_eq!(way(write_file(root, ".cortex/out/x", b"one")), format!(".cortex/out {linked}"));
         assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);
         let (secret, link) = (elsewhere.join("secret"), root.join(FILE));
         std::fs::write(&secret, "mine").expect("file");
         symlink(&secret, &link).expect("link");
-        assert_eq!(way(read(root, FILE, 10).map(|_| ())), format!("{FILE} {linked}"));
+        assert_eq!(way(read_file(root, FILE, 10).map(|_| ())), format!("{FILE} {linked}"));
         assert!(set(root, b"one").is_err());
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
-        write(root, FILE, b"one").expect("the name is taken");
+        write_file(root, FILE, b"one").expect("the name is taken");
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
         std::fs::remove_file(&link).expect("removed");
         std::fs::create_dir(&link).expect("folder");
-        assert_eq!(way(read(root, FILE, 10).map(|_| ())), format!("{FILE} is not a file"));
-        assert!(write(root, FILE, b"one").is_err());
+        assert_eq!(way(read_file(root, FILE, 10).map(|_| ())), format!("{FILE} is not a file"));
+        assert!(write_file(root, FILE, b"one").is_err());
         let names = std::fs::read_dir(root.join(".cortex")).expect("folder");
         let names = names.map(|entry| entry.expect("entry").file_name().into_string().expect("UTF-8"));
         assert_eq!(names.filter(|name| name != ".gitignore").count(), 2);

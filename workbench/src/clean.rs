@@ -21,7 +21,7 @@ pub fn clean(root: &Path) -> io::Result<Removed> {
     for folder in [&parent, &out] {
         match std::fs::symlink_metadata(folder) {
             Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(io::Error::other("a link or a file stands in its place")),
+            Ok(_) => return Err(io::Error::other("a link or a file is in its place")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::default()),
             Err(error) => return Err(error),
         }

@@ -175,7 +175,7 @@ pub fn report_diagnostics(session: &Session, broken: usize) -> Result<Vec<Findin
         let more = all.iter().skip(1).map(|said| case(said));
         Finding::new(topic, Level::Note, case(first)).cases(more).mend(mend)
     };
-    // Warnings about solutions are told with what was not evaluated.
+    // Warnings about solutions are reported with the unevaluated parts.
     let solutions = of(ErrorCode::CS_SOLUTION).iter().filter(|said| said.severity < Severity::Warning);
     if let [first, more @ ..] = solutions.collect::<Vec<_>>().as_slice() {
         let mend = first.hint.clone().unwrap_or_else(|| "correct the solution".to_owned());
@@ -233,7 +233,7 @@ pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O:
         let Some(bytes) = output.bytes else { continue };
         let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
         counts.workspace += deps.evidence.len();
-        let own = symbols.find(&deps.own).map(|at| symbols.row(at)).transpose()?;
+        let own = symbols.find(&deps.own).map(|at| symbols.type_row(at)).transpose()?;
         let own = own.map_or_else(String::new, |row| row.assembly);
         for name in &deps.external {
             if dotnet::get(name).is_some() {
@@ -243,7 +243,7 @@ pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O:
             counts.unknown += 1;
             // A nested type, or one that is written with its namespace elsewhere, does not match.
             for &at in by_name.get(last_name(name)).map_or(&[][..], Vec::as_slice) {
-                let row = symbols.row(at)?;
+                let row = symbols.type_row(at)?;
                 let is_top = !symbols.key(at).contains('+');
                 // In its own project a simple name fails only where a using directive is not understood, or for a package's type of that name.
                 let is_visible = row.assembly == own && !name.contains('.');
@@ -305,7 +305,7 @@ pub fn surroundings(
     trust: &dyn Trust,
     watches: Option<u64>,
 ) -> Result<Vec<Finding>, WorkbenchError> {
-    let folders = session.sources.standing().directories;
+    let folders = session.sources.tree_facts().directories;
     let mut found = Vec::new();
     found.push(match watches {
         None => Finding::new("watch", Level::Note, "how many folders may be watched is not known here"),
@@ -393,9 +393,9 @@ mod tests {
     #[test]
     fn references_that_lead_nowhere_are_found_and_mended() {
         let lost = with("<ProjectReference Include=\"../Gone/Gone.csproj\" />");
-        let mut sample = Sample::of(&[("A/A.csproj", &lost), ("A/a.cs", "class A { }")]);
+        let mut sample = Sample::from_files(&[("A/A.csproj", &lost), ("A/a.cs", "class A { }")]);
         sample.read(&["//index:types".to_owned()]).expect("built");
-        let health = Health::read(sample.session()).expect("health");
+        let health = Health::from_session(sample.session()).expect("health");
         let found = projects(&health, 1, 3);
         let levels: Vec<(&str, Level)> = found.iter().map(|one| (one.topic.as_str(), one.level)).collect();
         let expected = [
@@ -421,7 +421,7 @@ mod tests {
         let user = "class User { Thing thing; Unheard other; string text; Own own; }\nclass Own { }";
         let found = |items: &str| {
             let own = with(items);
-            let mut sample = Sample::of(&[
+            let mut sample = Sample::from_files(&[
                 ("A/A.csproj", PROJECT),
                 ("A/a.cs", "public class Thing { }"),
                 ("B/B.csproj", &own),
@@ -438,7 +438,7 @@ mod tests {
             (row.level, row.cases[0].as_str()),
             (Level::Problem, "B names 1 of A, which it does not reference")
         );
-        let mut sample = Sample::of(&[
+        let mut sample = Sample::from_files(&[
             ("A/A.csproj", PROJECT),
             ("A/a.cs", "namespace N.Deep { class Thing { } }"),
             ("A/b.cs", "namespace M { class User { Thing one; } }"),

@@ -33,7 +33,7 @@ pub enum EditError {
 ///
 /// # Errors
 /// When it cannot be read or is not UTF-8.
-pub fn read(file: &Path, most: u64) -> Result<String, EditError> {
+pub fn read_edited_file(file: &Path, most: u64) -> Result<String, EditError> {
     decode_document(read_bytes(file, most)?, file)
 }
 
@@ -90,5 +90,5 @@ pub fn edit(editor: Option<&str>, old: &str, most: u64) -> Result<String, EditEr
     if !status.success() {
         return Err(EditError::Ended(status));
     }
-    read(&file, most)
+    read_edited_file(&file, most)
 }

@@ -321,7 +321,7 @@ fn compact(disk: &DiskStore, report: &mut Report) {
     for _ in 0..COPIES {
         match disk.compact() {
             Ok(true) => return report.compacted = true,
-            Ok(false) => disk.let_go(),
+            Ok(false) => disk.release_lock(),
             Err(error) => return report.not_compacted = Some(error.to_string()),
         }
     }

@@ -56,7 +56,7 @@ impl Generating {
             .collect();
         let _ = match lines.is_empty() {
             true => checkout::remove(&self.root, NOTE).map(drop),
-            false => checkout::write(&self.root, NOTE, lines.join("\n").as_bytes()),
+            false => checkout::write_file(&self.root, NOTE, lines.join("\n").as_bytes()),
         };
         noted.at = Some(Instant::now());
     }
@@ -95,7 +95,7 @@ impl Drop for Generating {
 
 /// Returns the lines of builds that still run, without those of killed builds.
 fn lines_of_running_builds(root: &Path) -> Vec<(u32, u32, String)> {
-    let note = checkout::read(root, NOTE, MOST_BYTES).ok().flatten().unwrap_or_default();
+    let note = checkout::read_file(root, NOTE, MOST_BYTES).ok().flatten().unwrap_or_default();
     let line = |line: &str| {
         let (process, rest) = line.split_once(' ')?;
         let (number, label) = rest.split_once(' ')?;
@@ -159,9 +159,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut ended = std::process::Command::new("true").spawn().unwrap();
         ended.wait().unwrap();
-        checkout::write(folder.path(), NOTE, format!("{} 0 //a:x", ended.id()).as_bytes()).unwrap();
+        checkout::write_file(folder.path(), NOTE, format!("{} 0 //a:x", ended.id()).as_bytes()).unwrap();
         assert_eq!(labels(folder.path()), BTreeSet::new());
-        checkout::write(folder.path(), NOTE, b"no number //a:x\n//a:x").unwrap();
+        checkout::write_file(folder.path(), NOTE, b"no number //a:x\n//a:x").unwrap();
         assert_eq!(labels(folder.path()), BTreeSet::new());
     }
 }

@@ -1,7 +1,7 @@
 //! Facts from git about the workspace's checkout: the commit, whether files differ from it, and files of a commit. Annotations only: no key and no
 //! output depends on them.
 //!
-//! A build starts no program for this; [`crate::nearby`] does. The commit is read from `HEAD` and the refs. Whether files differ is read from git's
+//! A build starts no program for this; [`crate::nearby_trees`] does. The commit is read from `HEAD` and the refs. Whether files differ is read from git's
 //! index: a tracked file below the workspace counts as changed if its size or time differs from the index, if it is missing, or if anything is
 //! staged. So a touched file counts until git refreshes its index (`git status`), and untracked files never count. Stores of refs other than files
 //! are not supported: then nothing is known. Only valid names of commits are taken from these files.
@@ -65,7 +65,7 @@ pub fn file_at(root: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
     output_of_git(root, &["cat-file", "blob", &format!("{commit}:./{path}")])
 }
 
-/// Returns the output of git, which is told to fetch nothing and to take no lock; `None` where it fails.
+/// Returns the output of git, run without fetching or locking; `None` if it fails.
 fn output_of_git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let output = Command::new("git")
         .args(args)

@@ -36,7 +36,7 @@ impl Health {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn read(session: &Session) -> Result<Self, StoreError> {
+    pub fn from_session(session: &Session) -> Result<Self, StoreError> {
         let mut warnings: Vec<(Option<String>, Diagnostic)> = Vec::new();
         for (label, remark) in session.remarks()? {
             let project = project_of(&label);

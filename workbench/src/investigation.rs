@@ -218,7 +218,7 @@ pub fn read_operation(root: &Path, id: &str) -> Option<serde_json::Value> {
     if id.is_empty() || id.len() > 64 || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return None;
     }
-    let bytes = checkout::read(root, &file_of(id), MOST_BYTES).ok()??;
+    let bytes = checkout::read_file(root, &file_of(id), MOST_BYTES).ok()??;
     serde_json::from_slice(&bytes).ok()
 }
 
@@ -254,7 +254,7 @@ impl Operation {
         let mut bytes = serde_json::to_vec_pretty(self)?;
         bytes.push(b'\n');
         let below = file_of(&self.op_id);
-        checkout::write(root, &below, &bytes)?;
+        checkout::write_file(root, &below, &bytes)?;
         Ok(root.join(below))
     }
 }

@@ -74,7 +74,7 @@ impl Hold {
     }
 
     fn compare(&mut self) -> Option<Diagnostic> {
-        let noted = checkout::read(&self.root, NOTE, MOST_BYTES).ok().flatten()?;
+        let noted = checkout::read_file(&self.root, NOTE, MOST_BYTES).ok().flatten()?;
         let noted = String::from_utf8_lossy(&noted);
         *self.noted.get_mut().unwrap_or_else(PoisonError::into_inner) = self.note_text().is_some_and(|note| note == noted);
         let (id, place) = noted.split_once('\n').unwrap_or((&noted, ""));
@@ -101,7 +101,7 @@ impl Hold {
             return;
         }
         if let Some(note) = self.note_text() {
-            *noted = checkout::write(&self.root, NOTE, note.as_bytes()).is_ok();
+            *noted = checkout::write_file(&self.root, NOTE, note.as_bytes()).is_ok();
         }
     }
 
@@ -111,8 +111,8 @@ impl Hold {
     }
 
     /// Releases the store and checkout locks; call once only printing is left, because a reader of the output may be slow.
-    pub fn let_go(&self) {
-        self.disk.let_go();
+    pub fn release_locks(&self) {
+        self.disk.release_lock();
         drop(self.lock_claim().take());
         drop(self.left.lock().unwrap_or_else(PoisonError::into_inner).take());
     }

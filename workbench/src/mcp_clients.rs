@@ -38,7 +38,7 @@ pub enum Unconfigured {
     #[error("{0} cannot be read: {1}")]
     Unread(&'static str, String),
     /// Another server has the name.
-    #[error("{0} has a server '{NAME}' already, which is another one")]
+    #[error("{0} already has another server '{NAME}'")]
     Taken(&'static str),
 }
 
@@ -137,7 +137,7 @@ pub fn guided(text: Option<&str>) -> String {
 
 /// Appends a paragraph to a text, with the text's line ends.
 fn below(text: &str, paragraph: &str) -> String {
-    let end = Ends::of(text).most_frequent();
+    let end = Ends::from_text(text).most_frequent();
     let between = match text {
         "" => "",
         text if text.ends_with(['\n', '\r']) => end,

@@ -19,7 +19,7 @@ pub fn split_short_name(text: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, target))
 }
 
-/// Returns the label that a short name stands for; other texts unchanged.
+/// Returns the label of a short name; other texts unchanged.
 pub fn expanded(text: &str) -> Cow<'_, str> {
     match split_short_name(&with_arity(text)) {
         Some((name, target)) => Cow::Owned(format!("//types/{name}:{target}")),

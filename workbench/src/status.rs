@@ -45,7 +45,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, state: NodeState) {
+    fn count_state(&mut self, state: NodeState) {
         let count = match state {
             NodeState::Current => &mut self.current,
             NodeState::Stale => &mut self.stale,
@@ -85,7 +85,7 @@ pub fn target_status(root: &Path, session: &mut Session, label: &str) -> Result<
     if generating::labels(root).contains(label) {
         return Ok(NodeState::Generating.into());
     }
-    session.standing(label)
+    session.status_of(label)
 }
 
 /// The status of a workspace.
@@ -99,7 +99,7 @@ pub struct Status {
     pub changed: Vec<String>,
     /// Whether the manifest, a ruleset or a producer's version changed since the last build.
     pub redefined: bool,
-    /// Nodes known.
+    /// Number of nodes.
     pub nodes: usize,
     /// Nodes by target name.
     pub targets: BTreeMap<String, Counts>,
@@ -128,7 +128,7 @@ pub struct Status {
 pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, WorkbenchError> {
     let nodes = session.ruled_nodes();
     let ids = &nodes.ids;
-    let (statuses, outlook) = session.standings(ids)?;
+    let (statuses, outlook) = session.statuses_and_outlook(ids)?;
     let mut states: Vec<NodeState> = statuses.into_iter().map(|status| status.state).collect();
     let generating = generating::labels(&workspace.root);
     for (&id, state) in ids.iter().zip(&mut states) {
@@ -150,7 +150,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
     };
     let mut of_rules: BTreeMap<u32, Counts> = BTreeMap::new();
     for (&number, state) in nodes.rules.iter().zip(&states) {
-        of_rules.entry(number).or_default().add(*state);
+        of_rules.entry(number).or_default().count_state(*state);
     }
     for (number, counts) in of_rules {
         let rule = session.rules.rule(number);
@@ -164,7 +164,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
     status.semantic.generating += begun.filter(|label| label.ends_with(":semantic")).count();
     status.types = counted(session)?;
     status.semantic.none += types_without_summary(session, &nodes, status.types)?;
-    status.health = Health::read(session)?;
+    status.health = Health::from_session(session)?;
     said(session, ids, &states, &mut status)?;
     Ok(status)
 }

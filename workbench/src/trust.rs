@@ -53,7 +53,7 @@ impl Trusted {
             return BTreeSet::new();
         };
         // A list that cannot be read trusts nothing.
-        let text = checkout::read(folder, &self.list, MOST).ok().flatten().unwrap_or_default();
+        let text = checkout::read_file(folder, &self.list, MOST).ok().flatten().unwrap_or_default();
         trusted_lines(&text)
     }
 

@@ -42,7 +42,7 @@ pub fn word_of(path: &str) -> Option<String> {
 
 /// Returns the lines of unread files that contain the name of a type or a member as a whole word. `beside` limits the files for a private name: a
 /// page is a part of the type that the file beside it declares.
-pub fn uses<'p>(world: &dyn World, paths: impl IntoIterator<Item = &'p str>, beside: Option<&[String]>) -> UnreadUses {
+pub fn find_unread_uses<'p>(world: &dyn World, paths: impl IntoIterator<Item = &'p str>, beside: Option<&[String]>) -> UnreadUses {
     let words: BTreeSet<String> = paths.into_iter().filter_map(word_of).collect();
     let pattern = words.iter().map(String::as_str).collect::<Vec<_>>().join("|");
     let query = Query {
@@ -80,7 +80,7 @@ fn pages() -> SetDef {
 
 impl UnreadUses {
     /// Returns the note for an answer, if one is needed.
-    pub fn note(&self) -> Option<String> {
+    pub fn describe_unread(&self) -> Option<String> {
         let unsearched = match self.unsearched {
             0 => String::new(),
             count => format!("; {count} more such files were not searched"),
@@ -161,15 +161,15 @@ mod tests {
         ] {
             world.write_source(path, text.as_bytes());
         }
-        let found = uses(&world, ["N.ToastService"], None);
+        let found = find_unread_uses(&world, ["N.ToastService"], None);
         assert_eq!(
-            found.note().as_deref(),
+            found.describe_unread().as_deref(),
             Some("3 lines in 1 .cshtml and 1 .razor files hold the word ToastService; cortex does not read these files")
         );
         let first = "ui/Home.razor:1: possible use, in a file that cortex does not read: @inject ToastService Toasts";
         assert_eq!(found.places().next().as_deref(), Some(first));
         let beside = ["ui/Old.cshtml.cs".to_owned()];
-        assert_eq!(uses(&world, ["N.ToastService"], Some(&beside)).hits.len(), 1);
-        assert_eq!(uses(&world, ["N.Gone"], None).note(), None);
+        assert_eq!(find_unread_uses(&world, ["N.ToastService"], Some(&beside)).hits.len(), 1);
+        assert_eq!(find_unread_uses(&world, ["N.Gone"], None).describe_unread(), None);
     }
 }

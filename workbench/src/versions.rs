@@ -74,7 +74,7 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
         }))
     };
     let mut versions: Vec<Version> = Vec::new();
-    let mut pins = crate::care::pins(&**store, session.engine.view)?;
+    let mut pins = crate::store_maintenance::pins(&**store, session.engine.view)?;
     for version in store.history(session.engine.view, label)? {
         let pin = pins.iter().position(|pin| pin.label == label && pin.version == version.version);
         let record = superseded::record_of(&**store, &version.key, &version.output)?;

@@ -47,7 +47,7 @@ pub enum Became {
     Added,
     /// Its bytes changed.
     Edited,
-    /// It is not a source any more.
+    /// It is no longer a source.
     Removed,
     /// It is again as last built.
     Back,
@@ -220,7 +220,7 @@ pub fn reached(session: &mut Session) -> Result<Reached, EngineError> {
         return Ok(Reached::default());
     }
     let mut reached = Reached::default();
-    for summary in session.standings(&summaries)?.0 {
+    for summary in session.statuses_and_outlook(&summaries)?.0 {
         match summary.state {
             NodeState::Stale => reached.stale += 1,
             NodeState::MaybeStale => reached.maybe_stale += 1,

@@ -2,7 +2,7 @@
 
 use crate::aliases::FormerTypes;
 use crate::edit::disk::Disk as Files;
-use crate::finish::States;
+use crate::exported_states::States;
 use crate::git::Notes;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
 use crate::locks::{Hold, turn_of};
@@ -438,7 +438,7 @@ impl Workspace {
     /// All errors of the manifest.
     pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
         Ok(match self.sharing()? {
-            Some(sharing) => sharing.of(&self.engine),
+            Some(sharing) => sharing.give_to(&self.engine),
             None => self.engine.clone(),
         })
     }

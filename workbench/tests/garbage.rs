@@ -23,8 +23,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use workbench::care;
 use workbench::garbage::{self, Options as Gc};
+use workbench::store_maintenance;
 
 const MANIFEST: &str = r#"
 [workspace]
@@ -257,7 +257,7 @@ impl Bench {
                 })
                 .expect("a sound page");
             }
-            let pins = care::pins(&*self.disk, view).expect("pins");
+            let pins = store_maintenance::pins(&*self.disk, view).expect("pins");
             for pin in &pins {
                 let (key, output) = pin.result().expect("digests");
                 keys.insert(key);
@@ -371,13 +371,13 @@ impl Bench {
                     .iter()
                     .filter(|version| self.disk.action(&version.key).expect("a store").is_some());
                 if let Some(version) = there.next_back() {
-                    care::pin(&*self.disk, view, label, version, self.now, None).expect("pinned");
+                    store_maintenance::pin(&*self.disk, view, label, version, self.now, None).expect("pinned");
                 }
             }
             Step::Unpin(view) => {
                 let view = ViewId(*view as u64);
-                let pins = care::pins(&*self.disk, view).expect("pins");
-                care::unpin(&*self.disk, view, &pins[..pins.len().min(1)]).expect("unpinned");
+                let pins = store_maintenance::pins(&*self.disk, view).expect("pins");
+                store_maintenance::unpin(&*self.disk, view, &pins[..pins.len().min(1)]).expect("unpinned");
             }
             Step::Wait(seconds) => {
                 self.now += seconds;

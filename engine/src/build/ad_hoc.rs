@@ -112,10 +112,10 @@ impl Session {
         if turn.is_some() {
             self.graph.read_all();
         }
-        self.engine.store.let_go();
+        self.engine.store.release_lock();
         turn.iter().for_each(|turn| turn.give_back());
         let answer = self.ask_loose(&asking, cancel);
-        self.engine.store.let_go();
+        self.engine.store.release_lock();
         let checkout = match &turn {
             Some(_) => self.engine.take_again(&stored, cancel)?,
             None => Checkout::AsLeft,
@@ -157,7 +157,7 @@ impl Session {
             self.file_loose(None, saved)?;
             return Ok(Ok(made));
         }
-        self.engine.store.let_go();
+        self.engine.store.release_lock();
         let inputs = Inputs {
             key: &key,
             settings: &bound.settings,

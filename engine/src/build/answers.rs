@@ -31,7 +31,7 @@ pub(super) fn take_off(
         return Ok(flight);
     }
     let filed = shared.blobs.action(key).map_err(Done::Broken)?;
-    let filed = filed.filter(|record| mark != Some(Stamp::of(key, record)));
+    let filed = filed.filter(|record| mark != Some(Stamp::from_result(key, record)));
     match filed {
         // Check the blob, too: its loss may be why the producer should run.
         Some(record) if shared.blobs.has_whole(&record.output).map_err(Done::Broken)? => Err(Done::Found(Box::new(record))),

@@ -1,12 +1,12 @@
 //! One attempt at a build: resolve the patterns, settle the targets, lay out their files, and hand the rest to the commit.
 
 use super::blobs::Blobs;
+use super::build_log::{ListedEvents, Listing};
 use super::engine::{Engine, EngineError};
 use super::graph_memory::GraphMemory;
 use super::jobs::Shared;
 use super::layout::{KnownFiles, Laid};
 use super::lazy_exports::LazyExports;
-use super::listing::{ListedEvents, Listing};
 use super::outlook::{Outlook, Prospect, marked};
 use super::overtaken::Checkout;
 use super::request::{Report, Request};
@@ -58,7 +58,7 @@ impl Session {
     /// Tries to build; `None` if the stored graph turns out to be damaged, and then nothing was committed.
     pub(super) fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
         let began = (self.engine.world.now_secs(), Instant::now());
-        let unfinished = Unfinished::of(&*self.engine.store, self.engine.view)?;
+        let unfinished = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
         let listing = Listing::new(&self.rules, observer);
         let shared = self.shared_state(request, cancel);
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
@@ -183,9 +183,9 @@ impl Session {
         if self.graph.is_damaged() {
             return Ok(None);
         }
-        std::mem::take(&mut self.heard_before).add_to(&mut leftover.heard, &self.graph);
-        let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
-        report.standing = standing;
+        std::mem::take(&mut self.earlier_remarks).add_to(&mut leftover.heard, &self.graph);
+        let (remarks, warnings, earlier) = self.update_remarks(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
+        report.earlier_warnings = earlier;
         let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));
         let labels = gone.iter().flatten().map(|(label, _)| label.clone()).collect();
         if let Some(first) = request.options.settles {
@@ -358,7 +358,7 @@ fn lay_out_targets(
     let known = targets.known.as_ref().filter(|known| known.generation == state.generation);
     let files = known.map(|known| KnownFiles {
         known,
-        are_watched: is_watched && known.outputs_stand(&*engine.world, &state.set_defs()),
+        are_watched: is_watched && known.outputs_are_unchanged(&*engine.world, &state.set_defs()),
         added: &targets.added,
     });
     let laid = run.lay_out(&targets.nodes, exports, &*engine.finish, files)?;
@@ -368,7 +368,7 @@ fn lay_out_targets(
 
 /// Reports which producers a build would run, and which ones it may run.
 fn report_outlook(run: &mut Run<'_>, marked: &FxHashSet<NodeId>, engine: &Engine, observer: &dyn Observer) -> Result<Outlook, EngineError> {
-    let prospect = Prospect::of(run, marked)?;
+    let prospect = Prospect::from_run(run, marked)?;
     let outlook = prospect.outlook(run.graph(), &*engine.store, engine.view)?;
     let may_run = prospect.may_run(run.graph());
     for (labels, certain) in [(&outlook.will_run, true), (&may_run, false)] {

@@ -2,7 +2,7 @@
 //! reach. Files appear and disappear, and targets with them, so a path may also lead through added and removed nodes.
 
 use super::engine::EngineError;
-use super::moves::{Move, Moved, between};
+use super::input_changes::{Move, Moved, between};
 use super::run::file_path;
 use super::session::Session;
 use super::shared_records;

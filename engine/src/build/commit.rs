@@ -133,7 +133,7 @@ impl Session {
     /// Returns the row that records the work left after this commit, if it changes.
     fn unfinished_row(&self, shows_states: bool, history: &[(String, HistoryRecord)]) -> Result<Option<RowChange>, EngineError> {
         let followed = self.engine.finish.followed();
-        let before = Unfinished::of(&*self.engine.store, self.engine.view)?;
+        let before = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
         let left = Unfinished {
             files: before.files || shows_states,
             names: before.names || history.iter().any(|(label, _)| followed.contains(&&**label)),
@@ -185,7 +185,7 @@ impl Session {
     /// Numbers a build: one more than the last, or the number of the build that it continues.
     pub(super) fn numbered(&mut self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
         let listed = match self.listed.take() {
-            Some(before) => super::listing::joined(before, listed),
+            Some(before) => super::build_log::joined(before, listed),
             None => self.with_next_number(listed)?,
         };
         self.listed = Some(listed.clone());

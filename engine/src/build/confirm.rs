@@ -1,7 +1,7 @@
 //! Confirmation: before a build, asks the remote cache for answers for which another machine may have stored a different one at the same moment. An
 //! answer found there replaces this checkout's; a missing one is offered again.
 
-use super::contending::{Answer, lookup_of};
+use super::contention::{Answer, lookup_of};
 use super::engine::EngineError;
 use super::session::Session;
 use super::sharing::{RemoteResult, Sharing, is_same};
@@ -37,7 +37,7 @@ impl Session {
     /// When the store breaks; the cache cannot.
     pub(super) fn confirm(&mut self, sharing: Option<&Sharing>) -> Result<usize, EngineError> {
         let (store, now) = (self.engine.store.clone(), self.engine.world.now_secs());
-        let rows = unconfirmed::all(&*store, self.engine.view)?;
+        let rows = unconfirmed::list_unconfirmed(&*store, self.engine.view)?;
         if rows.is_empty() {
             return Ok(0);
         }
@@ -61,14 +61,14 @@ impl Session {
         let mut results: Vec<NewResult> = Vec::new();
         let mut replaced: FxHashMap<ActionKey, Digest> = FxHashMap::default();
         for (AnswerToConfirm { key, row, own }, says) in due.into_iter().zip(replies) {
-            let standing = match &says {
+            let output = match &says {
                 Says::Other(found) => found.record.output,
                 Says::Same | Says::Nothing => own.output,
             };
             let filed = self.graph.find(&row.label).and_then(|id| self.graph.node(id).result);
-            if standing != own.output || filed.is_some_and(|filed| filed.key == key && filed.output != standing) {
+            if output != own.output || filed.is_some_and(|filed| filed.key == key && filed.output != output) {
                 // Ask again when the graph has it.
-                replaced.insert(key, standing);
+                replaced.insert(key, output);
             } else {
                 let row = match &says {
                     Says::Nothing => row.missed_at(now),
@@ -77,7 +77,7 @@ impl Session {
                 changes.push(row.map_or_else(|| confirmed(&key), |row| row.to_row(&key)));
             }
             if let Says::Other(found) = says {
-                results.extend(superseded::result_to_keep(&key, own, &standing));
+                results.extend(superseded::result_to_keep(&key, own, &output));
                 results.push(NewResult {
                     key,
                     record: found.record,
@@ -150,7 +150,7 @@ impl Sharing {
     /// Asks the cache for each; offers missing ones, if it accepts offers.
     fn ask_about(&self, answers: &[AnswerToConfirm], store: &dyn Store) -> Result<Vec<Says>, StoreError> {
         let wanted: Vec<Wanted> = answers.iter().map(|answer| lookup_of(&answer.key, &answer.own)).collect();
-        store.let_go();
+        store.release_lock();
         let found = self.cache.find_results_uncounted(&wanted);
         let mut replies: Vec<Says> = answers
             .iter()
@@ -160,9 +160,9 @@ impl Sharing {
         let mut lacking = Vec::new();
         for (at, answer) in answers.iter().enumerate().filter(|(at, _)| matches!(replies[*at], Says::Nothing)) {
             // An answer that this store has lost cannot be offered.
-            lacking.extend(Answer::of(&answer.key, &answer.own, store)?.map(|body| (at, body)));
+            lacking.extend(Answer::from_store(&answer.key, &answer.own, store)?.map(|body| (at, body)));
         }
-        store.let_go();
+        store.release_lock();
         let (at, answers): (Vec<usize>, Vec<Answer<'_>>) = lacking.into_iter().unzip();
         for (at, found) in at.into_iter().zip(self.contend_all(&answers)) {
             replies[at] = found.map_or(Says::Nothing, |found| Says::Other(Box::new(found)));

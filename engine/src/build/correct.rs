@@ -126,7 +126,7 @@ impl Session {
     fn to_release(&self, label: &str, record: &ActionRecord) -> Result<Vec<RowChange>, EngineError> {
         let (store, now) = (&*self.engine.store, earlier_answer::made_of_record(record));
         let mut rows = Vec::new();
-        for row in corrections::of(store, label)? {
+        for row in corrections::list_corrections(store, label)? {
             let then = superseded::record_of(store, &row.key, &row.output)?;
             if row.view == self.engine.view || then.is_some_and(|then| earlier_answer::alike(&then, &now)) {
                 rows.push(corrections::release(label, row.view));

@@ -35,7 +35,7 @@ impl Past {
     ) -> Result<(Option<Previous>, Option<Correction>), StoreError> {
         let store = shared.blobs.store();
         let last = self.previous.map(|key| store.action(&key)).transpose()?.flatten();
-        let rows = corrections::of(store, label)?;
+        let rows = corrections::list_corrections(store, label)?;
         if rows.is_empty() {
             return Ok((last.map(|last| before(shared, last)).transpose()?.flatten(), None));
         }

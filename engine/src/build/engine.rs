@@ -7,7 +7,7 @@ use super::graph_memory::GraphMemory;
 use super::sharing::Sharing;
 use super::state::{CurrentRequest, STATE_KEY, Set, State, decode, encode};
 use super::unfinished::Unfinished;
-use super::watched::{Seen, WATCH_KEY, WatchRecord};
+use super::watch_state::{Seen, WATCH_KEY, WatchRecord};
 use crate::build::checkout_turn::CheckoutTurn;
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};
@@ -103,7 +103,7 @@ impl Look {
         if let Some(stored) = self.seen.stored.take() {
             // Reads no file, unless rows are damaged.
             self.refresh = sources.refresh_named(&self.state.set_defs(), &[], stored.directories)?;
-            self.seen.learn(sources.standing(), Some(&stored));
+            self.seen.learn(sources.tree_facts(), Some(&stored));
         }
         Ok(sources)
     }
@@ -167,7 +167,7 @@ impl Engine {
             _ => sources.refresh(sets)?,
         };
         self.store.give_way();
-        let seen = Seen::looked(watched, sources.standing(), stored.as_ref());
+        let seen = Seen::looked(watched, sources.tree_facts(), stored.as_ref());
         Ok((Some(sources), refresh, seen))
     }
 
@@ -177,7 +177,7 @@ impl Engine {
     /// When the store cannot be read or written.
     pub fn find_current_request(&self, look: &mut Look, request: &Digest) -> Result<Option<CurrentRequest>, EngineError> {
         if !look.unchanged
-            || !Unfinished::of(&*self.store, self.view)?.is_none()
+            || !Unfinished::from_store(&*self.store, self.view)?.is_none()
             || unconfirmed::any_due(&*self.store, self.view, self.world.now_secs())?
         {
             return Ok(None);
@@ -191,7 +191,7 @@ impl Engine {
         };
         let mut rows: Vec<RowChange> = Vec::new();
         let named = |part: Part| move |(key, body)| (part, key, body);
-        let are_watched = || look.seen.token.is_some() && known.outputs_stand(&*self.world, &look.state.set_defs());
+        let are_watched = || look.seen.token.is_some() && known.outputs_are_unchanged(&*self.world, &look.state.set_defs());
         if !known.exported.is_empty() && !are_watched() {
             let exports = self.world.exports(self.store.rows(self.view, Part::Exports)?);
             if !exports.verify(&known.exported).is_empty() {

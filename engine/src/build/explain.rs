@@ -1,8 +1,8 @@
 //! Explanations: whether a node is current, which input changed, and why, down to a file. Runs no producer and writes nothing.
 
-use super::chain::Step;
 use super::engine::EngineError;
-use super::moves::{Move, between};
+use super::explanation_chain::Step;
+use super::input_changes::{Move, between};
 use super::outlook::{Gate, Prospect, gate, marked};
 use super::query::{NodeState, Reach, node_status};
 use super::redefinition::{Redefinition, redefinitions};
@@ -48,7 +48,7 @@ pub struct Explanation {
     /// Its label.
     pub label: Arc<str>,
     /// Its state.
-    pub standing: NodeState,
+    pub state: NodeState,
     /// Whether a result of its present key is stored, although the node was last built under another.
     pub filed: bool,
     /// Whether it is a source file or set, which no producer makes.
@@ -95,7 +95,7 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn explain(&mut self, patterns: &PatternSet) -> Result<Result<Explanation, Vec<Diagnostic>>, EngineError> {
-        let before = Before::of(self)?;
+        let before = Before::from_session(self)?;
         let survey = self.survey(patterns.patterns(), Reach::Named)?;
         if !survey.refused.is_empty() || !survey.unknown.is_empty() {
             let unknown = survey
@@ -116,7 +116,7 @@ impl Session {
         let registry = self.engine.registry.clone();
         let mut explanation = self.dry(|run| {
             run.settle_all(&[id])?;
-            let prospect = Prospect::of(run, &before.marked)?;
+            let prospect = Prospect::from_run(run, &before.marked)?;
             let mut gates = Vec::new();
             for nodes in prospect.gates_before(id) {
                 gates.push(gate(&nodes, 0, run.graph(), &*store, view)?);
@@ -151,7 +151,7 @@ impl Session {
             explanation.last_chain = super::cause_path::back(self, &mut explanation.last_moves, span)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
             // If an input changed too, the definition may have changed before.
-            if explanation.last_moves.is_empty() && explanation.standing == NodeState::Current && !before.redefined {
+            if explanation.last_moves.is_empty() && explanation.state == NodeState::Current && !before.redefined {
                 explanation.last_redefined = self.last_redefined(&explanation.label)?;
             }
         }
@@ -181,7 +181,7 @@ pub(super) struct Before {
 }
 
 impl Before {
-    fn of(session: &Session) -> Result<Self, EngineError> {
+    fn from_session(session: &Session) -> Result<Self, EngineError> {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         let rules = if session.is_redefined() { rules_before(session)? } else { None };
         let tainted = stale::taint(&session.graph, &session.links);
@@ -290,19 +290,19 @@ impl Finder<'_, '_> {
                 .collect();
         }
         let status = node_status(self.run, id, made.is_some(), self.remarks)?;
-        let standing = status.state;
+        let state = status.state;
         let mut failure = status.last_error.as_deref().map(FailedTry::diagnostic);
-        if !matches!(standing, NodeState::Current | NodeState::Pending) {
+        if !matches!(state, NodeState::Current | NodeState::Pending) {
             let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
             failure = failed.map(|failed| failed.why.clone());
         }
         let last = self.last(id)?;
         let mut moves = self.moves(&last)?;
         // A result stored under the present key was found: report changes relative to the former key.
-        if how != Some(How::Cached) && standing == NodeState::Current {
+        if how != Some(How::Cached) && state == NodeState::Current {
             moves.clear();
         }
-        let is_out_of_date = matches!(standing, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending)
+        let is_out_of_date = matches!(state, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending)
             || (leaf && self.before.reasons.contains_key(&id));
         let chain = if is_out_of_date { self.chain(last)? } else { Vec::new() };
         Ok(Explanation {
@@ -318,7 +318,7 @@ impl Finder<'_, '_> {
             last_redefined: Vec::new(),
             producer_before: None,
             label,
-            standing,
+            state,
             leaf,
             key,
             record,

@@ -26,7 +26,7 @@ pub struct Stamp(u64);
 
 impl Stamp {
     /// Computes the stamp of a result under a key.
-    pub fn of(key: &ActionKey, record: &ActionRecord) -> Self {
+    pub fn from_result(key: &ActionKey, record: &ActionRecord) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 invalidated result 1");
         hasher.update(&key.0.0).update(&record.output.0);
         hasher.update(&record.made_at.to_le_bytes()).update(&record.took_us.to_le_bytes());
@@ -44,7 +44,7 @@ pub type Marks = BTreeMap<String, Stamp>;
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) fn read(engine: &Engine) -> Result<Marks, StoreError> {
+pub(super) fn read_marks(engine: &Engine) -> Result<Marks, StoreError> {
     let row = engine.store.row(engine.view, Part::State, KEY)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&row);
     let mark = |line: &str| {
@@ -71,7 +71,7 @@ impl Session {
                     continue;
                 };
                 self.graph.set_stale(id, true);
-                marked.insert(self.graph.node(id).label.to_string(), Stamp::of(&filed.key, &record));
+                marked.insert(self.graph.node(id).label.to_string(), Stamp::from_result(&filed.key, &record));
             }
         }
         if marked.is_empty() {
@@ -90,7 +90,7 @@ impl Session {
             ..Report::default()
         };
         let began = (self.engine.world.now_secs(), Instant::now());
-        let listed = super::listing::Listing::new(&self.rules, &Silent).into_events().line(
+        let listed = super::build_log::Listing::new(&self.rules, &Silent).into_events().line(
             &request,
             &report,
             began,

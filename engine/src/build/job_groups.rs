@@ -40,7 +40,7 @@ impl JobGroups {
         }
     }
 
-    pub(super) fn add(&mut self, waiting: Waiting) {
+    pub(super) fn add_waiting(&mut self, waiting: Waiting) {
         self.waiting.push(waiting);
     }
 

@@ -1,11 +1,11 @@
 //! Jobs: the work of workers. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
+use super::answer_parts::{FiledParts, ReportedCost};
 use super::answers;
 use super::blobs::{Blobs, Lack, Paged};
 use super::earlier_answer::{self, Past};
 use super::invalidated::Stamp;
-use super::loading::{load, load_pieces, load_together};
-use super::parts::{FiledParts, ReportedCost};
+use super::job_inputs::{load, load_pieces, load_together};
 use super::question_claim::RemoteClaim;
 use super::requested_rows::{self, Refusal};
 use super::shard::{Errand, Shard};
@@ -335,7 +335,7 @@ impl Job {
             let is_whole = |input: &Input| input.bytes.len() <= producer.reads_at_most();
             missing.is_empty()
                 && roles.values().flatten().all(is_whole)
-                && shard.add(&Errand {
+                && shard.add_errand(&Errand {
                     key: *key,
                     producer: producer.id(),
                     params: &definition.params,

@@ -1,7 +1,7 @@
 //! The last table of a job's node: its rows, its inputs, and the changes of these since.
 
-use super::folded::ONE_IN;
 use super::jobs::{Job, JobInput, Shared, Task};
+use super::table_updates::ONE_IN;
 use crate::manifest::model::{InputFrom, Rule};
 use crate::planning::expand::ItemFrame;
 use crate::seams::update::{MovedInput, Moves, TableView};
@@ -27,7 +27,7 @@ pub(super) struct LastTable<'a> {
 
 impl<'a> LastTable<'a> {
     /// Finds the table stored under `before`; `None` if it is missing, or another producer or node made it, or its roles differ.
-    pub(super) fn find(shared: &'a Shared, job: &'a Job, before: &ActionKey) -> Option<Self> {
+    pub(super) fn from_store(shared: &'a Shared, job: &'a Job, before: &ActionKey) -> Option<Self> {
         let Task::Produce { producer, inputs, .. } = &job.task else {
             return None;
         };
@@ -131,7 +131,7 @@ impl<'a> LastTable<'a> {
     fn frame(&self, role: &str) -> Option<ItemFrame> {
         let input = self.rule().inputs.iter().find(|input| *input.role == *role)?;
         match &input.from {
-            InputFrom::Many { target, .. } => ItemFrame::of(target, &self.job.vars),
+            InputFrom::Many { target, .. } => ItemFrame::from_template(target, &self.job.vars),
             _ => None,
         }
     }

@@ -114,7 +114,7 @@ struct Refusals {
 }
 
 impl Refusals {
-    fn add(&mut self, refusal: impl Into<Refusal>) {
+    fn add_refusal(&mut self, refusal: impl Into<Refusal>) {
         let refusal = refusal.into();
         let same = |(reported, _): &&mut (Refusal, usize)| {
             reported.cause.is_some() && reported.cause == refusal.cause && reported.why.code == refusal.why.code
@@ -188,7 +188,7 @@ impl Run<'_> {
             let label = self.graph.node(id).label.clone();
             match self.out_path(rule, &label, &mut lookups)? {
                 Ok(path) => wanted.push((id, output, path)),
-                Err(why) => refusals.add(why),
+                Err(why) => refusals.add_refusal(why),
             }
         }
         // Files whose path changed give up their old paths before any new one is claimed.
@@ -196,7 +196,7 @@ impl Run<'_> {
             if exports.path(id.0).is_some_and(|former| former != *path)
                 && let Err(error) = exports.remove(id.0)
             {
-                refusals.add(layout_refusal(&error, &self.graph.node(*id).label));
+                refusals.add_refusal(layout_refusal(&error, &self.graph.node(*id).label));
             }
         }
         self.retain_outdated(&mut wanted, exports, finish, &mut laid);
@@ -218,7 +218,7 @@ impl Run<'_> {
             }
             self.observer.laying_out(done, files);
             if let Err(refusal) = self.lay_out_planned(&file, exports, &mut lookups, &mut laid)? {
-                refusals.add(refusal);
+                refusals.add_refusal(refusal);
             }
         }
         refusals.report_refusals(&mut laid);

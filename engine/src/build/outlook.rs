@@ -66,7 +66,7 @@ impl Prospect {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn of(run: &mut Run<'_>, marked: &FxHashSet<NodeId>) -> Result<Self, EngineError> {
+    pub(super) fn from_run(run: &mut Run<'_>, marked: &FxHashSet<NodeId>) -> Result<Self, EngineError> {
         // Nodes found only below ones with undecided inputs may never be requested.
         let certain: FxHashSet<NodeId> = run
             .unknowns()

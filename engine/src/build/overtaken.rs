@@ -25,13 +25,13 @@ pub(super) enum Checkout {
 
 /// Why targets have no output, by label: another graph assigns other numbers.
 #[derive(Default)]
-pub(super) struct HeardBefore {
+pub(super) struct EarlierRemarks {
     failed: Vec<(String, FailedTry)>,
     waits_for: Vec<(String, Wait)>,
 }
 
-impl HeardBefore {
-    fn of(heard: RunRemarks, graph: &Graph) -> Self {
+impl EarlierRemarks {
+    fn from_run(heard: RunRemarks, graph: &Graph) -> Self {
         let label = |id| Some(graph.get(id)?.label.to_string());
         Self {
             failed: heard
@@ -95,7 +95,7 @@ impl Session {
         checkout: Checkout,
         cancel: &Cancel,
     ) -> Result<Report, EngineError> {
-        let heard = HeardBefore::of(std::mem::take(&mut leftover.heard), &self.graph);
+        let heard = EarlierRemarks::from_run(std::mem::take(&mut leftover.heard), &self.graph);
         if let Checkout::Lost(error) = checkout {
             self.commit_results(leftover)?;
             self.write_error = Some(error);
@@ -113,7 +113,7 @@ impl Session {
         if is_theirs || report.cancelled || !report.refused.is_empty() {
             return Ok(report);
         }
-        self.heard_before = heard;
+        self.earlier_remarks = heard;
         let request = Request {
             patterns: request.patterns.clone(),
             digest: request.digest,

@@ -135,7 +135,7 @@ impl Pools {
         let threads = threads.clamp(1, MOST_THREADS);
         Self {
             threads,
-            remote_queue: RemoteQueue::of(&shared, &done),
+            remote_queue: RemoteQueue::for_farm(&shared, &done),
             shared,
             done,
             rayon: None,
@@ -154,7 +154,7 @@ impl Pools {
     /// Adds a computing job.
     pub fn cpu(&mut self, job: Job) {
         match &mut self.remote_queue {
-            Some(remote_queue) if remote_queue.is_for(&job) => remote_queue.add(job),
+            Some(remote_queue) if remote_queue.is_for(&job) => remote_queue.add_job(job),
             _ => self.cpu_waiting.push(job),
         }
         self.pump_cpu();
@@ -162,16 +162,16 @@ impl Pools {
 
     /// Adds a job that runs a program.
     pub fn slow(&mut self, job: Job, priority: f64) {
-        self.slow.add(job, priority);
+        self.slow.add_job(job, priority);
     }
 
     /// Adds a paid job.
     pub fn paid(&mut self, job: Job, priority: f64) {
         if job_groups::grouping(&self.shared, &job) != Grouping::Never {
             let waiting = self.paid.arrive(job, priority);
-            self.job_groups.add(waiting);
+            self.job_groups.add_waiting(waiting);
         } else {
-            self.paid.add(job, priority);
+            self.paid.add_job(job, priority);
         }
     }
 
@@ -231,7 +231,7 @@ impl Pools {
     }
 
     /// Checks whether this process has waited long enough for a farm. Called regularly.
-    pub fn look_afield(&mut self) {
+    pub fn start_remote_jobs_if_due(&mut self) {
         let idle = self.cpu_out == 0;
         self.remote_queue
             .iter_mut()
@@ -320,7 +320,7 @@ impl Lane {
         }
     }
 
-    fn add(&mut self, job: Job, priority: f64) {
+    fn add_job(&mut self, job: Job, priority: f64) {
         let waiting = self.arrive(job, priority);
         self.waiting.push(waiting);
     }

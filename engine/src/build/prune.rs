@@ -139,7 +139,7 @@ impl Session {
         self.forget_gone_origins();
         if relinks {
             // The next request of this session must not find removed readers.
-            self.links = Links::of(&self.graph);
+            self.links = Links::from_graph(&self.graph);
         }
         relinks.then_some(gone)
     }
@@ -167,7 +167,7 @@ struct Existence<'a> {
 
 /// Whether a node exists.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum Presence {
     Exists,
     Gone,
     /// Its set was built but is malformed.
@@ -186,16 +186,16 @@ impl<'a> Existence<'a> {
         }
     }
 
-    fn of(&mut self, label: &str) -> Standing {
-        let standing = |exists| if exists { Standing::Exists } else { Standing::Gone };
+    fn presence_of(&mut self, label: &str) -> Presence {
+        let presence = |exists| if exists { Presence::Exists } else { Presence::Gone };
         if let Some(path) = file_path(label) {
-            return standing(self.sources.digest(&path).is_some());
+            return presence(self.sources.digest(&path).is_some());
         }
         if label.ends_with(":files") && self.leaves.set(label).is_some() {
-            return Standing::Exists;
+            return Presence::Exists;
         }
         let rules = self.rules;
-        let Some(found) = rules.find(label) else { return Standing::Gone };
+        let Some(found) = rules.find(label) else { return Presence::Gone };
         let (outer, inner) = match (&rules.rule(found.rule).inner, halves(found.value)) {
             (Some(_), Some((outer, _))) => (
                 outer,
@@ -205,7 +205,7 @@ impl<'a> Existence<'a> {
         };
         let mut wrong = false;
         let mut contains = |set: &SetSpec, value: &str| {
-            let read = || read(set, self.graph, &self.leaves, self.blobs);
+            let read = || read_items(set, self.graph, &self.leaves, self.blobs);
             let members = self.members.entry(set.clone()).or_insert_with(read);
             wrong |= matches!(members, Members::Wrong);
             !matches!(members, Members::Known(members) if !members.contains(value))
@@ -213,7 +213,7 @@ impl<'a> Existence<'a> {
         let each = &rules.rule(found.rule).each;
         let exists =
             each.as_ref().is_none_or(|(_, set)| contains(set, &unescape(outer))) && inner.is_none_or(|(set, value)| contains(&set, &value));
-        if exists && wrong { Standing::Unsure } else { standing(exists) }
+        if exists && wrong { Presence::Unsure } else { presence(exists) }
     }
 }
 
@@ -221,10 +221,10 @@ impl<'a> Existence<'a> {
 pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, blobs: &Blobs) -> Vanished {
     let mut existence = Existence::new(graph, rules, sources, state, blobs);
     let (mut gone, mut unsure) = (FxHashSet::default(), Vec::new());
-    graph.each_label(|id, label| match existence.of(label) {
-        Standing::Exists => {}
-        Standing::Gone => drop(gone.insert(id)),
-        Standing::Unsure => unsure.push(id),
+    graph.each_label(|id, label| match existence.presence_of(label) {
+        Presence::Exists => {}
+        Presence::Gone => drop(gone.insert(id)),
+        Presence::Unsure => unsure.push(id),
     });
     sorted_out(graph, gone, unsure)
 }
@@ -271,10 +271,10 @@ pub fn lost(session: &Session, blobs: &Blobs, changes: &SetChanges) -> Option<Va
     let mut existence = Existence::new(graph, rules, sources, &session.state, blobs);
     let mut unsure = Vec::new();
     for id in graph.stale().filter(|id| graph.exists(*id)) {
-        match existence.of(&graph.node(id).label) {
-            Standing::Exists => {}
-            Standing::Gone => drop(gone.insert(id)),
-            Standing::Unsure => unsure.push(id),
+        match existence.presence_of(&graph.node(id).label) {
+            Presence::Exists => {}
+            Presence::Gone => drop(gone.insert(id)),
+            Presence::Unsure => unsure.push(id),
         }
     }
     Some(sorted_out(graph, gone, unsure))
@@ -315,7 +315,7 @@ fn sorted_out(graph: &Graph, mut gone: FxHashSet<NodeId>, unsure: Vec<NodeId>) -
 }
 
 /// Reads the items of a set as last built.
-fn read(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &Blobs) -> Members {
+fn read_items(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &Blobs) -> Members {
     let nothing = Vars::new();
     let mut deciding = BTreeMap::new();
     let Ok(node) = expand::set_node(set, &nothing) else {

@@ -228,27 +228,27 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn standing(&mut self, label: &str) -> Result<NodeStatus, EngineError> {
+    pub fn status_of(&mut self, label: &str) -> Result<NodeStatus, EngineError> {
         let Some(id) = self.graph.find(label) else {
             return Ok(NodeStatus::NONE);
         };
-        Ok(self.standings(&[id])?.0.pop().unwrap_or(NodeStatus::NONE))
+        Ok(self.statuses_and_outlook(&[id])?.0.pop().unwrap_or(NodeStatus::NONE))
     }
 
     /// Returns the status of nodes, by a dry run over all, and the outlook of building them.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn standings(&mut self, nodes: &[NodeId]) -> Result<(Vec<NodeStatus>, Outlook), EngineError> {
+    pub fn statuses_and_outlook(&mut self, nodes: &[NodeId]) -> Result<(Vec<NodeStatus>, Outlook), EngineError> {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
         let (marked, store, view) = (marked(&self.graph), self.engine.store.clone(), self.engine.view);
-        let (mut standings, outlook) = self.dry(|run| {
-            let standings = standings(run, nodes, &made, &remarks)?;
-            Ok((standings, Prospect::of(run, &marked)?.outlook(run.graph(), &*store, view)?))
+        let (mut statuses, outlook) = self.dry(|run| {
+            let statuses = statuses_in_run(run, nodes, &made, &remarks)?;
+            Ok((statuses, Prospect::from_run(run, &marked)?.outlook(run.graph(), &*store, view)?))
         })?;
-        self.tell_gone(nodes, &made, &mut standings);
-        Ok((standings, outlook))
+        self.tell_gone(nodes, &made, &mut statuses);
+        Ok((statuses, outlook))
     }
 
     /// Returns the nodes that are not current: not built, stale, maybe stale, or failed.
@@ -256,38 +256,35 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn outdated(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, EngineError> {
-        let standings = self.stand(nodes, &Cancel::default())?;
-        let outdated = nodes
-            .iter()
-            .zip(standings)
-            .filter(|(_, standing)| standing.state != NodeState::Current);
+        let statuses = self.statuses(nodes, &Cancel::default())?;
+        let outdated = nodes.iter().zip(statuses).filter(|(_, status)| status.state != NodeState::Current);
         Ok(outdated.map(|(&id, _)| id).collect())
     }
 
     /// Returns the status of nodes, by a dry run over all.
-    pub(super) fn stand(&mut self, nodes: &[NodeId], cancel: &Cancel) -> Result<Vec<NodeStatus>, EngineError> {
+    pub(super) fn statuses(&mut self, nodes: &[NodeId], cancel: &Cancel) -> Result<Vec<NodeStatus>, EngineError> {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
-        let mut standings = self.dry_until(cancel, |run| standings(run, nodes, &made, &remarks))?;
+        let mut statuses = self.dry_until(cancel, |run| statuses_in_run(run, nodes, &made, &remarks))?;
         if cancel.is_cancelled() {
-            return Ok(standings);
+            return Ok(statuses);
         }
-        self.tell_gone(nodes, &made, &mut standings);
-        Ok(standings)
+        self.tell_gone(nodes, &made, &mut statuses);
+        Ok(statuses)
     }
 
     /// Corrects the status of removed nodes, which have not failed: the next build removes them.
-    fn tell_gone(&self, nodes: &[NodeId], made: &[bool], standings: &mut [NodeStatus]) {
-        let is_pending = |standing: &NodeStatus| standing.state == NodeState::Pending;
-        if !standings.iter().any(is_pending) {
+    fn tell_gone(&self, nodes: &[NodeId], made: &[bool], statuses: &mut [NodeStatus]) {
+        let is_pending = |status: &NodeStatus| status.state == NodeState::Pending;
+        if !statuses.iter().any(is_pending) {
             return;
         }
         let blobs = Blobs::new(self.engine.store.clone());
         let Vanished { gone, still_read, .. } = vanished(&self.graph, &self.rules, &*self.sources, &self.state, &blobs);
         let gone: BTreeSet<NodeId> = gone.into_iter().chain(still_read).collect();
-        for ((id, made), standing) in nodes.iter().zip(made).zip(standings) {
-            if is_pending(standing) && gone.contains(id) {
-                *standing = match made {
+        for ((id, made), status) in nodes.iter().zip(made).zip(statuses) {
+            if is_pending(status) && gone.contains(id) {
+                *status = match made {
                     true => NodeState::Stale.into(),
                     false => NodeStatus::NONE,
                 };
@@ -312,22 +309,22 @@ impl Session {
 }
 
 /// Computes the status of nodes. `made`: whether each had an output before.
-fn standings(
+fn statuses_in_run(
     run: &mut Run<'_>,
     nodes: &[NodeId],
     made: &[bool],
     remarks: &BTreeMap<String, Remark>,
 ) -> Result<Vec<NodeStatus>, EngineError> {
     run.settle_all(nodes)?;
-    let mut standings = Vec::with_capacity(nodes.len());
+    let mut statuses = Vec::with_capacity(nodes.len());
     for (&id, &made) in nodes.iter().zip(made) {
         if run.is_stopped() {
-            standings.push(NodeStatus::NONE);
+            statuses.push(NodeStatus::NONE);
             continue;
         }
-        standings.push(node_status(run, id, made, remarks)?);
+        statuses.push(node_status(run, id, made, remarks)?);
     }
-    Ok(standings)
+    Ok(statuses)
 }
 
 /// Returns why a node visited by a dry run has no output at its present inputs, if known.

@@ -136,7 +136,7 @@ impl<'a> RemoteClaim<'a> {
             parts: Vec::new(),
             memo: Arc::from([]),
         };
-        let claim = shared::of(&self.claim_key(), &record, &[]);
+        let claim = shared::encode_result(&self.claim_key(), &record, &[]);
         sharing
             .cache
             .file(claim, vec![output], &mut |found| goes(found.as_ref().and_then(shared::record)));

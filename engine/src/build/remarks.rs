@@ -222,7 +222,7 @@ impl Remarks {
     }
 
     /// Adds the remarks of a run; `graph` is the one after the run.
-    pub fn hear(&mut self, heard: RunRemarks, graph: &Graph) {
+    pub fn update(&mut self, heard: RunRemarks, graph: &Graph) {
         self.by_label.retain(|label, remark| {
             let Some(id) = graph.find(label) else { return false };
             if graph.has_result(id) && !graph.is_stale(id) {
@@ -260,7 +260,7 @@ impl Remarks {
     }
 
     /// Returns the warnings of outputs that no known change can reach.
-    pub fn standing(&self, graph: &Graph, tainted: &StaleSet) -> BTreeSet<&Diagnostic> {
+    pub fn current_warnings(&self, graph: &Graph, tainted: &StaleSet) -> BTreeSet<&Diagnostic> {
         let is_current = |label: &str| graph.find(label).is_some_and(|id| graph.has_result(id) && !tainted.contains(id));
         self.by_label
             .iter()
@@ -293,16 +293,16 @@ impl Session {
 
     /// Updates the stored remarks after a run: returns the rows to write, the number of current warnings, and how many of them are not among
     /// `told`.
-    pub(super) fn hear(&self, heard: RunRemarks, reported: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
+    pub(super) fn update_remarks(&self, heard: RunRemarks, reported: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
         let mut remarks = Remarks::load(self.engine.store.rows(self.engine.view, Part::Remarks)?);
-        remarks.hear(heard, &self.graph);
+        remarks.update(heard, &self.graph);
         if remarks.by_label.is_empty() {
             return Ok((remarks.dirty_rows(), 0, 0));
         }
-        let standing = remarks.standing(&self.graph, &taint(&self.graph, &self.links));
+        let current = remarks.current_warnings(&self.graph, &taint(&self.graph, &self.links));
         let reported: BTreeSet<&Diagnostic> = reported.iter().collect();
-        let unreported = standing.difference(&reported).count() as u64;
-        Ok((remarks.dirty_rows(), standing.len() as u64, unreported))
+        let unreported = current.difference(&reported).count() as u64;
+        Ok((remarks.dirty_rows(), current.len() as u64, unreported))
     }
 }
 
@@ -370,7 +370,7 @@ mod tests {
             times: 1,
             raw: Vec::new(),
         };
-        remarks.hear(
+        remarks.update(
             RunRemarks {
                 said,
                 failed: vec![(ids[1], failed)],
@@ -380,12 +380,12 @@ mod tests {
         );
         let rows = remarks.dirty_rows().into_iter().filter_map(|(_, key, body)| Some((key, body?)));
         let mut remarks = Remarks::load(rows.collect());
-        assert_eq!(remarks.standing(&graph, &StaleSet::default()).len(), 3);
+        assert_eq!(remarks.current_warnings(&graph, &StaleSet::default()).len(), 3);
         // The first node is removed, the second runs again without diagnostics, the third is stale.
         graph.remove(ids[0]);
         let mut nodes = StaleSet::default();
         nodes.set(ids[1], true);
-        remarks.hear(
+        remarks.update(
             RunRemarks {
                 nodes,
                 ..RunRemarks::default()
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(remarks.by_label.keys().collect::<Vec<_>>(), ["//c:x"]);
         let mut stale = StaleSet::default();
         stale.set(ids[2], true);
-        assert_eq!(remarks.standing(&graph, &stale).len(), 0);
+        assert_eq!(remarks.current_warnings(&graph, &stale).len(), 0);
         let gone: Vec<Vec<u8>> = remarks.dirty_rows().into_iter().map(|(_, key, _)| key).collect();
         assert_eq!(gone, [b"//a:x".to_vec(), b"//b:x".to_vec()]);
     }

@@ -91,7 +91,7 @@ impl Session {
         let round_trip = figures.round_trip_us.map(Duration::from_micros);
         let volume = match output {
             Some(output) if !store.has_blob(output)? => {
-                let volumes = volumes::all(store, view)?;
+                let volumes = volumes::list_volumes(store, view)?;
                 let has = |volume: &KnownVolume| volume.prefixes().contains(&prefix(output));
                 let volume = volumes.iter().find(|(_, volume)| has(volume));
                 volume.map(|(_, volume)| volume.cost(round_trip, figures.bytes_per_second))

@@ -50,7 +50,7 @@ struct UnderWay {
 
 impl RemoteQueue {
     /// Creates an empty queue; `None` without a farm.
-    pub fn of(shared: &Arc<Shared>, done: &Sender<Finished>) -> Option<Self> {
+    pub fn for_farm(shared: &Arc<Shared>, done: &Sender<Finished>) -> Option<Self> {
         let farm = shared.sharing.as_ref()?.farm.clone()?;
         Some(Self {
             terms: farm.terms(),
@@ -73,7 +73,7 @@ impl RemoteQueue {
     }
 
     /// Adds a job.
-    pub fn add(&mut self, job: Job) {
+    pub fn add_job(&mut self, job: Job) {
         self.backlog += job.travels.unwrap_or_default();
         self.waiting.push_back(job);
     }

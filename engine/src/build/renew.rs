@@ -35,7 +35,7 @@ impl Session {
         let (mut written, mut failures, mut is_cut) = (0, Vec::new(), false);
         // Mostly nothing is stale. The build may have given nodes other inputs than when the graph was loaded.
         let is_any_stale = !self.graph.stale_set().is_empty() && self.renews(exports);
-        let tainted = is_any_stale.then(|| taint(&self.graph, &Links::of(&self.graph)));
+        let tainted = is_any_stale.then(|| taint(&self.graph, &Links::from_graph(&self.graph)));
         for &label in finish.labels() {
             let Some(id) = self.graph.find(label) else { continue };
             let (Some(path), Some(filed)) = (exports.path(id.0), self.graph.node(id).result) else {
@@ -86,7 +86,7 @@ impl Session {
         let rows = exports.take_dirty_rows().into_iter();
         let mut commit = Commit::default();
         commit.rows.extend(rows.map(|(key, body)| (Part::Exports, key, body)));
-        let left = Unfinished::of(&*self.engine.store, self.engine.view)?;
+        let left = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
         if left.files && failures.is_empty() && !is_cut {
             commit.rows.push(Unfinished { files: false, ..left }.row());
         }
@@ -113,7 +113,7 @@ impl Session {
         let redefined = std::mem::replace(&mut self.redefined, false);
         let nodes: Vec<Option<NodeId>> = labels.iter().map(|label| self.graph.find(label)).collect();
         let known: Vec<NodeId> = nodes.iter().flatten().copied().collect();
-        let standings = self.stand(&known, cancel);
+        let standings = self.statuses(&known, cancel);
         (self.links, self.graph, self.redefined) = (links, graph, redefined);
         let mut states = standings?.into_iter();
         let status = |node: Option<NodeId>| node.and_then(|_| states.next()).unwrap_or(NodeStatus::NONE);
@@ -125,7 +125,7 @@ impl Session {
         // Mostly nothing is stale: then the edges are not needed.
         let is_any_stale = !self.graph.stale_set().is_empty();
         let tainted = if is_any_stale {
-            taint(&self.graph, &Links::of(&self.graph))
+            taint(&self.graph, &Links::from_graph(&self.graph))
         } else {
             StaleSet::default()
         };

@@ -1,6 +1,6 @@
 //! A build: patterns in; settled targets, files and a report out; one transaction that records it.
 
-use super::bringing::Brought;
+use super::bundle_import::Brought;
 use super::engine::EngineError;
 use super::layout::Laid;
 use super::outlook::Outlook;
@@ -54,7 +54,7 @@ pub struct Report {
     /// Number of files that could not be laid out; the reasons are among the failures.
     pub not_laid_out: usize,
     /// Number of warnings of outputs of earlier builds, which reported them.
-    pub standing: u64,
+    pub earlier_warnings: u64,
     /// Whether the build was stopped.
     pub cancelled: bool,
     /// Number of targets not reached when it was stopped.

@@ -1,14 +1,14 @@
 //! A session: a view's state, loaded and refreshed from the sources, ready for builds and queries.
 
-use super::bringing::Predecessors;
+use super::bundle_import::Predecessors;
 use super::engine::{Definition, Engine, EngineError, Look};
+use super::excluded_paths::{LeftOut, left_out};
 use super::graph_memory;
 use super::invalidated::Marks;
-use super::left_out::{LeftOut, left_out};
-use super::overtaken::HeardBefore;
+use super::overtaken::EarlierRemarks;
 use super::run::{Leaves, file_label};
 use super::state::{Set, State};
-use super::watched::Seen;
+use super::watch_state::Seen;
 use crate::files::globs::Globs;
 use crate::graph::stale::{self, Marked};
 use crate::graph::walk::Links;
@@ -60,7 +60,7 @@ pub struct Session {
     /// Whether the graph in memory has states that a stopped build settled and did not commit.
     pub(super) is_unsaved: bool,
     /// Remarks received before other processes built the checkout.
-    pub(super) heard_before: HeardBefore,
+    pub(super) earlier_remarks: EarlierRemarks,
     /// Why the store refused this session's findings: nothing that depends on them is stored either.
     pub(super) write_error: Option<StoreError>,
 }
@@ -78,7 +78,7 @@ impl Session {
             None => {
                 look.state.lost = last_build(&engine, &look.state)?;
                 let graph = empty_graph(&engine)?;
-                let links = Links::of(&graph);
+                let links = Links::from_graph(&graph);
                 (graph, links)
             }
         };
@@ -96,11 +96,11 @@ impl Session {
             definition: definition.digest,
             redefined,
             predecessors: Predecessors::default(),
-            invalidated: super::invalidated::read(&engine)?,
+            invalidated: super::invalidated::read_marks(&engine)?,
             has_asked_others: false,
             listed: None,
             is_unsaved: false,
-            heard_before: HeardBefore::default(),
+            earlier_remarks: EarlierRemarks::default(),
             write_error: None,
             engine,
         };
@@ -129,7 +129,7 @@ impl Session {
     /// Starts an empty graph in place of one with damaged stored pages.
     pub(super) fn forget_graph(&mut self) -> Result<(), EngineError> {
         self.graph = empty_graph(&self.engine)?;
-        self.links = Links::of(&self.graph);
+        self.links = Links::from_graph(&self.graph);
         self.origins.clear();
         self.state.lost = last_build(&self.engine, &self.state)?;
         Ok(())
@@ -219,10 +219,12 @@ pub(super) fn stored_graph_and_links(engine: &Engine, state: &State) -> Result<O
     if let Some((skeleton, links)) = memory.as_ref().and_then(|(memory, digest)| memory.find(digest)) {
         return Ok(graph_over(skeleton).map(|graph| (graph, links)));
     }
-    let Some(skeleton) = Skeleton::read(&rows) else { return Ok(None) };
+    let Some(skeleton) = Skeleton::from_rows(&rows) else {
+        return Ok(None);
+    };
     let kept = memory.map(|(memory, digest)| (memory, digest, skeleton.clone()));
     let Some(graph) = graph_over(skeleton) else { return Ok(None) };
-    let links = Links::of(&graph);
+    let links = Links::from_graph(&graph);
     if let Some((memory, digest, skeleton)) = kept {
         memory.remember(digest, skeleton, links.clone());
     }

@@ -1,6 +1,6 @@
 //! A session's use of the remote cache: results of other machines for its sources, and the names of its own bundle.
 
-use super::bringing::Brought;
+use super::bundle_import::Brought;
 use super::engine::EngineError;
 use super::overtaken::Checkout;
 use super::request::Request;
@@ -36,7 +36,7 @@ impl Session {
         }
         // The cache may be slow: release the checkout meanwhile.
         let stored = self.engine.stored_state()?;
-        self.engine.store.let_go();
+        self.engine.store.release_lock();
         self.engine.turn.iter().for_each(|turn| turn.give_back());
         let found = sharing.bring(
             &self.tree(),
@@ -44,7 +44,7 @@ impl Session {
             &self.engine,
             (self.graph.is_empty(), |graph| self.can_continue_from(graph)),
         );
-        self.engine.store.let_go();
+        self.engine.store.release_lock();
         let checkout = self.engine.take_again(&stored, cancel)?;
         let found = found?;
         let brought = found.brought;

@@ -52,7 +52,7 @@ pub struct KnownResult {
 
 impl KnownResult {
     /// Reads these facts at `now`, in seconds since 1970.
-    pub fn of(record: &ActionRecord, now: u64) -> Self {
+    pub fn from_record(record: &ActionRecord, now: u64) -> Self {
         Self {
             output: record.output,
             is_unconfirmed: record.class == Class::Paid && now < record.made_at.saturating_add(unconfirmed::OLD),
@@ -123,7 +123,7 @@ impl Session {
     /// # Errors
     /// When the store breaks.
     pub(super) fn continue_from(&mut self, rows: Vec<GraphRow>, known: &KnownResults) -> Result<bool, EngineError> {
-        let Some(head) = self.head(&rows) else { return Ok(false) };
+        let Some(head) = self.describe_rows(&rows) else { return Ok(false) };
         let (store, view) = (self.engine.store.clone(), self.engine.view);
         let is_new = self.graph.is_empty() && self.state.manifest.is_empty() && store.rows(view, Part::Links)?.is_empty();
         if !is_new {
@@ -169,11 +169,11 @@ impl Session {
 
     /// Whether the rows are of the rules and producers of this checkout.
     pub(super) fn can_continue_from(&self, rows: &[GraphRow]) -> bool {
-        self.head(rows).is_some()
+        self.describe_rows(rows).is_some()
     }
 
     /// Returns the description of the rows, if they fit.
-    fn head(&self, rows: &[GraphRow]) -> Option<Head> {
+    fn describe_rows(&self, rows: &[GraphRow]) -> Option<Head> {
         let row = rows.iter().find(|row| row.table == HEAD)?;
         let head = decode::<Head>(&row.body).filter(|head| head.schema == SCHEMA)?;
         let fits = head.rules == keyed(self.rules.manifest()).0 && head.registry == self.engine.registry.digest().0;
@@ -209,7 +209,7 @@ impl Session {
                     }),
                     None => {
                         let record = self.engine.store.action(&result.key)?;
-                        record.map(|record| KnownResult::of(&record, now))
+                        record.map(|record| KnownResult::from_record(&record, now))
                     }
                 };
                 let Some(stored) = stored.filter(|stored| stored.output == result.output) else {

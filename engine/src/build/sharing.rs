@@ -57,8 +57,8 @@ pub struct RemoteResult {
 
 impl Sharing {
     /// Returns an engine with this sharing: it fetches outputs that its store lacks.
-    pub fn of(self, engine: &Engine) -> Engine {
-        let store = Fetching::of(engine.store.clone(), self.cache.clone(), engine.view, self.prefer);
+    pub fn give_to(self, engine: &Engine) -> Engine {
+        let store = Fetching::from_cache(engine.store.clone(), self.cache.clone(), engine.view, self.prefer);
         Engine {
             store: Arc::new(store),
             sharing: Some(self),
@@ -187,7 +187,7 @@ pub(super) fn is_same(record: &ActionRecord, found: &SharedResult) -> bool {
 /// Encodes a result to share, with its output.
 fn shared_of(key: &ActionKey, record: &ActionRecord, parts: &[(Digest, Arc<[u8]>)]) -> SharedResult {
     let refs: Vec<BlobRef> = parts.iter().map(|(_, part)| BlobRef::of(part)).collect();
-    shared::of(key, record, &refs)
+    shared::encode_result(key, record, &refs)
 }
 
 /// Returns its blobs in order.
@@ -310,7 +310,7 @@ pub fn everything(
         }
         let is_dear = record.class == Class::Paid || Duration::from_micros(record.took_us) >= DEAR;
         let bundled = Bundled {
-            result: shared::of(&filed.key, &record, &[]),
+            result: shared::encode_result(&filed.key, &record, &[]),
             outputs: std::iter::once(record.output).chain(record.parts.iter().copied()).collect(),
             kind: if is_dear { VolumeKind::Dear } else { kind_of(decides) },
             took_us: took_from_nothing(&record),

@@ -121,7 +121,7 @@ impl CurrentRequest {
     }
 
     /// Whether a watcher saw no change in the output folder since the files of this request were found in place.
-    pub(super) fn outputs_stand(&self, world: &dyn World, sets: &[SetDef]) -> bool {
+    pub(super) fn outputs_are_unchanged(&self, world: &dyn World, sets: &[SetDef]) -> bool {
         let Some(moment) = self.watched.as_deref() else {
             return false;
         };

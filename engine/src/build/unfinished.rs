@@ -26,7 +26,7 @@ impl Unfinished {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn of(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
+    pub fn from_store(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
         let row = store.row(view, Part::State, KEY)?;
         let bits = row.as_deref().and_then(<[u8]>::first).copied().unwrap_or_default();
         Ok(Self {
@@ -53,7 +53,7 @@ impl Session {
     /// # Errors
     /// When the store cannot be written.
     pub fn followed_names(&mut self) -> Result<(), EngineError> {
-        let left = Unfinished::of(&*self.engine.store, self.engine.view)?;
+        let left = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
         if left.names {
             let rows = vec![Unfinished { names: false, ..left }.row()];
             self.engine.store.commit(self.engine.view, Commit { rows, ..Commit::default() })?;

@@ -6,7 +6,7 @@ use super::hypothetical::sets_of_files;
 use super::read::read_source;
 use super::stamp::Stamp;
 use super::tree::SourceTree;
-use crate::seams::world::{self, ExportOutcome, Refresh, RowEdits, Rows, SetDef, Standing, Watched, Watcher, World, WorldError};
+use crate::seams::world::{self, ExportOutcome, Refresh, RowEdits, Rows, SetDef, TreeFacts, Watched, Watcher, World, WorldError};
 use crate::values::digest::Digest;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,8 +108,8 @@ impl world::Sources for DiskSources {
             .refresh_named(&self.root, sets, nanoseconds_since_1970(), changed, directories)
     }
 
-    fn standing(&self) -> Standing {
-        self.tree.standing()
+    fn tree_facts(&self) -> TreeFacts {
+        self.tree.tree_facts()
     }
 
     fn set(&self, index: usize) -> Vec<String> {

@@ -331,7 +331,7 @@ impl Exports {
         let failed = |error| io_error(&display_path(path), "written", error);
         let (directory, name) = split_path(path);
         let folder = self.directory(root, directory, true).map_err(|error| {
-            let way = in_the_way(root, directory).filter(|_| matches!(error, SystemError::NO_FOLDER | SystemError::LINK));
+            let way = describe_obstacle(root, directory).filter(|_| matches!(error, SystemError::NO_FOLDER | SystemError::LINK));
             match (failed(error), way) {
                 (WorldError::Io { path, what, no_space, .. }, Some(reason)) => WorldError::Io {
                     path,
@@ -475,7 +475,7 @@ pub(super) fn process_of(name: &str) -> Option<u32> {
 }
 
 /// Describes the object in place of a directory below the output folder.
-fn in_the_way(root: &Root, directory: &str) -> Option<String> {
+fn describe_obstacle(root: &Root, directory: &str) -> Option<String> {
     let mut path = String::new();
     for name in OUT_DIR.split('/').chain(directory.split('/')).filter(|name| !name.is_empty()) {
         path = if path.is_empty() {
@@ -505,7 +505,7 @@ fn write_and_rename(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8
     file.write_all(bytes).map_err(system_error)?;
     temporary.0.rename(temporary.1, to.0, to.1)?;
     // After the rename, which changes the change time. Query the open file itself, whatever has its name since.
-    Ok(Stamp::from_info(&FileInfo::of(&file)?))
+    Ok(Stamp::from_info(&FileInfo::from_handle(&file)?))
 }
 
 /// Compares a file with its record; reads it if its stamp proves nothing.
@@ -519,8 +519,8 @@ fn compare_file(folder: &Folder, name: &str, flags: u32, stamp: &Stamp, digest: 
     }
     let read = || -> Result<Option<Stamp>, SystemError> {
         let file = folder.open_to_read(name)?;
-        let before = Stamp::from_info(&FileInfo::of(&file)?);
-        let same = hash_open(&file, before.size)? == *digest && Stamp::from_info(&FileInfo::of(&file)?) == before;
+        let before = Stamp::from_info(&FileInfo::from_handle(&file)?);
+        let same = hash_open(&file, before.size)? == *digest && Stamp::from_info(&FileInfo::from_handle(&file)?) == before;
         Ok(same.then_some(before))
     };
     if !regular {

@@ -3,7 +3,9 @@
 //!
 //! A document acts as the file would: in the same sets, and behind every link that leads to it.
 
-use crate::seams::world::{Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, Standing, Watched, World, WorldError};
+use crate::seams::world::{
+    Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, TreeFacts, Watched, World, WorldError,
+};
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -147,8 +149,8 @@ impl Sources for OverlaidSources {
         self.cover(sets, refresh)
     }
 
-    fn standing(&self) -> Standing {
-        self.below.standing()
+    fn tree_facts(&self) -> TreeFacts {
+        self.below.tree_facts()
     }
 
     fn set(&self, index: usize) -> Vec<String> {

@@ -104,13 +104,13 @@ impl Root {
         let mut last = None;
         for _ in 0..ATTEMPTS {
             let file = self.open_file(path)?;
-            let info = FileInfo::of(&file)?;
+            let info = FileInfo::from_handle(&file)?;
             if info.kind() != Kind::File {
                 return Ok(Hashed::NotAFile);
             }
             let before = Stamp::from_info(&info);
             let digest = hash_open(&file, before.size)?;
-            let after = Stamp::from_info(&FileInfo::of(&file)?);
+            let after = Stamp::from_info(&FileInfo::from_handle(&file)?);
             if before == after {
                 return Ok(Hashed::Steady(after, digest));
             }
@@ -123,7 +123,7 @@ impl Root {
     /// Reads a file, at most `limit` bytes.
     pub(crate) fn read_source_file(&self, path: &str, limit: usize) -> Result<Vec<u8>, SystemError> {
         let mut file = self.open_file(path)?;
-        let info = FileInfo::of(&file)?;
+        let info = FileInfo::from_handle(&file)?;
         match info.kind() {
             Kind::File => {}
             Kind::Folder => return Err(SystemError::IS_FOLDER),
@@ -152,7 +152,7 @@ impl Root {
 }
 
 pub(super) fn system_error(error: std::io::Error) -> SystemError {
-    SystemError::of(&error).unwrap_or(SystemError::DEVICE)
+    SystemError::from_io_error(&error).unwrap_or(SystemError::DEVICE)
 }
 
 /// Hashes from the current position to the end. `size` is the expected length: after exactly that many bytes, skips the read that would confirm the

@@ -168,7 +168,7 @@ impl Scan<'_> {
         let folder = self.root.folder.open_folder(if path.is_empty() { "." } else { path })?;
         // Read the stamp before the names: the next scan then detects a change in between.
         let listing = &mut found.listing;
-        listing.stamp = Stamp::from_info(&FileInfo::of(&folder)?);
+        listing.stamp = Stamp::from_info(&FileInfo::from_handle(&folder)?);
         listing.flags = if listing.stamp.settled(self.now) { DIR_SETTLED } else { 0 };
         let names = self.read_names(&folder, listing, path, outer)?;
         let rules = self.rules(

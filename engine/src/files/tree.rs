@@ -12,7 +12,7 @@ use super::packed::Entry;
 use super::read::Root;
 use super::scan::{Context, Scan, join, not_text, rules_unchanged};
 use super::walk::{WalkStep, WalkTask, directories_to_visit, parent};
-use crate::seams::world::{Change, MAX_SETS, Refresh, RowEdits, Rows, SetDef, Standing, WorldError};
+use crate::seams::world::{Change, MAX_SETS, Refresh, RowEdits, Rows, SetDef, TreeFacts, WorldError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use os::info::Kind;
@@ -122,8 +122,8 @@ impl SourceTree {
     }
 
     /// Returns the number of known directories, and whether any must be checked every time.
-    pub fn standing(&self) -> Standing {
-        Standing {
+    pub fn tree_facts(&self) -> TreeFacts {
+        TreeFacts {
             directories: self.directories.len() as u64,
             odd: self.rows().any(|(_, row)| is_odd(&row)),
         }

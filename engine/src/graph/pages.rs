@@ -28,7 +28,7 @@ impl Graph {
     /// Builds a graph from its link rows and its stale set; records are read from `source`, lookups from `lookups`, on demand. `None` if a row is
     /// malformed; then everything must be planned again.
     pub fn from_rows(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
-        Self::over(Skeleton::read(rows)?, stale, source, lookups)
+        Self::over(Skeleton::from_rows(rows)?, stale, source, lookups)
     }
 
     /// As [`Self::from_rows`], from decoded link rows. `None` if the stale set is malformed.
@@ -203,7 +203,7 @@ fn flags(has_edges: bool, has_result: bool) -> u8 {
 
 impl Skeleton {
     /// Decodes the link rows of a graph; `None` if one is malformed.
-    pub fn read(rows: &[(Vec<u8>, Vec<u8>)]) -> Option<Self> {
+    pub fn from_rows(rows: &[(Vec<u8>, Vec<u8>)]) -> Option<Self> {
         let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
         let pages = rows.last().map_or(Some(0), |(key, _)| number(key)?.checked_add(1))?;
         if pages > u32::MAX / LINKS {

@@ -26,7 +26,7 @@ type Readers<'a> = Copied<Rev<slice::Iter<'a, NodeId>>>;
 
 impl Links {
     /// Reads the present edges.
-    pub fn of(graph: &Graph) -> Self {
+    pub fn from_graph(graph: &Graph) -> Self {
         let nodes = || (0u32..).map(NodeId).take(graph.bound());
         // Count one place further on, then sum up: a node's entry is then the start of its readers.
         let mut starts = vec![0_u32; graph.bound() + 2];
@@ -183,7 +183,7 @@ mod tests {
                 let discovery = edges.iter().filter(|(from, _)| *from == reader).map(|(_, to)| NodeId(*to)).collect();
                 graph.rewire(NodeId(reader), Edges { plan: PlanDigest::default(), discovery, inputs: [].into() });
             }
-            let links = Links::of(&graph);
+            let links = Links::from_graph(&graph);
             let mut all: Vec<(u32, u32)> = (0..60).flat_map(|id| links.readers(NodeId(id)).map(move |reader| (reader.0, id))).collect();
             all.sort_unstable();
             let mut wanted = edges.clone();

@@ -424,7 +424,7 @@ pub struct ItemFrame {
 
 impl ItemFrame {
     /// Returns the frame of a target template; `None` without `{item}`.
-    pub fn of(target: &Template, vars: &Vars) -> Option<Self> {
+    pub fn from_template(target: &Template, vars: &Vars) -> Option<Self> {
         let at = target
             .pieces
             .iter()

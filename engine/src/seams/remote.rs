@@ -97,7 +97,7 @@ pub enum Lie {
     Undecodable,
     /// The result reports a failure of its producer.
     Failed,
-    /// No signature by anyone whom this checkout trusts.
+    /// No signature by a key that this checkout trusts.
     Untrusted,
 }
 

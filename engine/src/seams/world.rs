@@ -79,7 +79,7 @@ pub trait Watcher: Send + Sync + std::fmt::Debug {
 
 /// Facts about the sources as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct TreeFacts {
     /// Number of directories with sources.
     pub directories: u64,
     /// Whether some must be checked every time even with a watcher: links, unreadable files.
@@ -220,8 +220,8 @@ pub trait Sources: Send + Sync {
     }
 
     /// Returns facts about the sources as a whole.
-    fn standing(&self) -> Standing {
-        Standing { directories: 0, odd: true }
+    fn tree_facts(&self) -> TreeFacts {
+        TreeFacts { directories: 0, odd: true }
     }
 
     /// Returns the paths of a set of the last refresh, sorted, without unreadable files.

@@ -183,7 +183,7 @@ pub struct Gone {
 
 impl Gone {
     /// Returns the record of these labels.
-    pub fn of(mut labels: Vec<String>) -> Self {
+    pub fn from_labels(mut labels: Vec<String>) -> Self {
         let count = labels.len() as u64;
         labels.sort_unstable();
         labels.truncate(GONE);
@@ -208,7 +208,7 @@ pub struct FailedTarget {
 
 impl FailedTarget {
     /// Returns the record of a target that failed with this diagnostic.
-    pub fn of(label: &str, why: &Diagnostic) -> Self {
+    pub fn from_diagnostic(label: &str, why: &Diagnostic) -> Self {
         let mut message: String = why.message.chars().take(WHY).collect();
         if message.len() < why.message.len() {
             message.push('…');
@@ -327,8 +327,11 @@ mod tests {
                 patches: 2,
                 ..Answers::default()
             },
-            failures: vec![FailedTarget::of("//a:c", &Diagnostic::error("E_TEST", "é".repeat(WHY + 1)))],
-            gone: Gone::of((0..300).rev().map(|n| format!("//n/{n:03}:x")).collect()),
+            failures: vec![FailedTarget::from_diagnostic(
+                "//a:c",
+                &Diagnostic::error("E_TEST", "é".repeat(WHY + 1)),
+            )],
+            gone: Gone::from_labels((0..300).rev().map(|n| format!("//n/{n:03}:x")).collect()),
             ..BuildRecord::default()
         };
         assert_eq!((build.gone.count, build.gone.labels.len()), (300, GONE));

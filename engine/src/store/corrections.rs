@@ -89,7 +89,7 @@ pub fn label_of(key: &[u8]) -> Option<&str> {
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
-pub fn of(store: &dyn Store, label: &str) -> Result<Vec<CorrectionRecord>, StoreError> {
+pub fn list_corrections(store: &dyn Store, label: &str) -> Result<Vec<CorrectionRecord>, StoreError> {
     let mut found: Vec<_> = all_corrections(store)?
         .into_iter()
         .filter(|(of, _)| of == label)
@@ -133,11 +133,11 @@ mod tests {
         };
         let written = vec![later.to_row("//a:b"), record.to_row("//a:b"), record.to_row("//a:c")];
         store.commit(ViewId(3), rows(written)).unwrap();
-        assert_eq!(of(&store, "//a:b").unwrap(), [record.clone(), later.clone()]);
+        assert_eq!(list_corrections(&store, "//a:b").unwrap(), [record.clone(), later.clone()]);
         assert_eq!(all_corrections(&store).unwrap().len(), 3);
         assert_eq!(store.rows(ViewId(4), Part::Corrections).unwrap().len(), 3);
         store.commit(ViewId(4), rows(vec![release("//a:b", ViewId(3))])).unwrap();
-        assert_eq!(of(&store, "//a:b").unwrap(), [later]);
+        assert_eq!(list_corrections(&store, "//a:b").unwrap(), [later]);
         assert_eq!(CorrectionRecord::from_body(b"no"), None);
         assert_eq!(label_of(b"short"), None);
     }

@@ -56,7 +56,7 @@ struct Elsewhere {
 
 impl Elsewhere {
     fn from_store(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
-        let volumes = volumes::all(store, view)?;
+        let volumes = volumes::list_volumes(store, view)?;
         let index = |prefixes: fn(&KnownVolume) -> &[[u8; PREFIX]]| {
             let volumes = volumes.iter().enumerate();
             volumes
@@ -76,7 +76,7 @@ impl Elsewhere {
 
 impl Fetching {
     /// Wraps a store that reads missing outputs from a cache.
-    pub fn of(store: Arc<dyn Store>, cache: Arc<dyn RemoteCache>, view: ViewId, prefer: Prefer) -> Self {
+    pub fn from_cache(store: Arc<dyn Store>, cache: Arc<dyn RemoteCache>, view: ViewId, prefer: Prefer) -> Self {
         Self {
             store,
             cache,
@@ -130,7 +130,7 @@ impl Fetching {
         }
         let mut commit = Commit::default();
         if let Some(volume) = self.cache.read_volumes(&[&known.address]).into_iter().flatten().next() {
-            let results = VolumeResults::of(&volume, known.is_signed, &*self.store, |_, _| {})?;
+            let results = VolumeResults::from_volume(&volume, known.is_signed, &*self.store, |_, _| {})?;
             known.set_read(&results.keys);
             commit.rows.push(known.to_row(id));
             commit.results.extend(results.new);
@@ -301,8 +301,8 @@ impl Store for Fetching {
         self.store.is_wanted()
     }
 
-    fn let_go(&self) {
-        self.store.let_go();
+    fn release_lock(&self) {
+        self.store.release_lock();
     }
 
     fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {

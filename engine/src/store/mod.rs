@@ -311,7 +311,7 @@ pub trait Store: Send + Sync {
     }
 
     /// Releases the store lock until the next call. Meanwhile gc may remove anything not committed.
-    fn let_go(&self) {}
+    fn release_lock(&self) {}
 
     /// Waits until no other process requests the paid result of this key, and locks out others while the returned value lives. `None` if
     /// there cannot be another process, or when cancelled. Afterwards, look the key up again: the other process may have stored its result.
@@ -326,7 +326,7 @@ pub trait Store: Send + Sync {
     fn give_way(&self) -> bool {
         let wanted = self.is_wanted();
         if wanted {
-            self.let_go();
+            self.release_lock();
         }
         wanted
     }

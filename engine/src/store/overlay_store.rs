@@ -102,8 +102,8 @@ impl Store for OverlayStore {
         self.store.is_wanted()
     }
 
-    fn let_go(&self) {
-        self.store.let_go();
+    fn release_lock(&self) {
+        self.store.release_lock();
     }
 
     fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {

@@ -34,7 +34,7 @@ fn part(digest: &Digest) -> String {
 }
 
 /// Encodes a result to share; `parts` are those of the record, in its order, or none in a bundle.
-pub fn of(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef]) -> SharedResult {
+pub fn encode_result(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef]) -> SharedResult {
     let mut described = record.clone();
     described.notes.remove(FOUND);
     let output = SharedOutput {
@@ -113,7 +113,7 @@ mod tests {
         fn what_is_shared_comes_back_noted(record in any_action(), key: [u8; 32]) {
             let record = ActionRecord { label: "//a:b".to_owned(), ..record };
             let parts: Vec<BlobRef> = record.parts.iter().map(|digest| BlobRef { digest: *digest, len: 1 }).collect();
-            let of = |key: &ActionKey, record: &ActionRecord| super::of(key, record, &parts);
+            let of = |key: &ActionKey, record: &ActionRecord| super::encode_result(key, record, &parts);
             let shared = of(&ActionKey(Digest(key)), &record);
             let mut noted = record.clone();
             noted.notes.insert(FOUND.to_owned(), "found".to_owned());
@@ -121,7 +121,7 @@ mod tests {
                 prop_assert_eq!(super::record(&shared), None);
             } else {
                 prop_assert_eq!(super::record(&shared), Some(noted.clone()));
-                prop_assert_eq!(super::record(&super::of(&ActionKey(Digest(key)), &record, &[])), Some(noted.clone()));
+                prop_assert_eq!(super::record(&super::encode_result(&ActionKey(Digest(key)), &record, &[])), Some(noted.clone()));
                 // Sharing it again gives the same result: the first finder leaves no trace.
                 let plain = ActionRecord { notes: { let mut notes = record.notes.clone(); notes.remove(FOUND); notes }, ..record };
                 prop_assert_eq!(of(&ActionKey(Digest(key)), &noted), of(&ActionKey(Digest(key)), &plain));

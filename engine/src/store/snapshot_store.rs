@@ -105,10 +105,10 @@ impl Store for SnapshotStore {
         self.store.is_wanted()
     }
 
-    fn let_go(&self) {
+    fn release_lock(&self) {
         // Rows read later would be of another state. If they cannot be copied, keep the store: other processes wait.
         if self.copy_all_rows().is_ok() {
-            self.store.let_go();
+            self.store.release_lock();
         }
     }
 
@@ -138,7 +138,7 @@ mod tests {
         let still = SnapshotStore::new(store.clone(), VIEW);
         let body = |view: ViewId, part: Part| still.row(view, part, b"k").expect("a store");
         assert_eq!(body(VIEW, Part::State).as_deref(), Some(&b"one"[..]));
-        still.let_go();
+        still.release_lock();
         for part in TOGETHER.into_iter().chain([Part::Builds]) {
             write(&*store, VIEW, part, b"two");
             write(&*store, ViewId(8), part, b"two");
@@ -150,7 +150,7 @@ mod tests {
             assert_eq!(body(ViewId(8), part).as_deref(), Some(&b"two"[..]), "{part:?}");
         }
         assert_eq!(body(VIEW, Part::Builds).as_deref(), Some(&b"two"[..]));
-        still.let_go();
+        still.release_lock();
         assert_eq!(body(VIEW, Part::Nodes).as_deref(), Some(&b"one"[..]));
     }
 }

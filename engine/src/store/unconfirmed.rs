@@ -88,7 +88,7 @@ pub fn confirmed(key: &ActionKey) -> RowChange {
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
-pub fn all(store: &dyn Store, view: ViewId) -> Result<Vec<(ActionKey, Unconfirmed)>, StoreError> {
+pub fn list_unconfirmed(store: &dyn Store, view: ViewId) -> Result<Vec<(ActionKey, Unconfirmed)>, StoreError> {
     let rows = store.rows(view, Part::Unconfirmed)?;
     let read = |(key, body): (Vec<u8>, Vec<u8>)| Some((ActionKey(Digest(key.try_into().ok()?)), minicbor::decode(&body).ok()?));
     Ok(rows.into_iter().filter_map(read).collect())
@@ -99,7 +99,7 @@ pub fn all(store: &dyn Store, view: ViewId) -> Result<Vec<(ActionKey, Unconfirme
 /// # Errors
 /// When the store as a whole cannot be read.
 pub fn any_due(store: &dyn Store, view: ViewId, now: u64) -> Result<bool, StoreError> {
-    Ok(all(store, view)?.iter().any(|(_, row)| row.is_due(now)))
+    Ok(list_unconfirmed(store, view)?.iter().any(|(_, row)| row.is_due(now)))
 }
 
 #[cfg(test)]
@@ -140,9 +140,9 @@ mod tests {
             store.commit(ViewId(1), commit).expect("written");
         };
         write(vec![row.to_row(&key), (Part::Unconfirmed, b"no key".to_vec(), Some(vec![0xff]))]);
-        assert_eq!(all(&store, ViewId(1)).expect("read"), [(key, row)]);
+        assert_eq!(list_unconfirmed(&store, ViewId(1)).expect("read"), [(key, row)]);
         assert!(any_due(&store, ViewId(1), 6).expect("read") && !any_due(&store, ViewId(2), 6).expect("read"));
         write(vec![confirmed(&key)]);
-        assert_eq!(all(&store, ViewId(1)).expect("read"), []);
+        assert_eq!(list_unconfirmed(&store, ViewId(1)).expect("read"), []);
     }
 }

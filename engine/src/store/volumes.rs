@@ -177,7 +177,7 @@ impl VolumeResults {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn of(
+    pub fn from_volume(
         volume: &Volume,
         is_signed: bool,
         store: &dyn Store,
@@ -217,7 +217,7 @@ fn sample(keys: &[ActionKey]) -> Vec<u8> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn all(store: &dyn Store, view: ViewId) -> Result<Vec<(Digest, KnownVolume)>, StoreError> {
+pub fn list_volumes(store: &dyn Store, view: ViewId) -> Result<Vec<(Digest, KnownVolume)>, StoreError> {
     let volume = |(key, body): (Vec<u8>, Vec<u8>)| Some((Digest(key.try_into().ok()?), minicbor::decode(&body).ok()?));
     Ok(store.rows(view, Part::Volumes)?.into_iter().filter_map(volume).collect())
 }
@@ -243,7 +243,7 @@ mod tests {
         let known = KnownVolume::new(&volume, &keys, &outputs, false);
         let rows = vec![known.to_row(&volume.id), (Part::Volumes, b"no digest".to_vec(), Some(vec![0xff]))];
         store.commit(view, Commit { rows, ..Commit::default() }).expect("a store");
-        assert_eq!(all(&store, view).expect("a store"), [(volume.id, known.clone())]);
+        assert_eq!(list_volumes(&store, view).expect("a store"), [(volume.id, known.clone())]);
         assert_eq!(known.prefixes(), outputs.each_ref().map(prefix));
         assert!(known.keys.len() <= SAMPLES * 32 && !known.is_filed(&store).expect("a store"));
     }

@@ -158,7 +158,7 @@ pub enum Reason {
 impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::New => write!(f, "it was never made in this workspace"),
+            Self::New => write!(f, "it was never built in this workspace"),
             Self::FileChanged { path, from, to } => write!(f, "{path} changed ({} → {})", from.short(), to.short()),
             Self::FileAdded { path } => write!(f, "{path} was added"),
             Self::FileRemoved { path } => write!(f, "{path} was removed"),
@@ -168,16 +168,16 @@ impl std::fmt::Display for Reason {
                 let more = changes.len().saturating_sub(NAMED);
                 changes.truncate(NAMED);
                 match (changes.is_empty(), more) {
-                    (true, _) => write!(f, "other files belong to it"),
+                    (true, _) => write!(f, "other files are in it"),
                     (false, 0) => write!(f, "{}", changes.join(", ")),
                     (false, more) => write!(f, "{} and {more} more", changes.join(", ")),
                 }
             }
-            Self::InputMoved { label } => write!(f, "its input {label} may have moved"),
+            Self::InputMoved { label } => write!(f, "its input {label} may have changed"),
             Self::DefinitionChanged => write!(f, "the manifest, a ruleset or a producer's version changed"),
-            Self::LeftStale => write!(f, "an earlier build did not ask for it"),
+            Self::LeftStale => write!(f, "an earlier build did not request it"),
             Self::Invalidated => write!(f, "it was invalidated by hand"),
-            Self::BuiltSince => write!(f, "it was built since, and the store no longer has what it was made of before"),
+            Self::BuiltSince => write!(f, "it was built since, and the store no longer has its former inputs"),
         }
     }
 }

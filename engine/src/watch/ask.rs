@@ -36,7 +36,6 @@ pub(crate) struct Question {
     make_way: bool,
 }
 
-/// An answer.
 #[derive(Debug, Default, Encode, Decode)]
 #[cbor(map)]
 struct Answer {

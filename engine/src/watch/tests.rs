@@ -77,7 +77,7 @@ impl Bench {
             };
         }
         if let Some(watched) = watched {
-            (self.token, self.directories) = (Some(watched.token), tree.standing().directories);
+            (self.token, self.directories) = (Some(watched.token), tree.tree_facts().directories);
         }
         stated
     }

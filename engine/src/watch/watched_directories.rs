@@ -64,7 +64,7 @@ impl WatchedDirectories {
         } else {
             root.join(directory)
         };
-        let watch = self.queue.add(&path)?;
+        let watch = self.queue.add_folder(&path)?;
         let directory: Arc<str> = directory.into();
         if let Some(before) = self.watches.insert(directory.clone(), watch).filter(|before| *before != watch) {
             self.drop_path(before, &directory);

@@ -491,5 +491,5 @@ impl Watcher {
 }
 
 fn identity(root: &Root) -> Result<(u64, u64), SystemError> {
-    Ok(FileInfo::of(&root.folder)?.identity())
+    Ok(FileInfo::from_handle(&root.folder)?.identity())
 }

@@ -49,7 +49,7 @@ fn many_outputs_fetch_each_volume_once() {
     let board = Board::default();
     let (other, outputs) = machine_without_outputs(&board);
     assert!(outputs.len() > 4);
-    let store = Fetching::of(other.store.clone(), Arc::new(board.clone()), VIEW, Prefer::Fetch);
+    let store = Fetching::from_cache(other.store.clone(), Arc::new(board.clone()), VIEW, Prefer::Fetch);
     let before = board.pinned().opened;
     let mut fetched: Vec<Digest> = store
         .fetch_all(&outputs)
@@ -113,7 +113,7 @@ fn a_commit_waits_for_no_reader_of_a_missing_output() {
     let (other, outputs) = machine_without_outputs(&board);
     let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(4).build().expect("threads"));
     let crowded = Arc::new(Crowded(other.store.clone(), pool.clone()));
-    let store = Fetching::of(crowded, Arc::new(board.clone()), VIEW, Prefer::Fetch);
+    let store = Fetching::from_cache(crowded, Arc::new(board.clone()), VIEW, Prefer::Fetch);
     let (done, waiting) = mpsc::channel();
     std::thread::spawn(move || {
         let read = pool.broadcast(|_| outputs.iter().all(|output| store.blob(output).expect("a store").is_some()));

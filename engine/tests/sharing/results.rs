@@ -323,7 +323,7 @@ fn what_nothing_confined_is_not_shared() {
     let result = pinned.results.values_mut().find(named).expect("shared");
     let mut record = shared::record(result).expect("a record");
     record.notes.insert("sandbox".to_owned(), "none".to_owned());
-    *result = shared::of(&result.key.clone(), &record, &[]);
+    *result = shared::encode_result(&result.key.clone(), &record, &[]);
     assert!(shared::record(result).is_none());
 }
 

@@ -290,7 +290,7 @@ impl Bench {
             turn: self.turn.clone(),
         };
         match &self.sharing {
-            Some(sharing) => sharing.clone().of(&engine),
+            Some(sharing) => sharing.clone().give_to(&engine),
             None => engine,
         }
     }

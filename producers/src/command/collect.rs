@@ -106,7 +106,7 @@ impl CollectedOutput {
     fn read_entry(&mut self, folder: &Folder, entry: &str, info: &FileInfo, name: &str, path: &str) -> Result<(), Failure> {
         let program = info.mode & 0o100 != 0;
         let file = open_entry(folder, entry, || folder.open_to_read(entry)).map_err(|error| unreadable(path, error))?;
-        let info = FileInfo::of(&file).map_err(|error| unreadable(path, error))?;
+        let info = FileInfo::from_handle(&file).map_err(|error| unreadable(path, error))?;
         if info.kind() != Kind::File {
             return Err(strange(path, info.kind()));
         }
@@ -123,7 +123,7 @@ impl CollectedOutput {
         self.room = room;
         let mut bytes = Vec::new();
         let read = file.take(len).read_to_end(&mut bytes);
-        read.map_err(|error| unreadable(path, SystemError::of(&error).unwrap_or(SystemError::DEVICE)))?;
+        read.map_err(|error| unreadable(path, SystemError::from_io_error(&error).unwrap_or(SystemError::DEVICE)))?;
         let bytes = bytes.into();
         self.files.insert(name.to_owned(), File { program, bytes });
         Ok(())

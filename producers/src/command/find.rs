@@ -1,6 +1,6 @@
 //! Finds the file of a program.
 
-use super::unstarted::runs;
+use super::start_failure::runs;
 use std::path::{Path, PathBuf};
 
 /// Returns the `PATH` that programs get; without one, the default of shells.

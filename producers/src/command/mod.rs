@@ -7,19 +7,19 @@
 //! environment, confined as `sandbox` says (see the crate of that name). Its confinement is noted with the result (`sandbox`) and not in its key.
 
 mod collect;
+mod disk_usage;
 mod find;
+mod input_check;
 mod params;
-mod place;
-mod room;
 mod run;
 mod scratch;
-mod spoilt;
+mod scratch_root;
 mod stage;
+mod start_failure;
 #[cfg(test)]
 mod tests;
 mod tools;
 mod trust;
-mod unstarted;
 
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
@@ -29,12 +29,12 @@ use os::processes::{Killed, killed_by};
 use params::{Bounds, Wanted};
 use sandbox::{Confined, Level, Spec, WORK};
 use scratch::Scratch;
+use start_failure::Attempt;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
-use unstarted::Attempt;
 
 pub(crate) use trust::untrusted;
 pub use trust::{All, Nothing, Trust, digest_of_program, program_params, sent};
@@ -110,7 +110,7 @@ impl Producer for CommandProducer {
         let heard = started
             .and_then(|started| run::hear(started, scratch.path(), &bounds, inputs.cancel))
             .map_err(|stop| stop.failure(&attempt))?;
-        let spoilt = spoilt::spoilt(scratch.path(), &ready.inputs, scratch.modes()).map_err(|error| {
+        let spoilt = input_check::spoilt(scratch.path(), &ready.inputs, scratch.modes()).map_err(|error| {
             io(
                 &format!("what '{program}' did to its inputs cannot be seen"),
                 scratch.path(),

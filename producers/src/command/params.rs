@@ -158,7 +158,11 @@ fn check_program(params: &Params, faults: &mut Faults) {
     let argv = texts(params, "argv").is_some_and(|argv| argv.first().is_some_and(|program| !program.is_empty()));
     let example = "write argv = [\"wc\", \"-w\", \"{in.text}\"]";
     match (params.get("argv"), params.get("shell")) {
-        (Some(_), Some(_)) => faults.add_fault("shell", "'shell' stands beside 'argv'".into(), "a program is named by one of them"),
+        (Some(_), Some(_)) => faults.add_fault(
+            "shell",
+            "'shell' and 'argv' are both given".into(),
+            "a program is named by one of them",
+        ),
         (Some(_), None) if argv => {}
         (None, Some(text)) if text.as_str().is_some_and(|text| !text.trim().is_empty()) => {}
         (None, Some(_)) => faults.add_fault(
@@ -232,7 +236,6 @@ fn check_sandbox(params: &Params, faults: &mut Faults) {
     }
 }
 
-/// Checks `env`.
 fn check_environment(params: &Params, faults: &mut Faults) {
     if let Some(env) = params.get("env") {
         let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
@@ -251,7 +254,6 @@ fn check_environment(params: &Params, faults: &mut Faults) {
     }
 }
 
-/// Checks `outputs`.
 fn check_outputs(params: &Params, faults: &mut Faults) {
     if let Some(outputs) = params.get("outputs") {
         let hint = "write outputs = { chart = \"chart.svg\", pages = \"site/\" }; a / at the end says that it is a folder";

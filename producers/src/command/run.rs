@@ -1,8 +1,8 @@
 //! Supervises a running program: reads its output, and stops it when needed.
 
+use super::disk_usage;
 use super::params::Bounds;
-use super::room;
-use super::unstarted::Attempt;
+use super::start_failure::Attempt;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -114,7 +114,7 @@ impl Watch<'_> {
         }
         if self.looked.elapsed() >= DISK_LOOK {
             self.looked = Instant::now();
-            if room::bytes_in_folder(self.folder) > self.disk {
+            if disk_usage::bytes_in_folder(self.folder) > self.disk {
                 let what = format!("more than {} MiB to its folder", self.disk >> 20);
                 return Err(Stop::TooMuch(
                     what,

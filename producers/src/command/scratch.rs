@@ -4,7 +4,7 @@
 //! of a deleted file for some seconds (ext4). So inputs overwrite those of the previous program, as long as they are plain files without another
 //! link; all other entries are removed, and a folder that cannot be restored is not used again.
 
-use super::place::Place;
+use super::scratch_root::Place;
 use engine::seams::producer::Failure;
 use os::info::{FileInfo, Kind};
 use os::modes;
@@ -197,7 +197,7 @@ impl Scratch {
             .with_mode(wanted)
             .open(self.folder.path().join(path))?;
         if *mode == 0 {
-            *mode = FileInfo::of(&file)?.mode;
+            *mode = FileInfo::from_handle(&file)?.mode;
         }
         file.write_all(bytes)
     }

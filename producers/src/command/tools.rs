@@ -2,7 +2,7 @@
 //! result; a digest is also compared with the program's file before a program runs.
 
 use super::find::{find_program, path_of_programs};
-use super::unstarted::runs;
+use super::start_failure::runs;
 use engine::seams::producer::{Failure, Params};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -94,7 +94,7 @@ fn digest_of(file: &Path) -> io::Result<Digest> {
     static HASHED: Mutex<BTreeMap<Stamp, Digest>> = Mutex::new(BTreeMap::new());
     let known = || HASHED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut opened = File::open(file)?;
-    let is = FileInfo::of(&opened)?;
+    let is = FileInfo::from_handle(&opened)?;
     let stamp = (is.identity(), is.size, is.changed);
     if let Some(digest) = known().get(&stamp) {
         return Ok(*digest);

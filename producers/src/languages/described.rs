@@ -52,7 +52,7 @@ impl Producer for Described {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let file = inputs.var("file").unwrap_or_default();
         let symbols =
-            FileSymbols::read(&inputs.single("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
+            FileSymbols::from_json(&inputs.single("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
         Ok(Output::new(match form(inputs.params) {
             Some("structure") => structure::encode_structure(&structure_of(file, &symbols)),
             Some("impl") => {

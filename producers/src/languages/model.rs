@@ -75,7 +75,7 @@ impl FileSymbols {
     }
 
     /// Parses JSON that [`FileSymbols::to_json`] wrote; `None` otherwise.
-    pub fn read(bytes: &[u8]) -> Option<Self> {
+    pub fn from_json(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
 }

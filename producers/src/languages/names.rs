@@ -76,7 +76,8 @@ impl Fold for NameTable {
     }
 
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let symbols = FileSymbols::read(&input.bytes).ok_or_else(|| Failure::permanent("the input says nothing of a file's symbols"))?;
+        let symbols =
+            FileSymbols::from_json(&input.bytes).ok_or_else(|| Failure::permanent("the input says nothing of a file's symbols"))?;
         Ok((self.rows)(&symbols))
     }
 

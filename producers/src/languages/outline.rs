@@ -22,10 +22,10 @@ impl Producer for Outline {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let symbols =
-            FileSymbols::read(&inputs.single("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
+            FileSymbols::from_json(&inputs.single("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
         let mut text = render(inputs.var("file").unwrap_or_default(), &symbols);
         if symbols.moved > 0 {
-            let age = format!(" | Older than the file: {} definitions are not found any more\n\n", symbols.moved);
+            let age = format!(" | Older than the file: {} definitions are no longer found\n\n", symbols.moved);
             text = text.replacen("\n\n", &age, 1);
         }
         Ok(Output::new(text))

@@ -49,7 +49,7 @@ pub enum SelectorError {
         count: usize,
     },
     /// A predicate outside of any pattern, which would apply to none.
-    #[error("a predicate of the selector stands outside of its pattern: {predicate}")]
+    #[error("a predicate of the selector is outside of its pattern: {predicate}")]
     Outside {
         /// Its text.
         predicate: String,

@@ -5,7 +5,7 @@
 //! one is killed before it stores the result.
 
 use super::agent::ID_DIGITS;
-use super::shelf::write_durably;
+use super::pending_batches::write_durably;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};

@@ -3,13 +3,13 @@
 //! A question is identified by its action key and the number of its attempt. Its answer is valid only for exactly the same prompt: under one key it
 //! may differ between runs, because earlier answers are not part of a key.
 
+use super::call_failures::Trouble;
 use super::exchange::Line;
 use super::keys::Access;
+use super::pending_batches::{Batch, FetchedAnswer, Note, Shelf};
 use super::replay::digest_of_turns;
 use super::runtime::{PreparedQuestion, Runtime, Vain};
 use super::settings::{Api, Model, Reach};
-use super::shelf::{Batch, FetchedAnswer, Note, Shelf};
-use super::trouble::Trouble;
 use super::{Answer, Turn, anthropic, batch_wire, openai};
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::codes::ErrorCode;
@@ -295,7 +295,7 @@ impl Batches {
         let model = Model::from_params(&first.model).expect("invariant: only questions to known interfaces are collected");
         let reach = Reach::from_settings(&first.settings, model.api);
         let access: Access = runtime.keys.access(&reach, model.api, &runtime.root, &*runtime.world, cancel)?;
-        let called = super::trouble::Called {
+        let called = super::call_failures::Called {
             reach: &reach,
             name: model.name,
             secrets: &access.secrets,

@@ -1,11 +1,11 @@
 //! The batch interfaces of the two providers: send, find, poll, fetch.
 
 use super::batch::Progress;
+use super::call_failures::Trouble;
 use super::exchange::Line;
+use super::pending_batches::{FetchedAnswer, Note};
 use super::reply::{Complaint, Reply};
 use super::settings::Api;
-use super::shelf::{FetchedAnswer, Note};
-use super::trouble::Trouble;
 use super::{anthropic, openai};
 use engine::seams::producer::Cancel;
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result
     }
     let batch = match get_json(line, &format!("{base}/{remote}"), cancel) {
         Err(Trouble::Absent(_)) => {
-            let why = "its provider does not know it any more: it grew too old, or belongs to another account";
+            let why = "its provider no longer knows it: it expired, or belongs to another account";
             return Ok(Progress::Gone(Some(why.to_owned())));
         }
         batch => batch?,

@@ -1,10 +1,10 @@
 //! Calls with retries: repeated with pauses while that can help. While a server is down, calls wait for the one that probes it; if it stays down, or
 //! a model refuses every question, nothing more is sent, and that is reported once.
 
-use super::patience::{Open, pause};
+use super::call_failures::{Called, Trouble};
 use super::rate::Gate;
+use super::retries::{Open, pause};
 use super::runtime::Runtime;
-use super::trouble::{Called, Trouble};
 use super::world::LOOK_UP;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::codes::ErrorCode;

@@ -1,11 +1,11 @@
 //! Sends one question to one server once, and reads its answer as it streams.
 
+use super::call_failures::{Called, Trouble};
 use super::http::{self, Request, Response};
 use super::keys::Access;
 use super::reply::{Complaint, Reply};
 use super::settings::{Api, Model, Reach};
 use super::sse::Events;
-use super::trouble::{Called, Trouble};
 use super::world::World;
 use super::{Question, Wants, anthropic, openai};
 use engine::seams::producer::Cancel;

@@ -2,20 +2,20 @@
 
 use super::agent::Agents;
 use super::batch::Batches;
+use super::call_failures::{Called, Trouble};
 use super::exchange::Line;
 use super::keys::{Access, Keys};
 use super::meter::{Amount, Hold, Limits, Meter};
 use super::model::model_name;
-use super::patience::{Breakers, Locks};
 use super::price::Price;
 use super::program::{self, Program};
 use super::rate::{Gate, Gates, Rates};
 use super::replay::Recordings;
 use super::reply::{Reply, Usage};
+use super::retries::{Breakers, Locks};
 use super::secret::Secrets;
 use super::settings::{Api, Model, Reach};
 use super::tokens;
-use super::trouble::{Called, Trouble};
 use super::world::{Real, World};
 use super::{Answer, Ask, Count, Question, Role, Turn, Wants};
 use crate::command::{self, Trust};

@@ -100,7 +100,7 @@ fn facts_of_document(document: &Document, file: &str, source: &str, text: &str) 
     }
     for (range, one, way) in places.iter().filter(|(_, one, _)| !is_definition(one)) {
         let by = moves.behind(range.0);
-        let is_named = |place: &Place<'_>| renamed.stands_for(place.word, way);
+        let is_named = |place: &Place<'_>| renamed.can_refer_to(place.word, way);
         let Some(place) = text.word_behind(*range, by).filter(is_named) else {
             continue;
         };
@@ -167,7 +167,7 @@ impl<'t> Renamed<'t> {
     }
 
     /// Whether a word can refer to a symbol: by its name, by that of the type that it constructs, or by a name of an import.
-    fn stands_for(&self, word: &str, way: &[Descriptor]) -> bool {
+    fn can_refer_to(&self, word: &str, way: &[Descriptor]) -> bool {
         let Some((last, before)) = way.split_last() else { return false };
         let made = before.last().filter(|_| is_constructor(last)).map(|made| made.name.as_str());
         let is_name = |word: &str| word == name_in_code(last) || made == Some(word);

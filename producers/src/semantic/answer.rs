@@ -6,7 +6,7 @@
 use super::clean::clean;
 use super::parameters::{Section, is_name};
 use super::slots::simple;
-use crate::llm::together;
+use crate::llm::joint_questions;
 use std::collections::BTreeMap;
 
 /// Limit of bytes of a section.
@@ -133,7 +133,7 @@ pub(super) fn missing_sections(summaries: &Summaries, about: &[(&str, &str)], wa
 
 /// Whether an answer says that nothing changes.
 pub(super) fn is_no_change(text: &str) -> bool {
-    together::is_no_change(unwrapped(&clean(text)))
+    joint_questions::is_no_change(unwrapped(&clean(text)))
 }
 
 /// Removes a fence around the whole text.

@@ -67,7 +67,7 @@ pub(super) fn reason(carry: Carry, changes: &ChangedTexts, then: &[Slot], now: &
         } else {
             "names of locals"
         };
-        return (!texts().any(holds)).then(|| format!("only {what} moved"));
+        return (!texts().any(holds)).then(|| format!("only {what} changed"));
     }
     if carry != Carry::Likely || changed.documentation || changed.members.iter().any(|name| churn_guard::is_odd(name)) {
         return None;
@@ -96,7 +96,7 @@ pub(super) fn reason(carry: Carry, changes: &ChangedTexts, then: &[Slot], now: &
     }
     let what = changes.members.iter().chain(&changes.dependencies);
     Some(format!(
-        "no sentence rests on what moved: {}",
+        "no sentence rests on the change: {}",
         super::decide::join_names(what.map(String::as_str))
     ))
 }

@@ -26,7 +26,7 @@ pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, 
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
     let anything = changes.whole.contains(key) || changes.constructed.contains(key) || changes.own && bare();
     if !anything && !rests(old) && !rests(new) {
-        return Some("it rests on nothing that moved");
+        return Some("it rests on nothing that changed");
     }
     let (before, after) = (Words::from_text(old), Words::from_text(new));
     (evidence(old) == evidence(new) && before.facts == after.facts && before.likeness(&after) >= SAME_WORDS).then_some(REWORDED)

@@ -3,18 +3,18 @@
 use super::answer::{self, Read, Sections, Summaries};
 use super::changed_texts::ChangedTexts;
 use super::churn_guard;
+use super::context_sizes::{Room, Rooms};
 use super::decide::{self, Base, Way};
 use super::document::Head;
 use super::evidence::Names;
 use super::parameters::{ROLE, Section, Wishes};
 use super::prompt::{self, Material};
-use super::room::{Room, Rooms};
 use super::shrink;
 use super::slots::Slot;
 use super::splice::{self, Spliced, Unshown};
 use super::subject::type_key;
 use super::template::Template;
-use crate::llm::{About, Answer, Ask, Question, Turn, Wants, together};
+use crate::llm::{About, Answer, Ask, Question, Turn, Wants, joint_questions};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
 use engine::values::codes::ErrorCode;
@@ -151,16 +151,15 @@ impl<'a> Talk<'a> {
             self.inputs.claim.claim()?;
         }
         self.attempts += 1;
-        let answer = together::ask_together(self.ask, &question, self.inputs.job_group, self.wishes.together, self.inputs.cancel).map_err(
-            |failure| {
+        let answer = joint_questions::ask_together(self.ask, &question, self.inputs.job_group, self.wishes.together, self.inputs.cancel)
+            .map_err(|failure| {
                 if let Failure::Permanent(diagnostic) = &failure
                     && diagnostic.code == ErrorCode::E_CONTEXT
                 {
                     self.room().learn_limit(&prompt::conversation_text(turns), types, diagnostic);
                 }
                 self.in_vain(failure)
-            },
-        )?;
+            })?;
         self.spent.get_or_insert_default().add(&answer.spent);
         self.raw.clone_from(&answer.text);
         self.remarks.extend(answer.remarks.iter().cloned());
@@ -401,7 +400,7 @@ impl<'a> Talk<'a> {
             // Other words of a ROLE would concern all readers; of other sections, only what a change reaches was asked about.
             let needless = churn_guard::needless(old, new, type_key(key), changes, &names);
             let needless = needless.filter(|why| patch.is_none() || name == ROLE || *why != churn_guard::REWORDED);
-            needless.or_else(|| stays().then_some("no declaration moved"))
+            needless.or_else(|| stays().then_some("no declaration changed"))
         })
     }
 

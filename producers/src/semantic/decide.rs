@@ -50,7 +50,7 @@ impl Base {
 pub(super) enum Way {
     /// The earlier answer stays.
     Unchanged(String),
-    /// The earlier answer stays, under present names: names alone moved, or nothing that it says rests on what did.
+    /// The earlier answer stays, under present names: only names changed, or nothing that it says rests on the change.
     Carried(String),
     /// The earlier answer is patched.
     Patch(Box<ChangedTexts>, String),
@@ -72,12 +72,12 @@ pub(super) fn decide(
 ) -> Result<Way, Failure> {
     let full = |why: &str| Ok(Way::Full(why.to_owned(), None));
     if inputs.fresh {
-        return full("a new answer was asked for");
+        return full("a new answer was requested");
     }
     let (Some(base), Some(previous)) = (base, &inputs.previous) else {
         return full(match &inputs.previous {
             None => "there is no earlier answer",
-            Some(_) => "the earlier summary is no model's",
+            Some(_) => "the earlier summary is not a model's",
         });
     };
     let is_part = base.notes.get("mode").is_some_and(|mode| mode == "part");
@@ -87,7 +87,7 @@ pub(super) fn decide(
     let edited = base.notes.get("mode").is_some_and(|mode| mode == "edited");
     let rules = base.notes.get("rules");
     if rules.map_or(!edited, |rules| *rules != material.rules()) {
-        return full("the model, the template or the sections are others");
+        return full("the model, the template or the sections changed");
     }
     let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
     // Types that joined a group have no earlier answer.
@@ -96,10 +96,10 @@ pub(super) fn decide(
         return full("the earlier answer lacks sections that are wanted");
     }
     if base.notes.get("prompt").is_some_and(|then| *then == note_digest(prompt)) {
-        return Ok(Way::Unchanged("nothing that a model is shown moved".to_owned()));
+        return Ok(Way::Unchanged("nothing that a model is shown changed".to_owned()));
     }
     let Some(then) = shown_then(inputs, subject, previous, renames)? else {
-        return full("what the earlier answer was made of is not in the store");
+        return full("the inputs of the earlier answer are not in the store");
     };
     let carried = renames.carry(&then, material.slots, &base.summaries);
     base.summaries = renames.summaries(&base.summaries, &carried.words, &base.corrected);
@@ -109,14 +109,14 @@ pub(super) fn decide(
     }
     if changes.is_empty() {
         return Ok(match (is_renamed(previous, renames), carried.words.is_empty()) {
-            (false, true) => Way::Unchanged("nothing that a model is shown moved".to_owned()),
+            (false, true) => Way::Unchanged("nothing that a model is shown changed".to_owned()),
             (true, _) => Way::Carried("it was renamed".to_owned()),
             (false, false) => Way::Carried(format!("renamed: {}", join_names(carried.words.values().map(String::as_str)))),
         });
     }
     if !changes.own && !changes.used {
         let why = format!(
-            "nothing that it uses moved, only {}",
+            "nothing that it uses changed, only {}",
             join_names(changes.dependencies.iter().map(String::as_str))
         );
         base.shown = Some(carried.slots);
@@ -132,7 +132,7 @@ pub(super) fn decide(
     }
     if changes.share > wishes.max_diff {
         let why = format!(
-            "{:.0} % of what a model is shown moved, more than {:.0} % (max_diff)",
+            "{:.0} % of what a model is shown changed, more than {:.0} % (max_diff)",
             changes.share * 100.0,
             wishes.max_diff * 100.0
         );
@@ -146,12 +146,12 @@ pub(super) fn decide(
 fn patch_reason(changes: &ChangedTexts) -> String {
     match (changes.members.as_slice(), changes.own) {
         ([], false) => format!(
-            "what it depends on moved: {}",
+            "its dependencies changed: {}",
             join_names(changes.dependencies.iter().map(String::as_str))
         ),
-        ([], true) if changes.code => "its code moved".to_owned(),
-        ([], true) => "its head or its documentation moved".to_owned(),
-        (members, _) => format!("members moved: {}", join_names(members.iter().map(String::as_str))),
+        ([], true) if changes.code => "its code changed".to_owned(),
+        ([], true) => "its head or its documentation changed".to_owned(),
+        (members, _) => format!("members changed: {}", join_names(members.iter().map(String::as_str))),
     }
 }
 

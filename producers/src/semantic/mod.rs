@@ -4,7 +4,6 @@
 //! module decides what it is shown, reads its answer, and patches an earlier answer after changes of the code; [`Ask`] reaches the model.
 
 mod answer;
-mod assembled;
 mod carry;
 mod case;
 mod changed_texts;
@@ -12,13 +11,16 @@ mod churn_guard;
 mod claims;
 mod clean;
 mod code_lines;
+mod context_sizes;
 mod conversation;
+mod corrections;
 mod decide;
 mod document;
 mod evidence;
 mod extractive;
 mod facts;
 pub(crate) mod fence;
+mod group_answers;
 mod lifecycle;
 mod model_answer;
 mod parameters;
@@ -26,7 +28,6 @@ mod plan;
 mod prompt;
 mod prose;
 mod renames;
-mod room;
 mod secrets;
 mod shown;
 mod shrink;
@@ -34,7 +35,6 @@ mod slots;
 mod splice;
 mod subject;
 mod template;
-mod theirs;
 mod tokens;
 mod used_types;
 
@@ -57,7 +57,7 @@ pub fn register_semantic(registry: &mut Registry, ask: Arc<dyn Ask>) {
 /// The producer `semantic`; `wishes` are its parameters.
 pub struct Semantic {
     ask: Arc<dyn Ask>,
-    rooms: room::Rooms,
+    rooms: context_sizes::Rooms,
 }
 
 impl Semantic {
@@ -65,7 +65,7 @@ impl Semantic {
     pub fn new(ask: Arc<dyn Ask>) -> Self {
         Self {
             ask,
-            rooms: room::Rooms::default(),
+            rooms: context_sizes::Rooms::default(),
         }
     }
 }
@@ -117,7 +117,7 @@ impl Producer for Semantic {
     }
 
     fn assemble_previous(&self, inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Option<Previous>) -> Option<Previous> {
-        assembled::assemble_previous(inputs, last)
+        group_answers::assemble_previous(inputs, last)
     }
 
     fn flush(&self) -> Result<(), Failure> {

@@ -5,13 +5,13 @@
 
 use super::answer::{self, Sections, Summaries};
 use super::case::{Case, SummaryCase};
+use super::context_sizes::Rooms;
 use super::conversation::{AnswerInProgress, Talk};
 use super::decide::{Base, Way};
 use super::document;
 use super::evidence::{self, Names};
 use super::parameters::Wishes;
 use super::prompt::Material;
-use super::room::Rooms;
 use super::shown;
 use super::shrink;
 use super::slots::Slot;
@@ -48,7 +48,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         Way::Carried(why) => AnswerInProgress::free("carried", why, base.as_ref()),
         Way::Full(why, None) => talk.full(heads, slots, why)?,
         Way::Full(why, Some(changes)) => {
-            let base = base.as_ref().expect("invariant: what moved is known of an earlier answer");
+            let base = base.as_ref().expect("invariant: an earlier answer has known changes");
             let made = talk.full(heads, slots, why)?;
             talk.keep_words(&case.material(), base, &changes, made)
         }

@@ -220,7 +220,7 @@ pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
             "max_diff" if value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)) => continue,
             "max_diff" => (
                 "'max_diff' is a number from 0 to 1",
-                "write max_diff = 0.5: where more than half of the text moved, ask anew",
+                "write max_diff = 0.5: if more than half of the text changed, ask for a new answer",
             ),
             "max_tokens" if value.as_u64().is_some_and(|number| (64..=1_000_000).contains(&number)) => continue,
             "max_tokens" => (

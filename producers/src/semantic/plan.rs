@@ -2,13 +2,13 @@
 
 use super::case::{Case, SummaryCase};
 use super::changed_texts::ChangedTexts;
+use super::context_sizes::Rooms;
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, guessed_patch, names_of};
 use super::decide::Way;
 use super::parameters::{self, Wishes};
 use super::prompt;
-use super::room::Rooms;
 use super::subject::Withholding;
-use crate::llm::{Ask, Turn, together};
+use crate::llm::{Ask, Turn, joint_questions};
 use engine::seams::joint::JointPlan;
 use engine::seams::paid::{Plan, Spent};
 use engine::seams::producer::{Failure, Inputs};
@@ -45,7 +45,7 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -
     let (mode, why, questions, guess) = match way {
         // If its inputs are to be asked for first, the earlier answer may be invalid afterwards: plan the more expensive case.
         Way::Unchanged(_) | Way::Carried(_) if inputs.unknown > 0 => {
-            let why = format!("{} of its inputs have to be made first", inputs.unknown);
+            let why = format!("{} of its inputs must be built first", inputs.unknown);
             let old = base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default();
             (
                 "patch",
@@ -127,7 +127,7 @@ fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, turns: &[Turn], ty
     }
     let rules = ask.count(&wishes.model, &prompt::conversation_text(&turns[..1])).tokens;
     Some(JointPlan {
-        size: together::size_of_question(
+        size: joint_questions::size_of_question(
             ask,
             (&wishes.model, inputs.settings),
             turns,

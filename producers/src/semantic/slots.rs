@@ -270,7 +270,7 @@ fn collect_words(text: &str, words: &mut BTreeSet<String>) {
     words.extend(each.map(str::to_owned));
 }
 
-fn head(whole: &TypeStructure) -> String {
+fn type_head(whole: &TypeStructure) -> String {
     let header = &whole.header;
     let mut text = condition(&header.condition);
     header
@@ -312,7 +312,7 @@ fn declaration(member: &ApiMember) -> String {
 
 fn declarations(whole: &TypeStructure) -> Vec<(String, String)> {
     let members = whole.members.iter().map(|member| (member.key.clone(), declaration(member)));
-    std::iter::once((String::new(), head(whole))).chain(members).collect()
+    std::iter::once((String::new(), type_head(whole))).chain(members).collect()
 }
 
 /// Bytes of parameter types in the key of a member above which code shows its name only.
@@ -367,12 +367,12 @@ fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -
 fn surroundings_of_member(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
     let named = whole.members.iter().filter(|member| words.contains(&member.name));
     let members = named.map(|member| (member.key.clone(), declaration(member)));
-    std::iter::once((String::new(), head(whole))).chain(members).collect()
+    std::iter::once((String::new(), type_head(whole))).chain(members).collect()
 }
 
 /// Returns, of a dependency, its head and the members that the words name, as far as they fit.
 fn used(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
-    let mut pieces = vec![(String::new(), head(whole))];
+    let mut pieces = vec![(String::new(), type_head(whole))];
     let mut len = pieces[0].1.len();
     for member in whole.members.iter().filter(|member| words.contains(&member.name)) {
         let text = declaration(member);

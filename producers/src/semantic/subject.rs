@@ -1,11 +1,11 @@
 //! The subject of a summary: one type, a group of mutually dependent types, or one member, as read from the inputs of the node.
 
+use super::corrections::Theirs;
 use super::document::Head;
 use super::parameters::Wishes;
 use super::secrets::{matches_any, withheld};
 use super::slots::{self, Blobs, Kind, Slot, WITHHELD};
 use super::template::Template;
-use super::theirs::Theirs;
 use crate::csharp::deps;
 use crate::csharp::ids::group_id;
 use crate::csharp::types::TypeRow;

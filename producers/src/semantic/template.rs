@@ -148,7 +148,7 @@ impl Template {
                 );
                 let hint = match *name {
                     "sections" => "write {{sections}} under %% system, or here".to_owned(),
-                    name => format!("write {{{{{name}}}}} where it is to stand"),
+                    name => format!("write {{{{{name}}}}} where it belongs"),
                 };
                 return Err(template_error(path, line.unwrap_or(1), 1, &message, None, &hint));
             }
@@ -230,7 +230,7 @@ fn parse_parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>
                     path,
                     number,
                     4,
-                    "this part stands twice",
+                    "this part occurs twice",
                     Some(name),
                     "join the two",
                 ));
@@ -245,7 +245,7 @@ fn parse_parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>
                 path,
                 number,
                 1,
-                "this stands before the first part",
+                "this precedes the first part",
                 None,
                 "begin with a line %% system, %% full or %% patch",
             ));
@@ -269,7 +269,7 @@ fn pieces_of(path: &str, number: u32, line: &str, part: Part, pieces: &mut Vec<P
         plain.push_str(&rest[..brace]);
         let tail = &rest[brace..];
         let Some(end) = tail.find("}}") else {
-            let hint = "close it with }} on the same line; \\{{ stands for the braces themselves";
+            let hint = "close it with }} on the same line; \\{{ writes the braces themselves";
             return Err(template_error(
                 path,
                 number,
@@ -338,14 +338,14 @@ mod tests {
         );
         assert!(error("%% system\n{{impl}}\n").starts_with("prompts/mine.md:2:1: the part 'system' has no such variable"));
         assert!(error("%% ful\n").starts_with("prompts/mine.md:1:4: there is no part of this name"));
-        assert!(error("x\n%% full\n").starts_with("prompts/mine.md:1:1: this stands before the first part"));
+        assert!(error("x\n%% full\n").starts_with("prompts/mine.md:1:1: this precedes the first part"));
         assert!(error("%% full\n{{structure}}\n").starts_with("prompts/mine.md:1:1: the part 'full' does not use {{impl}}"));
         assert!(
             error("%% system\nx\n%% full\n{{structure}}{{impl}}")
                 .starts_with("prompts/mine.md:3:1: the part 'full' does not use {{sections}}")
         );
         assert!(error("a {{impl").starts_with("prompts/mine.md:1:3: this variable is not closed"));
-        assert!(error("%% full\n%% full\n").starts_with("prompts/mine.md:2:4: this part stands twice"));
+        assert!(error("%% full\n%% full\n").starts_with("prompts/mine.md:2:4: this part occurs twice"));
     }
 
     #[test]

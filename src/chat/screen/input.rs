@@ -73,7 +73,6 @@ impl Input {
         }
     }
 
-    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }

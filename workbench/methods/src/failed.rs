@@ -7,7 +7,7 @@ use engine::store::StoreError;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::WatchError;
-use workbench::checkout::InTheWay;
+use workbench::checkout::UnexpectedEntry;
 use workbench::edit::files::SaveError;
 use workbench::garbage::GarbageError;
 use workbench::overlay::OverlayError;
@@ -155,7 +155,7 @@ impl From<OverlayError> for Failed {
                 Self::new(code, *why)
             }
             OverlayError::Io(error) => {
-                let hint = match InTheWay::wrapped_in(&error) {
+                let hint = match UnexpectedEntry::wrapped_in(&error) {
                     Some(way) => way.hint(),
                     None => "make room on the disk and look at the permissions of .cortex, then run the same command again".to_owned(),
                 };
@@ -170,7 +170,7 @@ impl From<OverlayError> for Failed {
                 Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
             OverlayError::Save(_) => {
-                let hint = "mend what stands in the way, then merge again: what a merge began is brought to its end";
+                let hint = "remove the obstacle, then merge again: a started merge is completed";
                 Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
         }

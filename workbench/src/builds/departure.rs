@@ -26,7 +26,7 @@ pub struct Departure {
     pub removed: Vec<String>,
     /// Files that declare targets and no longer declare it: no rule matches it, or its row of a table was removed.
     pub undeclared: Vec<&'static str>,
-    /// If there are none of either: existing source files that no target reads any more.
+    /// If there are none of either: existing source files that no target reads.
     pub unread: Vec<String>,
     /// If there are none of these either: source files with other content now.
     pub changed: Vec<String>,
@@ -81,7 +81,7 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
 pub struct Files {
     /// Files that no longer exist.
     pub removed: Vec<String>,
-    /// Existing files that no target reads any more.
+    /// Existing files that no target reads.
     pub unread: Vec<String>,
     /// Files with other content now.
     pub changed: Vec<String>,
@@ -135,7 +135,7 @@ pub fn files_behind(session: &Session, label: &str, key: ActionKey) -> Result<Fi
     })
 }
 
-/// Whether a file exists, even if it is not a source any more.
+/// Whether a file exists, even if it is no longer a source.
 fn is_there(session: &Session, path: &str) -> bool {
     let world = &session.engine.world;
     match world.root() {

@@ -59,7 +59,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
     let mut forgotten = 0;
     let mut moved: BTreeMap<Arc<str>, Between> = BTreeMap::new();
     let departures = departures(&builds);
-    let mut standing: Vec<Standing> = Vec::new();
+    let mut targets: Vec<TargetKeys> = Vec::new();
     let mut labels: BTreeSet<Arc<str>> = session.graph.iter().map(|(_, node)| node.label.clone()).collect();
     labels.extend(departures.keys().map(|label| Arc::from(*label)));
     for label in labels {
@@ -69,7 +69,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
             forgotten += 1;
             continue;
         };
-        standing.push((label.clone(), [before, after].map(|version| version.map(|version| version.key))));
+        targets.push((label.clone(), [before, after].map(|version| version.map(|version| version.key))));
         if before.map(|version| version.output) == after.map(|version| version.output) {
             continue;
         }
@@ -83,7 +83,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
         moved.insert(label, between);
     }
     let is_made = |label: &str| session.rules.find(label).is_some() && file_path(label).is_none();
-    let leaves = leaves(session, &standing, one_sided_leaves(&moved, &is_made))?;
+    let leaves = leaves(session, &targets, one_sided_leaves(&moved, &is_made))?;
     let causes = causes(&moved, &leaves, &is_made);
     let (first, last) = (one.number.min(other.number), one.number.max(other.number));
     let unnamed = |taken: &dyn Fn(u64) -> bool| -> u64 {
@@ -111,7 +111,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
 }
 
 /// A target and the keys of its results before and after.
-type Standing = (Arc<str>, [Option<ActionKey>; 2]);
+type TargetKeys = (Arc<str>, [Option<ActionKey>; 2]);
 
 /// Returns the record of a target's result; `None` when there is none, or when it was evicted.
 fn record_of_target(session: &Session, label: &str, key: Option<ActionKey>) -> Result<Option<ActionRecord>, StoreError> {
@@ -120,12 +120,12 @@ fn record_of_target(session: &Session, label: &str, key: Option<ActionKey>) -> R
 }
 
 /// Returns the digests of these leaves, as read by targets that existed after either build.
-fn leaves(session: &Session, standing: &[Standing], wanted: BTreeSet<Arc<str>>) -> Result<Leaves, StoreError> {
+fn leaves(session: &Session, targets: &[TargetKeys], wanted: BTreeSet<Arc<str>>) -> Result<Leaves, StoreError> {
     let mut leaves = Leaves::new(wanted);
     if leaves.is_empty() {
         return Ok(leaves);
     }
-    for (label, [before, after]) in standing {
+    for (label, [before, after]) in targets {
         let then = record_of_target(session, label, *before)?;
         let now = match after {
             after if after == before => then.clone(),

@@ -57,7 +57,7 @@ fn complete_members(symbols: &Symbols, owner: &str, typed: &str) -> Vec<String> 
     let wanted = typed.to_lowercase();
     let owners: Vec<&str> = symbols.keys().filter(|key| *key == owner || simple_name(key) == owner).collect();
     let holding = match typed {
-        "" => (0..symbols.names()).collect(),
+        "" => (0..symbols.name_count()).collect(),
         typed => symbols.names_holding(typed),
     };
     let names = holding.into_iter().map(|at| symbols.name(at).0);

@@ -2,7 +2,7 @@
 //! each lookup before the next, the answer before it is shown whole. So a conversation can continue after a crash.
 
 use crate::checkout::{self, Held};
-use crate::context::kept::Conversations;
+use crate::context::stored_conversations::Conversations;
 use engine::seams::paid::Spent;
 use producers::converse::TurnData;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ impl Transcript {
             .strip_prefix('c')
             .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
         let bytes = match is_handle {
-            true => checkout::read(root, &transcript_file(id), MOST_BYTES)?,
+            true => checkout::read_file(root, &transcript_file(id), MOST_BYTES)?,
             false => None,
         };
         let mut transcript = match bytes {
@@ -119,7 +119,7 @@ impl Transcript {
         bytes.push(b'\n');
         // Only the owner may read a person's questions.
         drop(checkout::hold_private(root, FOLDER)?);
-        checkout::write(root, &transcript_file(&self.id), &bytes)
+        checkout::write_file(root, &transcript_file(&self.id), &bytes)
     }
 
     /// Begins an exchange. Of earlier ones only question and answer stay.
@@ -154,7 +154,7 @@ fn transcript_file(id: &str) -> String {
 /// # Errors
 /// When the conversations cannot be read.
 pub fn latest(root: &Path) -> io::Result<Option<String>> {
-    let conversations = Conversations::read(root)?;
+    let conversations = Conversations::from_file(root)?;
     let mut latest = None;
     for (name, _) in checkout::list_files(root, FOLDER)? {
         let Some(id) = name.strip_suffix(".json") else { continue };
@@ -209,7 +209,7 @@ mod tests {
             transcript.write_transcript(root).expect("written");
         }
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c2"));
-        Conversations::change(root, |all| all.go_on("c1").expect("open").add(Round::default())).expect("written");
+        Conversations::change(root, |all| all.go_on("c1").expect("open").add_round(Round::default())).expect("written");
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c1"));
         let found = Transcript::read_transcript(root, "c1").expect("readable");
         let stands: Vec<(&str, &str, State)> = found

@@ -4,8 +4,8 @@
 
 use super::forms::fenced;
 use super::mentioned::{AMBIGUOUS, Mention, Wanted, ending_with, too_many};
+use super::named_words::{self, Lines};
 use super::secret::WithheldFiles;
-use super::written::{self, Lines};
 use crate::edit::place::{self, Refused};
 use crate::symbols::file::{ENDINGS, FileRequest, lines};
 use engine::seams::world::World;
@@ -59,24 +59,24 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
     mentions.retain_mut(|mention| {
         for (path, lines) in std::mem::take(&mut mention.outside) {
             let is_all = mention.wanted == Wanted::Lines(lines);
-            let read = read(&path, &path, Some(lines), place);
+            let read = read_lines(&path, &path, Some(lines), place);
             // Beside types, a line of brackets carries no information.
             if is_all || read.as_ref().is_ok_and(|file| file.text.contains(char::is_alphanumeric)) {
-                take(mention, read, &mut found);
+                add_file(mention, read, &mut found);
             }
         }
         let Wanted::File(lines) = mention.wanted else { return true };
-        let (written, _) = written::split_lines_suffix(&mention.text);
+        let (written, _) = named_words::split_lines_suffix(&mention.text);
         // An address counts as a mention only if its file exists here.
         let is_address = written.contains("://");
-        let written = written::local(written).replace('\\', "/");
+        let written = named_words::local(written).replace('\\', "/");
         let plain = paths(&written, place, &sources);
-        let decoded = || paths(&written::decoded(&written)?, place, &sources).ok();
+        let decoded = || paths(&named_words::decoded(&written)?, place, &sources).ok();
         match plain.or_else(|why| decoded().ok_or(why)) {
             Err(why) => mention.not_shown = why.filter(|_| !is_address),
             Ok(paths) => {
                 for path in paths {
-                    take(mention, read(&written, &path, lines, place), &mut found);
+                    add_file(mention, read_lines(&written, &path, lines, place), &mut found);
                     mention.files.push(path);
                 }
             }
@@ -87,7 +87,7 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
 }
 
 /// Adds a file that was read for a mention, unless it is there already; or notes why it is not shown.
-fn take(mention: &mut Mention, read: Result<Attached, String>, found: &mut Vec<Attached>) {
+fn add_file(mention: &mut Mention, read: Result<Attached, String>, found: &mut Vec<Attached>) {
     match read {
         Ok(file) if !found.iter().any(|known| known.path == file.path && known.text == file.text) => found.push(Attached {
             mention: mention.text.clone(),
@@ -113,10 +113,10 @@ fn paths(
     match asked.path_in_workspace(place.root, place.store) {
         Ok((path, is_there)) if is_there || place.world.read(&path).is_ok() => return Ok(vec![path]),
         Err(refused @ (Refused::Git(_) | Refused::Own(_) | Refused::Store(_))) => return Err(Some(refused.to_string())),
-        Err(refused @ Refused::Outside(_)) if written.starts_with("..") || is_there && written::ending(written).is_none() => {
+        Err(refused @ Refused::Outside(_)) if written.starts_with("..") || is_there && named_words::ending(written).is_none() => {
             return Err(Some(refused.to_string()));
         }
-        _ if written::ending(written).is_none() => return Err(None),
+        _ if named_words::ending(written).is_none() => return Err(None),
         _ => {}
     }
     let known: Vec<&str> = sources.iter().map(String::as_str).collect();
@@ -138,8 +138,8 @@ fn paths(
     if let Some(path) = tails(written).skip(1).find_map(place_of) {
         return Ok(vec![path]);
     }
-    let ending = written::ending(written).unwrap_or_default().to_lowercase();
-    let is_usual = |path: &&str| written::ending(path).is_some_and(|own| own.to_lowercase() == ending);
+    let ending = named_words::ending(written).unwrap_or_default().to_lowercase();
+    let is_usual = |path: &&str| named_words::ending(path).is_some_and(|own| own.to_lowercase() == ending);
     let is_file = is_there || written.contains('/') || ENDINGS.contains(&ending.as_str()) || known.iter().any(is_usual);
     Err(is_file.then(|| match asked.path_in_workspace(place.root, place.store) {
         Err(refused) => refused.to_string(),
@@ -158,7 +158,7 @@ pub fn tails(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Reads the requested lines of a file, or returns why they are not shown.
-fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> Result<Attached, String> {
+fn read_lines(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> Result<Attached, String> {
     if let Some(glob) = [path, written].into_iter().find_map(|path| place.withheld.by(path)) {
         return Err(format!("{path} is hidden from models by {glob}"));
     }
@@ -184,7 +184,7 @@ fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> R
 impl Attached {
     /// Creates a file with a text.
     #[cfg(test)]
-    pub fn of(path: &str, text: &str) -> Self {
+    pub fn from_text(path: &str, text: &str) -> Self {
         Self {
             mention: path.to_owned(),
             path: path.to_owned(),
@@ -246,7 +246,7 @@ impl Attached {
         } else {
             String::new()
         };
-        let language = written::ending(path).unwrap_or_default();
+        let language = named_words::ending(path).unwrap_or_default();
         format!(
             "## {path}\n{path}:{first}-{}{rest}\n{}\n",
             first + lines - 1,
@@ -264,14 +264,14 @@ mod tests {
     fn file(text: &str) -> Attached {
         Attached {
             first: 7,
-            ..Attached::of("docs/a.md", text)
+            ..Attached::from_text("docs/a.md", text)
         }
     }
 
     fn mention(text: &str) -> Mention {
         Mention {
             text: text.to_owned(),
-            wanted: Wanted::File(written::split_lines_suffix(text).1),
+            wanted: Wanted::File(named_words::split_lines_suffix(text).1),
             ..Mention::default()
         }
     }
@@ -322,7 +322,7 @@ mod tests {
             ("my guide.md", "docs/a/my guide.md:1-1"),
             (
                 "README.md:2-9",
-                "README.md:2-2 README.md: lines 2-9 were asked for; the file has 2 lines, and 2-2 are shown",
+                "README.md:2-2 README.md: lines 2-9 were requested; the file has 2 lines, and 2-2 are shown",
             ),
             ("guide.md", "docs/a/guide.md:1-1"),
             ("docs\\a\\guide.md", "docs/a/guide.md:1-1"),

@@ -124,7 +124,7 @@ pub fn choose(question: &Question<'_>, most: usize, whole: usize, most_others: u
     let named = question.mentions.iter().flat_map(|one| one.types.iter().take(most));
     for at in named.filter_map(|key| question.index.find(key)) {
         if let Some(candidate) = open.remove(&at) {
-            take(question, candidate, &mut open, &mut choice);
+            choose_type(question, candidate, &mut open, &mut choice);
         }
     }
     let mut best_of_all: f32 = 0.0;
@@ -143,7 +143,7 @@ pub fn choose(question: &Question<'_>, most: usize, whole: usize, most_others: u
         let Some(candidate) = next.map(|one| one.at).and_then(|at| open.remove(&at)) else {
             break;
         };
-        take(question, candidate, &mut open, &mut choice);
+        choose_type(question, candidate, &mut open, &mut choice);
     }
     let best = open.values().map(|one| one.score(question.weights)).fold(best_of_all, f32::max);
     choice.others_total = open.len();
@@ -182,7 +182,7 @@ fn candidates(question: &Question<'_>, withheld: &mut usize) -> BTreeMap<usize, 
         scores.insert(*at, *score);
     }
     fitting.sort_by(by_score);
-    let is_secret = |at: usize| question.secrets.of(index, at).is_some();
+    let is_secret = |at: usize| question.secrets.reason_to_hide(index, at).is_some();
     fitting.truncate(RANKED);
     let all = fitting.len();
     let ranked: Vec<(usize, f32)> = fitting.into_iter().filter(|(at, _)| !is_secret(*at)).collect();
@@ -217,7 +217,7 @@ fn candidates(question: &Question<'_>, withheld: &mut usize) -> BTreeMap<usize, 
         .into_iter()
         .map(|at| {
             let key = index.key(at);
-            let (access, recency) = question.log.of(key);
+            let (access, recency) = question.log.use_of(key);
             let package = package(question, at, &mut places);
             let factors = Factors {
                 bm25: scores.get(&at).map_or(0.0, |score| score / best),
@@ -279,7 +279,7 @@ fn package(question: &Question<'_>, at: usize, known: &mut FxHashMap<String, Opt
 }
 
 /// Chooses one type and raises the scores of its neighbours.
-fn take(question: &Question<'_>, candidate: Candidate, open: &mut BTreeMap<usize, Candidate>, choice: &mut Choice) {
+fn choose_type(question: &Question<'_>, candidate: Candidate, open: &mut BTreeMap<usize, Candidate>, choice: &mut Choice) {
     let index = question.index;
     let at = candidate.at;
     let strength = if candidate.mention.is_some() { 1.0 } else { candidate.factors.bm25 };

@@ -480,8 +480,8 @@ mod tests {
 
     #[test]
     fn files_have_a_quarter_and_what_is_left_over() {
-        let long = Attached::of("long.md", &"line of text\n".repeat(500));
-        let files = [long, Attached::of("short.md", "one\n")];
+        let long = Attached::from_text("long.md", &"line of text\n".repeat(500));
+        let files = [long, Attached::from_text("short.md", "one\n")];
         let types: Vec<Texts> = (0..8).map(|at| texts(&format!("T{at}"), 40)).collect();
         let order: Vec<Chosen> = (0..8).map(|at| chosen(at, 0.9)).collect();
         let made = |chosen: &[Chosen], texts: &[Texts], budget| {
@@ -529,7 +529,7 @@ mod tests {
                 ..chosen(at, f32::from(*score) / 100.0)
             };
             let order: Vec<Chosen> = sizes.iter().enumerate().map(of).collect();
-            let files: Vec<Attached> = lines.iter().map(|lines| Attached::of("a.md", &"a line\n".repeat(*lines))).collect();
+            let files: Vec<Attached> = lines.iter().map(|lines| Attached::from_text("a.md", &"a line\n".repeat(*lines))).collect();
             let material = Material { chosen: &order, texts: &types, files: &files, others: &[] };
             let made = compose("pour", material, budget, &tokens);
             prop_assert!(made.tokens <= budget && made.tokens == tokens(&made.text));

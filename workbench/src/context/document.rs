@@ -143,7 +143,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, text: &str, counts: u32) {
+    fn count_words(&mut self, text: &str, counts: u32) {
         let weight = (counts, counts > ELSEWHERE);
         for_each_part(text, |part| match part {
             Part::Identifier(name) => {
@@ -182,13 +182,13 @@ impl Tally {
             .filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
         let mut length = 0;
         for line in lines {
-            self.add(&line.name, IN_MEMBER);
+            self.count_words(&line.name, IN_MEMBER);
             let body: Vec<&str> = match &line.body {
                 Body::One(text) => vec![text],
                 Body::Several(texts) => texts.iter().map(String::as_str).collect(),
             };
             for text in body.into_iter().chain([&*line.signature]) {
-                self.add(text, ELSEWHERE);
+                self.count_words(text, ELSEWHERE);
                 length += text.len();
             }
         }
@@ -199,18 +199,20 @@ impl Tally {
 impl Document {
     /// Creates the document of a type in these files. `digest` is that of its inputs. Its words have the numbers of the tally.
     pub fn new(tally: &mut Tally, key: &str, files: &[String], parts: &Parts, digest: Digest) -> Self {
-        tally.add(simple_name(key), IN_NAME);
-        tally.add(namespace(key), ELSEWHERE);
+        tally.count_words(simple_name(key), IN_NAME);
+        tally.count_words(namespace(key), ELSEWHERE);
         // For a nested type also the enclosing type.
         if let Some((around, _)) = key.rsplit_once('+') {
-            tally.add(simple_name(around), IN_MEMBER);
+            tally.count_words(simple_name(around), IN_MEMBER);
         }
-        files.iter().for_each(|file| tally.add(file.trim_end_matches(".cs"), ELSEWHERE));
+        files
+            .iter()
+            .for_each(|file| tally.count_words(file.trim_end_matches(".cs"), ELSEWHERE));
         let mut bytes = tally.lines(parts.structure.as_deref().unwrap_or_default());
         bytes += tally.lines(parts.code.as_deref().unwrap_or_default());
         let docs = docs(parts.docs.as_deref().unwrap_or_default());
         for xml in &docs {
-            tally.add(&prose(xml), ELSEWHERE);
+            tally.count_words(&prose(xml), ELSEWHERE);
             bytes += xml.len();
         }
         let words = tally.take_words();
@@ -224,7 +226,7 @@ impl Document {
             length: words.iter().map(|(_, counts, _)| counts).sum(),
             words,
             size: (bytes as f64 / BYTES).ceil() as usize,
-            uses: uses(key, parts.deps.as_deref().unwrap_or_default()),
+            uses: read_uses(key, parts.deps.as_deref().unwrap_or_default()),
             outline: None,
         }
     }
@@ -233,10 +235,10 @@ impl Document {
     /// tally.
     pub fn of_other(tally: &mut Tally, file: &str, symbols: &FileSymbols, text: &str, digest: Digest) -> Self {
         let name = file.rsplit('/').next().unwrap_or(file);
-        tally.add(name.rsplit_once('.').map_or(name, |(stem, _)| stem), IN_NAME);
-        tally.add(file, ELSEWHERE);
-        symbols.definitions.iter().for_each(|one| tally.add(&one.name, IN_MEMBER));
-        tally.add(text, ELSEWHERE);
+        tally.count_words(name.rsplit_once('.').map_or(name, |(stem, _)| stem), IN_NAME);
+        tally.count_words(file, ELSEWHERE);
+        symbols.definitions.iter().for_each(|one| tally.count_words(&one.name, IN_MEMBER));
+        tally.count_words(text, ELSEWHERE);
         let words = tally.take_words();
         let first = symbols.definitions.iter().filter(|one| one.path == one.name);
         Self {
@@ -294,7 +296,7 @@ fn prose(xml: &str) -> String {
 }
 
 /// Returns the uses in `:deps`, without the type itself.
-fn uses(key: &str, bytes: &[u8]) -> Vec<(String, bool)> {
+fn read_uses(key: &str, bytes: &[u8]) -> Vec<(String, bool)> {
     let Ok(deps) = serde_json::from_slice::<Dependencies>(bytes) else {
         return Vec::new();
     };
@@ -369,6 +371,6 @@ mod tests {
         };
         let bytes = serde_json::to_vec(&deps).expect("JSON");
         let expected = [("A", true), ("B", true), ("C", false)].map(|(key, structure)| (key.to_owned(), structure));
-        assert_eq!(uses("Own", &bytes), expected);
+        assert_eq!(read_uses("Own", &bytes), expected);
     }
 }

@@ -7,7 +7,7 @@ use super::document::Document;
 use super::forms::Texts;
 use super::members::{Stretch, stretches};
 use super::mentioned::Mention;
-use super::shelf::{Code, IndexWithSources};
+use super::source_cache::{Code, IndexWithSources};
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::{Outputs, file_label, read_one, type_label};
 use crate::symbols::source::sources_with_members;
@@ -120,7 +120,7 @@ fn codes<'d, O: Outputs>(
                 known.shelf.insert_source(at, code.clone());
                 codes.insert(at, code);
             }
-            None => missing.push((at, Candidate::of(&document.key, &document.files))),
+            None => missing.push((at, Candidate::from_path(&document.key, &document.files))),
         }
     }
     if !missing.is_empty() {
@@ -134,7 +134,7 @@ fn codes<'d, O: Outputs>(
                     true => source.parts.iter().map(|part| part.file_and_lines()).collect(),
                     false => symbol.files.clone(),
                 },
-                members: members.iter().map(Stretch::of).collect(),
+                members: members.iter().map(Stretch::from_source).collect(),
             });
             known.shelf.insert_source(*at, code.clone());
             codes.insert(*at, code);

@@ -156,7 +156,7 @@ impl Index {
     ///
     /// # Errors
     /// When the outputs cannot be read or are malformed.
-    pub fn read<O: Outputs>(
+    pub fn from_outputs<O: Outputs>(
         outputs: &mut O,
         symbols: &Symbols,
         others: &OtherNames,
@@ -181,7 +181,7 @@ impl Index {
         }
         let (mut documents, mut changed) = (Vec::with_capacity(symbols.len()), Vec::new());
         for (at, key) in symbols.keys().enumerate() {
-            let row = symbols.row(at)?;
+            let row = symbols.type_row(at)?;
             let package = escape(key);
             let digests = digests.get(&*package).copied().unwrap_or_default();
             let digest = inputs_digest(&digests, &row.files);
@@ -420,7 +420,7 @@ fn other_documents<O: Outputs>(
         match known(file).filter(|known| known.digest == digest) {
             Some(known) => documents.push(known),
             None => {
-                let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&names.label))?;
+                let symbols = FileSymbols::from_json(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&names.label))?;
                 new.push(Document::of_other(&mut tally, file, &symbols, &decode(&text, file).0, digest));
             }
         }

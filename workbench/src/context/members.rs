@@ -1,9 +1,9 @@
 //! Members that a query names, by `Type.Member` or by the line of a file, with their sources, which are shown before other parts of their types.
 
 use super::index::Index;
+use super::member_spellings::spellings;
 use super::mentioned::{Mention, Wanted};
-use super::spelled::spellings;
-use super::written::Lines;
+use super::named_words::Lines;
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::{Candidate, How, Resolution};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};
@@ -23,7 +23,7 @@ const MOST: usize = 32;
 ///
 /// # Errors
 /// When the outputs cannot be read or are malformed.
-pub fn find<O: Outputs>(outputs: &mut O, symbols: &Symbols, index: &Index, mentions: &mut [Mention]) -> Result<(), O::Error> {
+pub fn find_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, index: &Index, mentions: &mut [Mention]) -> Result<(), O::Error> {
     for mention in mentions {
         match mention.wanted.clone() {
             Wanted::Member(name) => by_name(outputs, symbols, &name, mention)?,
@@ -138,7 +138,7 @@ pub struct Stretch {
 
 impl Stretch {
     /// Creates it from the source of a member.
-    pub fn of(source: &Source) -> Self {
+    pub fn from_source(source: &Source) -> Self {
         Self {
             path: source.path.clone(),
             places: source.parts.iter().map(|part| part.file_and_lines()).collect(),
@@ -167,7 +167,7 @@ pub fn stretches<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention
     for path in mentions.iter().flat_map(|mention| &mention.members) {
         let document = index.find(path).and_then(|at| index.document(at));
         if let Some(document) = document.filter(|_| !wanted.iter().any(|known| known.path == *path)) {
-            wanted.push(Candidate::of(path, &document.files));
+            wanted.push(Candidate::from_path(path, &document.files));
         }
     }
     if wanted.is_empty() {
@@ -177,7 +177,7 @@ pub fn stretches<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention
     for source in sources(outputs, &wanted.iter().collect::<Vec<_>>(), usize::MAX)? {
         let places: Vec<String> = source.parts.iter().map(|part| part.file_and_lines()).collect();
         if !places.is_empty() && !found.iter().any(|known| known.places == places) {
-            found.push(Stretch::of(&source));
+            found.push(Stretch::from_source(&source));
         }
     }
     Ok(found)
@@ -196,9 +196,9 @@ mod tests {
 
     fn named_in(mut sample: Sample, query: &str) -> (Vec<Mention>, Vec<Stretch>) {
         let symbols = sample.names();
-        let index = Index::read(&mut sample, &symbols, &OtherNames::default(), |_| None, Default::default()).expect("an index");
+        let index = Index::from_outputs(&mut sample, &symbols, &OtherNames::default(), |_| None, Default::default()).expect("an index");
         let mut mentions = mentions(query, &index);
-        find(&mut sample, &symbols, &index, &mut mentions).expect("members");
+        find_members(&mut sample, &symbols, &index, &mut mentions).expect("members");
         let stretches = stretches(&mut sample, &index, &mentions).expect("sources");
         (mentions, stretches)
     }
@@ -274,7 +274,7 @@ mod tests {
             ("Thing.IThing.Do", "My.Core.Thing`1#IThing.Do()"),
             ("at My.Core.Thing`1.My.Core.IThing.Do()", "My.Core.Thing`1#IThing.Do()"),
         ] {
-            let (mentions, stretches) = named_in(Sample::of(&[("src/Thing.cs", source)]), query);
+            let (mentions, stretches) = named_in(Sample::from_files(&[("src/Thing.cs", source)]), query);
             let paths: Vec<&str> = stretches.iter().map(|one| one.path.as_str()).collect();
             assert_eq!(paths, [expected], "{query}: {mentions:?}");
         }

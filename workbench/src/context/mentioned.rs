@@ -5,10 +5,10 @@
 //! around it. [`super::members`] resolves members, and [`super::attached`] files that contain no type.
 
 use super::index::Index;
-use super::spaced;
-use super::spelled::declared;
+use super::member_spellings::declared;
+use super::named_words::{self, Lines, Word};
+use super::names_with_spaces;
 use super::words::{distinct, is_wide};
-use super::written::{self, Lines, Word};
 use crate::symbols::path::SymbolPath;
 use producers::csharp::types::symbol_of;
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ pub struct Mention {
     /// Why all or part of it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_shown: Option<String>,
-    /// The part of the types or files that it refers to, as far as the text tells.
+    /// The part of the types or files that the text refers to, if known.
     #[serde(skip)]
     pub wanted: Wanted,
     /// The lines that it refers to and that contain no type, each with its file.
@@ -74,14 +74,14 @@ pub fn mentions(text: &str, index: &Index) -> Vec<Mention> {
 /// Returns all mentions of a text, in order, each once; `there` are the existing files. A mention of a file without types may turn out to be none.
 pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<Item = &'f str>) -> Vec<Mention> {
     // Most queries name no file.
-    let files = LazyCell::new(|| Files::of(index));
+    let files = LazyCell::new(|| Files::from_index(index));
     let mut found: Vec<Mention> = Vec::new();
-    for word in written::split_words(text, &spaced::stretches(text, there)) {
+    for word in named_words::split_words(text, &names_with_spaces::stretches(text, there)) {
         let whole = resolve_word(word, index, &files);
         // Chinese text surrounds names without spaces: which part belongs to a name is known only for existing files.
         let is_open =
             !word.is_file && word.text.contains(is_wide) && whole.as_ref().is_some_and(|one| matches!(one.wanted, Wanted::File(_)));
-        let parts = written::inside(word).filter(|part| whole.is_none() || is_open && !is_rest(part.text));
+        let parts = named_words::inside(word).filter(|part| whole.is_none() || is_open && !is_rest(part.text));
         let parts: Vec<Mention> = parts.filter_map(|part| resolve_word(part, index, &files)).collect();
         for mention in whole.filter(|_| parts.is_empty()).into_iter().chain(parts) {
             if found.iter().any(|known| known.text == mention.text) {
@@ -103,10 +103,10 @@ pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<It
 }
 
 fn resolve_word<'i>(word: Word<'_>, index: &'i Index, files: &LazyCell<Files<'i>, impl FnOnce() -> Files<'i>>) -> Option<Mention> {
-    let (path, lines) = written::split_lines_suffix(word.text);
+    let (path, lines) = named_words::split_lines_suffix(word.text);
     if word.is_file || is_path(path) {
         let types = files.resolve_path(word.text, path, lines, index);
-        let types = types.or_else(|| files.resolve_path(word.text, &written::decoded(path)?, lines, index));
+        let types = types.or_else(|| files.resolve_path(word.text, &named_words::decoded(path)?, lines, index));
         return types.or_else(|| file(word, path, lines));
     }
     // Of files in other languages, the index knows those with definitions.
@@ -125,7 +125,7 @@ fn is_rest(part: &str) -> bool {
 /// Returns the words of a query, each once, without those of paths that it names: a path refers to its file and says nothing about others.
 pub fn query_words(query: &str, mentions: &[Mention]) -> Vec<String> {
     let is_file = |mention: &Mention| {
-        let (path, _) = written::split_lines_suffix(&mention.text);
+        let (path, _) = named_words::split_lines_suffix(&mention.text);
         matches!(mention.wanted, Wanted::File(_)) || is_path(path) || mention.files.iter().any(|file| file.ends_with(path))
     };
     let paths = mentions.iter().filter(|mention| !mention.files.is_empty() && is_file(mention));
@@ -139,14 +139,14 @@ fn is_path(path: &str) -> bool {
 
 /// Returns the mention of a word that may be a file without types; whether it exists is not checked here.
 fn file(word: Word<'_>, path: &str, lines: Option<Lines>) -> Option<Mention> {
-    let is_written_so = || match written::ending(path) {
+    let is_written_so = || match named_words::ending(path) {
         // After a dot, names of programs continue with capitals, abbreviations with one letter.
         Some(ending) => path.starts_with('.') || ending.len() > 1 && ending.starts_with(|c: char| c.is_lowercase()),
         None => false,
     };
     let is_written_so = || word.quoted || is_path(path) || is_written_so();
     let is_apart = |path: &str| !path.contains("//") && !path.contains(['(', '<', '*']);
-    let may_be = word.is_file || is_apart(written::local(path)) && is_written_so();
+    let may_be = word.is_file || is_apart(named_words::local(path)) && is_written_so();
     may_be.then(|| Mention {
         text: word.text.to_owned(),
         wanted: Wanted::File(lines),
@@ -158,7 +158,7 @@ fn file(word: Word<'_>, path: &str, lines: Option<Lines>) -> Option<Mention> {
 struct Files<'i>(BTreeMap<String, Vec<&'i str>>);
 
 impl<'i> Files<'i> {
-    fn of(index: &'i Index) -> Self {
+    fn from_index(index: &'i Index) -> Self {
         let mut files: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for file in index.files() {
             let name = file.rsplit('/').next().unwrap_or(file);

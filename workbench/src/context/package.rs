@@ -42,7 +42,7 @@ impl Package {
         let mut found: Vec<Self> = Vec::new();
         for word in text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\'))) {
             let word = word.trim_matches(['.', '/', '\\']);
-            let names: Vec<String> = names(word).collect();
+            let names: Vec<String> = split_names(word).collect();
             let is_package = names.len() > 1 && names.iter().all(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
             if is_package && !found.iter().any(|known| known.names == names) && found.len() < MOST {
                 found.push(Self {
@@ -56,7 +56,7 @@ impl Package {
 
     /// Returns how well a namespace or folder belongs to it.
     pub fn grade(&self, place: &str) -> Option<Grade> {
-        let own: Vec<String> = names(place).collect();
+        let own: Vec<String> = split_names(place).collect();
         if own.ends_with(&self.names) {
             return Some(Grade::Exact);
         }
@@ -69,7 +69,7 @@ impl Package {
 }
 
 /// Returns the names of a namespace or path, in lower case.
-fn names(text: &str) -> impl Iterator<Item = String> {
+fn split_names(text: &str) -> impl Iterator<Item = String> {
     text.split(['.', '/', '\\']).filter(|name| !name.is_empty()).map(str::to_lowercase)
 }
 

@@ -34,7 +34,7 @@ pub struct Quality {
 
 impl Quality {
     /// Computes the figures of a composed text.
-    pub fn of(index: &Index, words: &[String], log: &Log, chosen: &[Chosen], texts: &[Texts], made: &Composed) -> Self {
+    pub fn from_composed(index: &Index, words: &[String], log: &Log, chosen: &[Chosen], texts: &[Texts], made: &Composed) -> Self {
         let shown: BTreeSet<usize> = made.placed.iter().map(|one| chosen[one.at].at).collect();
         let needed: BTreeSet<usize> = shown
             .iter()
@@ -42,7 +42,7 @@ impl Quality {
             .filter(|edge| edge.structure)
             .map(|edge| edge.to)
             .collect();
-        let known = shown.iter().filter(|at| log.of(index.key(**at)).0 > 0.0).count();
+        let known = shown.iter().filter(|at| log.use_of(index.key(**at)).0 > 0.0).count();
         let of_files: usize = made.files.iter().map(|(_, file)| file.tokens).sum();
         let size: usize = made.placed.iter().map(|one| texts[one.at].size).sum();
         let (mut said, mut all) = (0.0, 0.0);
@@ -121,14 +121,14 @@ mod tests {
         };
         let made = compose("pump valve", material, 1000, &|text| text.split_whitespace().count());
         assert_eq!(made.placed.len(), 2, "{made:?}");
-        let quality = Quality::of(&index, &words, &log, &choice.chosen, &texts, &made);
+        let quality = Quality::from_composed(&index, &words, &log, &choice.chosen, &texts, &made);
         assert_eq!((quality.dependency_coverage, quality.hit_rate), (0.5, 0.5));
         let said = index.rarity("pump") + index.rarity("valve");
         assert_eq!(quality.word_coverage, share(said, said + index.rarest(), 0.0));
-        let known = Quality::of(&index, &words[..2], &log, &choice.chosen, &texts, &made);
+        let known = Quality::from_composed(&index, &words[..2], &log, &choice.chosen, &texts, &made);
         assert_eq!((known.word_coverage, index.rarest()), (1.0, 4.0_f32.ln()));
         assert_eq!(quality.compression_ratio, made.tokens as f32 / 20.0);
-        let nothing = Quality::of(&index, &words, &log, &[], &[], &Composed::default());
+        let nothing = Quality::from_composed(&index, &words, &log, &[], &[], &Composed::default());
         assert_eq!(nothing.dependency_coverage, 1.0);
         assert_eq!(
             (nothing.hit_rate, nothing.word_coverage, nothing.compression_ratio),

@@ -145,7 +145,7 @@ impl Log {
     }
 
     /// Returns how often a type was used, relative to the most used one, and how recently.
-    pub fn of(&self, path: &str) -> (f32, f32) {
+    pub fn use_of(&self, path: &str) -> (f32, f32) {
         let Some((times, recency)) = self.seen.get(path) else {
             return (0.0, 0.0);
         };
@@ -201,9 +201,9 @@ mod tests {
         log.looked_at("A", 0);
         log.looked_at("B", 8);
         log.record_shown("B", 3, 2);
-        assert_eq!(log.of("B"), (1.0, 0.5));
-        let (access, recency) = log.of("A");
+        assert_eq!(log.use_of("B"), (1.0, 0.5));
+        let (access, recency) = log.use_of("A");
         assert!(access > 0.4 && access < 0.5 && recency == 1.0, "{access}");
-        assert_eq!(log.of("C"), (0.0, 0.0));
+        assert_eq!(log.use_of("C"), (0.0, 0.0));
     }
 }

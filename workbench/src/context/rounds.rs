@@ -1,4 +1,4 @@
-//! The rounds of a conversation: query, named files and types, shown types. Pure; [`super::kept`] stores conversations.
+//! The rounds of a conversation: query, named files and types, shown types. Pure; [`super::stored_conversations`] stores conversations.
 
 use super::relevance::figure;
 use super::words::distinct;
@@ -177,7 +177,7 @@ impl Conversation {
     }
 
     /// Adds a round and returns its new number.
-    pub fn add(&mut self, mut round: Round) -> u64 {
+    pub fn add_round(&mut self, mut round: Round) -> u64 {
         self.count += 1;
         round.number = self.count;
         let shown = round.new.iter().chain(&round.inherited).map(|shown| &shown.path);
@@ -257,7 +257,7 @@ mod tests {
     fn what_is_inherited_depends_on_the_threshold() {
         let mut conversation = Conversation::default();
         assert_eq!(inherited(&conversation, "anything", &[]), (0.4, vec![]));
-        conversation.add(round("cache eviction order", &[], &[("A", 0.9), ("B", 0.5)]));
+        conversation.add_round(round("cache eviction order", &[], &[("A", 0.9), ("B", 0.5)]));
         assert_eq!(
             inherited(&conversation, "render markdown", &[]),
             (THRESHOLD, vec![]),
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(inherited(&conversation, "cache", &[]), (0.4, vec![]));
         // 0.7 on average lowers the threshold.
         assert_eq!(inherited(&conversation, "cache eviction order", &[]).0, 0.3);
-        conversation.add(round("render markdown", &[], &[("C", 0.9)]));
+        conversation.add_round(round("render markdown", &[], &[("C", 0.9)]));
         let (threshold, types) = inherited(&conversation, "cache eviction order", &[]);
         // The rounds have 0.66 and 0.2 now.
         assert_eq!((threshold, types), (THRESHOLD, vec!["A".to_owned(), "B".to_owned()]));
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn what_an_answer_names_makes_its_round_relevant() {
         let mut conversation = Conversation::default();
-        let number = conversation.add(round("cache eviction", &[], &[("A", 0.9)]));
+        let number = conversation.add_round(round("cache eviction", &[], &[("A", 0.9)]));
         assert_eq!(inherited(&conversation, "other words", &["src/Cache.cs"]).1, Vec::<String>::new());
         let files = ["src/Cache.cs".to_owned()];
         conversation.end_round(number, &[], &files);
@@ -297,7 +297,7 @@ mod tests {
             .map(|(name, score)| (name.as_str(), f32::from(score) / 40.0))
             .collect();
         let mut conversation = Conversation::default();
-        conversation.add(round("same", &[], &shown));
+        conversation.add_round(round("same", &[], &shown));
         let (_, types) = inherited(&conversation, "same", &[]);
         assert_eq!((types.len(), types[0].as_str()), (MOST_INHERITED, "T20"));
     }
@@ -309,7 +309,7 @@ mod tests {
             for (at, query) in queries.iter().enumerate() {
                 let paths: Vec<String> = (0..30).map(|number| format!("T{}", at * 30 + number)).collect();
                 let shown: Vec<(&str, f32)> = paths.iter().map(|path| (path.as_str(), 0.5)).collect();
-                let number = conversation.add(round(query, &[], &shown));
+                let number = conversation.add_round(round(query, &[], &shown));
                 prop_assert_eq!(number, at as u64 + 1);
                 let last = conversation.rounds.last().expect("a round");
                 prop_assert_eq!(last.number, number);

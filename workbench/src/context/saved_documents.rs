@@ -101,8 +101,8 @@ struct NewRow<'a> {
 
 impl SavedDocuments {
     /// Reads the file of a workspace; no documents if it cannot be used.
-    pub fn read(root: &Path) -> Self {
-        let file = checkout::read(root, FILE, MOST_BYTES).ok().flatten();
+    pub fn from_file(root: &Path) -> Self {
+        let file = checkout::read_file(root, FILE, MOST_BYTES).ok().flatten();
         file.and_then(|bytes| parse(&bytes)).unwrap_or_default()
     }
 
@@ -161,7 +161,7 @@ fn parse(bytes: &[u8]) -> Option<SavedDocuments> {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(root: &Path, index: &Index) -> io::Result<()> {
+pub fn save_documents(root: &Path, index: &Index) -> io::Result<()> {
     let all = index.vocabulary().all_words();
     let used = used_words(index, &all);
     let mut ranks = vec![0; all.len()];
@@ -180,7 +180,7 @@ pub fn write(root: &Path, index: &Index) -> io::Result<()> {
     if plain.len().max(bytes.len()) > MOST_BYTES {
         return Ok(());
     }
-    checkout::write(root, FILE, &bytes)
+    checkout::write_file(root, FILE, &bytes)
 }
 
 /// Returns the numbers of the words of an index, in the order of the words: the file does not show in which order they were read.
@@ -224,7 +224,7 @@ mod tests {
     /// Reads the index of a sample beside documents that were saved.
     fn index_beside(sample: &mut Sample, saved: &SavedDocuments) -> Index {
         let symbols = sample.names();
-        Index::read(
+        Index::from_outputs(
             sample,
             &symbols,
             &OtherNames::default(),
@@ -258,22 +258,22 @@ mod tests {
         let mut sample = Sample::default();
         let built = index_beside(&mut sample, &SavedDocuments::default());
         assert!(built.is_worth_saving());
-        write(folder.path(), &built).expect("written");
-        let saved = SavedDocuments::read(folder.path());
+        save_documents(folder.path(), &built).expect("written");
+        let saved = SavedDocuments::from_file(folder.path());
         let taken = index_beside(&mut sample, &saved);
         assert!(!taken.is_worth_saving());
         assert_eq!(in_words(&taken), in_words(&built));
 
-        let mut edited = Sample::of(&[
+        let mut edited = Sample::from_files(&[
             ("src/a.cs", "class Archive { int Size; }"),
             ("src/b.cs", "class Box { Archive one; }"),
         ]);
-        write(folder.path(), &index_beside(&mut edited, &SavedDocuments::default())).expect("written");
-        let mut edited = Sample::of(&[
+        save_documents(folder.path(), &index_beside(&mut edited, &SavedDocuments::default())).expect("written");
+        let mut edited = Sample::from_files(&[
             ("src/a.cs", "class Archive { int Width; }"),
             ("src/b.cs", "class Box { Archive one; }"),
         ]);
-        let beside = index_beside(&mut edited, &SavedDocuments::read(folder.path()));
+        let beside = index_beside(&mut edited, &SavedDocuments::from_file(folder.path()));
         assert_eq!(in_words(&beside), in_words(&index_beside(&mut edited, &SavedDocuments::default())));
         assert!(beside.has_word(0, "width") && !beside.has_word(0, "size"));
     }
@@ -282,8 +282,8 @@ mod tests {
     #[test]
     fn documents_belong_to_their_version() {
         let folder = tempfile::tempdir().expect("a folder");
-        write(folder.path(), &index_beside(&mut Sample::default(), &SavedDocuments::default())).expect("written");
-        let file = checkout::read(folder.path(), FILE, MOST_BYTES).expect("read").expect("a file");
+        save_documents(folder.path(), &index_beside(&mut Sample::default(), &SavedDocuments::default())).expect("written");
+        let file = checkout::read_file(folder.path(), FILE, MOST_BYTES).expect("read").expect("a file");
         let plain = zstd::bulk::decompress(&file[36..], MOST_BYTES >> 6).expect("packed");
         insta::assert_snapshot!(format!("{VERSION} {}", Digest::of(&plain).short()), @"2 c473132c3a6f");
     }
@@ -312,8 +312,8 @@ mod tests {
     #[test]
     fn a_damaged_file_has_no_documents() {
         let folder = tempfile::tempdir().expect("a folder");
-        write(folder.path(), &index_beside(&mut Sample::default(), &SavedDocuments::default())).expect("written");
-        let whole = checkout::read(folder.path(), FILE, MOST_BYTES).expect("read").expect("a file");
+        save_documents(folder.path(), &index_beside(&mut Sample::default(), &SavedDocuments::default())).expect("written");
+        let whole = checkout::read_file(folder.path(), FILE, MOST_BYTES).expect("read").expect("a file");
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
@@ -321,6 +321,6 @@ mod tests {
             assert!(parse(&whole[..at]).is_none(), "{at} bytes");
         }
         assert!(parse(&whole).is_some_and(|saved| !saved.rows.is_empty()));
-        assert!(SavedDocuments::read(Path::new("/nowhere")).rows.is_empty());
+        assert!(SavedDocuments::from_file(Path::new("/nowhere")).rows.is_empty());
     }
 }

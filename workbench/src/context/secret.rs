@@ -71,7 +71,7 @@ impl Secrets {
     }
 
     /// Returns why the type at an index is not shown, if it is not.
-    pub fn of(&self, index: &Index, at: usize) -> Option<Arc<str>> {
+    pub fn reason_to_hide(&self, index: &Index, at: usize) -> Option<Arc<str>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let found = || {
             let files = &index.document(at)?.files;
@@ -131,7 +131,7 @@ mod tests {
                 "also when it is named"
             );
         }
-        let why = secrets.of(&index, index.find("Net.Key").expect("a type"));
+        let why = secrets.reason_to_hide(&index, index.find("Net.Key").expect("a type"));
         assert_eq!(why.as_deref(), Some("src/Net/Key.cs is hidden from models by src/Net/Key.cs"));
     }
 

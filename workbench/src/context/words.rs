@@ -148,7 +148,7 @@ struct Humps {
 impl Humps {
     /// Passes on the words of one identifier.
     fn each_word(&mut self, name: &str, place: Place, each: &mut impl FnMut(&str)) {
-        self.read(name);
+        self.read_name(name);
         let is_alone = self.ends.len() == 1;
         if self.ends.len() > 1 && self.letters.len() <= LONGEST {
             each(&self.letters);
@@ -168,7 +168,7 @@ impl Humps {
 
     /// Reads the humps of an identifier: they begin at capitals, after `_`, and between letters and digits; of several capitals before a small letter
     /// the last one begins a hump (`XMLReader`).
-    fn read(&mut self, name: &str) {
+    fn read_name(&mut self, name: &str) {
         self.letters.clear();
         self.ends.clear();
         let mut before: Option<char> = None;

@@ -3,7 +3,7 @@
 use super::declared::{Declared, declared, encloses};
 use super::lines::{Ends, line_start};
 use super::meaning::find_declaration;
-use super::symbol::{Head, Refused, SymbolEdit, Where, edited, read};
+use super::symbol::{Head, Refused, SymbolEdit, Where, edited, parse_code};
 use producers::csharp::ids::{kind_word, member_key, member_kind_word};
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Member, MemberKind, Syntax, TypeDecl, TypeKind};
@@ -26,7 +26,7 @@ pub struct Added {
 /// # Errors
 /// When the text does not declare the type exactly once, or the type cannot have the members.
 pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<String>) -> Result<Added, Refused> {
-    let before = read(text, defines);
+    let before = parse_code(text, defines);
     let all = declared(text, &before);
     let of = find_declaration(&all, symbol)?;
     let Some(decl) = before.types.iter().find(|decl| of.owner.is_empty() && decl.symbol() == of.is.name) else {
@@ -54,7 +54,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
         }
         None => first(text, of, new, defines)?,
     };
-    let after = read(&made, defines);
+    let after = parse_code(&made, defines);
     let own = |syntax: &Syntax| -> Vec<Member> {
         let parts = syntax.types.iter().filter(|other| other.symbol() == of.is.name);
         parts.flat_map(|decl| decl.members.clone()).collect()
@@ -75,7 +75,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
 /// Returns kind and name of each member that a text declares inside the type.
 fn kinds(decl: &TypeDecl, new: &str, defines: &BTreeSet<String>) -> Vec<(&'static str, String)> {
     let source = format!("{} {} {{\n{new}\n}}", kind_word(decl.kind), decl.name);
-    let syntax = read(&source, defines);
+    let syntax = parse_code(&source, defines);
     let members = syntax.types.first().map_or(&[][..], |decl| decl.members.as_slice());
     members
         .iter()
@@ -122,7 +122,7 @@ fn first(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Re
     let line = line_start(text, of.range.start);
     let outer: String = text[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
     let unit = super::indent::unit(text);
-    let usual = Ends::of(text).most_frequent();
+    let usual = Ends::from_text(text).most_frequent();
     let inner = super::indent::indented(new.trim_matches(['\n', '\r']), &format!("{outer}{unit}"));
     let compiled = blank(whole, defines);
     let mut depth = 0_i32;
@@ -148,7 +148,10 @@ fn first(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Re
         },
     };
     let made = [&text[..of.range.start], &own, &text[of.range.end..]].concat();
-    let (was, is) = (declared(text, &read(text, defines)), declared(&made, &read(&made, defines)));
+    let (was, is) = (
+        declared(text, &parse_code(text, defines)),
+        declared(&made, &parse_code(&made, defines)),
+    );
     let came = is.iter().filter(|one| !was.iter().any(|other| other.is == one.is));
     let belongs = |one: &Declared| one.owner == of.is.name || one.is.name.starts_with(&format!("{}+", of.is.name));
     let stays = was.iter().all(|one| is.iter().any(|other| other.is == one.is));
@@ -309,7 +312,7 @@ mod tests {
             let behind = text.bytes().rev().zip(made.bytes().rev()).take_while(|(one, other)| one == other).count();
             // White space in braces without a member may change.
             prop_assert!(same + behind >= text.len() || text[same..text.len() - behind].trim().is_empty());
-            let names = |text: &str| declared(text, &read(text, &BTreeSet::new())).into_iter().map(|one| one.is).collect::<Vec<_>>();
+            let names = |text: &str| declared(text, &parse_code(text, &BTreeSet::new())).into_iter().map(|one| one.is).collect::<Vec<_>>();
             let (was, is) = (names(&text), names(&made));
             prop_assert!(was.iter().all(|one| is.contains(one)));
             prop_assert!(is.iter().any(|one| one.name.contains("New")));

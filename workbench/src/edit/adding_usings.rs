@@ -3,7 +3,7 @@
 use super::declared::declared;
 use super::lines::{Ends, line_start, split};
 use super::replacing::tail;
-use super::symbol::{Refused, read, worse};
+use super::symbol::{Refused, parse_code, worse};
 use crate::symbols::index::is_within;
 use producers::csharp::keywords::is_reserved;
 use producers::csharp::lexer::{Token, lex};
@@ -12,13 +12,13 @@ use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Reads a directive as somebody gives it: `System.Linq`, `static N.T`, `A = N.T`, also between `using` and `;`.
+/// Parses a directive from an argument: `System.Linq`, `static N.T`, `A = N.T`, also between `using` and `;`.
 ///
 /// # Errors
 /// When it is none.
 pub fn directive(given: &str) -> Result<Using, Refused> {
     let text = format!("{};", written(given));
-    let syntax = read(&text, &BTreeSet::new());
+    let syntax = parse_code(&text, &BTreeSet::new());
     let is_whole = !text.contains("..") && !written(given).ends_with(['.', ':', '=', ',']);
     let is_keyword = syntax
         .usings
@@ -53,7 +53,7 @@ fn written(given: &str) -> String {
 /// When it is none, or there is no place for it.
 pub fn with_using(text: &str, given: &str, defines: &BTreeSet<String>) -> Result<Option<String>, Refused> {
     let wanted = directive(given)?;
-    let before = read(text, defines);
+    let before = parse_code(text, defines);
     let is_there = |one: &Using| (&one.alias, &one.target, one.is_static) == (&wanted.alias, &wanted.target, wanted.is_static);
     // One that stands in a namespace counts for that alone.
     let counts = |one: &Using| one.namespace.is_empty() || all_in(&before, &one.namespace);
@@ -74,14 +74,14 @@ pub fn with_using(text: &str, given: &str, defines: &BTreeSet<String>) -> Result
     }
     let compiled = blank(text, defines);
     let made = placed(text, &compiled, &format!("{};", written(given)), &wanted, &before)?;
-    let after = read(&made, defines);
+    let after = parse_code(&made, defines);
     let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
     let came: Vec<&Using> = after.usings.iter().filter(|one| !before.usings.contains(one)).collect();
     let is_added = after.usings.len() == before.usings.len() + 1 && matches!(came.as_slice(), [one] if is_there(one));
     match is_added && !worse(&before, &after) && is(text, &before) == is(&made, &after) {
         true => Ok(Some(made)),
         false => Err(Refused::new(
-            "the file has no place for a using directive that its reader understands; nothing was changed",
+            "the file has no place for a using directive that the parser understands; nothing was changed",
             "put it there with `replace`",
         )),
     }
@@ -93,7 +93,7 @@ fn all_in(syntax: &Syntax, namespace: &str) -> bool {
 }
 
 /// A directive of a text.
-pub(super) struct Stands {
+pub(super) struct UsingDirective {
     pub(super) range: Range<usize>,
     /// Global ones come first, those of types and names last.
     pub(super) rank: u8,
@@ -101,7 +101,7 @@ pub(super) struct Stands {
 }
 
 /// The directives at the head of what tokens begin with, and the first token behind them.
-pub(super) fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>, usize) {
+pub(super) fn leading_usings(text: &str, tokens: &[Token], mut at: usize) -> (Vec<UsingDirective>, usize) {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
     let mut found = Vec::new();
     while let Some(end) = (at..tokens.len()).find(|end| word(*end) == ";") {
@@ -125,7 +125,7 @@ pub(super) fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>,
             (false, false, true) => 2,
             (false, true, _) => 3,
         };
-        found.push(Stands {
+        found.push(UsingDirective {
             range: tokens[at].start as usize..tokens[end].end as usize,
             rank,
             target: (name..end).map(word).collect(),
@@ -135,8 +135,8 @@ pub(super) fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>,
     (found, at)
 }
 
-fn parsed(text: &str) -> Vec<Stands> {
-    head(text, &lex(text).tokens, 0).0
+fn parsed(text: &str) -> Vec<UsingDirective> {
+    leading_usings(text, &lex(text).tokens, 0).0
 }
 
 /// The text with the directive in its place.
@@ -144,16 +144,16 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
     let lexed = lex(compiled);
     let tokens = &lexed.tokens;
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(compiled));
-    let (mut all, next) = head(compiled, tokens, 0);
+    let (mut all, next) = leading_usings(compiled, tokens, 0);
     if all.is_empty() && word(next) == "namespace" && !wanted.is_global {
         let open = (next..tokens.len()).find(|at| matches!(word(*at), "{" | ";"));
         if let Some(open) = open.filter(|open| all_in(before, &(next + 1..*open).map(word).collect::<String>())) {
-            all = head(compiled, tokens, open + 1).0;
+            all = leading_usings(compiled, tokens, open + 1).0;
         }
     }
     let own = parsed(new).into_iter().next();
     let (rank, target) = own.map_or((1, String::new()), |own| (own.rank, own.target));
-    let usual = Ends::of(text).most_frequent();
+    let usual = Ends::from_text(text).most_frequent();
     // Those that `#if` may leave out have no neighbours.
     all.retain(|one| depth(&text[..one.range.start]) == 0);
     let Some(beside) = neighbour(&all, rank, &target) else {
@@ -192,8 +192,8 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
 type SortKey<'k> = &'k dyn Fn(&str) -> (bool, String);
 
 /// The directive that a new one stands behind, or before.
-fn neighbour<'s>(all: &'s [Stands], rank: u8, target: &str) -> Option<(&'s Stands, bool)> {
-    let alike: Vec<&Stands> = all.iter().filter(|one| one.rank == rank).collect();
+fn neighbour<'s>(all: &'s [UsingDirective], rank: u8, target: &str) -> Option<(&'s UsingDirective, bool)> {
+    let alike: Vec<&UsingDirective> = all.iter().filter(|one| one.rank == rank).collect();
     let system = |name: &str| !(name == "System" || name.starts_with("System."));
     let plain = |name: &str| (false, name.to_lowercase());
     let first = |name: &str| (system(name), name.to_lowercase());

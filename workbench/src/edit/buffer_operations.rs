@@ -228,7 +228,7 @@ pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&st
         before.push((path.clone(), run.text_of(path, &document.now.text)?.map(|(text, _)| text)));
     }
     let taken = run.take_back(redo, only)?;
-    let what = if redo { "made again" } else { "took back" };
+    let what = if redo { "redone" } else { "undone" };
     let summary = format!("{what}: {}{}", taken.operation, what_became(run, &taken.paths, taken.status));
     let mut detail = String::new();
     for path in taken.paths.iter().filter(|_| taken.status == Status::ExternalConflict) {

@@ -163,11 +163,11 @@ pub fn marked(text: &str, length: usize, at: &[usize], shown: &[Candidate], arou
 
 #[cfg(test)]
 mod tests {
-    use super::super::matching::find;
+    use super::super::matching::find_occurrences;
     use super::*;
 
     fn of(text: &str, needle: &str) -> Vec<Candidate> {
-        candidates(text, needle.len(), &find(text, needle, 0, SHOWN).at, 0)
+        candidates(text, needle.len(), &find_occurrences(text, needle, 0, SHOWN).at, 0)
     }
 
     #[test]
@@ -220,18 +220,18 @@ mod tests {
     fn marks_stand_at_matches_that_overlap_or_have_lines() {
         let text = "aaa\n";
         assert_eq!(
-            marked(text, 2, &find(text, "aa", 0, 9).at, &of(text, "aa"), 1),
+            marked(text, 2, &find_occurrences(text, "aa", 0, 9).at, &of(text, "aa"), 1),
             "1  [[SEL#1]]a[[SEL#2]]a[[/SEL#1]]a[[/SEL#2]]\n"
         );
         let text = "1\n2\n3\nx\ny\n6\n7\nx\ny";
-        let found = find(text, "x\ny", 0, 9).at;
+        let found = find_occurrences(text, "x\ny", 0, 9).at;
         assert_eq!(
             marked(text, 3, &found, &of(text, "x\ny"), 0),
             "4  [[SEL#1]]x\n5  y[[/SEL#1]]\n…\n8  [[SEL#2]]x\n9  y[[/SEL#2]]\n"
         );
         let text = "x\r\nx\r\n";
         assert_eq!(
-            marked(text, 3, &find(text, "x\r\n", 0, 9).at, &of(text, "x\r\n"), 0),
+            marked(text, 3, &find_occurrences(text, "x\r\n", 0, 9).at, &of(text, "x\r\n"), 0),
             "1  [[SEL#1]]x[[/SEL#1]]\n2  [[SEL#2]]x[[/SEL#2]]\n"
         );
     }

@@ -22,7 +22,7 @@ pub struct Changed {
 
 impl Changed {
     /// Compares two texts of a file; `None` where there is no file.
-    pub fn of(path: &str, old: Option<&str>, new: Option<&str>) -> Self {
+    pub fn from_texts(path: &str, old: Option<&str>, new: Option<&str>) -> Self {
         let before = old.unwrap_or_default();
         let after = new.unwrap_or_default();
         let all = changes(before, after);
@@ -64,7 +64,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn described(old: Option<&str>, new: Option<&str>) -> String {
-        let changed = Changed::of("a", old, new);
+        let changed = Changed::from_texts("a", old, new);
         format!("{changed} +{} -{}", changed.added, changed.removed)
     }
 
@@ -80,7 +80,7 @@ mod tests {
     proptest! {
         #[test]
         fn outside_of_the_new_lines_nothing_changed(old in "([abc]{0,2}\n){0,8}", new in "([abc]{0,2}\n){0,8}") {
-            let changed = Changed::of("a", Some(&old), Some(&new));
+            let changed = Changed::from_texts("a", Some(&old), Some(&new));
             let (before, after): (Vec<&str>, Vec<&str>) = (split(&old).collect(), split(&new).collect());
             prop_assert_eq!(before.len() + changed.added, after.len() + changed.removed);
             if let Some((from, to)) = changed.lines {

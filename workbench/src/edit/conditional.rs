@@ -4,7 +4,7 @@
 use super::declared::declared;
 use super::directives::{deciding, directives};
 use super::meaning::find_declaration;
-use super::symbol::{Refused, SymbolEdit, read as syntax};
+use super::symbol::{Refused, SymbolEdit, parse_code as syntax};
 use producers::csharp::preprocess::{blank, mentioned};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub(super) fn whatever<T: PartialEq + AsRef<str>>(
             format!(
                 "{what} hangs on the symbols for `#if` that the file is compiled under, which are {are}not known here; nothing was changed"
             ),
-            "name it without path and session, then they are those of its project; or edit what stands there with `replace`",
+            "name it without path and session, then they are those of its project; or edit the present text with `replace`",
         )
     };
     let Some(readings) = readings(text, &request.new, &none) else {
@@ -86,11 +86,11 @@ pub(super) fn readings(text: &str, new: &str, defines: &BTreeSet<String>) -> Opt
     let symbols: BTreeSet<&str> = mentioned(text).into_iter().chain(mentioned(new)).collect();
     let others: BTreeSet<String> = defines.iter().filter(|one| !symbols.contains(one.as_str())).cloned().collect();
     let every = match symbols.len() <= MOST_SYMBOLS {
-        true => read(text, new, &others, &|_, _| BTreeSet::from([symbols.clone()])),
+        true => explore_readings(text, new, &others, &|_, _| BTreeSet::from([symbols.clone()])),
         false => None,
     };
     every.or_else(|| {
-        read(text, new, &others, &|was, is| {
+        explore_readings(text, new, &others, &|was, is| {
             let of = |text, compiled: &str| deciding(&directives(text, compiled));
             of(text, was).union(&of(new, is)).cloned().collect()
         })
@@ -109,7 +109,12 @@ pub fn declares(text: &str, name: &str) -> bool {
 type Together<'f, 't> = dyn Fn(&str, &str) -> BTreeSet<BTreeSet<&'t str>> + 'f;
 
 /// Explores readings from the first one; returns one set of symbols for each.
-fn read<'t>(text: &'t str, new: &'t str, others: &BTreeSet<String>, together: &Together<'_, 't>) -> Option<Vec<BTreeSet<String>>> {
+fn explore_readings<'t>(
+    text: &'t str,
+    new: &'t str,
+    others: &BTreeSet<String>,
+    together: &Together<'_, 't>,
+) -> Option<Vec<BTreeSet<String>>> {
     let mut readings = BTreeMap::new();
     let mut waiting = vec![others.clone()];
     let mut met: BTreeSet<BTreeSet<String>> = waiting.iter().cloned().collect();

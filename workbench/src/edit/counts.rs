@@ -1,4 +1,4 @@
-//! How often edits of this checkout were made, failed, and were taken back: a note beside the sessions, which they outlive.
+//! Counts of applied, failed and undone edits of this checkout, in a file beside the sessions, which it outlives.
 
 use super::files::Files;
 use schemars::JsonSchema;
@@ -12,22 +12,22 @@ const NOTE: &str = "figures/edits.json";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EditCounts {
-    /// Edits that were made, in files or in buffers.
+    /// Edits that were applied, in files or in buffers.
     pub applied: u64,
     /// Edits that were refused, matched nothing, or could not be saved.
     pub failed: u64,
-    /// Edits that were taken back.
+    /// Edits that were undone.
     pub rolled_back: u64,
 }
 
-/// What an operation came to.
+/// Outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditOutcome {
-    /// An edit was made.
+    /// An edit was applied.
     Applied,
-    /// An edit was not made.
+    /// An edit was not applied.
     Failed,
-    /// An edit was taken back.
+    /// An edit was undone.
     RolledBack,
 }
 
@@ -38,7 +38,7 @@ impl EditCounts {
         note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Counts an operation. Where that cannot be written, it is not counted: the edit stands all the same.
+    /// Counts an operation. If the count cannot be written, the edit is applied all the same.
     pub fn count_edit<F: Files>(files: &F, outcome: EditOutcome) {
         let Ok(_alone) = files.lock_for_editing() else { return };
         let mut counts = Self::read_counts(files);
@@ -51,7 +51,7 @@ impl EditCounts {
         let _ = files.write_note(NOTE, &bytes);
     }
 
-    /// Returns the share of edits that were made, of those that were tried; `None` before the first.
+    /// Returns the share of applied edits among the attempted ones; `None` before the first.
     pub fn success_rate(&self) -> Option<f64> {
         let tried = self.applied + self.failed;
         (tried > 0).then(|| self.applied as f64 / tried as f64)

@@ -43,7 +43,7 @@ pub(crate) struct Is {
 
 /// The names of all that a text declares, without symbols for `#if`: `Namespace.Type` and `Namespace.Type#Member(int)`.
 pub(crate) fn declared_names(text: &str) -> BTreeSet<String> {
-    let syntax = super::symbol::read(text, &BTreeSet::new());
+    let syntax = super::symbol::parse_code(text, &BTreeSet::new());
     declared(text, &syntax).into_iter().map(|one| one.is.name).collect()
 }
 

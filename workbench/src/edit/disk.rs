@@ -2,14 +2,14 @@
 //! file with several hard links, or with attributes that cannot be kept, is written in place instead; only then can a crash leave a mixture, and the
 //! session has the whole text.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::encoding::{LARGEST, Unreadable};
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::place::{Guard, Refused, resolve};
 use super::staged::{Batch, Staged, staged};
 use super::tree::{self, KNOWN, Tree};
 use crate::checkout::{self, Held};
-use crate::kill;
+use crate::kill_points;
 use os::errors::SystemError;
 use os::folders::Folder;
 use os::info::{FileInfo, Kind, Time};
@@ -74,9 +74,9 @@ impl Disk {
             }
             folder = match folder.open_folder(part) {
                 Err(SystemError::NOT_FOUND) if make => {
-                    kill::check_killed()?;
+                    kill_points::check_killed()?;
                     folder.make_folder(part, 0o777)?;
-                    kill::sync(&folder)?;
+                    kill_points::sync(&folder)?;
                     folder.open_folder(part)?
                 }
                 opened => opened?,
@@ -86,7 +86,7 @@ impl Disk {
     }
 }
 
-fn note(name: &str) -> String {
+fn note_path(name: &str) -> String {
     format!("{FOLDER}/{name}")
 }
 
@@ -164,7 +164,7 @@ impl Files for Disk {
     fn log_line(&self, category: Category, line: &str) {
         if self.logs.contains(&category) {
             // A failed log write does not prevent the edit.
-            let _ = checkout::append(&self.root, &note(&format!("log/{category}.log")), line.as_bytes(), LONGEST_LOG);
+            let _ = checkout::append(&self.root, &note_path(&format!("log/{category}.log")), line.as_bytes(), LONGEST_LOG);
         }
     }
 
@@ -183,7 +183,7 @@ impl Files for Disk {
             opened => opened?,
         };
         // Stat before reading, so that a write in between shows as a different stamp.
-        let looked = FileInfo::of(&file)?;
+        let looked = FileInfo::from_handle(&file)?;
         if looked.kind() != Kind::File {
             return Err(io::Error::other("it is not a regular file"));
         }
@@ -239,7 +239,7 @@ impl Files for Disk {
     }
 
     fn unstage(&self, path: &str) {
-        if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill::check_killed()) {
+        if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill_points::check_killed()) {
             // The staged file may not exist yet.
             let _ = folder.remove(staged(name));
         }
@@ -251,19 +251,19 @@ impl Files for Disk {
     }
 
     fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        checkout::read(&self.root, &note(name), LARGEST)
+        checkout::read_file(&self.root, &note_path(name), LARGEST)
     }
 
     fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        checkout::write(&self.root, &note(name), bytes)
+        checkout::write_file(&self.root, &note_path(name), bytes)
     }
 
     fn drop_note(&self, name: &str) -> io::Result<()> {
-        checkout::remove(&self.root, &note(name)).map(|_| ())
+        checkout::remove(&self.root, &note_path(name)).map(|_| ())
     }
 
     fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>> {
-        checkout::list_files(&self.root, &note(folder))
+        checkout::list_files(&self.root, &note_path(folder))
     }
 }
 

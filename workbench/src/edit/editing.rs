@@ -2,12 +2,12 @@
 
 use super::candidate;
 use super::changed::Changed;
-use super::diagnostics::TRACED;
+use super::edit_log::TRACED;
 use super::encoding::Written;
 use super::files::Files;
 use super::guidance::by_state;
 use super::lines::{Ends, fit, split};
-use super::matching::find;
+use super::matching::find_occurrences;
 use super::merge::unified;
 use super::miss;
 use super::order::{Part, Rewritten};
@@ -39,7 +39,7 @@ pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Tro
         "{path} is open: {} lines, {}{mark}, {}{end}; edits are {}",
         split(&text).count(),
         document.now.encoding.form,
-        Ends::of(&text),
+        Ends::from_text(&text),
         match run.session.mode {
             Mode::Immediate => "saved at once",
             Mode::Manual => "saved by `commit`",
@@ -63,7 +63,7 @@ pub(super) fn edited<F: Files>(
     for (path, text) in texts {
         let now = &run.document(&path)?.now;
         let before = run.text_of(&path, &now.text)?.map(|(text, _)| text);
-        let of = |text| Written::of(text, before.as_deref().map(String::as_str), now.encoding);
+        let of = |text| Written::from_edit(text, before.as_deref().map(String::as_str), now.encoding);
         let text = text.map(of);
         all.push((path, text));
     }
@@ -106,7 +106,7 @@ pub(super) fn edit_with_encoding<F: Files>(
         let old = before.iter().find(|(other, _)| other == path).and_then(|(_, text)| text.as_ref());
         let old = old.map(|text| text.as_str());
         let new = text.as_ref().map(|written| written.text.as_str());
-        changed.push(Changed::of(path, old, new));
+        changed.push(Changed::from_texts(path, old, new));
         detail.push_str(&unified(
             old.unwrap_or_default(),
             new.unwrap_or_default(),
@@ -146,7 +146,7 @@ pub(super) fn what_became<F: Files>(run: &Run<'_, F>, paths: &[String], status: 
     };
     match (status, run.session.mode) {
         (Status::Success, Mode::Immediate | Mode::Manual) if paths.iter().any(is_out) => {
-            " in the buffer; not saved, for the file is not what the buffer was made of"
+            " in the buffer; not saved, because the file differs from the base of the buffer"
         }
         // What was never saved is not saved back.
         (Status::Success, Mode::Immediate) if run.met.saves.is_empty() => " in the buffer; the file holds that already and was not written",
@@ -179,7 +179,7 @@ pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str,
     edited(run, "replace", vec![(path.to_owned(), Some(text.replace(&old, &new)))], &what)
 }
 
-/// What is looked for and what is to stand there, with the line ends of the file if they are to have them; that they got others is said.
+/// What is looked for and the new text, with the line ends of the file if they are to have them; that they got others is said.
 fn adapted<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, (old, new): (&str, &str), fits: bool) -> (String, String) {
     let (made_old, made_new) = with_line_ends_of_file(text, old, new, fits);
     if made_old != old || made_new != new {
@@ -190,28 +190,28 @@ fn adapted<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, (old, new): (
 
 /// Says that a text got the line ends of a file.
 pub(super) fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) {
-    let note = format!("line ends made {} as in {path}", Ends::of(text));
+    let note = format!("line ends made {} as in {path}", Ends::from_text(text));
     if !run.notes.contains(&note) {
         run.notes.push(note);
     }
 }
 
-/// What is looked for and what is to stand there, with the line ends of the file if they are to have them. In a file of mixed ends what is looked
+/// What is looked for and the new text, with the line ends of the file if they are to have them. In a file of mixed ends what is looked
 /// for may stand as it is given, or with other ends, and nowhere else.
 pub(super) fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
-    let ends = Ends::of(text);
+    let ends = Ends::from_text(text);
     if !fits || ends == Ends::default() {
         return (old.to_owned(), new.to_owned());
     }
     let fitted = fit(old, ends.most_frequent());
-    let is_there = |old: &str| find(text, old, 0, 1).count > 0;
+    let is_there = |old: &str| find_occurrences(text, old, 0, 1).count > 0;
     let other = match ends.are_mixed() {
         false => None,
         // Half an end of a line is none.
         true => whatever_ends(text, old).or_else(|| (!is_there(&fitted) && is_there(old)).then(|| old.to_owned())),
     };
     match other {
-        Some(other) => (other.clone(), fit(new, Ends::of(&other).most_frequent())),
+        Some(other) => (other.clone(), fit(new, Ends::from_text(&other).most_frequent())),
         None => (fitted, fit(new, ends.most_frequent())),
     }
 }
@@ -219,7 +219,7 @@ pub(super) fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: boo
 /// What stands in a text as another one does but for its line ends, if it stands there once.
 fn whatever_ends(text: &str, old: &str) -> Option<String> {
     let (plain, plain_old) = (fit(text, "\n"), fit(old, "\n"));
-    let found = find(&plain, &plain_old, 0, 1);
+    let found = find_occurrences(&plain, &plain_old, 0, 1);
     let [at] = found.at.as_slice() else { return None };
     if found.count != 1 {
         return None;
@@ -241,7 +241,7 @@ fn whatever_ends(text: &str, old: &str) -> Option<String> {
 
 /// Puts a text in the place of the only occurrence of another; offers the occurrences where there are several.
 pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, old: &str, new: &str, what: &str) -> Result<Done, Trouble> {
-    let found = find(text, old, 0, candidate::SHOWN);
+    let found = find_occurrences(text, old, 0, candidate::SHOWN);
     trace(run, path, text, old);
     match found.count {
         0 => {
@@ -254,7 +254,11 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
             };
             Ok(Done {
                 guidance: Some(way.to_owned()),
-                ..Done::of(Status::NoMatch, format!("no match in {}: {}", held.of(path), miss.why)).with(miss.near.join("\n"))
+                ..Done::of(
+                    Status::NoMatch,
+                    format!("no match in {}: {}", held.describe_with_path(path), miss.why),
+                )
+                .with(miss.near.join("\n"))
             })
         }
         1 => {
@@ -281,7 +285,7 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
 /// Writes down where a text stands (bytes from the beginning), and in which version, so that what was chosen can be gone over again.
 fn trace<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, needle: &str) {
     if run.files.tells() {
-        let found = find(text, needle, 0, TRACED);
+        let found = find_occurrences(text, needle, 0, TRACED);
         let snapshot = run.session.documents.get(path).map(|document| document.now.text.clone());
         run.met.matches = Some(json!({"snapshot": snapshot, "count": found.count, "at": found.at}));
     }
@@ -291,7 +295,7 @@ fn trace<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, needle: &str) {
 pub(super) fn list_candidates<F: Files>(run: &mut Run<'_, F>, path: &str, from: usize) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let selection = selection(run, path)?;
-    let found = find(&text, &selection.needle, from, candidate::SHOWN);
+    let found = find_occurrences(&text, &selection.needle, from, candidate::SHOWN);
     let candidates = candidate::candidates(&text, selection.needle.len(), &found.at, from);
     let lines = candidate::marked(&text, selection.needle.len(), &found.at, &candidates, 1);
     let summary = match (candidates.first(), candidates.last()) {
@@ -333,7 +337,7 @@ pub(super) fn selection<F: Files>(run: &mut Run<'_, F>, path: &str) -> Result<Se
 pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new: Option<&str>) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let selection = selection(run, path)?;
-    let found = find(&text, &selection.needle, id.wrapping_sub(1), 1);
+    let found = find_occurrences(&text, &selection.needle, id.wrapping_sub(1), 1);
     trace(run, path, &text, &selection.needle);
     let Some(at) = found.at.first() else {
         run.happen(path, Event::Refused);
@@ -383,17 +387,17 @@ pub(super) fn replace_all_text<F: Files>(run: &mut Run<'_, F>, path: &str, new: 
         lines => format!("{lines} lines"),
     };
     let before = run.text_of(path, &run.document(path)?.now.text)?;
-    let given = Ends::of(new);
+    let given = Ends::from_text(new);
     let Some((before, _)) = before else {
         let what = format!("{path} is new and has {}", lines(new));
         return edited(run, "create", vec![(path.to_owned(), Some(new.to_owned()))], &what);
     };
-    let ends = Ends::of(&before);
+    let ends = Ends::from_text(&before);
     let new = match fits && ends != Ends::default() {
         true => fit(new, ends.most_frequent()),
         false => new.to_owned(),
     };
-    if Ends::of(&new) != given {
+    if Ends::from_text(&new) != given {
         note_ends(run, path, &before);
     }
     let what = format!(
@@ -407,7 +411,7 @@ pub(super) fn replace_all_text<F: Files>(run: &mut Run<'_, F>, path: &str, new: 
 pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &symbol::SymbolEdit, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let mut wanted = wanted.clone();
-    let ends = Ends::of(&text);
+    let ends = Ends::from_text(&text);
     if fits && ends != Ends::default() {
         let fitted = fit(&wanted.new, ends.most_frequent());
         if fitted != wanted.new {
@@ -439,7 +443,7 @@ pub(super) fn rewrite<F: Files>(run: &mut Run<'_, F>, operation: &str, texts: &[
         let is = run.text_of(path, &now)?.map(|(text, _)| text);
         if is.as_deref().map(String::as_str) != file.before.as_deref() {
             let why = format!("{path} was changed meanwhile; nothing was changed");
-            return Err(Trouble::new(why, "do it again: it is made of the file as it is then").at(path));
+            return Err(Trouble::new(why, "try again: it uses the file as it is then").at(path));
         }
         made.push((path.clone(), file.after.clone()));
     }
@@ -464,21 +468,24 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
         let Some(text) = text else { continue };
         let (old, new) = with_line_ends_of_file(text, &edit.old, &edit.new, fits);
         adapted_any |= old != edit.old || new != edit.new;
-        let found = find(text, &old, 0, candidate::SHOWN);
+        let found = find_occurrences(text, &old, 0, candidate::SHOWN);
         match found.at.as_slice() {
             [at] => text.replace_range(*at..at + old.len(), &new),
             [] => {
                 let held = run.held(&path);
                 let miss = miss::explain(held.name(), text, &old);
-                let why = match find(&run.text(&path)?, &old, 0, 1).count {
+                let why = match find_occurrences(&run.text(&path)?, &old, 0, 1).count {
                     0 => miss.why,
                     _ => "it stood there until the edits before it changed that place".to_owned(),
                 };
                 run.happen(&path, Event::Nowhere);
                 return Err(Trouble {
                     status: Status::NoMatch,
-                    summary: format!("edit {number} has no match in {}: {why}; nothing was changed", held.of(&path)),
-                    guidance: Some("give old_text exactly as it stands there after the edits before it".to_owned()),
+                    summary: format!(
+                        "edit {number} has no match in {}: {why}; nothing was changed",
+                        held.describe_with_path(&path)
+                    ),
+                    guidance: Some("give old_text exactly as it is after the edits before it".to_owned()),
                     detail: (!miss.near.is_empty()).then(|| miss.near.join("\n")),
                     path: Some(path),
                 });

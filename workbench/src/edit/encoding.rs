@@ -248,7 +248,7 @@ pub struct Written {
 
 impl Written {
     /// Combines an edited text with the file's encoding. A new byte order mark at its start becomes the file's mark.
-    pub fn of(text: String, before: Option<&str>, encoding: Encoding) -> Self {
+    pub fn from_edit(text: String, before: Option<&str>, encoding: Encoding) -> Self {
         let is_mark = encoding.form != Form::Windows1252 && !before.is_some_and(|before| before.starts_with(MARK));
         match text.strip_prefix(MARK).filter(|_| is_mark) {
             Some(rest) => Self {

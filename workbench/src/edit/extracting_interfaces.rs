@@ -5,7 +5,7 @@ use super::lines::{Ends, line_start};
 use super::meaning::find_declaration;
 use super::member_head::MemberHead;
 use super::moving_types::{file_beside, leading_directives};
-use super::symbol::{Refused, read, worse};
+use super::symbol::{Refused, parse_code, worse};
 use producers::csharp::ids::member_key;
 use producers::csharp::keywords::is_reserved;
 use producers::csharp::lexer::{Kind, lex};
@@ -41,7 +41,7 @@ impl Asked {
     ///
     /// # Errors
     /// When the name is none.
-    pub fn read(given: &str) -> Result<Self, Refused> {
+    pub fn from_text(given: &str) -> Result<Self, Refused> {
         let (name, members) = given.split_once(':').unwrap_or((given, ""));
         let name = name.trim();
         let tokens = lex(name).tokens;
@@ -83,7 +83,7 @@ const OTHERWISE: &str = "nothing was changed; name members that an interface can
 /// # Errors
 /// When the type or a member cannot have one.
 pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<String>) -> Result<Extracted, Refused> {
-    let before = read(text, defines);
+    let before = parse_code(text, defines);
     if !matches!(before.tier, Tier::Whole | Tier::Repaired) {
         return Err(Refused::new("the file does not parse", "fix its syntax first"));
     }
@@ -105,7 +105,7 @@ pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<Str
         let place = places.next().filter(|_| places.next().is_none())?;
         // Parameters of records are no declarations of their own.
         let own = &compiled[place.range.clone()];
-        own.ends_with([';', '}']).then(|| MemberHead::read(own))
+        own.ends_with([';', '}']).then(|| MemberHead::from_declaration(own))
     };
     let chosen = choose(decl, request, head)?;
     let parameters: Vec<&String> = decl
@@ -123,7 +123,7 @@ pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<Str
         .filter(|clause| parameters.iter().any(|one| clause.split_whitespace().nth(1) == Some(one.as_str())))
         .map(|clause| format!(" {clause}"))
         .collect();
-    let end = Ends::of(text).most_frequent();
+    let end = Ends::from_text(text).most_frequent();
     let line = line_start(text, found.range.start);
     let outer: String = text[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
     let unit = super::indent::unit(text);
@@ -145,7 +145,7 @@ pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<Str
     let directives = leading_directives(text, &compiled, None)?;
     let made = with_base(text, &compiled, &found.range, &format!("{}{arguments}", request.name));
     let own = file_beside(text, &compiled, found.range.start, &directives, &declaration);
-    let (after, new) = (read(&made, defines), read(&own, defines));
+    let (after, new) = (parse_code(&made, defines), parse_code(&own, defines));
     let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
     let bases = |syntax: &producers::csharp::model::Syntax| syntax.types.iter().map(|decl| decl.bases.len()).sum::<usize>();
     let is_sound = !worse(&before, &after) && is(text, &before) == is(&made, &after) && bases(&after) == bases(&before) + 1;
@@ -177,7 +177,7 @@ fn check_type(decl: &TypeDecl) -> Result<(), Refused> {
         () if !is_kind => "is neither a class nor a struct",
         () if is("static") => "is static, and implements nothing",
         () if is("file") => "is seen in its own file alone (`file`)",
-        () if decl.path.contains('+') => "stands in another type, whose type parameters and names the interface would not see",
+        () if decl.path.contains('+') => "is in another type, whose type parameters and names the interface would not see",
         () if !decl.condition.is_empty() => "is compiled under an `#if` alone",
         () => return Ok(()),
     };
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     fn extracted(text: &str, symbol: &str, request: &str) -> Result<Extracted, String> {
-        let request = Asked::read(request).map_err(|refused| refused.why)?;
+        let request = Asked::from_text(request).map_err(|refused| refused.why)?;
         extract(text, symbol, &request, &BTreeSet::new()).map_err(|refused| refused.why)
     }
 
@@ -347,7 +347,7 @@ mod tests {
                 "class A { public class B { public void M() { } } }",
                 "A.B",
                 "I",
-                "stands in another type",
+                "is in another type",
             ),
             ("class A { public void M() { }", "A", "I", "does not parse"),
         ] {

@@ -1,7 +1,7 @@
 //! Storage interface of edits: the files of the workspace and the notes of sessions. The disk implements it; tests use one in memory that can stop
 //! before any step.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::place::Refused;
 use super::tree::Tree;
 use std::io;

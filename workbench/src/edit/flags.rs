@@ -47,7 +47,7 @@ pub struct Flags {
 
 impl Flags {
     /// Returns these flags, in any order.
-    pub fn of(flags: impl IntoIterator<Item = Flag>) -> Self {
+    pub fn from_list(flags: impl IntoIterator<Item = Flag>) -> Self {
         let mask = flags.into_iter().fold(0, |mask, flag| mask | flag as u32);
         Self {
             mask,
@@ -57,7 +57,7 @@ impl Flags {
 
     /// Adds a flag.
     pub fn with(&self, flag: Flag) -> Self {
-        Self::of(self.names.iter().copied().chain([flag]))
+        Self::from_list(self.names.iter().copied().chain([flag]))
     }
 
     /// Whether the flag is set.
@@ -79,7 +79,7 @@ pub fn flags(state: State, mode: Mode, status: Status, logged: bool) -> Flags {
     let hint = logged && matches!(status, Status::PersistFailure | Status::ExternalConflict | Status::Exception);
     // The read-only flag is set in every state whose row in the table of states allows it.
     let read_only = mode == Mode::Disabled && !matches!(state.workflow_state(), WorkflowState::OutOfSync | WorkflowState::Refreshing);
-    Flags::of(
+    Flags::from_list(
         own.iter()
             .copied()
             .chain(hint.then_some(Flag::DiagnosticHint))
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn flags_are_a_mask_and_names() {
-        let flags = Flags::of([Flag::DiagnosticHint, Flag::PersistPending, Flag::PersistPending]);
+        let flags = Flags::from_list([Flag::DiagnosticHint, Flag::PersistPending, Flag::PersistPending]);
         assert_eq!(
             serde_json::to_value(&flags).expect("JSON"),
             serde_json::json!({"mask": 66, "names": ["PersistPending", "DiagnosticHint"]})

@@ -2,8 +2,8 @@
 //! content, edits are carried over, a conflict is `OutOfSync`. The result is kept for the next answer; the next operation detects a conflict again,
 //! so that no edit is lost to an unreported conflict.
 
-use super::diagnostics::Category;
 use super::disk::FOLDER;
+use super::edit_log::Category;
 use super::files::Files;
 use super::flags::flags;
 use super::run::Run;
@@ -27,10 +27,10 @@ pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -
             .cloned()
             .collect()
     };
-    let mut sessions = session::all(files)?;
+    let mut sessions = session::list_sessions(files)?;
     if sessions.iter().any(|session| lives(session) && !concerned(session).is_empty()) {
         let _alone = files.lock_for_editing()?;
-        sessions = session::all(files)?;
+        sessions = session::list_sessions(files)?;
         for session in sessions.iter().filter(|session| lives(session)) {
             read_foreign_writes(files, session, &concerned(session), moved.map(BTreeSet::len), now)?;
         }

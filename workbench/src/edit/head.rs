@@ -25,7 +25,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn of(declaration: &str) -> Self {
+    pub(super) fn from_declaration(declaration: &str) -> Self {
         let lexed = lex(declaration);
         let mut depth = 0_usize;
         // Comments are not tokens; attributes are the brackets before everything else.
@@ -61,7 +61,7 @@ pub(super) struct Replaced {
 
 /// Keeps the parts that the new text lacks. `compiled` is the text with blanks for the parts that are not compiled.
 pub(super) fn unless_brought(text: &str, compiled: &str, whole: &Range<usize>, new: &str) -> Replaced {
-    let (old, brought) = (Parts::of(&compiled[whole.clone()]), Parts::of(new));
+    let (old, brought) = (Parts::from_declaration(&compiled[whole.clone()]), Parts::from_declaration(new));
     let from = |at: usize, new: String, kept| Replaced {
         own: whole.start + at..whole.end,
         new,

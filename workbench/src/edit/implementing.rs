@@ -3,7 +3,7 @@
 use super::adding_members::with_member;
 use super::adding_usings::with_using;
 use super::member_head::ACCESSIBILITIES;
-use super::symbol::{Refused, read};
+use super::symbol::{Refused, parse_code};
 use crate::symbols::index::is_within;
 use crate::symbols::unimplemented::Owed;
 use producers::csharp::ids::member_key;
@@ -35,7 +35,7 @@ pub struct Known<'k> {
 /// # Errors
 /// When the text does not declare the type exactly once, or the type cannot have the members.
 pub fn with_stubs(text: &str, symbol: &str, owed: &[Owed], defines: &BTreeSet<String>, known: &Known<'_>) -> Result<Implemented, Refused> {
-    let syntax = read(text, defines);
+    let syntax = parse_code(text, defines);
     let decl = syntax.types.iter().find(|decl| decl.symbol() == symbol);
     let namespace = decl.map_or("", |decl| &decl.namespace);
     let mut usings: Vec<String> = Vec::new();
@@ -63,7 +63,7 @@ pub fn with_stubs(text: &str, symbol: &str, owed: &[Owed], defines: &BTreeSet<St
         let is_free = taken.insert(key) || !one.is_of_interface;
         written.push(if is_free { plain } else { stub(one, &throw, &unit, true) });
     }
-    let end = super::lines::Ends::of(text).most_frequent();
+    let end = super::lines::Ends::from_text(text).most_frequent();
     let stubs = super::lines::fit(&written.join("\n\n"), end);
     let added = with_member(text, symbol, &stubs, defines)?;
     let mut made = added.text;
@@ -79,7 +79,7 @@ pub fn with_stubs(text: &str, symbol: &str, owed: &[Owed], defines: &BTreeSet<St
 
 /// The key that a declaration has inside a type.
 fn key_of(declaration: &str) -> String {
-    let syntax = read(&format!("class C__ {{\n{declaration}\n}}"), &BTreeSet::new());
+    let syntax = parse_code(&format!("class C__ {{\n{declaration}\n}}"), &BTreeSet::new());
     let member = syntax.types.first().and_then(|decl| decl.members.first());
     member.map_or_else(|| declaration.to_owned(), member_key)
 }
@@ -227,7 +227,7 @@ mod tests {
     use crate::symbols::unimplemented::debts;
 
     fn implemented(base: &str, text: &str, key: &str) -> Implemented {
-        let mut sample = Sample::of(&[("a.cs", text), ("base.cs", base)]);
+        let mut sample = Sample::from_files(&[("a.cs", text), ("base.cs", base)]);
         let symbols = sample.names();
         let disk = sample.world();
         let found = debts(&mut sample, &symbols, &*disk, key).expect("outputs");

@@ -6,7 +6,7 @@ use super::perform::{perform, recover};
 use super::place::Guard;
 use super::real::Real;
 use super::state::{Mode, Status, WorkflowState};
-use crate::kill;
+use crate::kill_points;
 
 /// Several files saved by one operation: after a kill at any step, the next operation finds all of them saved, or none.
 #[test]
@@ -28,9 +28,9 @@ fn a_death_among_several_files_leaves_all_or_none() {
             };
             perform(&files.disk, &request, 1)
         };
-        kill::kill_after(Some(steps));
+        kill_points::kill_after(Some(steps));
         ask(Order::Patch(patch.to_owned()), None);
-        kill::kill_after(None);
+        kill_points::kill_after(None);
         left += ["", ".cortex/edit/sessions", ".cortex/edit/saving", ".cortex/edit/versions"]
             .iter()
             .map(|folder| files.leftovers(folder))
@@ -71,9 +71,9 @@ fn a_death_while_a_file_is_written_in_place_leaves_no_mixture() {
                 };
                 perform(&files.disk, &request, 1)
             };
-            kill::kill_after(Some(steps));
+            kill_points::kill_after(Some(steps));
             ask(Order::Write(new.to_owned()), Some("a"));
-            kill::kill_after(None);
+            kill_points::kill_after(None);
             let left = files.text("b");
             let listed = ask(Order::List, None);
             let now = files.text("b");
@@ -114,9 +114,9 @@ fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
             mode: None,
             fit: false,
         };
-        kill::kill_after(Some(steps));
+        kill_points::kill_after(Some(steps));
         perform(&files.disk.clone().guarded(allowed), &request, 1);
-        kill::kill_after(None);
+        kill_points::kill_after(None);
         let response = recover(&files.disk, 1);
         let now = (files.text("cortex.toml"), files.text("b"));
         assert_eq!(
@@ -185,9 +185,9 @@ fn what_somebody_wrote_after_a_death_is_his() {
             };
             perform(&files.disk, &request, 1)
         };
-        kill::kill_after(Some(steps));
+        kill_points::kill_after(Some(steps));
         ask(Order::Write("port=9090\ndebug=1\n".to_owned()));
-        kill::kill_after(None);
+        kill_points::kill_after(None);
         if files.text("a") == "port=8080\ndebug=0\n" {
             files.write("a", "port=9090\ndebug=0\n");
             ask(Order::List);
@@ -219,9 +219,9 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
                     mode: Some(Mode::Immediate),
                     fit: false,
                 };
-                kill::kill_after(Some(steps));
+                kill_points::kill_after(Some(steps));
                 let answer = perform(&files.disk, &request, 1);
-                kill::kill_after(None);
+                kill_points::kill_after(None);
                 if answer.status == Status::Success {
                     break;
                 }
@@ -293,9 +293,9 @@ fn a_step_that_fails_is_told_as_it_is() {
                 };
                 perform(&files.disk, &request, 1)
             };
-            kill::fail(Some(steps));
+            kill_points::fail(Some(steps));
             let answer = ask(order.clone(), None);
-            if kill::fail(None) {
+            if kill_points::fail(None) {
                 assert_eq!(answer.status, Status::Success, "{answer:?}");
                 break;
             }
@@ -339,9 +339,9 @@ fn what_was_torn_while_it_was_taken_back_is_made_whole() {
             mode: None,
             fit: false,
         };
-        kill::kill_after(Some(steps));
+        kill_points::kill_after(Some(steps));
         perform(&files.disk, &request(Order::Write("h\nIIII\nj\n".to_owned())), 1);
-        kill::kill_after(None);
+        kill_points::kill_after(None);
         if files.count_notes("saving") == 1 && files.text("b") != "h\nIIII\nj\n" {
             files.write("a", "h\ni\nj\n\nj\n");
             let response = perform(&files.disk, &request(Order::List), 1);
@@ -371,11 +371,11 @@ fn a_death_while_a_save_is_taken_back_leaves_none_of_it() {
                 mode: Some(Mode::Immediate),
                 fit: false,
             };
-            kill::fail(Some(fails));
-            kill::kill_after(Some(fails + dies));
+            kill_points::fail(Some(fails));
+            kill_points::kill_after(Some(fails + dies));
             perform(&files.disk, &request, 1);
-            kill::kill_after(None);
-            let has_failed = !kill::fail(None);
+            kill_points::kill_after(None);
+            let has_failed = !kill_points::fail(None);
             let response = recover(&files.disk, 1);
             let now = ["a", "b", "c", "d"].map(|name| files.text(name));
             let case = format!("step {fails} failed, {dies} later it died: {response:?}");

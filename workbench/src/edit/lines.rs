@@ -46,7 +46,7 @@ pub struct Ends {
 
 impl Ends {
     /// Counts the line ends of a text.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut ends = Self::default();
         let mut last = None;
@@ -117,7 +117,7 @@ pub fn fit(text: &str, end: &str) -> String {
 /// Returns line and column of a byte, from 1; columns count characters.
 pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..at];
-    let ends = Ends::of(before);
+    let ends = Ends::from_text(before);
     let mut line = 1 + ends.lf + ends.crlf + ends.cr;
     let mut start = line_start(text, at);
     // Between CR and LF the line is not finished.
@@ -135,19 +135,19 @@ mod tests {
 
     #[test]
     fn ends_are_counted_and_named() {
-        let named = |text: &str| Ends::of(text).to_string();
+        let named = |text: &str| Ends::from_text(text).to_string();
         assert_eq!(named("a\nb"), "LF");
         assert_eq!(named("a\r\nb\r\n"), "CRLF");
         assert_eq!(named("a\rb"), "CR");
         assert_eq!(named(""), "no line end");
         assert_eq!(named("\r\n\r\r\n\n"), "mixed line ends (1 LF, 2 CRLF, 1 CR)");
-        let usual = |text: &str| Ends::of(text).most_frequent();
+        let usual = |text: &str| Ends::from_text(text).most_frequent();
         assert_eq!([usual("a"), usual("a\r\nb\n\r\n"), usual("\r\r\n\r")], ["\n", "\r\n", "\r"]);
     }
 
     #[test]
     fn several_ends_are_mixed() {
-        let mixed = |text: &str| Ends::of(text).are_mixed();
+        let mixed = |text: &str| Ends::from_text(text).are_mixed();
         assert_eq!(
             [mixed("a"), mixed("a\r\nb\r\n"), mixed("a\nb\r\n"), mixed("\r\n\r")],
             [false, false, true, true]
@@ -168,7 +168,7 @@ mod tests {
         #[test]
         fn lines_are_the_text(text in "[ab\r\n]{0,12}") {
             prop_assert_eq!(split(&text).collect::<String>(), text.clone());
-            let ends = Ends::of(&text);
+            let ends = Ends::from_text(&text);
             let open = split(&text).filter(|line| line_end(line).is_empty()).count();
             prop_assert_eq!(split(&text).count(), ends.lf + ends.crlf + ends.cr + open);
             prop_assert_eq!(fit(&fit(&text, "\r\n"), "\n"), text.replace("\r\n", "\n").replace('\r', "\n"));

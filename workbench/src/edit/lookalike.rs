@@ -35,7 +35,7 @@ pub(super) fn describe_lookalikes(held: &str, file: &str, wanted: &str) -> Strin
         names.join(", ")
     };
     match (list(&in_file, &in_wanted).as_str(), list(&in_wanted, &in_file).as_str()) {
-        ("", "") => "they stand there in another order or number".to_owned(),
+        ("", "") => "they occur there in another order or number".to_owned(),
         (file, "") => format!("{held} has {file}, and old_text has not"),
         ("", wanted) => format!("old_text has {wanted}, and {held} has not"),
         (file, wanted) => format!("{held} has {file}, old_text has {wanted}"),
@@ -73,7 +73,7 @@ mod tests {
                 "e\u{301}",
                 "the file has \u{e9} as one character (U+00E9), old_text has U+0301 (an accent of its own)",
             ),
-            ("a\u{a0} b", "a \u{a0}b", "they stand there in another order or number"),
+            ("a\u{a0} b", "a \u{a0}b", "they occur there in another order or number"),
         ] {
             assert_eq!(seen(file), seen(wanted));
             assert_eq!(describe_lookalikes("the file", file, wanted), said);

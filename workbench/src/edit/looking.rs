@@ -66,7 +66,7 @@ impl<F: Files> Run<'_, F> {
         let seen = self.session.documents.get(path).and_then(|document| document.seen.clone());
         let is = self.text_of(path, &seen).ok().flatten().map(|(_, encoding)| encoding);
         match (&before.now.base, is) {
-            (base, _) if *base == seen => format!("{path} is again what its buffer was made of"),
+            (base, _) if *base == seen => format!("{path} is again equal to the base of its buffer"),
             (_, None) => format!("another program removed {path}: its buffer is empty"),
             (None, _) => format!("another program created {path}: the content is updated"),
             (_, Some(is)) if is != before.now.encoding => {

@@ -156,7 +156,7 @@ pub fn parse(text: &str) -> Result<Read, SchemaError> {
     if head.next().is_some() {
         return Err(wrong("its head has more than three lines"));
     }
-    let flags = Flags::of(names.iter().copied());
+    let flags = Flags::from_list(names.iter().copied());
     if flags.names != names {
         return Err(wrong("its flags are not in their order"));
     }
@@ -552,7 +552,7 @@ flags: `SelectionPending`
     proptest! {
         #[test]
         fn what_is_written_is_read(text in "[a|`\\\\ \n\t\\[SEL#1]{1,20}", needle in "[a|`\\\\ ]{1,2}", detail in "[a`\n]{0,12}") {
-            let found = matching::find(&text, &needle, 0, candidate::SHOWN);
+            let found = matching::find_occurrences(&text, &needle, 0, candidate::SHOWN);
             let mut response = response(Status::MultiMatch, State::SelectionPending(Ground::Idle), "several", None);
             response.metrics.selection_count = Some(found.count);
             response.candidates = (found.count > 0).then(|| candidate::candidates(&text, needle.len(), &found.at, 0));

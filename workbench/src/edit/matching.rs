@@ -15,7 +15,7 @@ pub struct Occurrences {
 }
 
 /// Counts all occurrences and returns the offsets of `most` of them from number `from` (from 0) on. An empty needle never occurs.
-pub fn find(text: &str, needle: &str, from: usize, most: usize) -> Occurrences {
+pub fn find_occurrences(text: &str, needle: &str, from: usize, most: usize) -> Occurrences {
     let mut found = Occurrences::default();
     if needle.is_empty() {
         return found;
@@ -75,16 +75,16 @@ mod tests {
     fn nothing_in_a_needle_is_special() {
         for needle in ["$&", "a.*b", "\\n", "[[SEL#1]]", "日本", "😀\t|`", "^"] {
             let text = format!("é日😀 {needle} and {needle}");
-            assert_eq!(find(&text, needle, 0, 9).count, 2, "{needle}");
+            assert_eq!(find_occurrences(&text, needle, 0, 9).count, 2, "{needle}");
         }
-        assert_eq!(find("abc", "", 0, 9), Occurrences::default());
-        assert_eq!(find("abc", "abc", 0, 9).at, [0]);
+        assert_eq!(find_occurrences("abc", "", 0, 9), Occurrences::default());
+        assert_eq!(find_occurrences("abc", "abc", 0, 9).at, [0]);
     }
 
     #[test]
     fn long_repetitions_take_no_square_of_time() {
         let (text, needle) = ("a".repeat(4 << 20), "a".repeat(2 << 20));
-        let found = find(&text, &needle, 5, 2);
+        let found = find_occurrences(&text, &needle, 5, 2);
         assert_eq!((found.count, found.at), ((2 << 20) + 1, vec![5, 6]));
     }
 
@@ -92,7 +92,7 @@ mod tests {
         #[test]
         fn as_a_naive_search(text in "[ab]{0,700}", needle in "[ab]{1,3}", from in 0_usize..400) {
             let naive: Vec<usize> = (0..text.len()).filter(|at| text[*at..].starts_with(&needle)).collect();
-            let found = find(&text, &needle, from, 7);
+            let found = find_occurrences(&text, &needle, from, 7);
             prop_assert_eq!(found.count, naive.len());
             prop_assert_eq!(found.at, naive.into_iter().skip(from).take(7).collect::<Vec<_>>());
         }

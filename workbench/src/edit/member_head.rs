@@ -49,7 +49,7 @@ pub(crate) const ACCESSIBILITIES: [&str; 4] = ["public", "private", "protected",
 
 impl MemberHead {
     /// Reads the declaration that a text is, without code that `#if` leaves out.
-    pub(crate) fn read(text: &str) -> Self {
+    pub(crate) fn from_declaration(text: &str) -> Self {
         let tokens = lex(text).tokens;
         let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
         let mut at = 0;
@@ -205,7 +205,7 @@ mod tests {
             ("public readonly ref readonly int M() => ref x;", "ref readonly int M();"),
             ("public unsafe int* M();", "unsafe int* M();"),
         ] {
-            assert_eq!(MemberHead::read(text).of_interface(), made, "{text}");
+            assert_eq!(MemberHead::from_declaration(text).of_interface(), made, "{text}");
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
             ("int P => 1;", true),
             ("event Action E;", false),
         ] {
-            assert_eq!(MemberHead::read(text).has_body, has_body, "{text}");
+            assert_eq!(MemberHead::from_declaration(text).has_body, has_body, "{text}");
         }
     }
 }

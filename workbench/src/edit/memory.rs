@@ -1,6 +1,6 @@
 //! Edits in memory, for tests: can stop before every step that changes something, as if the process were killed, and run out of disk space.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::place::Refused;
 use super::tree::Tree;

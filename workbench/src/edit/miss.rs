@@ -3,7 +3,7 @@
 
 use super::lines::{Ends, body, fit, split};
 use super::lookalike;
-use super::matching::find;
+use super::matching::find_occurrences;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -37,20 +37,20 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
     if text.is_empty() {
         return miss_because(&format!("{held} is empty"));
     }
-    let ends = Ends::of(text);
+    let ends = Ends::from_text(text);
     let fitted = fit(needle, "\n");
     let plain = fit(text, "\n");
-    let places = find(&plain, &fitted, 0, 1);
+    let places = find_occurrences(&plain, &fitted, 0, 1);
     if let Some(at) = places.at.first() {
         let line = 1 + plain[..*at].matches('\n').count();
         let why = format!(
             "only the line ends differ: {held} has {ends}, old_text has {} (line {line}); write the file's ends, or ask for them",
-            Ends::of(needle)
+            Ends::from_text(needle)
         );
         return with(why, text, line, split(needle).count());
     }
-    if let Some((bare, what)) = numbered(&fitted).filter(|(bare, _)| find(&plain, bare, 0, 1).count > 0) {
-        let at = find(&plain, &bare, 0, 1).at[0];
+    if let Some((bare, what)) = numbered(&fitted).filter(|(bare, _)| find_occurrences(&plain, bare, 0, 1).count > 0) {
+        let at = find_occurrences(&plain, &bare, 0, 1).at[0];
         let line = 1 + plain[..at].matches('\n').count();
         return with(
             format!("{what}; without them it occurs at line {line}"),
@@ -73,7 +73,7 @@ fn alike_in_looks(held: &str, text: &str, plain: &str, fitted: &str) -> Option<M
         return None;
     }
     let (seen, wanted) = (lookalike::seen(plain), lookalike::seen(fitted));
-    let at = *find(&seen, &wanted, 0, 1).at.first()?;
+    let at = *find_occurrences(&seen, &wanted, 0, 1).at.first()?;
     let line = 1 + seen[..at].matches('\n').count();
     let count = split(fitted).count();
     let there: String = split(plain).skip(line - 1).take(count).collect();
@@ -313,7 +313,7 @@ mod tests {
     const TEXT: &str = "class A\n{\n\tint Get(int id)\n\t{\n\t\treturn items[id];\n\t}\n}\n";
 
     fn why(text: &str, needle: &str) -> String {
-        assert_eq!(find(text, needle, 0, 1).count, 0);
+        assert_eq!(find_occurrences(text, needle, 0, 1).count, 0);
         explain("the file", text, needle).why
     }
 

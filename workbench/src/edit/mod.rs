@@ -2,28 +2,28 @@
 
 pub mod adding_members;
 pub mod adding_usings;
-mod beginning;
 pub mod brief;
-mod brought;
 mod buffer_operations;
 pub mod candidate;
 pub mod changed;
+mod choose_session;
 pub mod compiler;
 mod conditional;
 pub mod counts;
+mod declarations_only;
 pub(crate) mod declared;
-pub mod diagnostics;
 mod directives;
 pub mod disk;
+pub mod edit_log;
 mod editing;
 pub mod encoding;
 pub mod extracting_interfaces;
 pub mod files;
-mod fitting;
 pub mod flags;
 pub mod foreign_writes;
 mod guidance;
 pub mod head;
+mod hunks;
 pub mod implementing;
 mod indent;
 #[cfg(test)]
@@ -46,6 +46,7 @@ pub mod order;
 pub mod organizing_usings;
 pub mod patch;
 mod patch_names;
+mod patch_series;
 #[cfg(test)]
 mod patch_tests;
 pub mod perform;
@@ -63,7 +64,6 @@ pub(crate) mod run;
 mod saving;
 mod search_miss;
 mod selected_nodes;
-mod series;
 pub mod session;
 #[cfg(test)]
 mod session_tests;

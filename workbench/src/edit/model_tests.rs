@@ -8,10 +8,10 @@ use super::order::{EditRequest, Order};
 use super::perform::perform;
 use super::real::Real;
 use super::response::Response;
-use super::session::{Session, all, read_kept_content};
+use super::session::{Session, list_sessions, read_kept_content};
 use super::session_tests::leads_on;
 use super::state::{Mode, Status, WorkflowState};
-use crate::kill;
+use crate::kill_points;
 use proptest::prelude::*;
 
 /// A step of the sequence.
@@ -381,9 +381,9 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
         let before = model.clone();
         let theirs = bed.files.text("a");
         model.act(mode, act);
-        kill::kill_after(dies);
+        kill_points::kill_after(dies);
         let response = bed.ask(Bed::order(act));
-        kill::kill_after(None);
+        kill_points::kill_after(None);
         if dies.take().is_some() {
             // The answer was lost. The next operation checks the file first; then the result is one of these.
             let mut looked = before.clone();
@@ -402,7 +402,11 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             }
             let found = possible.iter().find(|one| (&one.file, &one.buffer) == (&seen.0, &seen.1));
             prop_assert!(found.is_some(), "{:?} after {:?}; possible {:?}", seen, act, possible);
-            let sessions: Vec<String> = all(&bed.files.disk).expect("sessions").into_iter().map(|one| one.id).collect();
+            let sessions: Vec<String> = list_sessions(&bed.files.disk)
+                .expect("sessions")
+                .into_iter()
+                .map(|one| one.id)
+                .collect();
             prop_assert_eq!(
                 sessions,
                 std::slice::from_ref(&bed.session),

@@ -1,11 +1,11 @@
 //! A type taken out of its file into one of its own: with its documentation and attributes, in its namespace, below the using directives that it had.
 
-use super::adding_usings::head;
+use super::adding_usings::leading_usings;
 use super::declared::declared;
 use super::lines::{Ends, body, line_and_column, split};
 use super::meaning::find_declaration;
 use super::removal::{removed, without_empty_namespace};
-use super::symbol::{Refused, read, worse};
+use super::symbol::{Refused, parse_code, worse};
 use producers::csharp::lexer::{Kind, Token, lex};
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ const OTHERWISE: &str = "move it with a patch, or remove the obstacles first";
 /// # Errors
 /// When it cannot stand in a file of its own, or has one.
 pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Moved, Refused> {
-    let before = read(text, defines);
+    let before = parse_code(text, defines);
     let all = declared(text, &before);
     let found = find_declaration(&all, symbol)?;
     let name = found.is.name.clone();
@@ -63,7 +63,7 @@ pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) ->
     let last = lines.len() - lines.iter().rev().take_while(is_blank).count();
     let declaration: String = lines[first.min(last)..last].concat();
     let own = file_beside(text, &compiled, range.start, &directives, &declaration);
-    let after = read(&own, defines);
+    let after = parse_code(&own, defines);
     let is_own = |one: &&super::declared::Declared| range.start <= one.range.start && one.range.end <= range.end;
     let went: Vec<_> = all.iter().filter(is_own).map(|one| &one.is).collect();
     let came = declared(&own, &after);
@@ -132,7 +132,7 @@ fn warnings_of(directive: &str) -> Option<Warnings<'_>> {
 
 /// A file with a declaration of the namespace around a byte of a text, below its licence, directives and usings.
 pub(super) fn file_beside(text: &str, compiled: &str, at: usize, directives: &[String], declaration: &str) -> String {
-    let end = Ends::of(text).most_frequent();
+    let end = Ends::from_text(text).most_frequent();
     let tokens = lex(compiled).tokens;
     let mut made = licence(text, &tokens, end);
     for line in directives {
@@ -243,7 +243,7 @@ fn levels(text: &str, tokens: &[Token], at: usize) -> Vec<Level> {
 
 /// The directives that stand where tokens begin, and the first token behind them. Aliases of assemblies come with them.
 fn usings_at(text: &str, tokens: &[Token], at: usize) -> (Vec<Range<usize>>, usize) {
-    let (found, next) = head(text, tokens, at);
+    let (found, next) = leading_usings(text, tokens, at);
     let mut all: Vec<Range<usize>> = found.into_iter().filter(|one| one.rank > 0).map(|one| one.range).collect();
     let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));
     for index in at..next {

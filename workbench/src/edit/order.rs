@@ -1,6 +1,6 @@
 //! What can be asked of a session.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::merge::unified;
 use super::state::Mode;
 use super::symbol::{self, Where};
@@ -83,7 +83,7 @@ pub enum Order {
     Refresh,
     /// Save under another name.
     PersistAs(String),
-    /// Take the last edit back.
+    /// Undo the last edit.
     Undo,
     /// Make it again.
     Redo,

@@ -1,9 +1,9 @@
 //! Using directives put in order: those of `System` first, then by name, static ones and aliases last, each once.
 
-use super::adding_usings::{Stands, head};
+use super::adding_usings::{UsingDirective, leading_usings};
 use super::declared::declared;
 use super::lines::Ends;
-use super::symbol::{Refused, read};
+use super::symbol::{Refused, parse_code};
 use producers::csharp::lexer::lex;
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String
     });
     let begins: Vec<usize> = std::iter::once(0).chain(begins).collect();
     for at in begins.into_iter().rev() {
-        let found = head(&compiled, &tokens, at).0;
+        let found = leading_usings(&compiled, &tokens, at).0;
         if let (Some(first), Some(last)) = (found.first(), found.last()) {
             let range = first.range.start..last.range.end;
             made.replace_range(range.clone(), &ordered(text, &found)?);
@@ -32,7 +32,7 @@ pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String
     if made == text {
         return Ok(None);
     }
-    let (before, after) = (read(text, defines), read(&made, defines));
+    let (before, after) = (parse_code(text, defines), parse_code(&made, defines));
     let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
     let all = |usings: &[producers::csharp::model::Using]| usings.iter().cloned().collect::<BTreeSet<_>>();
     match all(&before.usings) == all(&after.usings) && is(text, &before) == is(&made, &after) {
@@ -45,7 +45,7 @@ pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String
 }
 
 /// Directives in order, each on its line.
-fn ordered(text: &str, all: &[Stands]) -> Result<String, Refused> {
+fn ordered(text: &str, all: &[UsingDirective]) -> Result<String, Refused> {
     for two in all.windows(2) {
         let between = &text[two[0].range.end..two[1].range.start];
         if !between.trim().is_empty() {
@@ -58,12 +58,12 @@ fn ordered(text: &str, all: &[Stands]) -> Result<String, Refused> {
     let lead = &text[line..first.range.start];
     let is_lead = lead.trim().is_empty();
     let parts = if is_lead {
-        format!("{}{lead}", Ends::of(text).most_frequent())
+        format!("{}{lead}", Ends::from_text(text).most_frequent())
     } else {
         " ".to_owned()
     };
     let is_system = |target: &str| target == "System" || target.starts_with("System.");
-    let mut sorted: Vec<&Stands> = all.iter().collect();
+    let mut sorted: Vec<&UsingDirective> = all.iter().collect();
     sorted.sort_by_key(|one| (one.rank, !is_system(&one.target), one.target.to_lowercase(), one.target.clone()));
     let mut texts: Vec<&str> = sorted.into_iter().map(|one| &text[one.range.clone()]).collect();
     texts.dedup();

@@ -116,7 +116,7 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
             sections(&lines[..last], &whole, begin + 1)?
         }
         None if is_begin(&first) => sections(&lines, &whole, first + 1)?,
-        None => unified::read(&lines, &whole)?,
+        None => unified::parse_patches(&lines, &whole)?,
     };
     if files.is_empty() {
         return Err("the patch has no file: begin with `*** Begin Patch`, or with `--- a/path` and `+++ b/path`".to_owned());

@@ -1,12 +1,12 @@
 //! One operation from its order to its answer: the documents are looked at, the state is asked whether it allows the operation, the operation is
 //! done, and the answer is made of what came of it.
 
-use super::beginning::session_of;
 use super::buffer_operations::{again, both, close, commit, diff, discard, persist_as, refresh};
 use super::candidate::Candidate;
 use super::changed::Changed;
+use super::choose_session::session_of;
 use super::counts::EditCounts;
-use super::diagnostics::{Category, Log, Met};
+use super::edit_log::{Category, Log, Met};
 use super::editing::{
     append, batch, edit_with_encoding, list_candidates, opened, replace, replace_all, replace_all_text, rewrite, select, symbol_edit,
 };
@@ -23,7 +23,7 @@ use super::session::{self, NoSession, Session};
 use super::state::{Ground, Mode, Reread, State, Status, WorkflowState};
 use super::targets::{resolved, targets};
 use super::tools::{Tool, allows};
-use super::{markdown, patch, saving, series, trail};
+use super::{markdown, patch, patch_series, saving, trail};
 use serde_json::{Value, json};
 use std::io;
 use std::time::Instant;
@@ -31,7 +31,7 @@ use std::time::Instant;
 /// What leads on where the session cannot be written.
 const AGAIN: &str = "free some space on the disk and check the permissions of .cortex, then try again";
 
-/// What an operation came to.
+/// Outcome of an operation.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) status: Option<Status>,
@@ -219,7 +219,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
     if !is_told {
         response.session = None;
     } else if is_new {
-        // Who reads the text alone has to know it, too.
+        // Readers of the text alone need it, too.
         response.summary = format!("{} (session {})", response.summary, run.session.id);
         if request.order != Order::Open {
             let can_undo = !run.session.done.is_empty() && response.allowed.contains(&Tool::Undo);
@@ -258,8 +258,8 @@ fn unkept<F: Files>(
     run.session.operations = operations;
     (run.delta, run.ended) = (0, false);
     let nothing = match &request.order {
-        Order::Undo => "nothing was taken back",
-        Order::Redo => "nothing was made again",
+        Order::Undo => "nothing was undone",
+        Order::Redo => "nothing was redone",
         Order::Discard => "nothing was dropped",
         Order::Commit => "nothing was saved",
         Order::Close => "the session has not ended",
@@ -300,7 +300,7 @@ fn refusal_response(trouble: &Trouble, id: &str) -> Response {
 }
 
 fn list_sessions<F: Files>(files: &F, now: u64, recovered: Vec<String>) -> Result<Response, Trouble> {
-    let sessions = session::all(files)?;
+    let sessions = session::list_sessions(files)?;
     let lines: Vec<String> = sessions
         .iter()
         .filter(|session| now <= session.used.saturating_add(session::LIFETIME))
@@ -422,7 +422,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<D
     };
     let mut paths = targets(run, request)?;
     if let Some(parts) = &parts {
-        paths = series::open(run, parts, |run, given| resolved(run.files, given))?;
+        paths = patch_series::open(run, parts, |run, given| resolved(run.files, given))?;
     }
     if let Order::Batch(edits) = &request.order {
         for edit in edits {
@@ -525,7 +525,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<D
         Order::Create(new) | Order::Write(new) => replace_all_text(run, &paths[0], new, request.fit)?,
         Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted, request.fit)?,
         Order::Patch(_) => {
-            let texts = series::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
+            let texts = patch_series::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
             edit_with_encoding(run, "patch", texts, "applied the patch")?
         }
         Order::Batch(edits) => batch(run, edits, &paths, request.fit)?,

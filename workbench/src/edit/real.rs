@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use super::files::Files;
-use crate::kill;
+use crate::kill_points;
 use std::fs;
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ impl Real {
     /// Returns an empty folder.
     pub fn new() -> Self {
         // A killed process is another one than the next.
-        kill::kill_after(None);
+        kill_points::kill_after(None);
         let folder = tempfile::tempdir().expect("folder");
         let disk = Disk::new(&folder.path().canonicalize().expect("canonical"));
         Self { folder, disk }

@@ -32,7 +32,7 @@ pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String
             )
         }
         (Some((base, _)), Some((seen, _))) if fit(&base, "\n") == fit(&seen, "\n") => {
-            let (from, to) = (Ends::of(&base), Ends::of(&seen));
+            let (from, to) = (Ends::from_text(&base), Ends::from_text(&seen));
             format!("{path} was given other ends of lines by another program where it is edited here: it had {from}, and has {to}")
         }
         _ => format!("{path} was changed by another program where it is edited here"),

@@ -2,12 +2,12 @@
 //! separating blank line.
 //! Every other declaration stays the same.
 
-use super::brought::keeps_directives;
+use super::declarations_only::keeps_directives;
 use super::declared::{Declared, Place, declared, encloses};
 use super::head::Parts;
 use super::lines::{body, line_start, split};
 use super::replacing::{comma, tail};
-use super::symbol::{Refused, read, worse};
+use super::symbol::{Refused, parse_code, worse};
 use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub struct Removed {
 /// # Errors
 /// When the removal would change another declaration.
 pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Option<Removed>, Refused> {
-    let before = read(text, defines);
+    let before = parse_code(text, defines);
     let all = declared(text, &before);
     let mut parts: Vec<&Declared> = all.iter().filter(|one| one.is.name == symbol).collect();
     parts.sort_by_key(|one| one.range.start);
@@ -35,7 +35,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
     }
     let (mut made, mut ranges) = (text.to_owned(), Vec::new());
     for one in parts.into_iter().rev() {
-        stands_alone(text, &all, one)?;
+        refuse_joined_declaration(text, &all, one)?;
         let old = range_to_remove(text, one);
         made.replace_range(old.clone(), "");
         let without = [&text[..old.start], &text[old.end..]].concat();
@@ -46,21 +46,21 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
         keeps_directives(text, &without, &place, defines)?;
         ranges.insert(0, old);
     }
-    let after = read(&made, defines);
+    let after = parse_code(&made, defines);
     let is_gone = |one: &&Declared| ranges.iter().any(|range| encloses(range, one));
     let stay: Vec<_> = all.iter().filter(|one| !is_gone(one)).map(|one| &one.is).collect();
     let now = declared(&made, &after);
     if worse(&before, &after) || stay != now.iter().map(|one| &one.is).collect::<Vec<_>>() {
         let why = format!("without {symbol} other declarations would not be what they are");
-        return Err(Refused::new(why, "edit what stands there with `replace`"));
+        return Err(Refused::new(why, "edit the present text with `replace`"));
     }
     Ok(Some(Removed { text: made, ranges }))
 }
 
 /// Refuses a declaration that cannot be removed without others.
-fn stands_alone(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refused> {
+fn refuse_joined_declaration(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refused> {
     let name = &one.is.name;
-    let hint = "edit what stands there with `replace`";
+    let hint = "edit the present text with `replace`";
     if let Some(other) = all.iter().find(|other| other.range == one.range && other.is != one.is) {
         return Err(Refused::new(format!("{name} is declared together with {}", other.is.name), hint));
     }
@@ -77,7 +77,7 @@ fn stands_alone(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refu
         return Ok(());
     };
     let declaration = &text[next.range.clone()];
-    match declaration[Parts::of(declaration).itself..].contains('=') {
+    match declaration[Parts::from_declaration(declaration).itself..].contains('=') {
         true => Ok(()),
         false => Err(Refused::new(
             format!("without {name} {} and what follows it would have other values", next.is.name),

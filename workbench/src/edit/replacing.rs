@@ -25,9 +25,9 @@ pub(super) fn place_declaration(
     new: &str,
     defines: &BTreeSet<String>,
 ) -> (String, Range<usize>) {
-    let usual = Ends::of(text).most_frequent();
+    let usual = Ends::from_text(text).most_frequent();
     let (own, around) = (stand.own, stand.around);
-    let parted = Parted::of(text, own);
+    let parted = Parted::from_text(text, own);
     let start = line_start(text, around.start);
     let plain = parted.fit(new, where_to, defines);
     let new = match &text[start..around.start] {
@@ -123,7 +123,7 @@ enum Parted {
 }
 
 impl Parted {
-    fn of(text: &str, own: &Range<usize>) -> Self {
+    fn from_text(text: &str, own: &Range<usize>) -> Self {
         let rest = text[own.end..].trim_start();
         match text[own.clone()].ends_with([';', '}']) {
             true => Self::Not,

@@ -23,21 +23,21 @@ pub struct Metrics {
 /// The answer of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Response {
-    /// What it came to.
+    /// Its result.
     pub status: Status,
-    /// How the document stands after it.
+    /// State of the document after it.
     pub workflow_state: WorkflowState,
-    /// What happened, on one line.
+    /// The result, on one line.
     pub summary: String,
-    /// What to do next, on one line.
+    /// The next step, on one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
     /// Figures.
     pub metrics: Metrics,
-    /// What to choose from, five at most.
+    /// Up to five candidates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<Vec<Candidate>>,
-    /// What follows from the state.
+    /// Flags of the state.
     pub flags: Flags,
     /// The session, for the next operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,21 +45,21 @@ pub struct Response {
     /// The file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The name of this operation in the log.
+    /// Identifier of the operation in the log.
     pub operation_id: String,
-    /// What the state allows now.
+    /// Allowed operations.
     #[serde(default)]
     pub allowed: Vec<Tool>,
-    /// Lines to look at: a difference, the places of candidates, what is nearly the text.
+    /// Details: a diff, the places of candidates, the most similar text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// All files that the operation edited, when there are several.
+    /// All edited files, if several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// What the operation did to each file.
+    /// Change of each file by the operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<Changed>,
-    /// What the edit left without a meaning, each with its place.
+    /// Names that the edit left without a meaning, with their places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
     /// Whether the text of the answer has the full form.

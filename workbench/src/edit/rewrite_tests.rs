@@ -142,7 +142,7 @@ fn without_a_handle_files_are_taken_back_and_made_again() {
     );
     let again = ask(&coder, Order::Redo, None);
     assert_eq!((again.status, coder.text()), (Status::Success, "1 two\n".to_owned()), "{again:?}");
-    // What a session has not saved is taken back there, and what it dropped never comes back.
+    // Unsaved changes of a session are undone in the session; dropped ones never return.
     replace(&coder, "two", "2");
     ask(&coder, Order::Undo, None);
     assert_eq!(coder.text(), "1 two\n");
@@ -173,7 +173,7 @@ proptest! {
         if count == 1 {
             prop_assert!(matches!(done.status, Status::Success | Status::NoOp), "{:?}", done);
             prop_assert_eq!(fit(&coder.text(), "\n"), plain.replacen(&needle, &new, 1));
-            prop_assert!(Ends::of(&text).are_mixed() || !Ends::of(&coder.text()).are_mixed());
+            prop_assert!(Ends::from_text(&text).are_mixed() || !Ends::from_text(&coder.text()).are_mixed());
         } else {
             // In a file of mixed ends fewer places may have the ends that are wanted.
             prop_assert!(done.status == Status::Success || coder.text() == text);

@@ -1,7 +1,7 @@
 //! One operation on a session, from the present files to its answer. Carries out the effects of the state machine in an order such that a crash at
 //! any point loses nothing reported.
 
-use super::diagnostics::Met;
+use super::edit_log::Met;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
 use super::files::{FileWithBytes as Read, Files, Stamp};
 use super::place::Refused;

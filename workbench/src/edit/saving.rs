@@ -226,7 +226,7 @@ impl<F: Files> Run<'_, F> {
                 None => self.see(path).map_err(|error| self.of_document(unread(path, &error)))?,
             };
             if looked != now.base {
-                return Ok(self.all(paths, Event::Moved));
+                return Ok(self.record_for_all(paths, Event::Moved));
             }
             saves.push(Save {
                 path: path.clone(),
@@ -255,10 +255,10 @@ impl<F: Files> Run<'_, F> {
         match result {
             Err(error) => {
                 self.notes.push(format!("it could not be saved: {error}"));
-                Ok(self.all(paths, Event::Unsaved))
+                Ok(self.record_for_all(paths, Event::Unsaved))
             }
             Ok(Ok(())) => {
-                let status = self.all(paths, Event::Saved);
+                let status = self.record_for_all(paths, Event::Saved);
                 saving.iter().for_each(|saving| self.settle(saving));
                 Ok(status)
             }
@@ -285,7 +285,7 @@ impl<F: Files> Run<'_, F> {
         };
         let written = |run: &mut Self, one: &Saving| matches!(run.half_of(one, true), Half::Saved | Half::Torn);
         let written: Vec<Saving> = saving[..tried].iter().filter(|one| written(self, one)).cloned().collect();
-        let status = self.all(&paths, Event::Unsaved);
+        let status = self.record_for_all(&paths, Event::Unsaved);
         if !written.is_empty() {
             self.note_taking_back(saving);
         }
@@ -324,7 +324,7 @@ impl<F: Files> Run<'_, F> {
         }
     }
 
-    fn all(&mut self, paths: &[String], event: Event) -> Status {
+    fn record_for_all(&mut self, paths: &[String], event: Event) -> Status {
         let mut last = Status::NoOp;
         for path in paths {
             last = self.happen(path, event).0;

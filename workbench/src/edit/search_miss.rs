@@ -23,7 +23,7 @@ impl Held {
     }
 
     /// Returns its name with the path, for the beginning of a sentence.
-    pub(super) fn of(self, path: &str) -> String {
+    pub(super) fn describe_with_path(self, path: &str) -> String {
         match self {
             Self::File => path.to_owned(),
             Self::Buffer => format!("the buffer of {path}, which has edits that are not saved"),
@@ -33,10 +33,8 @@ impl Held {
     /// Returns the way to read the text.
     pub(super) fn way(self) -> &'static str {
         match self {
-            Self::File => "read the place again and give old_text exactly as it stands there",
-            Self::Buffer => {
-                "see with `diff` what the buffer has and the file has not, and give old_text exactly as it stands in the buffer"
-            }
+            Self::File => "read the place again and give old_text exactly as it is there",
+            Self::Buffer => "see with `diff` what the buffer has and the file has not, and give old_text exactly as it is in the buffer",
         }
     }
 }

@@ -207,7 +207,7 @@ pub enum NoSession {
     Io(#[from] io::Error),
 }
 
-fn note(id: &str) -> String {
+fn note_name(id: &str) -> String {
     format!("sessions/{id}.json")
 }
 
@@ -246,7 +246,7 @@ impl Session {
     pub fn load(files: &impl Files, id: &str, now: u64) -> Result<Self, NoSession> {
         let is_handle = (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let unknown = || NoSession::Unknown(id.chars().filter(|c| !c.is_control()).take(40).collect());
-        let bytes = if is_handle { files.note(&note(id))? } else { None };
+        let bytes = if is_handle { files.note(&note_name(id))? } else { None };
         let session: Self = serde_json::from_slice(&bytes.ok_or_else(unknown)?).map_err(|error| NoSession::Damaged {
             id: id.to_owned(),
             why: error.to_string(),
@@ -266,7 +266,7 @@ impl Session {
     /// # Errors
     /// When it cannot be written; the old state then stays.
     pub fn store(&self, files: &impl Files) -> io::Result<()> {
-        files.write_note(&note(&self.id), &serde_json::to_vec(self)?)
+        files.write_note(&note_name(&self.id), &serde_json::to_vec(self)?)
     }
 
     /// Writes a journal with the running save beside the stored session; after a crash, [`Self::interrupted`] finds it.
@@ -298,7 +298,7 @@ impl Session {
                 .filter(|session| name == format!("{}.json", session.id));
             let later = |session: &Self| -> io::Result<bool> {
                 let stored = files
-                    .note(&note(&session.id))?
+                    .note(&note_name(&session.id))?
                     .and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
                 Ok(stored.is_some_and(|stored| stored.operations >= session.operations))
             };
@@ -316,7 +316,7 @@ impl Session {
     /// # Errors
     /// When its note cannot be removed.
     pub fn end_session(&self, files: &impl Files) -> io::Result<()> {
-        files.drop_note(&note(&self.id))
+        files.drop_note(&note_name(&self.id))
     }
 
     /// Whether ending it loses no edits.
@@ -408,7 +408,7 @@ pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option
 ///
 /// # Errors
 /// When they cannot be listed.
-pub fn all(files: &impl Files) -> io::Result<Vec<Session>> {
+pub fn list_sessions(files: &impl Files) -> io::Result<Vec<Session>> {
     let mut all = Vec::new();
     for (name, _) in files.notes("sessions")? {
         if let Some(bytes) = files.note(&format!("sessions/{name}"))?
@@ -454,7 +454,7 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
 pub(super) fn collect_beyond(files: &impl Files, now: u64, most: usize, room: u64) -> io::Result<Vec<String>> {
     let lengths: BTreeMap<String, u64> = files.notes("versions")?.into_iter().collect();
     let names = files.notes("sessions")?;
-    let sessions = all(files)?;
+    let sessions = list_sessions(files)?;
     let (mut wanted, mut single, mut taken) = (BTreeSet::new(), 0, 0);
     let mut ended = Vec::new();
     for session in &sessions {

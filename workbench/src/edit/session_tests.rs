@@ -1,6 +1,6 @@
 //! Sessions from a client's point of view: orders in, answers and files out.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::files::Files;
 use super::memory::Memory;
 use super::order::{EditRequest, Order, Part};

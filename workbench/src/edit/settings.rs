@@ -48,7 +48,7 @@ impl<'t> Settings<'t> {
         set
     }
 
-    fn of(&self, setting: &Setting) -> Option<&(&'t str, Directive<'t>)> {
+    fn directive_of(&self, setting: &Setting) -> Option<&(&'t str, Directive<'t>)> {
         let every = || self.0.get(&Setting::Warnings).filter(|_| matches!(setting, Setting::Warning(_)));
         self.0.get(setting).or_else(every)
     }
@@ -56,10 +56,10 @@ impl<'t> Settings<'t> {
     /// Returns the directives of settings that differ from `other`, in their order.
     pub(super) fn unlike(&self, other: &Self) -> Vec<Directive<'t>> {
         let all: BTreeSet<&Setting> = self.0.keys().chain(other.0.keys()).collect();
-        let value = |set: &Self, setting| set.of(setting).map_or(USUAL, |(value, _)| *value);
+        let value = |set: &Self, setting| set.directive_of(setting).map_or(USUAL, |(value, _)| *value);
         let differ = all.into_iter().filter(|setting| value(self, setting) != value(other, setting));
         let by: BTreeMap<usize, Directive<'t>> = differ
-            .filter_map(|setting| self.of(setting))
+            .filter_map(|setting| self.directive_of(setting))
             .map(|(_, directive)| (directive.at, *directive))
             .collect();
         by.into_values().collect()
@@ -114,7 +114,7 @@ struct Around<'t> {
 
 impl<'t> Around<'t> {
     /// Finds the directives of a declaration among the compiled ones of a text; `None` if it has none.
-    fn of(text: &str, compiled: &[Directive<'t>], own: &Range<usize>) -> Option<Self> {
+    fn from_text(text: &str, compiled: &[Directive<'t>], own: &Range<usize>) -> Option<Self> {
         let all: Vec<Directive<'t>> = compiled.iter().filter(|one| !sets(one).is_empty()).copied().collect();
         let is_free = |from: usize, to: usize| text[from..to].trim().is_empty();
         let (above, below) = (
@@ -160,7 +160,7 @@ pub(super) fn around(text: &str, own: &Range<usize>, request: &SymbolEdit, defin
     let active = active(text, defines);
     let mut compiled = directives(text, &active.text);
     compiled.retain(|one| active.is_compiled(one.at));
-    let around = Around::of(text, &compiled, own)?;
+    let around = Around::from_text(text, &compiled, own)?;
     let is_meant = match request.at {
         Where::Replace => around.is_in(&request.new, &directives(&request.new, &blank(&request.new, defines))),
         Where::Before | Where::After => true,

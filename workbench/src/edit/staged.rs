@@ -4,7 +4,7 @@
 use super::disk::{Disk, stamp, stat_if_exists};
 use super::files::{Save, SaveError};
 use crate::checkout::fresh;
-use crate::kill;
+use crate::kill_points;
 use os::attributes::carry_over;
 use os::errors::SystemError;
 use os::folders::Folder;
@@ -34,7 +34,7 @@ enum How {
 
 impl Drop for Staged<'_> {
     fn drop(&mut self) {
-        if let (Some(beside), Ok(())) = (&self.beside, kill::check_killed()) {
+        if let (Some(beside), Ok(())) = (&self.beside, kill_points::check_killed()) {
             // After the rename the staged file no longer exists; a failed removal has no remedy.
             let _ = self.folder.remove(beside);
         }
@@ -111,7 +111,7 @@ impl<'s> Staged<'s> {
     /// # Errors
     /// The system's error.
     pub(super) fn save(&self) -> io::Result<()> {
-        kill::check_killed()?;
+        kill_points::check_killed()?;
         match &self.how {
             How::Replace => self.folder.rename(staged(self.name), &self.folder, self.name)?,
             How::Remove => self.folder.remove(self.name)?,
@@ -124,17 +124,17 @@ impl<'s> Staged<'s> {
                 {
                     return Err(error.into());
                 }
-                kill::write(&mut file, bytes)?;
-                kill::check_killed()?;
+                kill_points::write(&mut file, bytes)?;
+                kill_points::check_killed()?;
                 file.set_len(bytes.len() as u64)?;
-                kill::sync(&file)?;
+                kill_points::sync(&file)?;
             }
         }
         if let (How::InPlace | How::Remove, Some(beside)) = (&self.how, &self.beside) {
-            kill::check_killed()?;
+            kill_points::check_killed()?;
             self.folder.remove(beside)?;
         }
-        kill::sync(&self.folder)
+        kill_points::sync(&self.folder)
     }
 }
 
@@ -150,7 +150,7 @@ fn stage(folder: &Folder, name: &str, bytes: &[u8], save: &Save, before: Option<
     let mut file = fresh(folder, &new)?;
     let written = (|| {
         if let Some(before) = before {
-            let own = FileInfo::of(&file)?;
+            let own = FileInfo::from_handle(&file)?;
             let given = (own.owner, own.group) == (before.owner, before.group) || modes::give_to(&file, before.owner, before.group).is_ok();
             if !given {
                 return Ok(false);
@@ -164,15 +164,15 @@ fn stage(folder: &Folder, name: &str, bytes: &[u8], save: &Save, before: Option<
         if let (None, Some(mode)) = (before, save.mode) {
             modes::set_mode_of(&file, mode & 0o777)?;
         }
-        kill::write(&mut file, bytes)?;
+        kill_points::write(&mut file, bytes)?;
         if let Some(before) = before {
             // A write clears the set-user-ID bits, so set the mode after it.
             modes::set_mode_of(&file, before.mode & 0o7777)?;
         }
-        kill::sync(&file)?;
+        kill_points::sync(&file)?;
         Ok::<_, io::Error>(true)
     })();
-    if !matches!(written, Ok(true)) && kill::check_killed().is_ok() {
+    if !matches!(written, Ok(true)) && kill_points::check_killed().is_ok() {
         // A failed removal has no remedy, as above.
         let _ = folder.remove(&new);
     }

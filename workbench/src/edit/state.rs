@@ -64,7 +64,7 @@ pub enum WorkflowState {
 pub enum Status {
     /// It was done.
     Success,
-    /// The text stands nowhere, or there is no edit to take back.
+    /// The text occurs nowhere, or there is no edit to undo.
     NoMatch,
     /// The text stands in several places.
     MultiMatch,

@@ -2,9 +2,9 @@
 //! that symbol once, and every other one with its documentation, attributes and kind, or nothing is changed. Such an edit neither renames nor removes
 //! a symbol; a member with other parameters is the same member, and a type with other members the same type.
 
-use super::brought::{keeps_directives, only_declares};
 pub use super::conditional::declares;
 use super::conditional::whatever;
+use super::declarations_only::{keeps_directives, only_declares};
 use super::declared::{Place, declared, stays};
 pub use super::head::Head;
 use super::head::{Replaced, unless_brought};
@@ -84,7 +84,7 @@ pub fn requires_csharp(path: &str) -> Result<(), Refused> {
 /// When the symbol is not declared exactly once, or the result is not allowed.
 pub fn edited(text: &str, request: &SymbolEdit) -> Result<(String, String), Refused> {
     if request.at != Where::Replace {
-        stands_alone(request)?;
+        refuse_joining_insertion(request)?;
     }
     let EditedText { made, what, place } = match &request.defines {
         Some(defines) => compiled(text, request, defines)?,
@@ -111,7 +111,7 @@ impl AsRef<str> for EditedText {
 
 /// Applies the edit under these `#if` symbols.
 fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Result<EditedText, Refused> {
-    let before = read(text, defines);
+    let before = parse_code(text, defines);
     let all = declared(text, &before);
     let found = find_declaration(&all, &request.symbol)?;
     let around = around(text, &found.range, request, defines);
@@ -135,10 +135,10 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
         old,
     };
     keeps_directives(text, &made, &place, defines)?;
-    let after = read(&made, defines);
+    let after = parse_code(&made, defines);
     if worse(&before, &after) {
         let why = format!(
-            "with this text the file would not be read as C# any more, so {} stays as it is",
+            "with this text the file would no longer parse as C#, so {} stays as it is",
             found.is.name
         );
         return Err(Refused::new(why, "give a whole declaration with all its brackets"));
@@ -160,7 +160,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
 }
 
 /// Refuses an insertion that would join the adjacent symbol, or take a part of it.
-fn stands_alone(request: &SymbolEdit) -> Result<(), Refused> {
+fn refuse_joining_insertion(request: &SymbolEdit) -> Result<(), Refused> {
     let lexed = lex(&request.new);
     let last = lexed.tokens.last();
     let ends = if last.is_some_and(|token| token.text(&request.new) == "]") {
@@ -176,7 +176,7 @@ fn stands_alone(request: &SymbolEdit) -> Result<(), Refused> {
     ))
 }
 
-pub(crate) fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
+pub(crate) fn parse_code(text: &str, defines: &BTreeSet<String>) -> Syntax {
     // Normalize line ends, as every reader of sources does.
     let plain = super::lines::fit(text, "\n");
     parse::read(&plain, defines, "").0

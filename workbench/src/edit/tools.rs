@@ -38,7 +38,7 @@ pub enum Tool {
     Refresh,
     /// Show what differs.
     Diff,
-    /// Take the last edit back.
+    /// Undo the last edit.
     Undo,
     /// Make it again.
     Redo,

@@ -44,7 +44,7 @@ pub(super) enum Moved {
 }
 
 /// Returns the steps of one document, and whether earlier ones may be forgotten.
-pub fn of<'s>(session: &'s Session, path: &str) -> (Vec<&'s Step>, bool) {
+pub fn steps_of_document<'s>(session: &'s Session, path: &str) -> (Vec<&'s Step>, bool) {
     let steps: Vec<&Step> = session.trail.iter().filter(|step| step.path == path).collect();
     let operations = steps.chunk_by(|one, other| one.id == other.id).count();
     (steps, operations >= REMEMBERED)

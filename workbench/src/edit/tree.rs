@@ -41,7 +41,7 @@ pub(super) fn read_tree(root: &Path, guard: &Guard, known: Option<&[u8]>) -> io:
             None => drop(rows.remove(&key)),
         }
     }
-    Ok((tree, Some(note(&rows))))
+    Ok((tree, Some(encode_rows(&rows))))
 }
 
 /// Whether [`read_tree`] includes a file of that path.
@@ -79,7 +79,7 @@ fn literal(path: &str) -> String {
         .collect()
 }
 
-fn note(rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
+fn encode_rows(rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
     let mut bytes = vec![0; DIGEST];
     for part in rows.iter().flat_map(|(key, row)| [key, row]) {
         let length = u32::try_from(part.len()).expect("invariant: a folder's listing is no longer than 4 GiB");
@@ -155,7 +155,7 @@ mod tests {
             assert_eq!(contains_file(&root, &guard, path).expect("told"), is_in, "{path}");
         }
         let known = known.expect("a note");
-        assert_eq!(note(&rows(&known).expect("rows").into_iter().collect()), known);
+        assert_eq!(encode_rows(&rows(&known).expect("rows").into_iter().collect()), known);
         write("a.cs", "other");
         fs::remove_file(root.join("src/b.json")).expect("removed");
         let (moved, again) = read_tree(&root, &guard, Some(&known)).expect("a tree");

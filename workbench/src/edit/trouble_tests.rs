@@ -1,6 +1,6 @@
 //! Failures of one file or one operation: each is reported as what it is, and does not block the other files.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::order::{EditRequest, Order, Part};
 use super::perform::perform;
 use super::response::Response;
@@ -85,10 +85,10 @@ fn a_full_disk_is_no_mistake_of_who_asks() {
     assert_eq!(stands(&undone), (Status::Success, WorkflowState::Idle));
     assert_eq!(
         undone.summary,
-        "took back: replace in the buffer; the file holds that already and was not written"
+        "undone: replace in the buffer; the file holds that already and was not written"
     );
     coder.files.fill(None);
-    assert_eq!(coder.ask(Order::Redo).summary, "made again: replace, saved");
+    assert_eq!(coder.ask(Order::Redo).summary, "redone: replace, saved");
     assert_eq!(coder.text(), "two");
     assert!(!coder.files.logged(Category::Persistence).is_empty());
 }
@@ -110,7 +110,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
     let mut coder = Coder::opened("one\n", Mode::Manual);
     coder.replace("one", "two more");
     for (order, nothing) in [
-        (Order::Undo, "nothing was taken back: the session cannot be stored: "),
+        (Order::Undo, "nothing was undone: the session cannot be stored: "),
         (Order::Discard, "nothing was dropped: the session cannot be stored: "),
         (replace("two", "2"), "nothing was done: the session cannot be stored: "),
         (
@@ -127,8 +127,8 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
     }
     coder.ask(Order::Undo);
     let redone = unkept(&mut coder, Order::Redo);
-    assert!(redone.starts_with("nothing was made again: "), "{redone}");
-    assert!(coder.ask(Order::Redo).summary.starts_with("made again: replace"));
+    assert!(redone.starts_with("nothing was redone: "), "{redone}");
+    assert!(coder.ask(Order::Redo).summary.starts_with("redone: replace"));
     // An answer reports an already saved file, and the next operation knows it.
     coder.files.fill(Some("sessions/"));
     let saved = coder.ask(Order::Commit);
@@ -144,7 +144,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
     );
     // With a full disk, the file is not written either.
     coder.replace("two", "2");
-    for (order, nothing) in [(Order::Commit, "nothing was saved: "), (Order::Undo, "nothing was taken back: ")] {
+    for (order, nothing) in [(Order::Commit, "nothing was saved: "), (Order::Undo, "nothing was undone: ")] {
         coder.files.fill(Some("s"));
         let failed = coder.ask(order);
         coder.files.fill(None);
@@ -416,7 +416,7 @@ fn after_a_copy_and_a_discard_each_step_is_taken_back_and_made_again() {
     coder.ask_with(Order::Discard, Some("a.cs"), None);
     for operation in ["discard", "persist_as", "replace"] {
         let undone = coder.ask(Order::Undo);
-        assert_eq!(undone.summary, format!("took back: {operation} in the buffer"));
+        assert_eq!(undone.summary, format!("undone: {operation} in the buffer"));
     }
     assert_eq!(coder.ask(Order::Undo).summary, "all remembered edits are reverted");
     assert_eq!(held(&coder), ("one\r\ntwo\n".to_owned(), Some(7)));
@@ -424,7 +424,7 @@ fn after_a_copy_and_a_discard_each_step_is_taken_back_and_made_again() {
     assert_eq!(held(&coder), ("one\r\ntwo\n".to_owned(), None), "it was not there before");
     for operation in ["replace", "persist_as", "discard"] {
         let redone = coder.ask(Order::Redo);
-        assert_eq!(redone.summary, format!("made again: {operation} in the buffer"));
+        assert_eq!(redone.summary, format!("redone: {operation} in the buffer"));
     }
     coder.ask(Order::Commit);
     assert_eq!(held(&coder), ("one\r\ntwo\n".to_owned(), Some(7)));
@@ -547,7 +547,7 @@ fn what_is_not_saved_is_not_said_to_be() {
     assert_eq!(stands(&edited), (Status::Success, WorkflowState::OutOfSync));
     assert_eq!(
         edited.summary,
-        "replaced one occurrence of old_text in the buffer; not saved, for the file is not what the buffer was made of"
+        "replaced one occurrence of old_text in the buffer; not saved, because the file differs from the base of the buffer"
     );
     assert_eq!(coder.text(), "eins\ntwo\n");
 }

@@ -46,7 +46,7 @@ enum Mode {
 }
 
 impl Mode {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         match text.trim() {
             "100644" => Self::Plain,
             "100755" => Self::Executable,
@@ -60,7 +60,7 @@ impl Mode {
 ///
 /// # Errors
 /// When the patch is malformed, with the error and its line.
-pub(super) fn read(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, String> {
+pub(super) fn parse_patches(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, String> {
     let mut files = Vec::new();
     let mut head = Head::default();
     let mut at = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(0);
@@ -148,16 +148,16 @@ impl<'p> Head<'p> {
         }
         if let Some(mode) = line.strip_prefix("new file mode ") {
             self.change = Some(Change::Made);
-            self.mode = Some((Mode::of(mode), number));
+            self.mode = Some((Mode::from_text(mode), number));
         } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
             self.change = Some(Change::Removed);
-            self.mode = Some((Mode::of(mode), number));
+            self.mode = Some((Mode::from_text(mode), number));
         } else if let Some(index) = line.strip_prefix("index ") {
             // `index 1234567..89abcde 100644` if the mode stays.
             let (blobs, mode) = index.split_once(' ').map_or((index, None), |(blobs, mode)| (blobs, Some(mode)));
             if let Some(blobs) = blobs.split_once("..") {
                 self.index = Some(blobs);
-                self.mode = mode.map(|mode| (Mode::of(mode), number)).or(self.mode);
+                self.mode = mode.map(|mode| (Mode::from_text(mode), number)).or(self.mode);
             }
         } else if let Some(from) = line.strip_prefix("rename from ") {
             self.moved.0 = Some(path(from, number)?);
@@ -240,7 +240,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Res
     let mut hunks = Vec::new();
     while let Some(ranges) = lines.get(at).and_then(|line| line.strip_prefix("@@ ")) {
         let (mut hunk, next) = hunk(lines, whole, at, ranges)?;
-        hunk.end = Some(Ends::of(&added(&whole[at..next], tells)).most_frequent());
+        hunk.end = Some(Ends::from_text(&added(&whole[at..next], tells)).most_frequent());
         hunks.push(hunk);
         at = next;
     }

@@ -1,6 +1,6 @@
 //! Versions of documents and foreign writes: take over, carry over, report, undo, and recovery after a crash.
 
-use super::diagnostics::Category;
+use super::edit_log::Category;
 use super::order::{Order, Part};
 use super::session_tests::{Coder, stands};
 use super::state::{Mode, Status, WorkflowState};
@@ -118,7 +118,7 @@ fn files_that_go_or_turn_into_something_else() {
         coder.files.write("a.cs", "one\n");
         let back = coder.ask_with(Order::Commit, Some("a.cs"), None);
         assert_eq!(stands(&back), (Status::Success, WorkflowState::Idle), "{back:?}");
-        assert_eq!(back.summary, "a.cs is again what its buffer was made of; saved a.cs");
+        assert_eq!(back.summary, "a.cs is again equal to the base of its buffer; saved a.cs");
         assert_eq!(coder.text(), "1\n");
     }
     let mut coder = Coder::opened("one\n", Mode::Manual);

@@ -379,7 +379,7 @@ fn identifier(kind: MemberKind, of: &str, key: &str) -> String {
 }
 
 /// Returns the parts of a type's header after its name: type parameters with their variance; for a delegate the whole signature.
-pub(super) fn head(kind: TypeKind, header: &str, clauses: &[String], aliases: &Aliases) -> String {
+pub(super) fn header_parts(kind: TypeKind, header: &str, clauses: &[String], aliases: &Aliases) -> String {
     let tokens = canonical_tokens(header);
     let mut constraints: Vec<String> = clauses
         .iter()
@@ -545,7 +545,7 @@ mod tests {
     fn heads_of_types() {
         let none = Aliases::new();
         assert_eq!(
-            head(
+            header_parts(
                 TypeKind::Delegate,
                 "delegate ref A.B Do<in T>(out int x)",
                 &["where T : A.C".to_owned()],
@@ -553,7 +553,7 @@ mod tests {
             ),
             "ref B <in T>(out int) where T:C"
         );
-        assert_eq!(head(TypeKind::Record, "record R<T>(List<T> Items)", &[], &none), "<T>");
+        assert_eq!(header_parts(TypeKind::Record, "record R<T>(List<T> Items)", &[], &none), "<T>");
         assert_eq!(
             primary("record R<T>(List<T> Items, in int b)", &none),
             Some(vec!["List<T>".to_owned(), "in int".to_owned()])

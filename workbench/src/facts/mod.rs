@@ -244,7 +244,7 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
         out,
         &json!({"k": "type", "p": of, "id": id, "kind": row.kind, "arity": row.arity, "acc": if file { "internal" } else { &row.accessibility },
             "mods": modifiers, "bases": bases, "marks": marks(&whole.attributes), "parts": row.files,
-            "head": member::head(whole.kind, &whole.header, &whole.constraints, aliases)}),
+            "head": member::header_parts(whole.kind, &whole.header, &whole.constraints, aliases)}),
     );
     let mut constructors = BTreeSet::new();
     // The method of top-level statements has no name that code could use.

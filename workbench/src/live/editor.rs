@@ -58,9 +58,7 @@ impl Editor {
             let (line, column) = fitted(given);
             if (line, column) != given {
                 let (given, fitted) = (place_text(given), place_text((line, column)));
-                notes.push(format!(
-                    "the cursor cannot stand at {given}: {fitted} is taken, where the text ends"
-                ));
+                notes.push(format!("the cursor cannot be at {given}: {fitted} is used, the end of the text"));
             }
             (editor.line, editor.column) = (Some(line), column);
         }
@@ -109,7 +107,7 @@ mod tests {
         }
         assert_eq!(
             at(9, Some(9), None).clamp_to_text("a").1,
-            ["the cursor cannot stand at 9:9: 1:2 is taken, where the text ends"]
+            ["the cursor cannot be at 9:9: 1:2 is used, the end of the text"]
         );
         assert_eq!(at(2, Some(2), None).clamp_to_text("").0, at(1, Some(1), None));
     }

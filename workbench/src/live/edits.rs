@@ -3,9 +3,9 @@
 
 use super::difference::Difference;
 use super::journal::{BETWEEN, ChangeReport, Journal, PATCH, SOMEBODY, Version, digest_of_text, operation};
-use super::kept;
 use super::names::Names;
 use super::order::{self, Did};
+use super::stored_journals;
 use crate::checkout::Held;
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
@@ -30,7 +30,7 @@ const STEPS: usize = 16;
 /// When stored data of sessions or of the document cannot be read or written.
 pub fn take_over<F: Files>(files: &F, root: &Path, lock: &Held, path: &str) -> io::Result<Vec<String>> {
     let names = Names::from_path(files, root, path)?;
-    let mut sessions = session::all(files)?;
+    let mut sessions = session::list_sessions(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| names.has_path(known)));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
     record_edits(files, root, lock, (path, &names), &sessions)?;
@@ -38,8 +38,8 @@ pub fn take_over<F: Files>(files: &F, root: &Path, lock: &Held, path: &str) -> i
     let lasting = lasting
         .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
         .collect();
-    if kept::read_journal(root, path)?.has_ended(&lasting) {
-        kept::change_journal(root, lock, path, &[], |journal| journal.drop_ended_sessions(&lasting))?;
+    if stored_journals::read_journal(root, path)?.has_ended(&lasting) {
+        stored_journals::change_journal(root, lock, path, &[], |journal| journal.drop_ended_sessions(&lasting))?;
     }
     let edited = |session: &&Session| session.documents.iter().any(|(path, one)| names.has_path(path) && one.is_edited());
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
@@ -59,8 +59,8 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
     let paths: BTreeSet<String> = saved.chain(session.failed.iter().map(|failed| &failed.path)).cloned().collect();
     for path in paths {
         let path = Names::from_path(files, root, &path)?.path;
-        if kept::read_journal(root, &path)?.current().is_some() {
-            take_over(files, root, &kept::lock_journal(root)?, &path)?;
+        if stored_journals::read_journal(root, &path)?.current().is_some() {
+            take_over(files, root, &stored_journals::lock_journal(root)?, &path)?;
         }
     }
     Ok(())
@@ -68,13 +68,13 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
 
 /// Records new steps of sessions.
 fn record_edits<F: Files>(files: &F, root: &Path, lock: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
-    let mut journal = kept::read_journal(root, path)?;
+    let mut journal = stored_journals::read_journal(root, path)?;
     let digest_of = |content: &Content| text_of_content(files, content).map(|text| digest_of_text(&text));
     let mut steps = order::in_order(order::steps(sessions, names, &journal), journal.current(), digest_of);
     if journal.versions.is_empty() && steps.len() > STEPS {
         let last = steps.split_off(steps.len() - STEPS);
         let earlier = std::mem::replace(&mut steps, last);
-        journal = kept::change_journal(root, lock, path, &[], |journal| {
+        journal = stored_journals::change_journal(root, lock, path, &[], |journal| {
             earlier.iter().for_each(|step| journal.know(Some(&step.id)));
         })?;
     }
@@ -91,7 +91,10 @@ fn record_edits<F: Files>(files: &F, root: &Path, lock: &Held, (path, names): (&
                 saved(root, lock, path, texts.each_ref().map(Option::as_deref), step.at, &report)?
             }
             // A failed try left the document unchanged.
-            Did::Failed(why) => match journal.current().and_then(|current| kept::stored_text(root, path, &current.digest)) {
+            Did::Failed(why) => match journal
+                .current()
+                .and_then(|current| stored_journals::stored_text(root, path, &current.digest))
+            {
                 Some(text) => {
                     let failed = Some(why);
                     record_found_text(root, lock, path, &text, step.at, &ChangeReport { failed, ..report })?
@@ -104,18 +107,20 @@ fn record_edits<F: Files>(files: &F, root: &Path, lock: &Held, (path, names): (&
 }
 
 fn record_found_text(root: &Path, lock: &Held, path: &str, text: &str, at: u64, report: &ChangeReport) -> io::Result<Journal> {
-    kept::change_journal(root, lock, path, &[text], |journal| {
-        let before = journal.current().and_then(|current| kept::stored_text(root, path, &current.digest));
+    stored_journals::change_journal(root, lock, path, &[text], |journal| {
+        let before = journal
+            .current()
+            .and_then(|current| stored_journals::stored_text(root, path, &current.digest));
         journal.record_found(text, before.as_deref(), at, report);
     })
 }
 
 /// Records the write of a file: its text before, if not yet recorded, is a person's version; its text after is a version of the writer.
 fn saved(root: &Path, lock: &Held, path: &str, [before, after]: [Option<&str>; 2], at: u64, report: &ChangeReport) -> io::Result<Journal> {
-    let journal = kept::read_journal(root, path)?;
+    let journal = stored_journals::read_journal(root, path)?;
     let Some(after) = after else { return Ok(journal) };
     if journal.is_last(before, after, at) {
-        return kept::change_journal(root, lock, path, &[after], |journal| journal.claim(report));
+        return stored_journals::change_journal(root, lock, path, &[after], |journal| journal.claim(report));
     }
     if let Some(before) = before {
         let person = ChangeReport {
@@ -134,10 +139,10 @@ fn saved(root: &Path, lock: &Held, path: &str, [before, after]: [Option<&str>; 2
 /// When stored data of the document cannot be read or written.
 pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
     let path = &Names::from_path(files, root, path)?.path;
-    if kept::read_journal(root, path)?.current().is_none() {
+    if stored_journals::read_journal(root, path)?.current().is_none() {
         return Ok(());
     }
-    let lock = kept::lock_journal(root)?;
+    let lock = stored_journals::lock_journal(root)?;
     take_over(files, root, &lock, path)?;
     let texts = [before, after].map(|bytes| decode(bytes).ok().map(|(text, _)| text));
     let report = ChangeReport {
@@ -155,10 +160,11 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
 pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
     let path = &Names::from_path(files, root, path)?.path;
     let text = files.read(path)?.and_then(|found| decode(&found.bytes).ok());
-    let Some((text, _)) = text.filter(|_| kept::read_journal(root, path).is_ok_and(|journal| journal.current().is_some())) else {
+    let Some((text, _)) = text.filter(|_| stored_journals::read_journal(root, path).is_ok_and(|journal| journal.current().is_some()))
+    else {
         return Ok(());
     };
-    let lock = kept::lock_journal(root)?;
+    let lock = stored_journals::lock_journal(root)?;
     take_over(files, root, &lock, path)?;
     let report = ChangeReport {
         author: AGENT.to_owned(),
@@ -251,7 +257,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     let Some(text) = document.now.text.as_ref().and_then(|_| known(&document.now.text)) else {
         return Ok(None);
     };
-    let (steps, is_cut) = trail::of(&session, path);
+    let (steps, is_cut) = trail::steps_of_document(&session, path);
     let first = steps
         .first()
         .filter(|_| is_cut)

@@ -1,6 +1,6 @@
 //! The names of a file: a file with several names (hard links) is one document.
 
-use super::kept;
+use super::stored_journals;
 use crate::edit::files::Files;
 use crate::edit::place::is_one;
 use crate::edit::session;
@@ -32,9 +32,9 @@ impl Names {
         }
         // Check the paths: the checkout's author may have written the stored data, too.
         let is_meant = |other: &String| is_one(&root.join(path), &root.join(other)) && files.resolve(other).as_ref() == Ok(other);
-        let mut remembered = kept::paths(root)?;
+        let mut remembered = stored_journals::paths(root)?;
         remembered.retain(is_meant);
-        let sessions = session::all(files)?;
+        let sessions = session::list_sessions(files)?;
         let edited = sessions
             .iter()
             .flat_map(|session| session.paths())

@@ -79,7 +79,7 @@ pub struct Rendered {
     pub sections: Vec<Section>,
     /// The form of the document.
     pub shown: RenderedDocument,
-    /// First and last line of it that are shown.
+    /// First and last shown line.
     pub lines: Option<(usize, usize)>,
     /// The cuts.
     pub cut: Vec<String>,

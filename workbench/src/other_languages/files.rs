@@ -15,7 +15,7 @@ pub fn symbols_of_file<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &s
     let Some(bytes) = read_one(outputs, label.clone())? else {
         return Ok(None);
     };
-    let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&label))?;
+    let symbols = FileSymbols::from_json(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&label))?;
     Ok(Some(symbols))
 }
 
@@ -47,7 +47,7 @@ pub fn provenance(file: &str, symbols: &FileSymbols) -> Vec<String> {
     let mut said = vec![format!("{file}: from an index of {}", symbols.source)];
     if symbols.moved + symbols.shifted > 0 {
         said.push(format!(
-            "{file}: changed since it was indexed; of its definitions {} were found on other lines, and {} are not found any more",
+            "{file}: changed since it was indexed; of its definitions {} were found on other lines, and {} are no longer found",
             symbols.shifted, symbols.moved
         ));
     }

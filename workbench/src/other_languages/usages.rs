@@ -40,7 +40,7 @@ pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSym
             found.unread.push(labels[0].clone());
             continue;
         };
-        let symbols = FileSymbols::read(&names_file).ok_or_else(|| SymbolError::damaged().at_label(&labels[0]))?;
+        let symbols = FileSymbols::from_json(&names_file).ok_or_else(|| SymbolError::damaged().at_label(&labels[0]))?;
         let text = producers::text::decode(&bytes, &file).0;
         let lines: Vec<&str> = text.split('\n').collect();
         let is_bound = target == "scip" && !bound.is_empty();

@@ -191,7 +191,7 @@ fn a_build_of_the_checkout_in_the_midst_of_it_is_not_seen() {
     let workspace = place.workspace(Some("one"));
     let mut session = workspace.session().expect("a session");
     // Another process uses the store between two of its steps: afterwards the checkout differs, with other nodes under the same numbers.
-    workspace.engine.store.let_go();
+    workspace.engine.store.release_lock();
     place.write("a.cs", Some(&class("D0", "public string M() => \"\";")));
     place.write("src/b.cs", None);
     place.write("src/c.cs", Some(&class("D1", "public D0 Other => new(); public D2 Next => new();")));

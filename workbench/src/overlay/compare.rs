@@ -1,7 +1,7 @@
 //! Compares the documents of an overlay with their bases and with the present workspace.
 
 use super::OverlayError;
-use super::merge::{Outcome, outcome, standing};
+use super::merge::{Outcome, outcome, read_target_file};
 use super::record::seen;
 use super::texts;
 use crate::edit::encoding::{Form, Unreadable, decode};
@@ -70,7 +70,7 @@ pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared
             (_, None) => Kind::Removed,
             _ => Kind::Changed,
         };
-        let theirs = standing(files, path);
+        let theirs = read_target_file(files, path);
         let since = match &theirs {
             Ok(found) if found.as_ref().map(|found| Digest::of(&found.bytes)) == document.base => Since::Same,
             Ok(found) => {
@@ -106,7 +106,7 @@ fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8
     };
     let name = |bytes: Option<&[u8]>, side: &str| bytes.map_or("/dev/null".to_owned(), |_| quoted_name(&format!("{side}/{path}")));
     let (Ok((old, was)), Ok((new, form))) = (text(base), text(is)) else {
-        return format!("{path}: what it was made of is no text\n");
+        return format!("{path}: its base is not text\n");
     };
     let diff = unified_for_git(&old, &new, &name(base, "a"), &name(is, "b"));
     let empty = match (base, is) {

@@ -72,7 +72,7 @@ pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), 
     };
     for (path, document) in session.documents.iter().filter(|(_, document)| document.is_edited()) {
         if is_manifest(files, path) || rules(path) {
-            let why = format!("{path}, which the session {handle} edits, says what is built of which files, and no overlay stands over it");
+            let why = format!("{path}, which the session {handle} edits, defines the build, and no overlay can replace it");
             let hint = format!("save it first: `cortex edit commit {path} --session {handle}`, or discard it");
             return Err(OverlayError::refused(ErrorCode::E_PATH, why, "", hint));
         }

@@ -164,7 +164,7 @@ fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Resul
             ours: None,
             theirs: None,
         };
-        let found = match standing(files, path) {
+        let found = match read_target_file(files, path) {
             Ok(found) => found,
             Err(why) => {
                 merged.conflicts.push(clash(why));
@@ -195,7 +195,7 @@ fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Resul
 
 /// Returns the file in the place of a document; `Err`: why the document cannot be merged there, in a sentence. Do not trust the path: the checkout's
 /// author may have written the record, and a link may have replaced the file.
-pub(super) fn standing<F: Files>(files: &F, path: &str) -> Result<Option<FileWithBytes>, String> {
+pub(super) fn read_target_file<F: Files>(files: &F, path: &str) -> Result<Option<FileWithBytes>, String> {
     match files.resolve(path) {
         Ok(real) if real == path => {}
         Ok(real) => return Err(format!("it leads to {real} now")),
@@ -328,7 +328,7 @@ fn why(ours: &[&str], theirs: &[&str]) -> String {
     let bodies = |lines: &[&str]| lines.iter().map(|line| body(line).to_owned()).collect::<Vec<_>>();
     match bodies(ours) == bodies(theirs) {
         true => {
-            let [ours, theirs] = [ours, theirs].map(|lines| Ends::of(&lines.concat()));
+            let [ours, theirs] = [ours, theirs].map(|lines| Ends::from_text(&lines.concat()));
             format!("both sides changed the ends of these lines: {ours} in the overlay, {theirs} in the workspace")
         }
         false => "both sides changed these lines".to_owned(),

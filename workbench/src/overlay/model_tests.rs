@@ -8,7 +8,7 @@ use super::put::{Put, write_document, write_over};
 use super::record::{discard, list_overlays, open_or_continue};
 use super::three_way::join;
 use crate::edit::real::Real;
-use crate::kill;
+use crate::kill_points;
 use engine::values::digest::Digest;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -265,9 +265,9 @@ proptest! {
             model = model.apply_step(step).0;
         }
         let (next, _) = model.apply_step(&last);
-        kill::kill_after(Some(after));
+        kill_points::kill_after(Some(after));
         perform(&files, &model, &last, 2_000);
-        kill::kill_after(None);
+        kill_points::kill_after(None);
         let found = seen(&files, 2_001);
         for path in PATHS {
             let file = found.files.get(path);
@@ -301,9 +301,9 @@ proptest! {
                 write_over(&files.disk, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), true, 1_000).expect("put");
                 files.write(path, theirs.as_bytes());
             }
-            kill::kill_after(Some(after));
+            kill_points::kill_after(Some(after));
             let is_whole = merge(&files.disk, "o", 1_000).is_ok();
-            kill::kill_after(None);
+            kill_points::kill_after(None);
             if !is_whole && list_overlays(&files.disk).expect("a list").len() == 1 {
                 let merged = merge(&files.disk, "o", 1_001).expect("answered");
                 prop_assert_eq!(&merged.conflicts, &[], "after {} steps", after);

@@ -56,7 +56,7 @@ impl OpenedOn {
         }
         let text = texts::read_overlay_text(files, Some(&self.tree)).map_err(|error| match error {
             OverlayError::Asked(_) => {
-                let hint = "put documents that were made of the files as they are now with --onto-now (ontoNow), or discard the overlay";
+                let hint = "put documents that are based on the present files with --onto-now (ontoNow), or discard the overlay";
                 OverlayError::refused(
                     ErrorCode::E_OVERLAY,
                     "the record of the files from when the overlay was opened is damaged or missing",

@@ -4,7 +4,7 @@ use super::OverlayError;
 use super::put::{MadeOf, Putting, write_all_documents};
 use super::record::{Overlay, unexpired_overlay};
 use super::texts;
-use crate::edit::diagnostics::Category;
+use crate::edit::edit_log::Category;
 use crate::edit::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use crate::edit::order::{EditRequest, Order};
 use crate::edit::patch::{self, Kind};

@@ -163,18 +163,14 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
         (was, is) if was == is => return Ok(()),
         // The earlier state of files that are not recorded is unknown.
         (None, Some(_)) if !files.is_in_tree(path)? => return Ok(()),
-        (None, _) => (
-            "added",
-            "a document that was not made of it would take away what it holds",
-            made_of_now,
-        ),
+        (None, _) => ("added", "a document that is not based on it would lose its content", made_of_now),
         (_, None) => {
             let hint = "put it with --onto-now (ontoNow) to create the file again";
             ("removed", "merging a document of it would bring it back", hint)
         }
         _ => (
             "changed",
-            "a document made of what it was then would take that change back",
+            "a document based on its former content would revert that change",
             made_of_now,
         ),
     };

@@ -5,7 +5,7 @@
 
 mod place;
 
-use crate::checkout::{self, InTheWay};
+use crate::checkout::{self, UnexpectedEntry};
 use crate::location::MANIFEST;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::manifest::model::Manifest;
@@ -30,7 +30,7 @@ const MOST_BYTES: usize = 4 << 20;
 const TABLE: &str = "pack";
 /// The table of the tags that filters name.
 const TAGS: &str = "tags";
-const HEAD: &str = "# Packs made at run time; cortex writes this file anew with every change. Packs to be shared stand in cortex.toml.\n\n";
+const HEAD: &str = "# Packs made at run time; cortex rewrites this file with every change. Packs to be shared belong in cortex.toml.\n\n";
 
 /// A pack of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl From<io::Error> for PackError {
 /// # Errors
 /// When it is a link, too large, not UTF-8 or cannot be read.
 pub(crate) fn read_packs(root: &Path) -> Result<String, WorkbenchError> {
-    let bytes = checkout::read(root, FILE, MOST_BYTES).map_err(|error| unusable(&error))?;
+    let bytes = checkout::read_file(root, FILE, MOST_BYTES).map_err(|error| unusable(&error))?;
     decode_packs(bytes)
 }
 
@@ -95,7 +95,7 @@ fn pack_file_error(code: ErrorCode, message: &str, hint: &str) -> WorkbenchError
 }
 
 fn unusable(error: &io::Error) -> WorkbenchError {
-    if let Some(way) = InTheWay::wrapped_in(error) {
+    if let Some(way) = UnexpectedEntry::wrapped_in(error) {
         let why = Diagnostic::error(ErrorCode::E_PATH, format!("it {}", way.what)).at(&*way.path, 0, 0);
         return WorkbenchError::Manifest(vec![why.hint(way.hint())]);
     }

@@ -18,7 +18,7 @@ const LONGEST_LINE: usize = 400;
 /// no longer there, unchanged.
 pub fn placed(root: &Path, mut why: Diagnostic) -> Diagnostic {
     let Some(pack) = pack_of(&why) else { return why };
-    let made = || checkout::read(root, FILE, MOST_BYTES).ok().flatten();
+    let made = || checkout::read_file(root, FILE, MOST_BYTES).ok().flatten();
     let found = place_of_pack(MANIFEST, manifest_bytes(root), &pack, &why).or_else(|| place_of_pack(FILE, made(), &pack, &why));
     if let Some((place, excerpt)) = found {
         why.place = Some(place);

@@ -54,7 +54,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
                 for (operator, other) in others {
                     let other = self.set(other)?;
                     match operator {
-                        Operator::Union => set.add(&other),
+                        Operator::Union => set.unite(&other),
                         Operator::Except => set.subtract(&other),
                         Operator::Intersect => set.intersect(&other),
                     }

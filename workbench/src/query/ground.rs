@@ -115,7 +115,10 @@ impl Ground for SessionGround<'_> {
     }
 
     fn readers(&self, id: NodeId) -> Vec<NodeId> {
-        self.links.get_or_init(|| Links::of(&self.session.graph)).readers(id).collect()
+        self.links
+            .get_or_init(|| Links::from_graph(&self.session.graph))
+            .readers(id)
+            .collect()
     }
 
     fn label(&self, id: NodeId) -> String {

@@ -27,7 +27,7 @@ impl NodeSet {
     }
 
     /// Adds the members of the other set.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(super) fn unite(&mut self, other: &Self) {
         if other.words.len() > self.words.len() {
             self.words.resize(other.words.len(), 0);
         }

@@ -1,4 +1,4 @@
-//! Overloads that a reference of documentation means by the parameters it writes: `Go(Stream, List{T})`.
+//! Overloads that a reference in documentation selects by its parameters: `Go(Stream, List{T})`.
 
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;

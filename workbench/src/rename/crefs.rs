@@ -1,5 +1,5 @@
-//! References in documentation: `cref="…"`. They are no code, and what they mean is told by names alone: one that means the symbol changes, one that
-//! may mean others stays and is said.
+//! References in documentation: `cref="…"`. They are not code; their names alone decide. A reference that means the symbol changes, one that may
+//! mean another symbol stays and is reported.
 
 use super::Planning;
 use super::cref_overloads::{overloads_of, parameters_behind};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Changes the references that mean one of the family.
-pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
+pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
     let Planning {
         outputs,
         symbols,
@@ -25,9 +25,9 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
         ..
     } = planning;
     let outputs = &mut **outputs;
-    let carriers = Carriers::of(symbols, family);
+    let carriers = Carriers::from_family(symbols, family);
     for file in &files_of_holders(outputs, symbols, &family.old)? {
-        let Some(text) = texts.read(file).filter(|text| is_in_a_reference(text, &family.old)) else {
+        let Some(text) = texts.read_text(file).filter(|text| is_in_a_reference(text, &family.old)) else {
             continue;
         };
         let text = text.to_owned();
@@ -36,7 +36,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
                 let line = u32::try_from(line_and_column(&text, at).0).unwrap_or(u32::MAX);
                 let written = &text[reference.clone()];
                 match means(outputs, symbols, (family, &carriers), (file, line), written, at - reference.start)? {
-                    Some(true) => change.add(file, at, false),
+                    Some(true) => change.add_place(file, at, false),
                     Some(false) => {}
                     None => change.left.push(format!("{file}:{line}: documentation may mean it: {written}")),
                 }
@@ -52,7 +52,7 @@ fn files_of_holders<O: Outputs>(outputs: &mut O, symbols: &Symbols, word: &str) 
     let mut files = BTreeSet::new();
     for (holder, _) in words.holders(word, "") {
         if let Some(at) = symbols.find(&holder.name()) {
-            files.extend(symbols.row(at)?.files);
+            files.extend(symbols.type_row(at)?.files);
         }
     }
     Ok(files)
@@ -85,7 +85,7 @@ fn references_within(text: &str, range: Range<usize>) -> impl Iterator<Item = Ra
     })
 }
 
-/// Where in a reference the name stands: that of a member as its last word before parameters, that of a type anywhere.
+/// Positions of the name in a reference: of a member, its last word before parameters; of a type, any word.
 fn offsets_of_name(text: &str, reference: &Range<usize>, family: &Family) -> Vec<usize> {
     let (whole, name) = (&text[reference.clone()], family.old.as_str());
     let head = match family.is_type {
@@ -104,7 +104,7 @@ fn offsets_of_name(text: &str, reference: &Range<usize>, family: &Family) -> Vec
     found.last().copied().into_iter().collect()
 }
 
-/// The types that have a member of a family, declared or inherited: a name of any other type never means one.
+/// The types that declare or inherit a member of a family: a name of any other type never means one.
 #[derive(Default)]
 struct Carriers {
     /// Their keys without the marks of projects.
@@ -114,7 +114,7 @@ struct Carriers {
 }
 
 impl Carriers {
-    fn of(symbols: &Symbols, family: &Family) -> Self {
+    fn from_family(symbols: &Symbols, family: &Family) -> Self {
         let owners = family.paths.iter().filter_map(|path| halves(path)).map(|(owner, _)| owner);
         let mut todo: Vec<&str> = owners.collect();
         let mut seen: BTreeSet<&str> = todo.iter().copied().collect();
@@ -128,7 +128,7 @@ impl Carriers {
     }
 }
 
-/// Whether a reference means one of the family by the word at `at`; `None` where it may.
+/// Whether the word at `at` of a reference means a member of the family; `None` if undecided.
 fn means<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

@@ -1,8 +1,8 @@
-//! Deleting a type or a member where nothing uses it: what is in the way, or the texts without it.
+//! Deletes an unused type or member: lists the obstacles, or returns the texts without it.
 
 use super::family::{Family, NAMED};
 use super::places::{Change, Texts};
-use super::{InTheWay, Planning, RenameRequest, Rewritten, Spot, directives, unread_uses};
+use super::{Obstacles, Planning, RenameRequest, Rewritten, Spot, directives, unread_uses};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::{removed, without_empty_namespace};
 use crate::edit::symbol::Refused;
@@ -28,21 +28,21 @@ use std::ops::Range;
 /// Plans to delete a symbol; the new name of `asked` says nothing.
 ///
 /// # Errors
-/// Outside, when outputs cannot be read; inside, what is in the way.
+/// The outer error: outputs cannot be read; the inner one: the obstacles.
 pub fn delete<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     world: &dyn World,
     request: RenameRequest<'_>,
-) -> Result<Result<Vec<Rewritten>, InTheWay>, O::Error> {
+) -> Result<Result<Vec<Rewritten>, Obstacles>, O::Error> {
     let (candidate, key) = (request.candidate, request.candidate.key());
-    let mut way = InTheWay::default();
+    let mut way = Obstacles::default();
     check(symbols, candidate, &mut way);
     if !way.0.is_empty() {
         return Ok(Err(way));
     }
     check_tests(outputs, candidate, &mut way)?;
-    let family = Family::of(outputs, symbols, candidate, &mut way)?;
+    let family = Family::from_symbol(outputs, symbols, candidate, &mut way)?;
     let others: Vec<Candidate> = family
         .paths
         .iter()
@@ -50,13 +50,13 @@ pub fn delete<O: Outputs>(
         .map(|path| with_files(symbols, path))
         .collect();
     for (path, at) in all_declarations(outputs, &others.iter().collect::<Vec<_>>())? {
-        way.add(format!(
+        way.add_obstacle(format!(
             "{}:{}:{}: {path} overrides or implements it, or it that one",
             at.file, at.line, at.column
         ));
     }
     for place in unread_uses(world, candidate, &family) {
-        way.add(place);
+        way.add_obstacle(place);
     }
     let mut texts = Texts::new(world);
     let gone = without(outputs, symbols, request, &mut texts, &mut way)?;
@@ -68,7 +68,7 @@ pub fn delete<O: Outputs>(
                 .is_some_and(|(_, _, ranges)| ranges.iter().any(|range| range.contains(&at)))
         };
         if !texts.identifier_at(&spot).is_some_and(|(at, _)| is_gone(at)) {
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{}:{}:{}: it is used here: {}",
                 place.file, place.line, place.column, place.text
             ));
@@ -83,7 +83,7 @@ pub fn delete<O: Outputs>(
         change: Change::default(),
         way,
     };
-    directives::find(&mut planning, &outside)?;
+    directives::rename_in_directives(&mut planning, &outside)?;
     let Planning {
         mut texts,
         change,
@@ -91,8 +91,8 @@ pub fn delete<O: Outputs>(
         ..
     } = planning;
     for (file, at) in change.places() {
-        let (line, column) = line_and_column(texts.of(file).unwrap_or_default(), at);
-        way.add(format!("{file}:{line}:{column}: a using directive names it"));
+        let (line, column) = line_and_column(texts.text_of(file).unwrap_or_default(), at);
+        way.add_obstacle(format!("{file}:{line}:{column}: a using directive names it"));
     }
     if candidate.member().is_none() {
         keep_namespaces(symbols, key, request.sources, &mut texts, &mut way);
@@ -103,29 +103,29 @@ pub fn delete<O: Outputs>(
     Ok(way.result(files.collect()))
 }
 
-/// Refuses what others reach without its name.
-fn check(symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) {
+/// Refuses symbols that code uses without their names.
+fn check(symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) {
     let key = candidate.key();
     if let Some(heir) = &candidate.inherited_by {
-        way.add(format!("{heir} inherits it: name the type that declares it"));
+        way.add_obstacle(format!("{heir} inherits it: name the type that declares it"));
     }
     if candidate.member().is_some() && !NAMED.contains(&candidate.kind.as_str()) {
-        way.add(format!("a {} is used without a name, and not every use is found", candidate.kind));
+        way.add_obstacle(format!("a {} is used without a name, and not every use is found", candidate.kind));
     }
     if symbols.is_generated(key) {
-        way.add(format!("{key} is generated"));
+        way.add_obstacle(format!("{key} is generated"));
     }
     let begins = match candidate.member_name() {
         Some(name) => name == MAIN,
         None => symbols.declares(key, MAIN),
     };
     if begins {
-        way.add(format!("{}: it may be the entry point of a program", candidate.path));
+        way.add_obstacle(format!("{}: it may be the entry point of a program", candidate.path));
     }
 }
 
-/// Refuses tests: what runs them finds them by their attributes.
-fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut InTheWay) -> Result<(), O::Error> {
+/// Refuses tests: test runners find them by their attributes.
+fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obstacles) -> Result<(), O::Error> {
     let label = type_label(candidate.key(), "members");
     for output in outputs.read(&[label])? {
         let Some(bytes) = output.bytes else { continue };
@@ -137,7 +137,7 @@ fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut InT
         {
             let row: MemberRow = serde_json::from_slice(row).map_err(|_| damaged())?;
             if let Some(attribute) = row.attributes.iter().find(|one| runs_by_attribute(one)) {
-                way.add(format!(
+                way.add_obstacle(format!(
                     "{}: {}#{key} is run by its attribute [{attribute}]",
                     row.file,
                     symbol_of(candidate.key())
@@ -148,7 +148,7 @@ fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut InT
     Ok(())
 }
 
-/// A file without what is deleted of it: none where only directives, comments and empty namespaces are left.
+/// A file without the deleted parts; removed if only directives, comments and empty namespaces are left.
 fn without_file_if_empty(path: String, before: String, after: String) -> Rewritten {
     Rewritten {
         after: Some(after).filter(|after| !declares_nothing(after)),
@@ -185,11 +185,13 @@ const MAIN: &str = "Main";
 
 /// A symbol by its path, with its files.
 fn with_files(symbols: &Symbols, path: &str) -> Candidate {
-    let row = symbols.find(Candidate::of(path, &[]).key()).and_then(|at| symbols.row(at).ok());
-    Candidate::of(path, &row.map_or_else(Vec::new, |row| row.files))
+    let row = symbols
+        .find(Candidate::from_path(path, &[]).key())
+        .and_then(|at| symbols.type_row(at).ok());
+    Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
 }
 
-/// A text before, after, and what of it is gone.
+/// A text before and after, with its deleted ranges.
 type Gone = (String, String, Vec<Range<usize>>);
 
 /// The files that declare it, without it.
@@ -198,7 +200,7 @@ fn without<O: Outputs>(
     symbols: &Symbols,
     request: RenameRequest<'_>,
     texts: &mut Texts<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<BTreeMap<String, Gone>, O::Error> {
     let candidate = request.candidate;
     let name = match candidate.member() {
@@ -206,66 +208,66 @@ fn without<O: Outputs>(
         Some(member) => format!("{}#{member}", symbol_of(candidate.key())),
     };
     let files = match symbols.find(candidate.key()) {
-        Some(at) => symbols.row(at)?.files,
+        Some(at) => symbols.type_row(at)?.files,
         None => Vec::new(),
     };
     let labels: Vec<String> = files.iter().map(|file| file_label(file, "defines")).collect();
     let mut gone = BTreeMap::new();
-    let layout = Layout::read(outputs)?;
+    let layout = Layout::from_outputs(outputs)?;
     for (file, output) in files.into_iter().zip(outputs.read(&labels)?) {
         let known = output.bytes.and_then(|bytes| defines::read(&bytes).ok());
-        let (Some(known), Some(text)) = (known, texts.read(&file)) else {
-            way.add(format!("{file}: it cannot be read as text"));
+        let (Some(known), Some(text)) = (known, texts.read_text(&file)) else {
+            way.add_obstacle(format!("{file}: it cannot be read as text"));
             continue;
         };
         match removed(text, &name, &known.own.into_iter().collect()) {
             Ok(None) => continue,
             Ok(Some(without)) => {
                 let mut after = without.text;
-                // What is behind a place that is gone moved by what is gone before it.
+                // A deletion shifts the places after it.
                 let before = |at: usize| without.ranges[..at].iter().map(Range::len).sum::<usize>();
                 for at in (0..without.ranges.len()).rev() {
                     after = without_empty_namespace(&after, without.ranges[at].start - before(at));
                 }
                 gone.insert(file.clone(), (text.to_owned(), after, without.ranges));
             }
-            Err(Refused { why, .. }) => way.add(format!("{file}: {why}")),
+            Err(Refused { why, .. }) => way.add_obstacle(format!("{file}: {why}")),
         }
-        request.check_file(&file, texts.of(&file).unwrap_or_default(), &layout, way);
+        request.check_file(&file, texts.text_of(&file).unwrap_or_default(), &layout, way);
     }
     if gone.is_empty() {
-        way.add("no declaration of it is found in the files as they are");
+        way.add_obstacle("no declaration of it is found in the files as they are");
     }
     Ok(gone)
 }
 
-/// Where it is used, in code and documentation, and of a type what it declares, too. What may be a use is in the way at once, but for names `outside`
-/// of every type.
+/// Uses of the symbol in code and documentation, and for a type also of its members. A possible use is an obstacle, unless it is `outside` of every
+/// type.
 fn used<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     request: RenameRequest<'_>,
     outside: &mut BTreeSet<Spot>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<BTreeSet<Place>, O::Error> {
     let path = &request.candidate.path;
     let found = resolve(symbols, outputs, path, &Options::default())?;
-    let Ok(subject) = Subject::of(&found) else {
-        way.add(format!("{path}: its uses cannot be distinguished from those of others"));
+    let Ok(subject) = Subject::from_resolution(&found) else {
+        way.add_obstacle(format!("{path}: its uses cannot be distinguished from those of others"));
         return Ok(BTreeSet::new());
     };
     let found = usages(outputs, symbols, &subject, request.gaps)?;
     for label in found.unread {
-        way.add(format!("{label} could not be built, and may use it"));
+        way.add_obstacle(format!("{label} could not be built, and may use it"));
     }
-    found.unseen.into_iter().for_each(|why| way.add(why));
+    found.unseen.into_iter().for_each(|why| way.add_obstacle(why));
     let mut certain = found.certain;
     for (place, why) in found.possible {
         if why == Why::OutsideTypes {
             outside.insert((place.file, place.line, place.column));
             continue;
         }
-        way.add(format!(
+        way.add_obstacle(format!(
             "{}:{}:{}: possible use, {why}: {}",
             place.file, place.line, place.column, place.text
         ));
@@ -287,8 +289,8 @@ fn used<O: Outputs>(
     Ok(certain)
 }
 
-/// With the last type of a namespace goes what using directives of it name.
-fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut Texts<'_>, way: &mut InTheWay) {
+/// Refuses to delete the last type of a namespace that using directives name.
+fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut Texts<'_>, way: &mut Obstacles) {
     let (own, nested) = (namespace(key), format!("{}+", symbol_of(key)));
     let mut outer = own;
     while !outer.is_empty() {
@@ -299,14 +301,14 @@ fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut
             return;
         }
         for file in sources.iter().filter(|file| file.ends_with(".cs")) {
-            let Some(text) = texts.read(file).filter(|text| text.contains(outer)) else {
+            let Some(text) = texts.read_text(file).filter(|text| text.contains(outer)) else {
                 continue;
             };
             for (number, line) in (1..).zip(text.lines()) {
                 let words: Vec<&str> = line.trim().trim_start_matches("global ").split([' ', ';']).collect();
                 if words.first() == Some(&"using") && words.contains(&outer) {
-                    way.add(format!(
-                        "{file}:{number}:1: a using directive names {outer}, which would have no type any more"
+                    way.add_obstacle(format!(
+                        "{file}:{number}:1: a using directive names {outer}, which would no longer have a type"
                     ));
                 }
             }

@@ -19,7 +19,7 @@ fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
         ("src/part.cs", PART),
         ("src/last.cs", LAST),
     ];
-    let mut sample = Sample::of(&files);
+    let mut sample = Sample::from_files(&files);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
     let candidate = found.candidate().expect("one").clone();

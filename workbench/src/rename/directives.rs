@@ -2,7 +2,7 @@
 
 use super::family::Family;
 use super::places::Texts;
-use super::{InTheWay, Planning, RenameRequest, Spot};
+use super::{Obstacles, Planning, RenameRequest, Spot};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
@@ -12,20 +12,20 @@ use producers::csharp::types::symbol_of;
 use std::collections::BTreeSet;
 
 /// Refuses files that name the symbol and could not be read as a whole: they may hold uses that cortex does not see.
-pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut InTheWay) {
+pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut Obstacles) {
     let flawed = request
         .sources
         .iter()
         .filter(|file| file.ends_with(".cs") && request.flawed.contains(*file));
     for file in flawed {
-        if texts.read(file).is_some_and(|text| text.contains(name)) {
-            way.add(format!("{file}: it names {name} and could not be read as a whole"));
+        if texts.read_text(file).is_some_and(|text| text.contains(name)) {
+            way.add_obstacle(format!("{file}: it names {name} and could not be read as a whole"));
         }
     }
 }
 
 /// Changes the using directives that name the type; any other use outside of types blocks the rename.
-pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>, outside: &BTreeSet<Spot>) -> Result<(), O::Error> {
+pub(super) fn rename_in_directives<O: Outputs>(planning: &mut Planning<'_, O>, outside: &BTreeSet<Spot>) -> Result<(), O::Error> {
     let Planning {
         outputs,
         symbols,
@@ -45,7 +45,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>, outside: &BTreeSe
             continue;
         };
         if lexed.as_ref().is_none_or(|(of, ..)| of != file) {
-            let text = texts.of(file).unwrap_or_default().to_owned();
+            let text = texts.text_of(file).unwrap_or_default().to_owned();
             let tokens = lex(&text).tokens;
             lexed = Some((file, text, tokens));
         }
@@ -56,19 +56,19 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>, outside: &BTreeSe
             .flatten();
         match path {
             Some(path) if family.is_type => match names_family(outputs, symbols, family, &path)? {
-                Some(true) => change.add(file, start, false),
+                Some(true) => change.add_place(file, start, false),
                 Some(false) => {}
                 None => possible.push(format!(
                     "{file}:{line}: possible use: cortex does not know what this using directive names"
                 )),
             },
             Some(_) => {}
-            None => possible.push(format!("{file}:{line}: possible use: {word} stands outside of every type")),
+            None => possible.push(format!("{file}:{line}: possible use: {word} is outside of every type")),
         }
     }
     match request.leave_possible {
         true => change.left.extend(possible),
-        false => possible.into_iter().for_each(|place| way.add(place)),
+        false => possible.into_iter().for_each(|place| way.add_obstacle(place)),
     }
     Ok(())
 }

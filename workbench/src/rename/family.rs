@@ -1,6 +1,6 @@
 //! The family of symbols that a rename changes together: a type, or a member with all that override or implement it.
 
-use super::{InTheWay, RenameRequest};
+use super::{Obstacles, RenameRequest};
 use crate::symbols::calls::counterparts;
 use crate::symbols::hierarchy::implementations;
 use crate::symbols::index::{Symbols, simple_name};
@@ -32,7 +32,7 @@ pub(super) struct Family {
     pub(super) is_type: bool,
 }
 
-/// Whether a word, as the name of a type, is forbidden or would take its meaning from code that means something else by it.
+/// Whether a word is forbidden as the name of a type, or would change the meaning of other code.
 fn has_meaning_as_type(word: &str) -> bool {
     matches!(
         word,
@@ -59,14 +59,14 @@ fn has_meaning_as_type(word: &str) -> bool {
 }
 
 /// Returns the property or event whose accessor has this name.
-fn accessed_by(name: &str) -> Option<&str> {
+pub(super) fn accessed_by(name: &str) -> Option<&str> {
     ["get_", "set_", "add_", "remove_"]
         .iter()
         .find_map(|prefix| name.strip_prefix(prefix))
 }
 
 /// Refuses an invalid new name, and a symbol without a changeable name.
-pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mut InTheWay) {
+pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mut Obstacles) {
     let (candidate, new) = (request.candidate, request.new);
     // A new name is valid if C# parses it as the name of a field.
     let source = format!("class C__ {{ int {new}; }}");
@@ -82,13 +82,13 @@ pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mu
     };
     let is_of_type = candidate.member().is_none();
     if is_of_type && has_meaning_as_type(new) || !is_of_type && new == "nameof" {
-        way.add(format!("'{new}' has a meaning of its own in C#"));
+        way.add_obstacle(format!("'{new}' has a meaning of its own in C#"));
     }
     if !is_name {
-        way.add(format!("C# does not allow the name '{new}' for a type or a member"));
+        way.add_obstacle(format!("C# does not allow the name '{new}' for a type or a member"));
     }
     if candidate.inherited_by.is_some() {
-        way.add(format!(
+        way.add_obstacle(format!(
             "{} inherits it: name the type that declares it",
             candidate.inherited_by.as_deref().unwrap_or_default()
         ));
@@ -98,19 +98,24 @@ pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mu
         Some(name) => short_of(name).unwrap_or(name),
     };
     if candidate.member().is_some() && !NAMED.contains(&candidate.kind.as_str()) {
-        way.add(format!("a {} has no name of its own", candidate.kind));
+        way.add_obstacle(format!("a {} has no name of its own", candidate.kind));
     }
     if old == new {
-        way.add(format!("{} has this name already", candidate.path));
+        way.add_obstacle(format!("{} has this name already", candidate.path));
     }
     if symbols.is_generated(candidate.key()) {
-        way.add(format!("{} is generated", candidate.key()));
+        way.add_obstacle(format!("{} is generated", candidate.key()));
     }
 }
 
 impl Family {
     /// Collects the family of a symbol.
-    pub(super) fn of<O: Outputs>(outputs: &mut O, symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) -> Result<Self, O::Error> {
+    pub(super) fn from_symbol<O: Outputs>(
+        outputs: &mut O,
+        symbols: &Symbols,
+        candidate: &Candidate,
+        way: &mut Obstacles,
+    ) -> Result<Self, O::Error> {
         let Some(name) = candidate.member_name() else {
             return Ok(Self {
                 paths: BTreeSet::from([candidate.key().to_owned()]),
@@ -134,7 +139,7 @@ impl Family {
     }
 
     /// Returns the members that override or implement a member, and those that it overrides or implements.
-    fn beside<O: Outputs>(&self, outputs: &mut O, symbols: &Symbols, path: &str, way: &mut InTheWay) -> Result<Vec<String>, O::Error> {
+    fn beside<O: Outputs>(&self, outputs: &mut O, symbols: &Symbols, path: &str, way: &mut Obstacles) -> Result<Vec<String>, O::Error> {
         let Some((key, member)) = halves(path) else { return Ok(Vec::new()) };
         let damaged = |_| SymbolError::damaged();
         let mut found: Vec<String> = carried_on(outputs, symbols, path)?.into_iter().collect();
@@ -144,7 +149,7 @@ impl Family {
             .into_iter()
             .collect();
         let keys: Vec<&str> = std::iter::once(key).chain(others.iter().map(String::as_str)).collect();
-        let mut rows = overloads::of(outputs, &keys)?.into_iter();
+        let mut rows = overloads::read_overloads(outputs, &keys)?.into_iter();
         let own = rows.next().unwrap_or_default().into_iter().find(|one| one.key == member);
         let Some(own) = own else { return Ok(found) };
         let mut has_base = false;
@@ -160,7 +165,7 @@ impl Family {
         }
         let is_explicit = short_of(&own.name).is_some();
         if (own.is_override || is_explicit) && !has_base {
-            way.add(format!("{path}: what it overrides or implements is not in this workspace"));
+            way.add_obstacle(format!("{path}: what it overrides or implements is not in this workspace"));
         }
         self.check_bases(outputs, symbols, (key, path), &own, way)?;
         Ok(found)
@@ -173,10 +178,10 @@ impl Family {
         symbols: &Symbols,
         (key, path): (&str, &str),
         own: &Overload,
-        way: &mut InTheWay,
+        way: &mut Obstacles,
     ) -> Result<(), O::Error> {
         for base in outside(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{path} overrides or implements a member of {base}, which is outside this workspace"
             ));
         }
@@ -184,91 +189,7 @@ impl Family {
             return Ok(());
         }
         if has_unknown_base(outputs, symbols, key)? {
-            way.add(format!("{path}: a base of its type is not known, and may declare it"));
-        }
-        Ok(())
-    }
-
-    /// Refuses a new name that another symbol there already has.
-    pub(super) fn check_clashes<O: Outputs>(
-        &self,
-        outputs: &mut O,
-        symbols: &Symbols,
-        new: &str,
-        way: &mut InTheWay,
-    ) -> Result<(), O::Error> {
-        for path in &self.paths {
-            let (key, member) = halves(path).map_or((path.as_str(), None), |(key, member)| (key, Some(member)));
-            match member {
-                None => self.check_type(symbols, key, new, way),
-                Some(member) => self.check_member(outputs, symbols, (key, member), new, way)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn check_type(&self, symbols: &Symbols, key: &str, new: &str, way: &mut InTheWay) {
-        let plain = renamed_key(key, new);
-        if symbols.keys().any(|other| symbol_of(other) == plain) {
-            way.add(format!("there is a {plain} already"));
-        }
-        if symbols.declares(key, new) {
-            way.add(format!("{key} has a member {new}"));
-        }
-        let path = plain.split('`').next().unwrap_or_default();
-        if symbols.namespaces().iter().any(|namespace| namespace == path) {
-            way.add(format!("there is a namespace {path}"));
-        }
-        if let Some((outer, _)) = key.rsplit_once('+')
-            && (symbols.declares(outer, new) || simple_name(outer) == new)
-        {
-            way.add(format!("{outer} already has {new}"));
-        }
-    }
-
-    fn check_member<O: Outputs>(
-        &self,
-        outputs: &mut O,
-        symbols: &Symbols,
-        (key, member): (&str, &str),
-        new: &str,
-        way: &mut InTheWay,
-    ) -> Result<(), O::Error> {
-        let damaged = |_| SymbolError::damaged();
-        if simple_name(key) == new {
-            way.add(format!("a member of {key} cannot have the name of its type"));
-        }
-        if let Some(of) = accessed_by(new).filter(|of| symbols.declares(key, of)) {
-            way.add(format!("{new} is the name of an accessor of {key}#{of}"));
-        }
-        let nested = format!("{}+{new}", symbol_of(key));
-        if symbols.keys().any(|other| symbol_of(other) == nested) {
-            way.add(format!("{key} has a type {new}"));
-        }
-        for base in outside(symbols.declarations(), key, new).map_err(damaged)? {
-            way.add(format!("{base}, a base of {key}, already has {new}"));
-        }
-        let owners = symbols.owners(new);
-        let mut others: Vec<String> = related(symbols.declarations(), key, &owners)
-            .map_err(damaged)?
-            .into_iter()
-            .collect();
-        others.extend(symbols.declares(key, new).then(|| key.to_owned()));
-        if others.is_empty() {
-            return Ok(());
-        }
-        let keys: Vec<&str> = std::iter::once(key).chain(others.iter().map(String::as_str)).collect();
-        let mut rows = overloads::of(outputs, &keys)?.into_iter();
-        let own = rows.next().unwrap_or_default().into_iter().find(|one| one.key == member);
-        for (other, mut rows) in others.iter().zip(rows) {
-            rows.retain(|one| one.name == new || short_of(&one.name) == Some(new));
-            // Another overload of a method's name does not clash.
-            let is_apart = own
-                .as_ref()
-                .is_some_and(|own| own.kind == "method" && counterparts(own, &rows).is_empty());
-            if !(is_apart && rows.iter().all(|one| one.kind == "method")) {
-                way.add(format!("{other} already has {new}"));
-            }
+            way.add_obstacle(format!("{path}: a base of its type is not known, and may declare it"));
         }
         Ok(())
     }
@@ -290,7 +211,7 @@ impl Family {
 
 /// Returns the members that override or implement a member, at any distance.
 fn carried_on<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str) -> Result<BTreeSet<String>, O::Error> {
-    let found = implementations(outputs, symbols, &Candidate::of(path, &[]), true)?;
+    let found = implementations(outputs, symbols, &Candidate::from_path(path, &[]), true)?;
     Ok(found.into_iter().map(|one| one.path).collect())
 }
 
@@ -314,7 +235,7 @@ fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -
     };
     for (base, known) in levels {
         let Some(at) = symbols.find(&base) else { return Ok(true) };
-        let labels: Vec<String> = symbols.row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
+        let labels: Vec<String> = symbols.type_row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
         let mut written: BTreeSet<String> = BTreeSet::new();
         for output in outputs.read(&labels)? {
             let Some(bytes) = output.bytes else { return Ok(true) };
@@ -331,7 +252,7 @@ fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -
 }
 
 /// Returns a type's key with another name, without the `@` mark: it distinguishes types of one name, and no other type has the new name.
-fn renamed_key(key: &str, new: &str) -> String {
+pub(super) fn renamed_key(key: &str, new: &str) -> String {
     let (old, symbol) = (simple_name(key), symbol_of(key));
     let at = symbol.rfind(old).unwrap_or(0);
     format!("{}{new}{}", &symbol[..at], &symbol[at + old.len()..])

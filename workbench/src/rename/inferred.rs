@@ -1,7 +1,7 @@
 //! Names that C# infers from a member: `new { p.Size }` has a property `Size`, and `(p.Size, 1)` an element `Size`. Code that uses the inferred
 //! name would not follow a rename.
 
-use super::InTheWay;
+use super::Obstacles;
 use super::places::{Change, Texts};
 use crate::edit::lines::split;
 use producers::languages::selector::Selector;
@@ -18,9 +18,9 @@ fn selector(text: &str) -> Selector {
 }
 
 /// Reports each changed place from which a name is inferred. A tuple counts only if code in its file uses a member of that name that does not change.
-pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut InTheWay) {
+pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut Obstacles) {
     for file in change.files() {
-        let Some(text) = texts.of(file) else { continue };
+        let Some(text) = texts.text_of(file) else { continue };
         let changed = |element: &Range<usize>| {
             let is_inferred = !text[..element.start].trim_end().ends_with(['=', ':']) && !text[element.end..].trim_start().starts_with('=');
             is_inferred && element.end.checked_sub(old.len()).is_some_and(|at| change.has(file, at))
@@ -37,7 +37,7 @@ pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut InT
         }
         for element in found.into_iter().filter(changed) {
             let line = split(&text[..element.end]).count();
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{file}:{line}: the name {old} of a property or tuple element is inferred from `{}`; write it out first (`{old} = …`, `{old}: …`)",
                 &text[element]
             ));

@@ -1,5 +1,5 @@
-//! Lists in brackets, as code writes them: parameters of a declaration, arguments of a call. What stands between the commas is cut out as it is, and
-//! put together anew with the white space that stood there.
+//! Lists in brackets in code: parameters of a declaration, arguments of a call. Their pieces between commas are cut out unchanged, and joined again
+//! with the same white space.
 
 use producers::csharp::lexer::{Kind, Token, lex};
 use std::ops::Range;
@@ -10,9 +10,9 @@ const LONGEST: usize = 1 << 17;
 /// A list in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List {
-    /// What stands between the brackets, in bytes of the text.
+    /// The text between the brackets, in bytes.
     pub(super) inside: Range<usize>,
-    /// What stands between the commas, with the white space around it.
+    /// The pieces between the commas, with the white space around them.
     pub(crate) pieces: Vec<Range<usize>>,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn trimmed(text: &str, piece: &Range<usize>) -> Range<usize> {
     start..start + own.trim().len()
 }
 
-/// Whether a comment to the end of its line stands in a list: what follows it must not come to stand on that line.
+/// Whether a list contains a line comment: the text after it must not move to that line.
 pub(super) fn has_line_comment(text: &str, list: &List) -> bool {
     let own = &text[list.inside.clone()];
     let mut end = 0;
@@ -128,7 +128,7 @@ pub(super) fn code(text: &str, piece: &Range<usize>) -> Range<usize> {
     }
 }
 
-/// What stands around the code of a piece.
+/// The texts around the code of a piece.
 #[derive(Clone, Debug, Default)]
 struct Around<'t> {
     /// White space.
@@ -141,7 +141,7 @@ struct Around<'t> {
     line: &'t str,
 }
 
-/// What stands around the pieces of a list, and before its end.
+/// The texts around the pieces of a list, and before its end.
 fn around<'t>(text: &'t str, list: &List) -> (Vec<Around<'t>>, &'t str) {
     let mut all: Vec<Around<'_>> = Vec::with_capacity(list.pieces.len());
     let mut rest = "";

@@ -1,7 +1,7 @@
-//! Renaming a type or a member everywhere: what has to change with it, where it stands, and whether what comes out means the same.
+//! Renames a type or a member everywhere: the symbols that change with it, their places, and a check that all uses keep their meaning.
 //!
-//! A plan is made of what is known of the workspace, and refused where anything is in the way. Before it is saved it is looked at in an overlay:
-//! every place that used the symbol has to use it still, and no other place may.
+//! A plan follows from the knowledge of the workspace, and is refused if there are obstacles. Before it is saved, an overlay with the new texts is
+//! checked: the same places must use the symbol, and no others.
 
 mod cref_overloads;
 mod crefs;
@@ -10,6 +10,7 @@ mod directives;
 mod family;
 mod inferred;
 pub(crate) mod lists;
+mod name_clashes;
 mod places;
 mod positional;
 mod signature;
@@ -31,16 +32,16 @@ pub use signature::change_signature;
 use std::collections::{BTreeMap, BTreeSet};
 pub use verify::verify;
 
-/// What a rename is made of.
+/// Arguments of a rename.
 #[derive(Clone, Copy)]
 pub struct RenameRequest<'a> {
     /// The symbol.
     pub candidate: &'a Candidate,
     /// Its new name.
     pub new: &'a str,
-    /// Whether possible uses stay as they are, instead of being in the way.
+    /// Whether possible uses stay as they are, instead of blocking the rename.
     pub leave_possible: bool,
-    /// Whether string literals that hold the name change, too.
+    /// Whether string literals with the name change, too.
     pub in_strings: bool,
     /// Projects whose references are not all known.
     pub gaps: &'a BTreeSet<String>,
@@ -52,22 +53,22 @@ pub struct RenameRequest<'a> {
 
 impl RenameRequest<'_> {
     /// Refuses a file to change that has syntax errors, or that a generator writes.
-    fn check_file(&self, file: &str, text: &str, layout: &Layout, way: &mut InTheWay) {
+    fn check_file(&self, file: &str, text: &str, layout: &Layout, way: &mut Obstacles) {
         if self.flawed.contains(file) {
-            way.add(format!("{file} has syntax errors, so it may contain uses that cortex does not see"));
+            way.add_obstacle(format!("{file} has syntax errors, so it may contain uses that cortex does not see"));
         }
         if layout.is_generated(file) || is_generated(file, text) {
-            way.add(format!("{file} is generated, and its next generation would undo the change"));
+            way.add_obstacle(format!("{file} is generated, and its next generation would undo the change"));
         }
     }
 }
 
-/// What is in the way of a rename, each with its place.
+/// Obstacles of a rename or another change, each with its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InTheWay(pub BTreeSet<String>);
+pub struct Obstacles(pub BTreeSet<String>);
 
-impl InTheWay {
-    fn add(&mut self, what: impl Into<String>) {
+impl Obstacles {
+    fn add_obstacle(&mut self, what: impl Into<String>) {
         self.0.insert(what.into());
     }
 
@@ -76,7 +77,7 @@ impl InTheWay {
     }
 }
 
-/// A rename that is being planned: what it is about, and what is found so far.
+/// A rename during planning: its request and the findings so far.
 struct Planning<'a, O> {
     outputs: &'a mut O,
     symbols: &'a Symbols,
@@ -84,20 +85,20 @@ struct Planning<'a, O> {
     family: &'a Family,
     texts: Texts<'a>,
     change: Change,
-    way: InTheWay,
+    way: Obstacles,
 }
 
 /// A place: file, line and column in characters, both from 1.
 type Spot = (String, u32, u32);
 
-/// A rename that nothing is in the way of.
+/// A rename without obstacles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The symbols that get the name, by their paths before and after.
     pub renamed: BTreeMap<String, String>,
     /// The files.
     pub files: Vec<Rewritten>,
-    /// How many places change.
+    /// Number of changed places.
     pub places: usize,
     /// Places that may be uses and stay as they are.
     pub left: Vec<String>,
@@ -110,29 +111,29 @@ pub fn diff(files: &[Rewritten]) -> String {
     files.iter().map(Rewritten::diff).collect()
 }
 
-/// Lines of files that are not read and hold the name.
+/// Lines with the name in files that cortex does not read.
 fn unread_uses(world: &dyn World, candidate: &Candidate, family: &Family) -> Vec<String> {
     let beside = (candidate.accessibility == "private").then_some(candidate.files.as_slice());
     let paths = family.paths.iter().map(String::as_str);
-    unread_files::uses(world, paths, beside).places().collect()
+    unread_files::find_unread_uses(world, paths, beside).places().collect()
 }
 
 /// Plans a rename.
 ///
 /// # Errors
-/// Outside, when outputs cannot be read; inside, what is in the way.
+/// The outer error: outputs cannot be read; the inner one: the obstacles.
 pub fn plan<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     world: &dyn World,
     request: RenameRequest<'_>,
-) -> Result<Result<Plan, InTheWay>, O::Error> {
-    let mut way = InTheWay::default();
+) -> Result<Result<Plan, Obstacles>, O::Error> {
+    let mut way = Obstacles::default();
     family::check_name(symbols, request, &mut way);
     if !way.0.is_empty() {
         return Ok(Err(way));
     }
-    let family = Family::of(outputs, symbols, request.candidate, &mut way)?;
+    let family = Family::from_symbol(outputs, symbols, request.candidate, &mut way)?;
     family.check_clashes(outputs, symbols, request.new, &mut way)?;
     let mut planning = Planning {
         outputs,
@@ -145,8 +146,8 @@ pub fn plan<O: Outputs>(
     };
     places::find_declarations(&mut planning)?;
     let outside = places::find_uses(&mut planning)?;
-    directives::find(&mut planning, &outside)?;
-    crefs::find(&mut planning)?;
+    directives::rename_in_directives(&mut planning, &outside)?;
+    crefs::rename_in_documentation(&mut planning)?;
     positional::check(&mut planning)?;
     if request.in_strings {
         strings::change_in_strings(&mut planning);
@@ -161,14 +162,14 @@ pub fn plan<O: Outputs>(
     if !family.is_type {
         inferred::check(&change, &family.old, &texts, &mut way);
     }
-    let layout = Layout::read(outputs)?;
+    let layout = Layout::from_outputs(outputs)?;
     let unread = unread_uses(world, request.candidate, &family);
     match request.leave_possible {
         true => change.left.extend(unread),
-        false => unread.into_iter().for_each(|place| way.add(place)),
+        false => unread.into_iter().for_each(|place| way.add_obstacle(place)),
     }
     for file in change.files() {
-        request.check_file(file, texts.of(file).unwrap_or_default(), &layout, &mut way);
+        request.check_file(file, texts.text_of(file).unwrap_or_default(), &layout, &mut way);
     }
     let expected = change.expected(&family, request.new, &texts);
     let files = change.rewritten(&family, request.new, &texts, &mut way);

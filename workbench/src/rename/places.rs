@@ -1,7 +1,7 @@
-//! Where a name stands: in declarations and in uses; and the texts with another name there.
+//! Places of a name in declarations and uses, and the texts with another name there.
 
 use super::family::Family;
-use super::{InTheWay, Planning, Rewritten, Spot};
+use super::{Obstacles, Planning, Rewritten, Spot};
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::lines::split;
 use crate::symbols::locations::all_declarations;
@@ -31,7 +31,7 @@ impl<'w> Texts<'w> {
     }
 
     /// Reads a file.
-    pub(super) fn read(&mut self, file: &str) -> Option<&str> {
+    pub(super) fn read_text(&mut self, file: &str) -> Option<&str> {
         let world = self.world;
         self.read.entry(file.to_owned()).or_insert_with(|| text_of(world, file)).as_deref()
     }
@@ -54,13 +54,13 @@ impl<'w> Texts<'w> {
     }
 
     /// A file that was read.
-    pub(super) fn of(&self, file: &str) -> Option<&str> {
+    pub(super) fn text_of(&self, file: &str) -> Option<&str> {
         self.read.get(file)?.as_deref()
     }
 
     /// The identifier at a place, and where it begins in bytes.
     pub(super) fn identifier_at(&mut self, (file, line, column): &Spot) -> Option<(usize, String)> {
-        let text = self.read(file)?;
+        let text = self.read_text(file)?;
         let start = start_of_line(text, *line)?;
         let rest = &text[start..];
         let at = rest.char_indices().nth(*column as usize - 1)?.0;
@@ -83,7 +83,7 @@ fn start_of_line(text: &str, line: u32) -> Option<usize> {
 /// What changes.
 #[derive(Default)]
 pub(super) struct Change {
-    /// Bytes in files where the name stands, and whether as the short name of an attribute.
+    /// Positions of the name in files, in bytes, and whether it is the short name of an attribute.
     at: BTreeMap<String, BTreeMap<usize, bool>>,
     /// Uses that are certain.
     uses: BTreeSet<Spot>,
@@ -95,7 +95,7 @@ pub(super) struct Change {
 const ATTRIBUTE: &str = "Attribute";
 
 impl Change {
-    pub(super) fn add(&mut self, file: &str, at: usize, is_short: bool) {
+    pub(super) fn add_place(&mut self, file: &str, at: usize, is_short: bool) {
         self.at.entry(file.to_owned()).or_default().insert(at, is_short);
     }
 
@@ -116,12 +116,12 @@ impl Change {
         self.at.values().map(BTreeMap::len).sum()
     }
 
-    /// The uses where they stand afterwards: behind what became longer or shorter on their lines.
+    /// The uses at their later positions: changes before them on their lines shift them.
     pub(super) fn expected(&self, family: &Family, new: &str, texts: &Texts<'_>) -> BTreeSet<Spot> {
         let count = |text: &str| text.chars().count() as i64;
         let moved = |(file, line, column): &Spot| {
             let spot = (file.clone(), *line, *column);
-            let (Some(text), Some(places)) = (texts.of(file), self.at.get(file)) else {
+            let (Some(text), Some(places)) = (texts.text_of(file), self.at.get(file)) else {
                 return spot;
             };
             let Some(start) = start_of_line(text, *line) else { return spot };
@@ -130,7 +130,7 @@ impl Change {
                 .nth(*column as usize - 1)
                 .map_or(start, |(at, _)| start + at);
             let grown = places.range(start..own).map(|(_, is_short)| {
-                let (old, new) = names(family, new, *is_short);
+                let (old, new) = names_as_written(family, new, *is_short);
                 count(new) - count(old)
             });
             let column = i64::from(*column) + grown.sum::<i64>();
@@ -140,18 +140,18 @@ impl Change {
     }
 
     /// The texts afterwards.
-    pub(super) fn rewritten(&self, family: &Family, new: &str, texts: &Texts<'_>, way: &mut InTheWay) -> Vec<Rewritten> {
+    pub(super) fn rewritten(&self, family: &Family, new: &str, texts: &Texts<'_>, way: &mut Obstacles) -> Vec<Rewritten> {
         let mut files = Vec::new();
         for (file, places) in &self.at {
-            let Some(before) = texts.of(file) else {
-                way.add(format!("{file}: it cannot be read as text"));
+            let Some(before) = texts.text_of(file) else {
+                way.add_obstacle(format!("{file}: it cannot be read as text"));
                 continue;
             };
             let mut after = before.to_owned();
             for (at, is_short) in places.iter().rev() {
-                let (old, written) = names(family, new, *is_short);
+                let (old, written) = names_as_written(family, new, *is_short);
                 if *is_short && without_ending(new) == new {
-                    way.add(format!(
+                    way.add_obstacle(format!(
                         "{file}: an attribute is written [{old}] here; only a name that ends in '{ATTRIBUTE}' can be shortened like this"
                     ));
                 }
@@ -164,7 +164,7 @@ impl Change {
 }
 
 /// The names before and after, as they are written at a place.
-fn names<'n>(family: &'n Family, new: &'n str, is_short: bool) -> (&'n str, &'n str) {
+fn names_as_written<'n>(family: &'n Family, new: &'n str, is_short: bool) -> (&'n str, &'n str) {
     match is_short {
         true => (without_ending(&family.old), without_ending(new)),
         false => (&family.old, new),
@@ -191,28 +191,28 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
     for path in &family.paths {
         let key = halves(path).map_or(path.as_str(), |(key, _)| key);
         let Some(at) = symbols.find(key) else { continue };
-        let files = symbols.row(at)?.files;
-        candidates.push(Candidate::of(path, &files));
+        let files = symbols.type_row(at)?.files;
+        candidates.push(Candidate::from_path(path, &files));
         if family.is_type {
-            let own = overloads::of(outputs, &[key])?.into_iter().flatten();
+            let own = overloads::read_overloads(outputs, &[key])?.into_iter().flatten();
             let bears = own.filter(|one| matches!(one.name.as_str(), ".ctor" | ".cctor" | "Finalize"));
-            candidates.extend(bears.map(|one| Candidate::of(&format!("{key}#{}", one.key), &files)));
+            candidates.extend(bears.map(|one| Candidate::from_path(&format!("{key}#{}", one.key), &files)));
         }
     }
     for (candidate, spot) in all_declarations(outputs, &candidates.iter().collect::<Vec<_>>())? {
         let spot = (spot.file, spot.line, spot.column);
         match texts.identifier_at(&spot) {
-            Some((at, word)) if word == family.old => change.add(&spot.0, at, false),
+            Some((at, word)) if word == family.old => change.add_place(&spot.0, at, false),
             // Not every type writes its constructor.
             _ if family.is_type && halves(&candidate).is_some() => {}
-            _ => way.add(format!(
+            _ => way.add_obstacle(format!(
                 "{}:{}: the name of {candidate} is not found in its declaration",
                 spot.0, spot.1
             )),
         }
     }
     if change.at.is_empty() {
-        way.add("no declaration of it is found in the files as they are");
+        way.add_obstacle("no declaration of it is found in the files as they are");
     }
     Ok(())
 }
@@ -233,21 +233,21 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BT
     let mut outside = BTreeSet::new();
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
-        let Ok(subject) = Subject::of(&found) else {
-            way.add(format!("cortex cannot distinguish the uses of {path} from those of another symbol"));
+        let Ok(subject) = Subject::from_resolution(&found) else {
+            way.add_obstacle(format!("cortex cannot distinguish the uses of {path} from those of another symbol"));
             continue;
         };
         let found = usages(outputs, symbols, &subject, request.gaps)?.in_code();
         found
             .unread
             .iter()
-            .for_each(|label| way.add(format!("{label} could not be built, and may use it")));
+            .for_each(|label| way.add_obstacle(format!("{label} could not be built, and may use it")));
         for why in found.unseen {
             let sentence = format!("possible uses: {why}");
             match request.leave_possible {
                 true if change.left.contains(&sentence) => {}
                 true => change.left.push(sentence),
-                false => way.add(sentence),
+                false => way.add_obstacle(sentence),
             }
         }
         certain.extend(found.certain);
@@ -256,13 +256,13 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BT
     for place in certain {
         let spot = (place.file.clone(), place.line, place.column);
         match texts.identifier_at(&spot) {
-            Some((at, word)) if word == family.old => change.add(&place.file, at, false),
+            Some((at, word)) if word == family.old => change.add_place(&place.file, at, false),
             Some((at, word)) if family.is_type && without_ending(&family.old) != family.old && word == without_ending(&family.old) => {
-                change.add(&place.file, at, true);
+                change.add_place(&place.file, at, true);
             }
-            // Types are meant where nothing is written: `new()`, `this(…)`.
+            // A use of a type may have no name: `new()`, `this(…)`.
             _ if family.is_type => {}
-            _ => way.add(format!(
+            _ => way.add_obstacle(format!(
                 "{}:{}: this code uses it without writing its name: {}",
                 place.file, place.line, place.text
             )),
@@ -285,7 +285,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BT
         let sentence = format!("{}:{}: possible use, {why}: {}", place.file, place.line, place.text);
         match request.leave_possible {
             true => change.left.push(sentence),
-            false => way.add(sentence),
+            false => way.add_obstacle(sentence),
         }
     }
     Ok(outside)

@@ -24,18 +24,18 @@ pub(super) fn check<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O:
     for path in &planning.family.paths {
         let key = halves(path).map_or(path.as_str(), |(key, _)| key);
         let found = resolve(planning.symbols, planning.outputs, key, &Options::default())?;
-        let Ok(subject) = Subject::of(&found) else { continue };
+        let Ok(subject) = Subject::from_resolution(&found) else { continue };
         let found = usages(planning.outputs, planning.symbols, &subject, planning.request.gaps)?;
         files.extend(found.certain.into_iter().map(|place| place.file));
         files.extend(found.possible.into_keys().map(|place| place.file));
     }
     let old = planning.family.old.as_str();
     for file in files {
-        let Some(text) = planning.texts.read(&file) else { continue };
+        let Some(text) = planning.texts.read_text(&file) else { continue };
         let named: Vec<usize> = text
             .match_indices(old)
             .map(|(at, _)| at)
-            .filter(|at| is_named(text, *at, old))
+            .filter(|at| is_name_of_argument(text, *at, old))
             .collect();
         let lines: Vec<usize> = named
             .into_iter()
@@ -43,7 +43,7 @@ pub(super) fn check<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O:
             .map(|at| split(&text[..at + old.len()]).count())
             .collect();
         for line in lines {
-            planning.way.add(format!(
+            planning.way.add_obstacle(format!(
                 "{file}:{line}: `{old}:` may name the parameter of the record; write it without the name first"
             ));
         }
@@ -56,7 +56,7 @@ fn renames_parameter<O: Outputs>(planning: &Planning<'_, O>) -> bool {
     let mut parameters: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     planning.change.places().any(|(file, at)| {
         let of_file = parameters.entry(file).or_insert_with(|| {
-            let text = planning.texts.of(file).filter(|text| text.contains("record"));
+            let text = planning.texts.text_of(file).filter(|text| text.contains("record"));
             let found = text.map(|text| PARAMETERS.select(text).unwrap_or_default());
             found.unwrap_or_default().into_iter().map(|name| name.start).collect()
         });
@@ -64,8 +64,8 @@ fn renames_parameter<O: Outputs>(planning: &Planning<'_, O>) -> bool {
     })
 }
 
-/// Whether a word stands as the name of an argument or of a part of a pattern: `(First: 1`, `, First: 2`.
-fn is_named(text: &str, at: usize, old: &str) -> bool {
+/// Whether a word names an argument or a part of a pattern: `(First: 1`, `, First: 2`.
+fn is_name_of_argument(text: &str, at: usize, old: &str) -> bool {
     let (before, after) = (text[..at].trim_end(), text[at + old.len()..].trim_start());
     before.ends_with(['(', ',']) && after.starts_with(':') && !after.starts_with("::")
 }

@@ -1,4 +1,4 @@
-//! String literals that hold the name as a word of its own: on request they change, too.
+//! String literals that contain the name as a whole word: on request they change, too.
 
 use super::Planning;
 use crate::symbols::outputs::Outputs;
@@ -10,15 +10,15 @@ pub(super) fn change_in_strings<O: Outputs>(planning: &mut Planning<'_, O>) {
     let (texts, change) = (&mut planning.texts, &mut planning.change);
     let name = planning.family.old.as_str();
     for file in texts.read_naming(planning.request.sources, name) {
-        let text = texts.of(&file).unwrap_or_default();
+        let text = texts.text_of(&file).unwrap_or_default();
         let literals = lex(text).tokens.into_iter().filter(|token| token.kind == Kind::Text);
         let pieces = literals.flat_map(|token| pieces_of_text(text, token));
         let found: Vec<usize> = pieces.flat_map(|piece| words_in(text, piece, name)).collect();
-        found.into_iter().for_each(|at| change.add(&file, at, false));
+        found.into_iter().for_each(|at| change.add_place(&file, at, false));
     }
 }
 
-/// The parts of a literal that are text: all of it, or what stands between the holes of an interpolated one.
+/// The text of a literal: all of it, or the parts between the holes of an interpolated one.
 fn pieces_of_text(text: &str, token: Token) -> Vec<Range<usize>> {
     let (start, end) = (token.start as usize, token.end as usize);
     let literal = &text[start..end];
@@ -49,12 +49,12 @@ fn pieces_of_text(text: &str, token: Token) -> Vec<Range<usize>> {
             pieces.extend((open == 0).then_some(from..end));
             pieces
         }
-        // How many braces open a hole is told by the dollars.
+        // The number of dollars is the number of braces that open a hole.
         _ => Vec::new(),
     }
 }
 
-/// Where a word stands alone.
+/// Positions of a whole word.
 fn words_in(text: &str, piece: Range<usize>, name: &str) -> Vec<usize> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let stands_alone = |at: &usize| !text[..*at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word);

@@ -40,7 +40,7 @@ fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<TextsAfter
 
 /// As [`renamed`], where possible uses may stay as they are: with those that do.
 fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possible: bool) -> Result<(TextsAfter, Vec<String>), Vec<String>> {
-    let mut sample = Sample::of(files);
+    let mut sample = Sample::from_files(files);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
     let candidate = found.candidate().expect("one").clone();
@@ -56,7 +56,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
         flawed: &BTreeSet::new(),
         sources: &sources,
     };
-    let answer = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
+    let answer = |way: Obstacles| way.0.into_iter().collect::<Vec<_>>();
     let plan = plan(&mut sample, &symbols, &world, request).expect("outputs").map_err(answer)?;
     let text = |(path, text): &(&str, &str)| {
         let file = plan.files.iter().find(|file| file.path == *path);
@@ -67,7 +67,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
     };
     let after: TextsAfter = files.iter().map(text).collect();
     let given: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let mut sample = Sample::of(&given);
+    let mut sample = Sample::from_files(&given);
     let symbols = sample.names();
     verify(&mut sample, &symbols, &plan, &BTreeSet::new())
         .expect("outputs")
@@ -151,7 +151,7 @@ fn names_outside_of_types_block_a_rename_unless_they_cannot_mean_the_symbol() {
     let text = "[assembly: Marked]\npublic class MarkedAttribute : System.Attribute { }\n";
     assert_eq!(
         renamed(&[("a.cs", text)], "MarkedAttribute", "SeenAttribute").expect_err("refused"),
-        ["a.cs:1: possible use: Marked stands outside of every type"]
+        ["a.cs:1: possible use: Marked is outside of every type"]
     );
     let text = "using M = N.Mark;\n[assembly: Mark(typeof(N.Mark))]\nnamespace N { public class Mark { } }\n";
     let (after, left) = renamed_beside(&[("a.cs", text)], "N.Mark", "Sign", true).expect("renamed");
@@ -345,7 +345,7 @@ fn names_with_a_meaning_of_their_own_and_namespaces_are_refused() {
 fn strings_change_on_request() {
     let text = "class Item { string S(Item Box) => \"Item Items {Item}\" + $\"Item {nameof(Box)} {{Item}} {1:Item} Item\" + @\"x.Item\" + \"an item\"; }";
     let after = "class Part { string S(Part Box) => \"Part Items {Part}\" + $\"Part {nameof(Box)} {{Part}} {1:Item} Part\" + @\"x.Part\" + \"an item\"; }";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, "Item", &Options::default()).expect("a resolution");
     let candidate = found.candidate().expect("one").clone();

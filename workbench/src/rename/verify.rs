@@ -1,6 +1,6 @@
 //! Verifies a renamed workspace: the uses of the symbols are the same as before.
 
-use super::{InTheWay, Plan, Spot};
+use super::{Obstacles, Plan, Spot};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
@@ -17,17 +17,17 @@ pub fn verify<O: Outputs>(
     symbols: &Symbols,
     plan: &Plan,
     gaps: &BTreeSet<String>,
-) -> Result<Result<(), InTheWay>, O::Error> {
-    let mut way = InTheWay::default();
+) -> Result<Result<(), Obstacles>, O::Error> {
+    let mut way = Obstacles::default();
     let mut uses: BTreeSet<Spot> = BTreeSet::new();
     let mut possible: Vec<(Spot, Why)> = Vec::new();
     let keys: BTreeSet<&str> = plan.renamed.values().filter_map(|path| Some(halves(path)?.0)).collect();
     for path in plan.renamed.values() {
         let found = resolve(symbols, outputs, path, &Options::default())?;
-        let subject = match Subject::of(&found) {
+        let subject = match Subject::from_resolution(&found) {
             Ok(subject) if subject.path == *path => subject,
             _ => {
-                way.add(format!("after the rename no type or member would have the name {path} alone"));
+                way.add_obstacle(format!("after the rename no type or member would have the name {path} alone"));
                 continue;
             }
         };
@@ -37,10 +37,10 @@ pub fn verify<O: Outputs>(
         possible.extend(found.possible.iter().map(|(place, why)| (spot(place), why.clone())));
     }
     for (file, line, _) in plan.expected.difference(&uses) {
-        way.add(format!("{file}:{line}: this use would refer to something else after the rename"));
+        way.add_obstacle(format!("{file}:{line}: this use would refer to something else after the rename"));
     }
     for (file, line, _) in uses.difference(&plan.expected) {
-        way.add(format!(
+        way.add_obstacle(format!(
             "{file}:{line}: this code refers to something else now, and would refer to the renamed symbol"
         ));
     }
@@ -53,7 +53,7 @@ pub fn verify<O: Outputs>(
             Why::ByName | Why::Wired(_) | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
         };
         if !is_known && !is_other {
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{file}:{line}: this code may refer to the renamed symbol after the rename ({why})"
             ));
         }

@@ -49,7 +49,7 @@ pub fn draw_near(session: &mut Session, label: &str) -> Result<Option<NearGraph>
         way.push(via.index());
         at = via;
     }
-    let links = Links::of(&session.graph);
+    let links = Links::from_graph(&session.graph);
     let id = |index: usize| NodeId(u32::try_from(index).unwrap_or(u32::MAX));
     let indexes = |nodes: Vec<NodeId>| -> Vec<usize> { distinct(nodes).into_iter().map(NodeId::index).collect() };
     let found = neighbourhood(
@@ -82,10 +82,10 @@ pub fn draw_near(session: &mut Session, label: &str) -> Result<Option<NearGraph>
 fn states(session: &mut Session, ids: &[NodeId]) -> Result<Vec<State>, WorkbenchError> {
     let is_made = |id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
     let made: Vec<NodeId> = ids.iter().copied().filter(is_made).collect();
-    let standings = session.standings(&made)?.0;
+    let statuses = session.statuses_and_outlook(&made)?.0;
     let by_id: HashMap<NodeId, State> = made
         .into_iter()
-        .zip(standings.into_iter().map(|standing| reported_state(standing.state)))
+        .zip(statuses.into_iter().map(|status| reported_state(status.state)))
         .collect();
     let of = |id: &NodeId| match by_id.get(id) {
         Some(state) => *state,

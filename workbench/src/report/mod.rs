@@ -225,11 +225,8 @@ impl Survey {
         let known: Vec<NodeId> = session.graph.iter().map(|(id, _)| id).collect();
         let is_made = |session: &Session, id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
         let (made, leaves): (Vec<NodeId>, Vec<NodeId>) = known.into_iter().partition(|id| is_made(session, id));
-        let (standings, _) = session.standings(&made)?;
-        let standings = made
-            .iter()
-            .zip(&standings)
-            .map(|(id, standing)| (*id, reported_state(standing.state)));
+        let (statuses, _) = session.statuses_and_outlook(&made)?;
+        let statuses = made.iter().zip(&statuses).map(|(id, status)| (*id, reported_state(status.state)));
         let leaf = |id: NodeId| {
             let state = if session.origins.contains(&id) {
                 State::Moved
@@ -238,7 +235,7 @@ impl Survey {
             };
             (id, state)
         };
-        let mut nodes: Vec<(NodeId, State)> = standings.chain(leaves.into_iter().map(leaf)).collect();
+        let mut nodes: Vec<(NodeId, State)> = statuses.chain(leaves.into_iter().map(leaf)).collect();
         nodes.sort_by(|(a, _), (b, _)| session.graph.node(*a).label.cmp(&session.graph.node(*b).label));
         let mut readers: HashMap<NodeId, usize> = HashMap::new();
         for (id, _) in &nodes {
@@ -369,8 +366,8 @@ impl Survey {
     }
 }
 
-fn reported_state(standing: NodeState) -> State {
-    match standing {
+fn reported_state(state: NodeState) -> State {
+    match state {
         NodeState::Current => State::Current,
         NodeState::Stale => State::Stale,
         NodeState::MaybeStale => State::MaybeStale,

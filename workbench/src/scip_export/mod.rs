@@ -93,10 +93,10 @@ fn define<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents) -> R
         let mut candidates: Vec<(Candidate, &Rc<str>, i32)> = Vec::new();
         for (key, named) in some {
             let roles = if named.row.generated { role::GENERATED } else { 0 };
-            candidates.push((Candidate::of(key, &named.row.files), &named.symbol, roles));
+            candidates.push((Candidate::from_path(key, &named.row.files), &named.symbol, roles));
             candidates.extend(named.members.iter().map(|member| {
                 let path = format!("{key}#{}", member.overload.key);
-                (Candidate::of(&path, &member.overload.files), &member.symbol, roles)
+                (Candidate::from_path(&path, &member.overload.files), &member.symbol, roles)
             }));
         }
         let asked: Vec<&Candidate> = candidates.iter().map(|(candidate, ..)| candidate).collect();

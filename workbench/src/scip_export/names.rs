@@ -70,7 +70,7 @@ impl NamedType {
 pub(super) fn name_all_symbols<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut Vec<String>) -> Result<Names, O::Error> {
     let mut names = Names::new();
     for (at, key) in symbols.keys().enumerate() {
-        let row = symbols.row(at)?;
+        let row = symbols.type_row(at)?;
         let named = NamedType {
             symbol: of_type(key, &row).into(),
             row,

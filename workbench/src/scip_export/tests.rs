@@ -12,7 +12,7 @@ const STORE: &str = "namespace Box;\n\n/// <summary>Keeps things.</summary>\npub
 const OTHERS: &str = "namespace Box {\n  public interface IStore { string Get(int id); }\n  public partial class Store { class Entry<T> { } }\n  class Big : Store { static string Use(IStore of, dynamic any) { new Big(); any.Get(1); return of.Get(1); } }\n}\nfile class Hidden { }\n";
 
 fn exported(files: &[(&str, &str)]) -> Vec<u8> {
-    let mut sample = Sample::of(files);
+    let mut sample = Sample::from_files(files);
     let symbols = sample.names();
     let found = export(&mut sample, &symbols, "file:///", "0").expect("an index");
     assert_eq!(found.unread, Vec::<String>::new());

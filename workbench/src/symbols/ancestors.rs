@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// Every class has it.
 const OBJECT: &str = "System.Object";
 
-/// What a symbol carries on, nearest first, then by path. What is outside of the workspace has a name and no place; places are not told yet.
+/// The bases of a symbol, nearest first, then by path. Those outside of the workspace have a name and no place; places are added later.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -72,7 +72,7 @@ fn direct_bases(world: &World<'_>, key: &str) -> Vec<String> {
     bases
 }
 
-/// Whether a type is an interface. A name alone tells it by custom: `I` and another capital.
+/// Whether a type is an interface. For a bare name, convention decides: `I` and another capital.
 fn is_interface_key(world: &World<'_>, key: &str) -> bool {
     let Some(name) = key.strip_prefix('^') else {
         return world.kind(key) == 'i';
@@ -87,7 +87,7 @@ fn members_above<O: Outputs>(
     (key, member): (&str, &str),
     types: &[Implementation],
 ) -> Result<Vec<Implementation>, O::Error> {
-    let mut own = overloads::of(outputs, &[key])?.pop().unwrap_or_default();
+    let mut own = overloads::read_overloads(outputs, &[key])?.pop().unwrap_or_default();
     own.retain(|one| one.key == member);
     let Some(own) = own.pop() else { return Ok(Vec::new()) };
     let name = short_of(&own.name).unwrap_or(&own.name).to_owned();
@@ -96,11 +96,11 @@ fn members_above<O: Outputs>(
     let others = related(symbols.declarations(), key, &declaring).map_err(|_| SymbolError::damaged())?;
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     let mut found = Vec::new();
-    for (other, mut rows) in others.iter().zip(overloads::of(outputs, &others)?) {
+    for (other, mut rows) in others.iter().zip(overloads::read_overloads(outputs, &others)?) {
         rows.retain(|one| one.name == name || short_of(&one.name) == Some(&name));
         for one in counterparts(&own, &rows) {
             let base = format!("{other}#{}", one.key);
-            let carried_on = implementations(outputs, symbols, &Candidate::of(&base, &[]), true)?;
+            let carried_on = implementations(outputs, symbols, &Candidate::from_path(&base, &[]), true)?;
             found.extend(
                 carried_on
                     .into_iter()
@@ -114,7 +114,7 @@ fn members_above<O: Outputs>(
     Ok(found)
 }
 
-/// Members of .NET that a member overrides or implements, as far as their number of parameters tells.
+/// Members of .NET that a member overrides or implements, by their number of parameters.
 fn outside_members(symbols: &Symbols, own: &Overload, name: &str, types: &[Implementation]) -> Result<Vec<Implementation>, SymbolError> {
     let object = Implementation {
         distance: types.iter().map(|one| one.distance).max().unwrap_or_default() + 1,
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn bases_are_told_up_to_those_outside() {
         let text = "using System;\ninterface I : IDisposable { }\nclass A<T> : Web.Controller, I, Web.IFilter<T> { public void Dispose() { } }\nclass B : A<int>, IComparable<B> { }\nenum E : byte { X }\n";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(
             rows_of(&mut sample, "B"),
             [
@@ -199,7 +199,7 @@ interface I { void Go(int x); void Go(string x); }
 class A : I, IDisposable { public virtual void Go(int x) { } void I.Go(string x) { } public void Dispose() { } public void Dispose(bool all) { } }
 class B : A { public override void Go(int x) { } public override string ToString() => \"\"; }
 ";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(
             rows_of(&mut sample, "B#Go(int)"),
             ["1 overrides A#Go(int) a.cs:3:48", "2 overrides I#Go(int) a.cs:2:20"]

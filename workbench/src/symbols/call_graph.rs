@@ -34,7 +34,7 @@ pub enum Relation {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {
-    /// Steps from the member that was asked for.
+    /// Steps from the requested member.
     pub distance: u32,
     /// The member that uses, or the type where it is no member's code.
     pub from: String,
@@ -75,7 +75,7 @@ impl Walk {
         self.edges.dedup();
     }
 
-    fn add(&mut self, distance: u32, (from, to): (String, String), relation: Relation, place: Place, why: Option<String>) {
+    fn add_edge(&mut self, distance: u32, (from, to): (String, String), relation: Relation, place: Place, why: Option<String>) {
         self.edges.push(Edge {
             distance,
             from,
@@ -140,7 +140,7 @@ pub fn callers<O: Outputs>(
             if why.is_none() && halves(&from).is_some() && !seen.contains(&from) {
                 next.insert(from.clone());
             }
-            walk.add(distance, (from, subject.path.clone()), relation, place, why);
+            walk.add_edge(distance, (from, subject.path.clone()), relation, place, why);
         }
         seen.extend(next.iter().cloned());
         if distance == depth {
@@ -164,12 +164,12 @@ pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate],
     for distance in 1..=depth {
         let mut next = BTreeSet::new();
         for from in here {
-            for (to, place, why) in uses(outputs, symbols, &from, &mut walk)? {
+            for (to, place, why) in used_members(outputs, symbols, &from, &mut walk)? {
                 if why.is_none() && !seen.contains(&to) {
                     next.insert(to.clone());
                 }
                 let relation = if place.call.is_some() { Relation::Calls } else { Relation::Uses };
-                walk.add(distance, (from.clone(), to), relation, place, why);
+                walk.add_edge(distance, (from.clone(), to), relation, place, why);
             }
         }
         seen.extend(next.iter().cloned());
@@ -186,7 +186,7 @@ pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate],
 type UsedMember = (String, Place, Option<String>);
 
 /// Returns the members that a member uses, with places and reasons.
-fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut Walk) -> Result<Vec<UsedMember>, O::Error> {
+fn used_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut Walk) -> Result<Vec<UsedMember>, O::Error> {
     let Some((key, _)) = halves(path) else { return Ok(Vec::new()) };
     let label = type_label(key, "usages");
     let Some(bytes) = read_one(outputs, label.clone())? else {
@@ -211,7 +211,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
         .collect();
     let owners: BTreeSet<&str> = own.iter().map(|(owner, _, _)| *owner).filter(|owner| *owner != "?").collect();
     let owners: Vec<&str> = owners.into_iter().collect();
-    let mut members: BTreeMap<&str, Vec<Overload>> = owners.iter().copied().zip(overloads::of(outputs, &owners)?).collect();
+    let mut members: BTreeMap<&str, Vec<Overload>> = owners.iter().copied().zip(overloads::read_overloads(outputs, &owners)?).collect();
     for (key, members) in &mut members {
         overloads::bind(symbols, key, members)?;
     }
@@ -248,7 +248,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
 /// Returns the path of the type or member around a place in a file.
 pub(super) fn path_of(symbols: &Symbols, file: &str, around: Option<Enclosing>) -> String {
     let Some(around) = around else { return file.to_owned() };
-    let is_of_file = |at: &usize| symbols.row(*at).is_ok_and(|row| row.files.iter().any(|own| own == file));
+    let is_of_file = |at: &usize| symbols.type_row(*at).is_ok_and(|row| row.files.iter().any(|own| own == file));
     let key = match symbols.find(&around.symbol) {
         Some(_) => around.symbol.clone(),
         None => {
@@ -272,7 +272,7 @@ pub(super) fn subjects_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, paths:
     overloads::read_ahead(outputs, paths)?;
     for path in paths {
         let found = super::resolve::resolve(symbols, outputs, path, &super::resolve::Options::default())?;
-        subjects.extend(Subject::of(&found).ok());
+        subjects.extend(Subject::from_resolution(&found).ok());
     }
     Ok(subjects)
 }
@@ -309,14 +309,23 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
     }
 
     fn callers_of(symbol: &str, depth: u32) -> Vec<String> {
-        let mut sample = Sample::of(&[("a.cs", TEXT)]);
+        let mut sample = Sample::from_files(&[("a.cs", TEXT)]);
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        rows_of(&callers(&mut sample, &symbols, Subject::of(&found).expect("one"), depth, &BTreeSet::new()).expect("a walk"))
+        rows_of(
+            &callers(
+                &mut sample,
+                &symbols,
+                Subject::from_resolution(&found).expect("one"),
+                depth,
+                &BTreeSet::new(),
+            )
+            .expect("a walk"),
+        )
     }
 
     fn callees_of(symbol: &str, depth: u32) -> Vec<String> {
-        let mut sample = Sample::of(&[("a.cs", TEXT)]);
+        let mut sample = Sample::from_files(&[("a.cs", TEXT)]);
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
         let of = found.meant_with_overloads().expect("one").to_vec();

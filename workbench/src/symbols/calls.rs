@@ -1,8 +1,8 @@
-//! Which overload a call means, as far as its arguments tell: their number, their names and their types.
+//! Which overloads a call may mean, by the number, names and types of its arguments.
 //!
-//! An overload is ruled out only where the compiler rules it out, too. Of literals the types are certain, so that C#'s own rules decide: what
-//! converts to what, and which of two conversions is better. Of other arguments it decides that they are of the very type of a parameter.
-//! What is left of several overloads is told; nothing is guessed.
+//! An overload is excluded only if the compiler excludes it, too. The types of literals are certain, so C#'s own rules apply: which conversions
+//! exist, and which of two is better. Other arguments count only if they have exactly the type of a parameter. Several remaining overloads are all
+//! reported; nothing is guessed.
 
 use super::numbers;
 use super::overloads::{Overload, alike, arity, parameter_types, without_words};
@@ -190,7 +190,7 @@ fn element(kind: &str) -> &str {
     kind.trim_end_matches('?').strip_suffix("[]").unwrap_or("")
 }
 
-/// Whether a value of a simple type can stand for a parameter. True wherever nothing is known of one of the two.
+/// Whether a value of a simple type can be passed to a parameter. True if either is unknown.
 fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
     let written = without_marks(parameter);
     let Some(from) = simple(argument) else {
@@ -211,7 +211,7 @@ fn without_marks(written: &str) -> &str {
     without_words(written).trim_end_matches('?')
 }
 
-/// Whether two types differ whatever type arguments stand for type parameters: both are named by words of the language, or one is an array.
+/// Whether two types differ for all type arguments: both are keywords of the language, or one is an array.
 fn differ(one: &str, other: &str) -> bool {
     let known = |written: &str| predefined(without_marks(written)).key().map(str::to_owned);
     let is_array = |written: &str| without_marks(written).ends_with(']');
@@ -295,8 +295,8 @@ static void M(A on, string[] many, ref int there) { }
     /// What literals of these types leave of overloads with these parameters, and what values of these types leave.
     fn of_literals(overloads: &str, arguments: &[&str]) -> [String; 2] {
         let text = format!("public class A {{ {overloads} }}");
-        let mut sample = Sample::of(&[("a.cs", &text)]);
-        let mut overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        let mut sample = Sample::from_files(&[("a.cs", &text)]);
+        let mut overloads = overloads::read_overloads(&mut sample, &["A"]).expect("members").remove(0);
         overloads::bind(&sample.names(), "A", &mut overloads).expect("declarations");
         let keys = |exact: Vec<usize>| {
             let call = Call {
@@ -413,8 +413,8 @@ static void M(A on, string[] many, ref int there) { }
     }
 
     fn left(arguments: &[&str], names: &[&str], types: usize, extension: bool) -> String {
-        let mut sample = Sample::of(&[("a.cs", TEXT)]);
-        let overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        let mut sample = Sample::from_files(&[("a.cs", TEXT)]);
+        let overloads = overloads::read_overloads(&mut sample, &["A"]).expect("members").remove(0);
         assert_eq!(overloads.len(), 7);
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
         let call = Call {
@@ -469,8 +469,8 @@ static void M(A on, string[] many, ref int there) { }
 
     #[test]
     fn what_it_is_called_on_may_be_an_argument() {
-        let mut sample = Sample::of(&[("a.cs", TEXT)]);
-        let overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        let mut sample = Sample::from_files(&[("a.cs", TEXT)]);
+        let overloads = overloads::read_overloads(&mut sample, &["A"]).expect("members").remove(0);
         let extension = overloads.iter().find(|one| one.key == "M(A,bool,bool)").expect("one");
         let call = Call {
             arguments: vec![String::new(); 2],

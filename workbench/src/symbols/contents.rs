@@ -59,7 +59,7 @@ impl Container {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
-    /// Its path or name, as it can be asked for.
+    /// Its path or name, for a further request.
     pub path: String,
     /// `class`, `method`, `namespace`, `folder` …
     pub kind: String,
@@ -97,7 +97,7 @@ impl Layout {
     ///
     /// # Errors
     /// When the outputs cannot be read or are damaged.
-    pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
+    pub fn from_outputs<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut layout = Self::default();
         let damaged = |label: &str| SymbolError::damaged().at_label(label);
         let [files, projects] = ["//index:files", "//index:projects"];
@@ -187,7 +187,7 @@ pub fn contents<O: Outputs>(
 ) -> Result<Contents, O::Error> {
     let mut types: Vec<(&str, TypeRow)> = Vec::new();
     for at in 0..symbols.len() {
-        let (key, row) = (symbols.key(at), symbols.row(at)?);
+        let (key, row) = (symbols.key(at), symbols.type_row(at)?);
         if is_in(layout, container, key, &row) {
             types.push((key, row));
         }
@@ -218,7 +218,7 @@ pub fn contents<O: Outputs>(
     };
     let mut candidates: Vec<(Listed, Candidate)> = direct
         .into_iter()
-        .map(|(key, row)| (listed_type(key, &row), Candidate::of(key, &files_in(&row))))
+        .map(|(key, row)| (listed_type(key, &row), Candidate::from_path(key, &files_in(&row))))
         .collect();
     if matches!(container, Container::Folder(_)) {
         candidates.sort_by(|(_, a), (_, b)| (&a.files, &a.path).cmp(&(&b.files, &b.path)));
@@ -311,13 +311,13 @@ fn next_level<'k>(container: &Container, types: Vec<(&'k str, TypeRow)>) -> (Vec
 fn of_file<O: Outputs>(outputs: &mut O, file: &str, types: &[(&str, TypeRow)]) -> Result<Vec<Listed>, O::Error> {
     let files = [file.to_owned()];
     let keys: Vec<&str> = types.iter().map(|(key, _)| *key).collect();
-    let members = overloads::of(outputs, &keys)?;
+    let members = overloads::read_overloads(outputs, &keys)?;
     let mut found: Vec<(Listed, Candidate)> = Vec::new();
     for ((key, row), members) in types.iter().zip(members) {
-        found.push((listed_type(key, row), Candidate::of(key, &files)));
+        found.push((listed_type(key, row), Candidate::from_path(key, &files)));
         for member in members.into_iter().filter(|member| member.files.iter().any(|of| of == file)) {
             let path = format!("{key}#{}", member.key);
-            let candidate = Candidate::of(&path, &files);
+            let candidate = Candidate::from_path(&path, &files);
             let listed = Listed {
                 path,
                 kind: member.kind,
@@ -347,7 +347,7 @@ mod tests {
 
     fn lines(sample: &mut Sample, container: &Container, page: (usize, usize)) -> (Vec<String>, usize, usize) {
         let symbols = sample.names();
-        let layout = Layout::read(sample).expect("a layout");
+        let layout = Layout::from_outputs(sample).expect("a layout");
         let found = contents(sample, &symbols, &layout, container, page).expect("contents");
         let line = |one: &Listed| {
             let words = format!("{} {}", one.accessibility, one.kind);
@@ -362,7 +362,7 @@ mod tests {
         "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
 
     fn sample() -> Sample {
-        Sample::of(&[
+        Sample::from_files(&[
             ("src/App/App.csproj", PROJECT),
             (
                 "src/App/a.cs",
@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn names_of_paths_and_projects() {
-        let layout = Layout::read(&mut sample()).expect("a layout");
+        let layout = Layout::from_outputs(&mut sample()).expect("a layout");
         let path = |text: &str| layout.path(text);
         assert_eq!(path("."), Some(Container::Folder(String::new())));
         assert_eq!(path("./src/App/"), Some(Container::Folder("src/App".to_owned())));
@@ -444,7 +444,7 @@ mod tests {
         for number in 0..FEW {
             text.push_str(&format!("namespace N.M{}.O {{ class C{number} {{ }} }}\n", number % 3));
         }
-        let mut sample = Sample::of(&[("src/a.cs", &text), ("lib/b.cs", "class B { }")]);
+        let mut sample = Sample::from_files(&[("src/a.cs", &text), ("lib/b.cs", "class B { }")]);
         let of = Container::Namespace("N".to_owned());
         assert_eq!(
             lines(&mut sample, &of, (0, 4)),

@@ -1,5 +1,5 @@
-//! What common interfaces and abstract classes of .NET ask of those who implement them. It is written as C# (`data/dotnet_contracts.cs`), because the
-//! metadata in `producers` has neither names of parameters, nor accessors, nor which members have a body.
+//! Contracts of common interfaces and abstract classes of .NET: the members that an implementation needs. They are written as C#
+//! (`data/dotnet_contracts.cs`), because the metadata in `producers` lacks names of parameters, accessors, and which members have a body.
 
 use super::overloads::Overload;
 use super::unimplemented::{Part, name_and_arguments, parts};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 static TEXT: &str = include_str!("../../data/dotnet_contracts.cs");
 
-fn all() -> &'static BTreeMap<String, Part> {
+fn known_contracts() -> &'static BTreeMap<String, Part> {
     static ALL: OnceLock<BTreeMap<String, Part>> = OnceLock::new();
     ALL.get_or_init(|| {
         let known = parts(TEXT, &BTreeSet::new(), |_| true).0.into_iter();
@@ -20,7 +20,7 @@ fn all() -> &'static BTreeMap<String, Part> {
 
 /// The contract of a type of .NET, by its key: ``System.Collections.Generic.IList`1``.
 pub(super) fn contract(key: &str) -> Option<&'static Part> {
-    all().get(key)
+    known_contracts().get(key)
 }
 
 /// The bases of a contract: the key and how it is written.
@@ -32,11 +32,11 @@ pub(super) fn bases(of: &'static Part) -> impl Iterator<Item = (&'static str, &'
             let (own, arity) = simple.split_once('`').unwrap_or((simple, "0"));
             own == name && arity == arguments.len().to_string()
         };
-        Some((all().keys().find(is_it)?.as_str(), written.as_str()))
+        Some((known_contracts().keys().find(is_it)?.as_str(), written.as_str()))
     })
 }
 
-/// The members of a contract, as the members of a type of the workspace are told apart.
+/// The members of a contract, in the form of overloads of a workspace type.
 pub(super) fn members(of: &Part) -> Vec<Overload> {
     let row = |(member, head): &(producers::csharp::model::Member, crate::edit::member_head::MemberHead)| Overload {
         key: member_key(member),
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn contracts_are_of_types_and_members_of_dotnet() {
-        assert!(all().len() > 60);
-        for (key, part) in all() {
+        assert!(known_contracts().len() > 60);
+        for (key, part) in known_contracts() {
             let known = dotnet::get(key).unwrap_or_else(|| panic!("{key} is not known"));
             for member in members(part) {
                 let bases = known.bases().filter_map(|base| dotnet::get(base.key()?.strip_prefix('~')?));

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>, O::Error> {
     let keys: BTreeSet<String> = hits.iter().filter_map(|hit| Some(halves(&hit.path)?.0.to_owned())).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-    let rows = overloads::of(outputs, &keys)?;
+    let rows = overloads::read_overloads(outputs, &keys)?;
     let mut described = Vec::with_capacity(hits.len());
     for hit in hits {
         let Some((key, name)) = halves(&hit.path) else {
@@ -55,7 +55,7 @@ pub fn locate_hits<O: Outputs>(outputs: &mut O, page: &mut Page) -> Result<(), O
     let shown: BTreeSet<String> = page.rows().0.into_iter().map(|hit| hit.path.clone()).collect();
     let is_shown = |hit: &&mut Hit| shown.contains(&hit.path) && !hit.files.is_empty();
     let mut hits: Vec<&mut Hit> = page.hits.iter_mut().filter(is_shown).collect();
-    let candidates: Vec<Candidate> = hits.iter().map(|hit| Candidate::of(&hit.path, &hit.files)).collect();
+    let candidates: Vec<Candidate> = hits.iter().map(|hit| Candidate::from_path(&hit.path, &hit.files)).collect();
     let places = declarations(outputs, &candidates.iter().collect::<Vec<_>>())?;
     for (hit, place) in hits.iter_mut().zip(places) {
         hit.place = place;

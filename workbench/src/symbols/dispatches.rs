@@ -1,5 +1,5 @@
-//! Places where a mediator or a bus is given a message: `mediator.Send(command)`. They are told by the name of the called method and by the types of
-//! its arguments ([`producers::csharp::usages::Call`]), so that a message counts wherever it was made.
+//! Places that give a message to a mediator or a bus: `mediator.Send(command)`. They are found by the name of the called method and by the types of
+//! its arguments ([`producers::csharp::usages::Call`]), wherever the message was created.
 
 use super::outputs::{Outputs, SymbolError};
 use super::word_index::WordSource;

@@ -27,7 +27,7 @@ pub struct FileRequest {
 
 impl FileRequest {
     /// Parses `PATH`, `PATH:LINE`, `PATH:FROM-TO` and `PATH:FROM-`.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let whole = || Self {
             path: text.to_owned(),
             lines: None,
@@ -54,7 +54,7 @@ impl FileRequest {
 
     /// Parses a text; a file of that exact name takes precedence over lines of another file.
     pub fn among(text: &str, root: &Path) -> Self {
-        let asked = Self::of(text);
+        let asked = Self::from_text(text);
         match asked.lines.is_some() && place::size(root, text).is_some() {
             true => Self {
                 path: text.to_owned(),
@@ -93,9 +93,9 @@ impl FileRequest {
                 line => line.to_string(),
             };
             let asked = match to {
-                Some(to) if to == from => format!("line {} was asked for", number(from)),
-                Some(to) => format!("lines {}-{} were asked for", number(from), number(to)),
-                None => format!("the lines from {} on were asked for", number(from)),
+                Some(to) if to == from => format!("line {} was requested", number(from)),
+                Some(to) => format!("lines {}-{} were requested", number(from), number(to)),
+                None => format!("the lines from {} on were requested", number(from)),
             };
             let lines = if last == 1 { "1 line".to_owned() } else { format!("{last} lines") };
             format!("{asked}; the file has {lines}, and {first}-{behind} are shown")
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn split_lines_suffix(text: &str) -> (String, Option<(u64, Option<u64>)>) {
-        let FileRequest { path, lines } = FileRequest::of(text);
+        let FileRequest { path, lines } = FileRequest::from_text(text);
         (path, lines)
     }
 
@@ -210,44 +210,44 @@ mod tests {
         }
         let among = |text: &str| FileRequest::among(text, folder.path());
         assert_eq!((among("a:2").path.as_str(), among("a:2").lines), ("a:2", None));
-        assert_eq!(among("a:2-2"), FileRequest::of("a:2-2"));
+        assert_eq!(among("a:2-2"), FileRequest::from_text("a:2-2"));
         assert_eq!(among("a:2:3").lines, Some((3, Some(3))));
     }
 
     #[test]
     fn lines_that_are_not_there_are_corrected() {
-        let within = |range: &str| FileRequest::of(&format!("f:{range}")).clamp_lines(10);
+        let within = |range: &str| FileRequest::from_text(&format!("f:{range}")).clamp_lines(10);
         for (range, lines) in [("1-10", (1, 10)), ("3", (3, 3)), ("3-5", (3, 5)), ("4-", (4, 10))] {
             assert_eq!(within(range), (lines, None), "{range}");
         }
         for (range, lines, correction) in [
-            ("0-8", (1, 8), "lines 0-8 were asked for; the file has 10 lines, and 1-8 are shown"),
-            ("0", (1, 1), "line 0 was asked for; the file has 10 lines, and 1-1 are shown"),
+            ("0-8", (1, 8), "lines 0-8 were requested; the file has 10 lines, and 1-8 are shown"),
+            ("0", (1, 1), "line 0 was requested; the file has 10 lines, and 1-1 are shown"),
             (
                 "0-",
                 (1, 10),
-                "the lines from 0 on were asked for; the file has 10 lines, and 1-10 are shown",
+                "the lines from 0 on were requested; the file has 10 lines, and 1-10 are shown",
             ),
-            ("8-3", (3, 8), "lines 8-3 were asked for; the file has 10 lines, and 3-8 are shown"),
+            ("8-3", (3, 8), "lines 8-3 were requested; the file has 10 lines, and 3-8 are shown"),
             (
                 "9-99",
                 (9, 10),
-                "lines 9-99 were asked for; the file has 10 lines, and 9-10 are shown",
+                "lines 9-99 were requested; the file has 10 lines, and 9-10 are shown",
             ),
             (
                 "40-99",
                 (10, 10),
-                "lines 40-99 were asked for; the file has 10 lines, and 10-10 are shown",
+                "lines 40-99 were requested; the file has 10 lines, and 10-10 are shown",
             ),
             (
                 "40-",
                 (10, 10),
-                "the lines from 40 on were asked for; the file has 10 lines, and 10-10 are shown",
+                "the lines from 40 on were requested; the file has 10 lines, and 10-10 are shown",
             ),
             (
                 "18446744073709551615-18446744073709551615",
                 (10, 10),
-                "line 18446744073709551615 or more was asked for; the file has 10 lines, and 10-10 are shown",
+                "line 18446744073709551615 or more was requested; the file has 10 lines, and 10-10 are shown",
             ),
         ] {
             assert_eq!(within(range), (lines, Some(correction.to_owned())), "{range}");

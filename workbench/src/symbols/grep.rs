@@ -44,7 +44,7 @@ pub struct Hit {
     pub column: u32,
     /// The line without the white space around it, `…` where it is cut.
     pub text: String,
-    /// The type or member that it stands in.
+    /// The type or member around it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
 }
@@ -236,7 +236,7 @@ mod tests {
     fn hits_stand_in_members() {
         let text = "using System; // needle\nnamespace N {\nclass A { // needle\n  int needle;\n  void M() { /* needle */ }\n  class B { string S => \"needle\"; }\n}\n}\n";
         let files = [("a.cs", text), ("b.txt", "needle")];
-        let mut sample = Sample::of(&files);
+        let mut sample = Sample::from_files(&files);
         let symbols = sample.names();
         let world = MemoryWorld::new();
         for (path, text) in files {

@@ -66,7 +66,7 @@ struct Heirs<'w> {
 }
 
 impl<'w> Heirs<'w> {
-    fn of(&self, key: &str) -> impl Iterator<Item = &'w str> {
+    fn direct_heirs(&self, key: &str) -> impl Iterator<Item = &'w str> {
         self.symbols.heirs(key)
     }
 
@@ -75,7 +75,7 @@ impl<'w> Heirs<'w> {
     }
 }
 
-/// What carries on a symbol, nearest first, then by path; direct ones alone unless `all`. Places are not told yet.
+/// The heirs of a symbol, nearest first, then by path; only direct ones unless `all`. Places are added later.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -109,7 +109,7 @@ fn types(heirs: &Heirs<'_>, key: &str, all: bool) -> Vec<Implementation> {
     let mut seen = BTreeSet::from([key]);
     let (mut found, mut here, mut distance) = (Vec::new(), vec![key], 1);
     while !here.is_empty() {
-        let level: BTreeSet<&str> = here.iter().flat_map(|base| heirs.of(base)).collect();
+        let level: BTreeSet<&str> = here.iter().flat_map(|base| heirs.direct_heirs(base)).collect();
         here = level.into_iter().filter(|heir| seen.insert(*heir)).collect();
         found.extend(here.iter().map(|heir| Implementation {
             distance,
@@ -137,7 +137,7 @@ fn members<O: Outputs>(
     (key, member): (&str, &str),
     all: bool,
 ) -> Result<Vec<Implementation>, O::Error> {
-    let mut own = overloads::of(outputs, &[key])?.pop().unwrap_or_default();
+    let mut own = overloads::read_overloads(outputs, &[key])?.pop().unwrap_or_default();
     own.retain(|one| one.key == member);
     overloads::bind(symbols, key, &mut own)?;
     let Some(wanted) = own.pop() else { return Ok(Vec::new()) };
@@ -154,11 +154,11 @@ fn members<O: Outputs>(
     while !here.is_empty() {
         let steps: BTreeSet<(&str, bool)> = here
             .iter()
-            .flat_map(|base| heirs.of(base).map(|heir| (heir, heirs.is_interface(base))))
+            .flat_map(|base| heirs.direct_heirs(base).map(|heir| (heir, heirs.is_interface(base))))
             .filter(|(heir, _)| !seen.contains(heir))
             .collect();
         let keys: Vec<&str> = steps.iter().map(|(heir, _)| *heir).collect();
-        search.open(outputs, &keys)?;
+        search.open_types(outputs, &keys)?;
         here = Vec::new();
         for (heir, from_interface) in steps.into_iter().rev() {
             // What has the interface among its own bases implements it anew.
@@ -183,7 +183,7 @@ fn members<O: Outputs>(
                 };
                 match found.get_mut(&one.path) {
                     None => _ = found.insert(one.path.clone(), one),
-                    // A type that has the base itself is told before one that inherits the member.
+                    // List a type with the base itself before one that inherits the member.
                     Some(known) if known.through.is_some() && one.through.is_none() => *known = one,
                     Some(_) => {}
                 }
@@ -214,10 +214,10 @@ struct Search<'s> {
 type Answering = (String, Relation, Option<String>);
 
 impl Search<'_> {
-    fn open<O: Outputs>(&mut self, outputs: &mut O, keys: &[&str]) -> Result<(), O::Error> {
+    fn open_types<O: Outputs>(&mut self, outputs: &mut O, keys: &[&str]) -> Result<(), O::Error> {
         let new: Vec<&str> = keys.iter().copied().filter(|key| !self.known.contains_key(*key)).collect();
         let name = &self.wanted.name;
-        for (key, mut rows) in new.iter().zip(overloads::of(outputs, &new)?) {
+        for (key, mut rows) in new.iter().zip(overloads::read_overloads(outputs, &new)?) {
             rows.retain(|one| one.name == *name || short_of(&one.name) == Some(name));
             overloads::bind(self.symbols, key, &mut rows)?;
             self.known.insert((*key).to_owned(), rows);
@@ -225,7 +225,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The members of a type that stand for the wanted one, at most so many. `levels` is the base as the type has it.
+    /// The members of a type that override or implement the wanted one, up to a limit. `levels` is the base with the type's arguments.
     fn implementing_members(&self, key: &str, levels: &[Shape], times: usize, fits: impl Fn(&Overload) -> bool) -> Vec<String> {
         let known = self.known.get(key).into_iter().flatten();
         // What implements a member of an interface has its very result.
@@ -285,7 +285,7 @@ impl Search<'_> {
             if !self.symbols.declares(&base, &name) {
                 continue;
             }
-            self.open(outputs, &[&base])?;
+            self.open_types(outputs, &[&base])?;
             let is_class = self
                 .symbols
                 .find(&base)
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn types_that_implement_and_derive() {
         let text = "interface I { }\ninterface J : I { }\nclass A : J { }\nclass B : A { }\nstruct S : I { }\n[System.Obsolete]\npublic sealed class C<T> : I { }\n";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(
             rows_of(&mut sample, "I", false),
             ["1 implements C`1 a.cs:7:21", "1 derives J a.cs:2:11", "1 implements S a.cs:5:8"]
@@ -397,7 +397,7 @@ class D : A { public new void Go(int x) { } }
 class P { public void Go(int x) { } }
 class Q : P, J { }
 ";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(rows_of(&mut sample, "I#Go(int)", false), ["1 implements A#Go(int) a.cs:4:21"]);
         assert_eq!(
             rows_of(&mut sample, "I#Go(int)", true),
@@ -424,7 +424,7 @@ class Q : P, J { }
         let text = "interface I { void Go(string a, bool b); void Go(string a, System.Exception b); }
 class A : I { public void Go(string a, bool b) { } void I.Go(string a, System.Exception b) { } }
 ";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(
             rows_of(&mut sample, "I#Go(string,bool)", false),
             ["1 implements A#Go(string,bool) a.cs:2:27"]
@@ -445,7 +445,7 @@ class C : J { public T Add<T>(string key, T value) => value; public void Add(str
 public void Add(string key, int? value) { }
 public T Add<T>(string key, System.Func<string, T> make) => make(key); }
 ";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(
             rows_of(&mut sample, "I.Set", true),
             ["1 implements A`1#I.Set(int,object) a.cs:2:34"]
@@ -470,7 +470,7 @@ interface J : I { }
 abstract class B : A, J { }
 class C : B { protected override string Get(string x) => x; }
 ";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(rows_of(&mut sample, "I.Get", true), ["1 implements A#I.Get(string) a.cs:2:33"]);
     }
 
@@ -479,7 +479,7 @@ class C : B { protected override string Get(string x) => x; }
         let text = "interface IA { IA Clear(); object Un(); }\ninterface IA<T> : IA { new T Un(); }\n\
                     class B : IA { IA IA.Clear() => Clear(); public virtual B Clear() => this; public object Un() => 1; }\n\
                     class C : B, IA<string> { public override B Clear() => this; public new string Un() => \"\"; object IA.Un() => 2; }\n";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(rows_of(&mut sample, "IA#Clear", true), ["1 implements B#IA.Clear() a.cs:3:22"]);
         assert_eq!(
             rows_of(&mut sample, "IA#Un", true),
@@ -507,7 +507,7 @@ abstract class E : J { public abstract int Count { get; } }
 class F : E, I { public override int Count => 1; }
 class G : E, I { }
 ";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(
             rows_of(&mut sample, "A#Go(Context<T>,P)", true),
             [
@@ -529,7 +529,7 @@ class B : I<string> { string I<string>.Get(string x) => x; int I<string>.Count =
 abstract class R : I<int> { public abstract int Get(int x); public abstract int Count { get; } }
 class S : R { public override int Get(int x) => x; public override int Count => 3; }
 ";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(
             rows_of(&mut sample, "I.Count", true),
             [
@@ -544,7 +544,7 @@ class S : R { public override int Get(int x) => x; public override int Count => 
         let text = "interface I<T> { T Get(T x); int Count { get; } }
 class M : I<int>, I<string> { public int Get(int x) => x; public string Get(string x) => x; public int Count => 1; int I<string>.Count => 2; }
 ";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(
             rows_of(&mut sample, "I.Get", false),
             ["1 implements M#Get(int) a.cs:2:42", "1 implements M#Get(string) a.cs:2:73"]

@@ -202,7 +202,7 @@ pub fn impact<O: Outputs>(
         trees: BTreeMap::new(),
     };
     for path in changed {
-        walk.add(Affected::new(0, path, Reached::Changed, None));
+        walk.add_affected(Affected::new(0, path, Reached::Changed, None));
     }
     read_ahead(outputs, changed)?;
     for path in changed {
@@ -262,7 +262,7 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    fn add(&mut self, one: Affected) {
+    fn add_affected(&mut self, one: Affected) {
         self.impact.affected.push(one);
     }
 
@@ -302,7 +302,7 @@ impl Walk<'_> {
             } else if goes_on || self.impact.affected.iter().any(|one| one.path == user) {
                 continue;
             }
-            self.add(Affected {
+            self.add_affected(Affected {
                 file: Some(place.file),
                 line: Some(place.line),
                 why,
@@ -347,7 +347,7 @@ impl Walk<'_> {
                 continue;
             }
             let (file, line) = heir.place.map_or((None, None), |place| (Some(place.file), Some(place.line)));
-            self.add(Affected {
+            self.add_affected(Affected {
                 file,
                 line,
                 ..Affected::new(heir.distance, &heir.path, how, Some(path))
@@ -419,7 +419,7 @@ impl Walk<'_> {
     fn read_trees<'k, O: Outputs>(&mut self, outputs: &mut O, of: impl Iterator<Item = &'k str>) -> Result<(), O::Error> {
         let mut files: BTreeSet<String> = BTreeSet::new();
         for at in of.filter_map(|key| self.symbols.find(key)) {
-            files.extend(self.symbols.row(at)?.files);
+            files.extend(self.symbols.type_row(at)?.files);
         }
         files.retain(|file| !self.trees.contains_key(file));
         let labels: Vec<String> = files.iter().map(|file| file_label(file, "syntax")).collect();
@@ -437,13 +437,13 @@ impl Walk<'_> {
     /// Returns the members of a type with their roles in tests.
     fn members(&self, key: &str) -> Result<Vec<(String, Role)>, SymbolError> {
         let Some(at) = self.symbols.find(key) else { return Ok(Vec::new()) };
-        let files = self.symbols.row(at)?.files;
+        let files = self.symbols.type_row(at)?.files;
         let symbol = symbol_of(key);
         let trees = files.iter().filter_map(|file| self.trees.get(file));
         let decls = trees.flat_map(|tree| &tree.types).filter(|decl| decl.symbol() == symbol);
         Ok(decls
             .flat_map(|decl| &decl.members)
-            .map(|member| (member_key(member), Role::of(member)))
+            .map(|member| (member_key(member), Role::from_member(member)))
             .collect())
     }
 }
@@ -460,7 +460,7 @@ enum Role {
 }
 
 impl Role {
-    fn of(member: &Member) -> Self {
+    fn from_member(member: &Member) -> Self {
         let mut names = member.attributes.iter().map(|attribute| attribute_name(attribute));
         if member.kind == MemberKind::Method && names.clone().any(is_of_test) {
             Self::Test

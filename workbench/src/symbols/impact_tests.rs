@@ -33,7 +33,7 @@ public MarketTests() { market = new N.Market(); market.Rest(); }
 ";
 
 fn sample() -> Sample {
-    Sample::of(&[("src/a.cs", CODE), ("t/t.cs", TESTS)])
+    Sample::from_files(&[("src/a.cs", CODE), ("t/t.cs", TESTS)])
 }
 
 fn reached(changed: &[&str], depth: u32) -> (Vec<String>, String) {
@@ -99,7 +99,7 @@ class Far { public int Maybe(IShop shop) => shop.Price(); public int Next(IShop 
 class Near { public int Sure() => new Shop().Price() + new Far().Last(null); public int Both(Far far) => Sure() + far.Maybe(null); }
 class FarTests { public FarTests() { new Far().Maybe(null); } [Fact] public void Runs() { } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let symbols = sample.names();
     let changed = BTreeSet::from(["N.Shop#Price()".to_owned()]);
     let found = impact(&mut sample, &symbols, &changed, 9, &BTreeSet::new()).expect("an impact");
@@ -122,7 +122,7 @@ fn a_call_of_any_of_the_overloads_that_changed_is_followed() {
 class U { public void One(object o) => new P().Get((dynamic)o); }
 class V { void X() => new U().One(1); }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let symbols = sample.names();
     let mut reached = |changed: &[&str]| -> Vec<String> {
         let changed = changed.iter().map(|path| (*path).to_owned()).collect();
@@ -170,7 +170,7 @@ fn inherited_tests_run_in_the_classes_that_inherit_them() {
 public abstract class Base { protected Base() { new Shop().Rest(); } [Fact] public void InBase() => new Shop().Tax(); }
 public class First : Base { [Fact] public void Own() { } } public class Second : First { }";
     let filter_of = |changed: &str| {
-        let mut sample = Sample::of(&[("a.cs", code)]);
+        let mut sample = Sample::from_files(&[("a.cs", code)]);
         let symbols = sample.names();
         let changed = BTreeSet::from([changed.to_owned()]);
         impact(&mut sample, &symbols, &changed, 9, &BTreeSet::new())

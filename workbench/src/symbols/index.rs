@@ -64,8 +64,8 @@ impl Symbols {
     /// # Errors
     /// When an output is not a table.
     pub fn open(types: Arc<[u8]>, members: Arc<[u8]>, declarations: Arc<[u8]>) -> Result<Self, SymbolError> {
-        let keys = Folded::of(Table::open(&types).ok_or_else(|| SymbolError::damaged().at_label("//index:types"))?);
-        let names = Folded::of(Table::open(&members).ok_or_else(|| SymbolError::damaged().at_label("//index:members"))?);
+        let keys = Folded::from_table(Table::open(&types).ok_or_else(|| SymbolError::damaged().at_label("//index:types"))?);
+        let names = Folded::from_table(Table::open(&members).ok_or_else(|| SymbolError::damaged().at_label("//index:members"))?);
         Table::open(&declarations).ok_or_else(|| SymbolError::damaged().at_label("//index:declarations"))?;
         Ok(Self {
             types,
@@ -147,7 +147,7 @@ impl Symbols {
         let all = self.of_files.get_or_init(|| {
             let mut of_files: FxHashMap<String, Vec<usize>> = FxHashMap::default();
             for at in 0..self.len() {
-                for file in self.row(at).into_iter().flat_map(|row| row.files) {
+                for file in self.type_row(at).into_iter().flat_map(|row| row.files) {
                     of_files.entry(file).or_default().push(at);
                 }
             }
@@ -211,7 +211,7 @@ impl Symbols {
     ///
     /// # Errors
     /// When the row is damaged.
-    pub fn row(&self, at: usize) -> Result<TypeRow, SymbolError> {
+    pub fn type_row(&self, at: usize) -> Result<TypeRow, SymbolError> {
         serde_json::from_slice(self.table().row(at).1).map_err(|_| SymbolError::damaged().at_label("//index:types"))
     }
 
@@ -239,7 +239,7 @@ impl Symbols {
         let table = self.table();
         let written = format!("\"id\":\"{id}\"");
         let holds = |row: &[u8]| std::str::from_utf8(row).is_ok_and(|row| row.contains(&written));
-        (0..table.len()).find(|&at| holds(table.row(at).1) && self.row(at).is_ok_and(|row| row.id == id))
+        (0..table.len()).find(|&at| holds(table.row(at).1) && self.type_row(at).is_ok_and(|row| row.id == id))
     }
 
     /// Finds types whose keys contain a text; case is ignored.
@@ -258,7 +258,7 @@ impl Symbols {
     }
 
     /// Returns the number of names with rows in `//index:members`: names of members and simple names of types.
-    pub fn names(&self) -> usize {
+    pub fn name_count(&self) -> usize {
         self.names.ends.len()
     }
 
@@ -399,7 +399,7 @@ struct Folded {
 }
 
 impl Folded {
-    fn of(table: Table<'_>) -> Self {
+    fn from_table(table: Table<'_>) -> Self {
         let mut text = String::with_capacity(table.len() * 32);
         let mut ends = Vec::with_capacity(table.len());
         for key in table.keys() {
@@ -474,7 +474,7 @@ mod tests {
         let symbols = sample.symbols();
         let at = symbols.find("Box.Store").expect("a type");
         assert_eq!(symbols.key(at), "Box.Store");
-        let row = symbols.row(at).expect("a row");
+        let row = symbols.type_row(at).expect("a row");
         assert_eq!(symbols.with_id(&row.id), Some(at));
         assert_eq!(symbols.with_id("T_"), None);
         assert_eq!((symbols.find("Box"), symbols.glance(at).kind), (None, "class"));
@@ -501,7 +501,7 @@ mod tests {
         #[test]
         fn holding_a_text_is_told_of_each_row(keys in proptest::collection::btree_set("[a-cA-C.éÉж]{0,6}", 0..12), text in "[a-cA-CéЖ.]{1,3}") {
             let rows: BTreeMap<&str, &[u8]> = keys.iter().map(|key| (key.as_str(), &b"{}"[..])).collect();
-            let folded = Folded::of(Table::open(&write_table(&rows)).expect("a table"));
+            let folded = Folded::from_table(Table::open(&write_table(&rows)).expect("a table"));
             let expected: Vec<usize> = (0..)
                 .zip(&keys)
                 .filter(|(_, key)| key.to_uppercase().contains(&text.to_uppercase()))

@@ -27,7 +27,7 @@ impl std::fmt::Display for SourceLocation {
     }
 }
 
-/// Where symbols are declared, in their order: their first declaration each; none of what no file declares as it stands now.
+/// First declaration of each symbol, in their order; `None` for a symbol that no present file declares.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -38,7 +38,7 @@ pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Resu
         .collect())
 }
 
-/// Where the symbols of these paths are declared, as [`declarations`] tells it.
+/// Declarations of the symbols of these paths, as by [`declarations`].
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -49,17 +49,17 @@ pub fn declarations_of_paths<O: Outputs>(
 ) -> Result<Vec<Option<SourceLocation>>, O::Error> {
     let mut candidates = Vec::with_capacity(paths.len());
     for path in paths {
-        let key = Candidate::of(path, &[]).key().to_owned();
+        let key = Candidate::from_path(path, &[]).key().to_owned();
         let files = match symbols.find(&key) {
-            Some(at) => symbols.row(at)?.files,
+            Some(at) => symbols.type_row(at)?.files,
             None => Vec::new(),
         };
-        candidates.push(Candidate::of(path, &files));
+        candidates.push(Candidate::from_path(path, &files));
     }
     declarations(outputs, &candidates.iter().collect::<Vec<_>>())
 }
 
-/// Where symbols are declared, as [`declarations`] tells it, each with the line.
+/// Declarations of symbols, as by [`declarations`], each with its line.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -87,7 +87,7 @@ pub fn all_declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> 
     Ok(found.flat_map(of).collect())
 }
 
-/// The declarations of symbols, in the symbols' order: where each name stands, and the part of a file that the declaration is.
+/// The declarations of symbols, in the symbols' order: the place of each name, and the range of the declaration.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -100,7 +100,7 @@ pub fn declared_parts<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Re
     Ok(found.map(of).collect())
 }
 
-/// Where the name of a symbol stands in one of its declarations.
+/// Place of the name in a declaration of a symbol.
 fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
     let text = part.text.trim_start_matches('\u{feff}');
     let start = text.char_indices().nth(part.start_column as usize - 1).map_or(0, |(byte, _)| byte);
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn a_partial_type_is_declared_where_its_file_bears_its_name() {
-        let mut sample = Sample::of(&[
+        let mut sample = Sample::from_files(&[
             ("Form.Designer.cs", "namespace N; partial class Form { void Init() { } }"),
             ("Form.cs", "namespace N;\npartial class Form { }"),
             ("a.cs", "partial class Pen { }"),
             ("b.cs", "partial class Pen { }"),
         ]);
         let (form, pen) = ("N.Form", "Pen");
-        let of = |path: &str, files: &[&str]| Candidate::of(path, &files.iter().map(|file| (*file).to_owned()).collect::<Vec<_>>());
+        let of = |path: &str, files: &[&str]| Candidate::from_path(path, &files.iter().map(|file| (*file).to_owned()).collect::<Vec<_>>());
         let symbols = [
             of(form, &["Form.Designer.cs", "Form.cs"]),
             of(pen, &["a.cs", "b.cs"]),

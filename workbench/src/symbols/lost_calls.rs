@@ -1,5 +1,5 @@
-//! Calls that an edit left without an overload that takes their arguments: by their number, the names that they are written with, and by their types
-//! where it is certain that no conversion goes from one to the other.
+//! Calls that an edit left without a fitting overload: by the number and names of their arguments, and by their types if certainly no conversion
+//! exists.
 
 use super::calls::{none_takes, possible, simple};
 use super::index::Symbols;
@@ -38,7 +38,7 @@ pub(super) fn misfits<O: Outputs>(
     }
     let keys: BTreeSet<&str> = wanted.keys().map(|(key, _)| key.as_str()).collect();
     let keys: Vec<&str> = keys.into_iter().collect();
-    let rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+    let rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::read_overloads(outputs, &keys)?).collect();
     if wanted.is_empty() {
         return Ok(BTreeSet::new());
     }
@@ -87,7 +87,7 @@ pub(super) fn misfits<O: Outputs>(
     Ok(messages)
 }
 
-/// Whether it is certain that no value of the one type can be passed where the other is asked for: one of them is of the workspace, and the other too
+/// Whether certainly no value of the one type can be passed as the other: one of them is of the workspace, and the other too
 /// or a simple one; the one is no base of the other, and neither declares a conversion.
 fn excludes(world: &World<'_>, argument: &str, parameter: &str) -> bool {
     let (from, to) = (Shape::read(argument, false), Shape::read(parameter, false));
@@ -148,7 +148,7 @@ pub(super) fn changed_members(files: &[EditedFile]) -> BTreeSet<(String, String)
 
 /// Members with their parameters, whose names and default values count, too.
 fn signatures(text: &str) -> BTreeSet<String> {
-    let syntax = crate::edit::symbol::read(text, &BTreeSet::new());
+    let syntax = crate::edit::symbol::parse_code(text, &BTreeSet::new());
     let mut found = declared_names(text);
     for decl in &syntax.types {
         let members = decl.members.iter().filter(|member| member.signature.contains('('));

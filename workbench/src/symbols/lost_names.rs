@@ -1,5 +1,5 @@
-//! What an edit leaves without a meaning: names in its new text that mean nothing, and code elsewhere that names what the edit took away. It is
-//! looked for in the types that the edit touched and in those that name them, after the edit; whether it came with the edit is told by the texts.
+//! Names that an edit leaves without a meaning: unbound names in its new text, and code elsewhere that names what the edit removed. Checks the
+//! types that the edit touched and those that name them, after the edit; a comparison of the texts decides whether the edit is the cause.
 
 use super::distance::Word;
 use super::index::Symbols;
@@ -30,7 +30,7 @@ pub struct EditedFile {
     pub path: String,
     /// What it held.
     pub before: String,
-    /// What it holds.
+    /// Its contents.
     pub after: String,
 }
 
@@ -72,7 +72,7 @@ struct Gone {
 }
 
 impl Gone {
-    fn of(files: &[EditedFile]) -> Self {
+    fn from_edits(files: &[EditedFile]) -> Self {
         let mut gone = Self::default();
         let all = |text: fn(&EditedFile) -> &str| {
             files
@@ -113,7 +113,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
         .flat_map(|file| symbols.types_of_file(&file.path))
         .map(str::to_owned)
         .collect();
-    let gone = Gone::of(files);
+    let gone = Gone::from_edits(files);
     let mut found = LostNames::default();
     let mut looked: BTreeSet<String> = touched.clone();
     let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
@@ -122,7 +122,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     let with_packages = files_with_packages(symbols, files, &globals);
     let changed: BTreeSet<String> = changed_members(files).into_iter().map(|(owner, _)| owner).collect();
     if !gone.is_nothing() || !changed.is_empty() {
-        let bound = Bound::read(outputs)?;
+        let bound = Bound::from_outputs(outputs)?;
         let named: BTreeSet<String> = gone.members.keys().cloned().chain(changed).collect();
         let readers: Vec<String> = bound.naming(&named).into_iter().collect();
         found.left_out = readers.len().saturating_sub(MOST_READERS);
@@ -183,7 +183,7 @@ impl Gone {
     }
 }
 
-/// Whether an edit brought the word, or took one away, which may have been what it meant: a local, a parameter.
+/// Whether an edit added the word, or removed a declaration that it may have meant: a local, a parameter.
 fn came_with(files: &[EditedFile], place: &Place, name: &str) -> bool {
     let Some(file) = files.iter().find(|file| file.path == place.file) else {
         return false;
@@ -201,7 +201,7 @@ fn count_of_word(text: &str, name: &str) -> usize {
     text.match_indices(name).map(|(at, _)| at).filter(alone).count()
 }
 
-/// A name that the files declare and that may have been meant.
+/// A similar name that the files declare.
 fn nearest(files: &[EditedFile], name: &str) -> Option<String> {
     let wanted = Word::new(name);
     let declared = files.iter().flat_map(|file| declared_names(&file.after));
@@ -255,7 +255,7 @@ mod tests {
 
     /// What an edit between two texts leaves without a meaning.
     fn lost_between(before: &str, after: &str) -> Vec<String> {
-        let mut sample = Sample::of(&[("id.cs", after), ("user.cs", USER)]);
+        let mut sample = Sample::from_files(&[("id.cs", after), ("user.cs", USER)]);
         let symbols = sample.names();
         let file = EditedFile {
             path: "id.cs".to_owned(),

@@ -8,7 +8,7 @@ use super::outputs::{Outputs, SymbolError, file_label, read_one, type_label};
 use super::unimplemented::debts;
 use crate::edit::declared::{declared, declared_names};
 use crate::edit::lines::line_and_column;
-use crate::edit::symbol::read;
+use crate::edit::symbol::parse_code;
 use engine::seams::world::World;
 use producers::csharp::deps::{Dependencies, dotnet};
 use producers::csharp::lexer::{Kind, lex};
@@ -26,7 +26,7 @@ pub(super) fn files_with_packages(symbols: &Symbols, files: &[EditedFile], globa
         dotnet::has_namespace(target) || namespaces.iter().any(|one| is_within(one, target)) || is_type()
     };
     let opens = |file: &&EditedFile| {
-        let own = read(&file.after, &BTreeSet::new()).usings;
+        let own = parse_code(&file.after, &BTreeSet::new()).usings;
         let own = own.iter().any(|one| one.alias.is_none() && !is_known(&one.target));
         own || globals.of_file(&file.path).any(|target| !is_known(target))
     };
@@ -67,7 +67,7 @@ const OF_MARKUP: [&str; 5] = [".xaml.cs", ".axaml.cs", ".razor.cs", ".cshtml.cs"
 /// Whether a source generator may declare a part of a type: its only declaration says that it has others, and has an attribute, a partial member
 /// without a body, or a markup file.
 pub(super) fn may_be_generated<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
-    let files = symbols.find(key).map(|at| symbols.row(at)).transpose()?.map(|row| row.files);
+    let files = symbols.find(key).map(|at| symbols.type_row(at)).transpose()?.map(|row| row.files);
     let Some([file]) = files.as_deref() else { return Ok(false) };
     let Some(bytes) = read_one(outputs, file_label(file, "syntax"))? else {
         return Ok(false);
@@ -127,13 +127,13 @@ pub(super) fn unknown_types<O: Outputs>(
     Ok(messages)
 }
 
-/// Whether a word stands behind the bracket of attributes.
+/// Whether a word follows the bracket of attributes.
 fn is_attribute(file: &EditedFile, word: &str) -> bool {
     let short = word.strip_suffix("Attribute").unwrap_or(word);
     file.after.contains(&format!("[{short}"))
 }
 
-/// Where a word stands on lines that the edit wrote, behind text that `may_follow`.
+/// Places of a word on lines of the edit, after text that `may_follow` accepts.
 pub(super) fn new_places(file: &EditedFile, word: &str, may_follow: impl Fn(&str) -> bool) -> Vec<String> {
     let was: BTreeSet<&str> = file.before.lines().collect();
     let lines: Vec<&str> = file.after.lines().collect();
@@ -172,7 +172,7 @@ pub(super) fn unimplemented<O: Outputs>(
     let (before, after) = (all(|file| &file.before), all(|file| &file.after));
     let bases = |text: &str| -> BTreeMap<String, BTreeSet<String>> {
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for decl in read(text, &BTreeSet::new()).types {
+        for decl in parse_code(text, &BTreeSet::new()).types {
             found.entry(decl.symbol()).or_default().extend(decl.bases);
         }
         found
@@ -190,7 +190,7 @@ pub(super) fn unimplemented<O: Outputs>(
     }
     let mut looked: BTreeSet<String> = touched.clone();
     for key in touched {
-        let of = super::meaning::Candidate::of(key, &[]);
+        let of = super::meaning::Candidate::from_path(key, &[]);
         looked.extend(
             super::hierarchy::implementations(outputs, symbols, &of, true)?
                 .into_iter()
@@ -228,7 +228,7 @@ pub(super) fn unimplemented<O: Outputs>(
 /// Members and types that a file declares twice since the edit.
 pub(super) fn duplicates(files: &[EditedFile]) -> BTreeSet<String> {
     let twice = |text: &str| -> BTreeMap<String, u32> {
-        let all = declared(text, &read(text, &BTreeSet::new()));
+        let all = declared(text, &parse_code(text, &BTreeSet::new()));
         let mut found = BTreeMap::new();
         for (at, one) in all.iter().enumerate() {
             if all[..at].iter().any(|other| other.clashes(one)) {

@@ -5,7 +5,7 @@ use super::index::{Symbols, is_within};
 use super::lost_names::{EditedFile, last_name};
 use super::lost_types::new_places;
 use super::outputs::{Outputs, SymbolError};
-use crate::edit::symbol::read;
+use crate::edit::symbol::parse_code;
 use engine::values::table::Table;
 use producers::csharp::deps::dotnet;
 use producers::csharp::deps::index::Globals;
@@ -66,7 +66,7 @@ pub(super) fn missing_usings(
         if !globals.have_project_of(&file.path) {
             continue;
         }
-        let syntax = read(&file.after, &BTreeSet::new());
+        let syntax = parse_code(&file.after, &BTreeSet::new());
         let own = syntax
             .usings
             .iter()
@@ -81,7 +81,7 @@ pub(super) fn missing_usings(
             if !IMPLICIT.contains(&space) || opened.contains(space) || is_around(space) || !file.gains(last) {
                 continue;
             }
-            // Where a member of the workspace has the name, it may be meant.
+            // A member of the workspace with this name may be the meaning.
             if symbols.declared(last).next().is_some() {
                 continue;
             }
@@ -114,7 +114,7 @@ mod tests {
         let told = |projects: &[(&str, &str)]| {
             let mut files = projects.to_vec();
             files.push(("src/a.cs", after.as_str()));
-            let mut sample = Sample::of(&files);
+            let mut sample = Sample::from_files(&files);
             let symbols = sample.names();
             let edited = [EditedFile {
                 path: "src/a.cs".to_owned(),

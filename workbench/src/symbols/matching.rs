@@ -102,7 +102,7 @@ fn preferred(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut foun
         }
     };
     if scope.is_none() {
-        prefer(&|&at| symbols.row(at).is_ok_and(|row| row.project.is_some()));
+        prefer(&|&at| symbols.type_row(at).is_ok_and(|row| row.project.is_some()));
     }
     prefer(&|&at| !begins_in_type(symbol_of(symbols.key(at)), names.len()));
     if names
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_star_crosses_dots_where_it_means_nothing_within_a_name() {
         let text = "namespace Backport.Deep { class Lock { } class Box<T> { class Lid { } } } namespace Other { class BackpackLock { } }";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         let symbols = sample.names();
         let mut meant = |pattern: &str| {
             let found = resolve(&symbols, &mut sample, pattern, &Options::default()).expect("a resolution");

@@ -28,7 +28,7 @@ pub enum How {
     Fuzzy,
 }
 
-/// What a symbol may mean. Fields stand in the order of answers.
+/// A candidate for the meaning of a name. Fields are in the order of answers.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
@@ -36,13 +36,13 @@ pub struct Candidate {
     pub path: String,
     /// `class`, `method` …
     pub kind: String,
-    /// As C# writes it; of members whose overloads are not told apart empty.
+    /// Its declaration in C#; empty for members whose overloads are not distinguished.
     pub accessibility: String,
-    /// Files it stands in.
+    /// Files that declare it.
     pub files: Vec<String>,
     /// Identifier of the type.
     pub type_id: String,
-    /// Identifier of the member, if it is one and was told apart from its overloads.
+    /// Identifier of the member, if it is distinguished from its overloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member_id: Option<String>,
     /// The type that was named, when the member is one of its bases'.
@@ -52,7 +52,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// Returns a candidate with only a path and files, enough to read its source.
-    pub fn of(path: &str, files: &[String]) -> Self {
+    pub fn from_path(path: &str, files: &[String]) -> Self {
         Self {
             path: path.to_owned(),
             kind: String::new(),
@@ -96,7 +96,7 @@ fn name_in(member: &str) -> &str {
         .map_or(name, |(name, _)| name)
 }
 
-/// The one symbol that is meant.
+/// The symbol that the name means.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolved {
@@ -113,17 +113,17 @@ pub struct Resolved {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolution {
-    /// As asked.
+    /// The requested name.
     pub symbol: String,
     /// How the candidates were found; absent when there are none.
     pub how: Option<How>,
-    /// What is meant, when it is one.
+    /// The symbol, if the name is unambiguous.
     pub resolved: Option<Resolved>,
-    /// What may be meant, best first, as many as were wanted.
+    /// Candidates, best first, up to the limit.
     pub candidates: Vec<Candidate>,
-    /// How many there are.
+    /// Total number.
     pub total: usize,
-    /// The name that a type had before, when it was found by that.
+    /// Former name of the type, if the name matched that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
 }
@@ -246,7 +246,7 @@ mod tests {
             (0..types).map(one).collect()
         };
         let meant = |types: usize, name: &str| {
-            let mut sample = Sample::of(&[("a.cs", text(types).as_str())]);
+            let mut sample = Sample::from_files(&[("a.cs", text(types).as_str())]);
             let symbols = sample.names();
             let options = Options {
                 most: 1000,
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn overloads_of_one_name_are_meant_together() {
         let text = "class A { void Go() { } void Go(int a) { } void Go<T>(T a) { } } class B { void Go() { } }";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         let meant = |sample: &mut Sample, text: &str| {
             let symbols = sample.names();
             let found = resolve(&symbols, sample, text, &Options::default()).expect("a resolution");

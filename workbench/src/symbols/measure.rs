@@ -108,7 +108,7 @@ pub fn measure(types: usize) -> Result<Measured, SymbolError> {
     let search = times(queries(&keys), |text| search(&symbols, &Query::new(text)).map(drop))?;
     Ok(Measured {
         types: symbols.len(),
-        member_names: symbols.names(),
+        member_names: symbols.name_count(),
         open,
         resolve,
         search,

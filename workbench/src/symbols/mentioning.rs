@@ -1,8 +1,8 @@
-//! Which code names what is looked for: `//types/T:mentions`, `//types/T:deps`.
+//! Finds the code that names a symbol: `//types/T:mentions`, `//types/T:deps`.
 
 use super::index::simple_name;
 use super::outputs::Outputs;
-use super::unreferenced::{Naming, names};
+use super::unreferenced::{Naming, mentioning_types};
 use super::usages::{IMPLIED, Subject, Usages, is_nameless};
 use super::word_index::WordSource;
 use producers::csharp::deps::declarations::member_key;
@@ -33,7 +33,7 @@ pub(super) fn mentioning<O: Outputs>(
         let words = outputs.word_index(source)?;
         for (((subject, mentioning), naming), found) in subjects.iter().zip(&mut mentioning).zip(&mut naming).zip(&mut *found) {
             if source == WordSource::Mentions {
-                naming.extend(names(&words, subject));
+                naming.extend(mentioning_types(&words, subject));
             }
             if !is_source_of(subject) {
                 continue;

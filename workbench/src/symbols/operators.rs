@@ -130,7 +130,7 @@ mod tests {
             assert_eq!(symbol(text).as_deref(), expected, "{text}");
         }
         let text = "namespace N; public struct A { public static A operator +(A a, A b) => a; public static A operator -(A a) => a; public static implicit operator int(A a) => 1; }";
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         let symbols = sample.names();
         for (text, expected) in [
             ("A.operator +(A a, A b)", "N.A#op_Addition(A,A)"),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Output {
     /// Label of the target.
     pub label: String,
-    /// Its bytes; `None` when the build of the target failed, which the caller has already been told.
+    /// Its bytes; `None` if the build of the target failed, which was already reported.
     pub bytes: Option<Arc<[u8]>>,
 }
 
@@ -41,13 +41,13 @@ pub trait Outputs {
             .collect())
     }
 
-    /// Returns the words of all types or files. Those who answer several questions keep the index.
+    /// Returns the words of all types or files. Callers with several questions cache the index.
     ///
     /// # Errors
     /// As [`Self::read`], and when an output is damaged.
     fn word_index(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Self::Error> {
         let outputs = self.read(&[source.pattern()])?;
-        Ok(Arc::new(WordIndex::of(source, outputs)?))
+        Ok(Arc::new(WordIndex::from_outputs(source, outputs)?))
     }
 }
 

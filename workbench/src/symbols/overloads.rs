@@ -1,4 +1,4 @@
-//! The members of types, told apart by their parameters: what `//types/T:members` says.
+//! The members of types, distinguished by their parameters, from `//types/T:members`.
 
 use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, type_label};
@@ -23,13 +23,13 @@ pub struct Overload {
     pub key: String,
     /// Simple name.
     pub name: String,
-    /// Member part of its identifier, `""` when overloads are not told apart.
+    /// Member part of its identifier, `""` if overloads are not distinguished.
     pub id: String,
     /// Its kind in words.
     pub kind: String,
-    /// Accessibility in effect, `""` when overloads are not told apart.
+    /// Effective accessibility, `""` if overloads are not distinguished.
     pub accessibility: String,
-    /// The files it stands in, several of a partial member; none when overloads are not told apart.
+    /// The files that declare it, several for a partial member; none if overloads are not distinguished.
     pub files: Vec<String>,
     /// Its parameters.
     pub parameters: Vec<ParameterRow>,
@@ -100,7 +100,7 @@ pub fn kind_of(name: &str, flags: &str) -> &'static str {
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
-pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload>>, O::Error> {
+pub fn read_overloads<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload>>, O::Error> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }
@@ -215,7 +215,7 @@ fn bound_by(member: &Overload, line: &MemberLine<'_>) -> Option<Vec<String>> {
     (is_of && member.parameters.iter().zip(&types).all(fits)).then(|| types.into_iter().map(str::to_owned).collect())
 }
 
-/// How many type parameters a key of a member tells.
+/// Number of type parameters in the key of a member.
 pub fn arity(key: &str) -> usize {
     let name = key.split('(').next().unwrap_or_default();
     name.rsplit_once('`').and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
@@ -227,7 +227,7 @@ pub(super) fn without_words(written: &str) -> &str {
     words.iter().find_map(|word| written.strip_prefix(word)).unwrap_or(written)
 }
 
-/// Has the members of all types read together that are asked for one by one then.
+/// Reads the members of all types at once, for later requests one by one.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -245,8 +245,8 @@ pub fn read_ahead<'p, O: Outputs>(outputs: &mut O, paths: impl IntoIterator<Item
 pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) -> Vec<Overload> {
     let glob = is_wild(name).then(|| Glob::new(name));
     let tiers: [&dyn Fn(&Overload) -> bool; 4] = [
-        &|member| names(member).contains(&name),
-        &|member| names(member).into_iter().any(|own| same_case(own, name)),
+        &|member| possible_names(member).contains(&name),
+        &|member| possible_names(member).into_iter().any(|own| same_case(own, name)),
         &|member| short_name(member).is_some_and(|short| same_case(short, name)),
         &|member| glob.as_ref().is_some_and(|glob| glob.matches(&member.name)),
     ];
@@ -285,7 +285,7 @@ pub fn named_as_type(key: &str, name: &str) -> Option<&'static str> {
 }
 
 /// What a member may be called: its key, the name in it with its arity mark, and without.
-fn names(member: &Overload) -> [&str; 3] {
+fn possible_names(member: &Overload) -> [&str; 3] {
     let marked = name_of(&member.key);
     let plain = match member.name.as_str() {
         "" => marked,

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn override_places<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject) -> Result<BTreeSet<Place>, O::Error> {
     let mut kinds = BTreeMap::new();
     for path in subject.paths.iter().filter(|_| subject.is_member()) {
-        for one in implementations(outputs, symbols, &Candidate::of(path, &[]), true)? {
+        for one in implementations(outputs, symbols, &Candidate::from_path(path, &[]), true)? {
             let kind = match one.relation {
                 Relation::Overrides => UseKind::Override,
                 Relation::Implements | Relation::Derives => UseKind::Implement,
@@ -26,9 +26,9 @@ pub fn override_places<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: 
     }
     let mut candidates = Vec::with_capacity(kinds.len());
     for path in kinds.keys() {
-        let found = symbols.find(Candidate::of(path, &[]).key());
-        let files = found.map(|at| symbols.row(at)).transpose()?.map(|row| row.files);
-        candidates.push(Candidate::of(path, &files.unwrap_or_default()));
+        let found = symbols.find(Candidate::from_path(path, &[]).key());
+        let files = found.map(|at| symbols.type_row(at)).transpose()?.map(|row| row.files);
+        candidates.push(Candidate::from_path(path, &files.unwrap_or_default()));
     }
     let lines = declaration_lines(outputs, &candidates.iter().collect::<Vec<_>>())?;
     let place = |(kind, found): (&UseKind, Option<_>)| {

@@ -10,7 +10,7 @@ fn primary_constructors_are_told_apart_from_others() {
 public class Cls(int a) { public int A => a; public Cls() : this(1) { } }
 class Go { object M() => new object[] { new Prim(1), new Prim(2, \"x\"), new Cls(3), new Cls() }; }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let symbols = sample.names();
     for (symbol, paths) in [
         ("P.Prim#.ctor", vec!["P.Prim#.ctor(int,string)"]),

@@ -1,5 +1,5 @@
-//! Registrations of types with a container, as a file writes them: which types are asked for, and which are made. Known are the containers of
-//! .NET itself, Autofac, Ninject, Windsor, Lamar, Unity and those that register in the same words.
+//! Registrations of types with a container in the code of a file: which types are requested, and which are created. Known are the containers of
+//! .NET itself, Autofac, Ninject, Windsor, Lamar, Unity, and those with the same method names.
 
 use super::unimplemented::name_and_arguments;
 use producers::csharp::lexer::{Kind, Token, lex};
@@ -22,7 +22,7 @@ const MAKERS: [&str; 11] = [
     "MapGrpcService",
 ];
 
-/// Methods that name what is asked for; what is made stands in a call behind them.
+/// Methods that name the requested type; a later call in the chain names the created one.
 const BINDERS: [&str; 3] = ["Bind", "Rebind", "For"];
 
 /// Methods in the chain of a registration that name what is made.
@@ -43,9 +43,9 @@ const FACTORIES: [&str; 4] = ["CreateInstance", "GetRequiredService", "GetServic
 /// A registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Registration {
-    /// Simple names of the types that are asked for.
+    /// Simple names of the requested types.
     pub services: Vec<String>,
-    /// Whether every interface of what is made is asked for.
+    /// Whether every interface of the created type is requested.
     pub is_by_interfaces: bool,
     /// Simple names of the types that are made.
     pub implementations: Vec<String>,

@@ -56,11 +56,11 @@ pub struct Related {
 pub struct Relations {
     /// The types, nearest first, those by declarations before those by code alone, then by key.
     pub types: Vec<Related>,
-    /// How many direct ones there are by declarations, whatever edges were asked for.
+    /// Number of direct ones by declarations, whatever edges were requested.
     pub structure: usize,
-    /// How many direct ones there are by code alone.
+    /// Number of direct ones by code alone.
     pub body: usize,
-    /// Names that the type uses and the workspace does not declare.
+    /// Names that the type uses but the workspace does not declare.
     pub external: Vec<String>,
     /// Types whose dependencies could not be read: what they use is missing.
     pub unread: Vec<String>,
@@ -101,7 +101,7 @@ impl Graph {
         }
         let (mut here, mut seen) = (BTreeSet::from([key.to_owned()]), BTreeSet::from([key.to_owned()]));
         for _ in 0..depth {
-            graph.open(outputs, &here, way)?;
+            graph.read_dependencies(outputs, &here, way)?;
             let next: BTreeSet<&str> = here.iter().flat_map(|from| graph.neighbours(from, way).into_keys()).collect();
             let is_new = |to: &&str| !seen.contains(*to) && symbols.find(to).is_some();
             here = next.into_iter().filter(is_new).map(str::to_owned).collect();
@@ -114,7 +114,7 @@ impl Graph {
     }
 
     /// Reads the dependencies of types, or those of their users.
-    fn open<O: Outputs>(&mut self, outputs: &mut O, keys: &BTreeSet<String>, way: Way) -> Result<(), O::Error> {
+    fn read_dependencies<O: Outputs>(&mut self, outputs: &mut O, keys: &BTreeSet<String>, way: Way) -> Result<(), O::Error> {
         let labels: BTreeSet<String> = match way {
             Way::Deps => keys.iter().map(|key| type_label(key, "deps")).collect(),
             Way::Rdeps => {
@@ -131,7 +131,7 @@ impl Graph {
             match output.bytes {
                 Some(bytes) => {
                     let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
-                    self.add(deps);
+                    self.add_dependencies(deps);
                 }
                 None if !self.unread.contains(&output.label) => self.unread.push(output.label),
                 None => {}
@@ -140,7 +140,7 @@ impl Graph {
         Ok(())
     }
 
-    fn add(&mut self, deps: Dependencies) {
+    fn add_dependencies(&mut self, deps: Dependencies) {
         let edges = deps
             .structure
             .iter()
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn of_a_workspace() {
-        let mut sample = Sample::of(&[(
+        let mut sample = Sample::from_files(&[(
             "a.cs",
             "class A : B { C c; void M() { new D(); } } class B { E e; } class C { } class D { B b; } class E { void M() { new A(); System.Console.Write(1); } }",
         )]);
@@ -276,7 +276,7 @@ mod tests {
             let mut graph = Graph::default();
             for own in 0..6 {
                 let structure = edges.iter().filter(|(start, _)| *start == own).map(|(_, end)| end.to_string()).collect();
-                graph.add(Dependencies { own: own.to_string(), structure, ..Dependencies::default() });
+                graph.add_dependencies(Dependencies { own: own.to_string(), structure, ..Dependencies::default() });
             }
             let turned: BTreeSet<(usize, usize)> = edges.iter().map(|(start, end)| (*end, *start)).collect();
             for (way, edges) in [(Way::Deps, &edges), (Way::Rdeps, &turned)] {

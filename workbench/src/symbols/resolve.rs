@@ -95,7 +95,7 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
     }
     let mut total = found.iter().map(|found| found.count).sum();
     found.truncate(options.most.max(1));
-    let mut found = told_apart(symbols, outputs, found, &mut total)?;
+    let mut found = split_into_overloads(symbols, outputs, found, &mut total)?;
     found.truncate(options.most.max(1));
     let candidates: Vec<Candidate> = found
         .into_iter()
@@ -131,7 +131,7 @@ fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result
         return Ok(None);
     };
     let Some(at) = symbols.find(key) else { return Ok(None) };
-    let mut rows = overloads::of(outputs, &[key])?.pop().unwrap_or_default();
+    let mut rows = overloads::read_overloads(outputs, &[key])?.pop().unwrap_or_default();
     if member.starts_with(".ctor(") {
         rows.extend(overloads::primary_constructors(symbols, key, &rows)?);
     }
@@ -139,7 +139,7 @@ fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result
 }
 
 /// Replaces candidates by name with their overloads. `total` counts the overloads.
-fn told_apart<O: Outputs>(
+fn split_into_overloads<O: Outputs>(
     symbols: &Symbols,
     outputs: &mut O,
     found: Vec<MemberCandidate>,
@@ -152,7 +152,7 @@ fn told_apart<O: Outputs>(
         .map(|found| symbols.key(found.at))
         .collect();
     let open: Vec<&str> = open.into_iter().collect();
-    let rows = overloads::of(outputs, &open)?;
+    let rows = overloads::read_overloads(outputs, &open)?;
     let mut all = Vec::with_capacity(found.len());
     for one in found {
         let rows = match open.binary_search(&symbols.key(one.at)) {
@@ -332,7 +332,9 @@ impl<O: Outputs> Asking<'_, O> {
         let Some(member) = member else {
             return Ok(Some((Some(how), vec![of_type(at)], former)));
         };
-        let members = overloads::of(self.outputs, &[self.symbols.key(at)])?.into_iter().flatten();
+        let members = overloads::read_overloads(self.outputs, &[self.symbols.key(at)])?
+            .into_iter()
+            .flatten();
         let found = members.filter(|one| one.id == member).map(|one| of_member(at, one));
         let found: Vec<MemberCandidate> = found.collect();
         Ok((!found.is_empty()).then_some((Some(how), found, former)))
@@ -376,7 +378,7 @@ impl<O: Outputs> Asking<'_, O> {
         let wanted = self.path.parameters.as_deref();
         let keys: Vec<&str> = types.iter().map(|&at| self.symbols.key(at)).collect();
         let mut found = Vec::new();
-        let own = overloads::of(self.outputs, &keys)?;
+        let own = overloads::read_overloads(self.outputs, &keys)?;
         for (&at, mut rows) in types.iter().zip(own) {
             let key = self.symbols.key(at);
             if name == ".ctor" || overloads::named_as_type(key, name).is_some() {
@@ -411,7 +413,7 @@ impl<O: Outputs> Asking<'_, O> {
                 continue;
             }
             let Some(at) = self.symbols.find(&base) else { continue };
-            let rows = overloads::of(self.outputs, &[&base])?.pop().unwrap_or_default();
+            let rows = overloads::read_overloads(self.outputs, &[&base])?.pop().unwrap_or_default();
             let fitting: Vec<MemberCandidate> = overloads::fitting(&rows, name, self.path.parameters.as_deref())
                 .into_iter()
                 .filter(|member| member.accessibility != "private")
@@ -433,7 +435,7 @@ impl<O: Outputs> Asking<'_, O> {
         let among: Option<BTreeSet<usize>> = types.map(|types| types.iter().copied().collect());
         let glob = Glob::new(name);
         let names: Vec<&str> = match is_wild(name) {
-            true => (0..symbols.names())
+            true => (0..symbols.name_count())
                 .map(|at| symbols.name(at).0)
                 .filter(|name| glob.matches(name))
                 .collect(),
@@ -516,7 +518,7 @@ impl<O: Outputs> Asking<'_, O> {
         let mut seen = BTreeSet::new();
         all.retain(|at| seen.insert(*at));
         let keys: Vec<&str> = all.iter().map(|&at| self.symbols.key(at)).collect();
-        let rows = overloads::of(self.outputs, &keys)?;
+        let rows = overloads::read_overloads(self.outputs, &keys)?;
         let word = Word::new(name);
         let mut near: Vec<(usize, usize, MemberCandidate)> = Vec::new();
         let mut taken = BTreeSet::new();
@@ -545,7 +547,7 @@ impl<O: Outputs> Asking<'_, O> {
 }
 
 fn candidate(symbols: &Symbols, found: MemberCandidate) -> Result<Candidate, SymbolError> {
-    let row = symbols.row(found.at)?;
+    let row = symbols.type_row(found.at)?;
     let path = path_of(symbols.key(found.at), found.member.as_ref());
     Ok(match found.member {
         None => Candidate {

@@ -152,7 +152,7 @@ fn errors_show_five_and_count_all() {
         })
         .collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let mut sample = Sample::of(&files);
+    let mut sample = Sample::from_files(&files);
     let found = meaning(
         &mut sample,
         "Same",
@@ -206,7 +206,7 @@ fn former_names_answer_and_say_so() {
 #[test]
 fn projects_that_share_a_name_are_told_apart() {
     let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("One/One.csproj", project),
         ("Two/Two.csproj", project),
         ("One/a.cs", "namespace P; class Q { void Go() { } }"),
@@ -228,7 +228,7 @@ fn members_of_many_types_are_told_without_opening_each() {
     let classes: String = (0..40)
         .map(|n| format!("class C{n} {{ void Go() {{ }} void Go(int a) {{ }} }}\n"))
         .collect();
-    let mut sample = Sample::of(&[("a.cs", &classes)]);
+    let mut sample = Sample::from_files(&[("a.cs", &classes)]);
     let found = meaning(&mut sample, "Go", &Options::default());
     assert_eq!((found.total, found.candidates.len(), found.how), (80, 20, Some(How::Suffix)));
     assert_eq!(found.candidates[0].path, "C0#Go()");
@@ -259,7 +259,7 @@ fn namespaces_are_known_and_never_meant() {
 
 #[test]
 fn case_is_that_of_any_script() {
-    let mut sample = Sample::of(&[(
+    let mut sample = Sample::from_files(&[(
         "a.cs",
         "namespace Größen; class Längenmaß { int Ёлка; void ΣΊΣΥΦΟΣ() { } } class ı { } class I { }",
     )]);
@@ -365,7 +365,7 @@ fn build_targets_mean_the_same() {
     // The documented difference: a build refuses these names.
     assert_eq!(targets(&mut sample, "box.store"), ["Box.Store"]);
     assert_eq!(targets(&mut sample, "Store.Entry"), Vec::<String>::new());
-    let mut shadowed = Sample::of(&[(
+    let mut shadowed = Sample::from_files(&[(
         "a.cs",
         "class Program { } namespace X { class Program { } namespace y { class program { } } }",
     )]);
@@ -401,7 +401,7 @@ fn fixture() -> Vec<(String, String)> {
 
 fn sample_of(files: &[(String, String)]) -> Sample {
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    Sample::of(&files)
+    Sample::from_files(&files)
 }
 
 #[test]
@@ -487,13 +487,13 @@ fn told_paths_mean_themselves(sample: &mut Sample, least: usize) {
     let mut paths: Vec<String> = Vec::new();
     for key in &keys {
         paths.push(key.clone());
-        let rows = overloads::of(sample, &[key]).expect("members").remove(0);
+        let rows = overloads::read_overloads(sample, &[key]).expect("members").remove(0);
         let full = rows.iter().map(|row| format!("{key}#{}", row.key));
         paths.extend(full);
         // The index reports names, which resolve to all their overloads.
         for name in rows.iter().map(|row| &row.name).filter(|name| symbols.declares(key, name)) {
             let found = resolve(&symbols, sample, &format!("{key}#{name}"), &Options::default()).expect("a resolution");
-            let subject = Subject::of(&found).expect("one name");
+            let subject = Subject::from_resolution(&found).expect("one name");
             assert!(subject.path.starts_with(&format!("{key}#{name}")), "{key}#{name}: {subject:?}");
             assert!(found.candidates.iter().all(|one| one.key() == key), "{key}#{name}: {found:?}");
         }
@@ -504,7 +504,7 @@ fn told_paths_mean_themselves(sample: &mut Sample, least: usize) {
         let found = resolve(&symbols, sample, path, &Options::default()).expect("a resolution");
         let resolved = found.resolved.as_ref().map(|one| one.path.as_str());
         assert_eq!((resolved, found.how), (Some(path.as_str()), Some(How::Exact)), "{path}: {found:?}");
-        assert_eq!(Subject::of(&found).expect("one").path, *path);
+        assert_eq!(Subject::from_resolution(&found).expect("one").path, *path);
         labels.push(found.label_of("outline").expect("one"));
     }
     // The label of each path is that of its outline, which reports the same path.
@@ -545,7 +545,7 @@ fn told_paths_mean_themselves(sample: &mut Sample, least: usize) {
 
 #[test]
 fn paths_that_are_told_mean_themselves_whatever_the_member() {
-    let mut sample = Sample::of(&[("zoo.cs", ZOO), ("top.cs", "System.Console.WriteLine(); void Local() { }")]);
+    let mut sample = Sample::from_files(&[("zoo.cs", ZOO), ("top.cs", "System.Console.WriteLine(); void Local() { }")]);
     told_paths_mean_themselves(&mut sample, 60);
     for (text, expected) in [
         ("Cage`1#Add`1(U)", "suffix! Zoo.Deep.Cage`1#Add`1(U)"),
@@ -573,7 +573,7 @@ fn paths_that_are_told_of_the_fixture_mean_themselves() {
 
 #[test]
 fn a_type_that_a_project_compiles_goes_before_one_that_none_does() {
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("src/A/A.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"/>"),
         ("src/A/Node.cs", "namespace N; public class Node { } public class Node<T> { }"),
         (

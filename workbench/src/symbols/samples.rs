@@ -76,7 +76,7 @@ pub struct Sample {
 
 impl Default for Sample {
     fn default() -> Self {
-        Self::of(&[("src/Store.cs", STORE), ("src/Stores.cs", STORES)])
+        Self::from_files(&[("src/Store.cs", STORE), ("src/Stores.cs", STORES)])
     }
 }
 
@@ -88,7 +88,7 @@ impl Observer for Silent {
 
 impl Sample {
     /// Returns a workspace of these files.
-    pub fn of(files: &[(&str, &str)]) -> Self {
+    pub fn from_files(files: &[(&str, &str)]) -> Self {
         let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
         Self::of_bytes(&files)
     }

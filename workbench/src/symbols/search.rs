@@ -74,9 +74,9 @@ pub enum Matched {
     Exact,
     /// The name begins with it.
     Prefix,
-    /// It stands for the name's humps.
+    /// It matches the name's humps.
     Humps,
-    /// It stands somewhere in the name.
+    /// It occurs in the name.
     Substring,
     /// It is a pattern of the name.
     Wildcard,
@@ -84,7 +84,7 @@ pub enum Matched {
     Former,
     /// It is at most two edits away.
     Fuzzy,
-    /// What the type declares, documents and does is near the text; the nearest stand first.
+    /// The type's declarations, documentation and code are similar to the text; the most similar come first.
     Semantic,
 }
 
@@ -137,7 +137,7 @@ pub struct Hit {
     pub kind: String,
     /// As C# writes it; empty for a member that [`describe`](super::describe::describe) did not look at.
     pub accessibility: String,
-    /// Files it stands in; for a member that [`describe`](super::describe::describe) did not look at those of its type.
+    /// Files that declare it; those of its type for a member without a description by [`describe`](super::describe::describe).
     pub files: Vec<String>,
     /// How the name matches.
     pub matched: Matched,
@@ -168,16 +168,16 @@ impl Page {
 pub struct Page {
     /// The hits.
     pub hits: Vec<Hit>,
-    /// How many stand on the pages before.
+    /// Number on earlier pages.
     #[serde(skip)]
     pub start: usize,
-    /// How many there are on all pages; overloads count as one.
+    /// Number on all pages; overloads count as one.
     pub total: usize,
-    /// How many match by name and were left out by the filters.
+    /// Number of matches by name that the filters excluded.
     pub filtered: usize,
-    /// How many of those are generated code.
+    /// Number of these in generated code.
     pub generated: usize,
-    /// What to ask the next page with; absent on the last.
+    /// Cursor of the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -196,7 +196,7 @@ pub(super) enum Entry<'s> {
 /// # Errors
 /// When the query is over a limit or empty, its kind is unknown, or its cursor belongs to another query or state.
 pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, SymbolError> {
-    let asked = ParsedQuery::read(query)?;
+    let asked = ParsedQuery::from_query(query)?;
     let start = start(symbols, query, asked.kind)?;
     let mut found = Finds::default();
     asked.types(symbols, &mut found);
@@ -234,7 +234,7 @@ pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, Symbo
 pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, SymbolError> {
     match entry {
         Entry::Type(at) | Entry::Former(at, _) => {
-            let row = symbols.row(*at)?;
+            let row = symbols.type_row(*at)?;
             Ok(Hit {
                 path: symbols.key(*at).to_owned(),
                 type_id: row.id,
@@ -252,7 +252,7 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
             })
         }
         Entry::Member(declared) => {
-            let row = symbols.find(declared.owner).map(|at| symbols.row(at)).transpose()?;
+            let row = symbols.find(declared.owner).map(|at| symbols.type_row(at)).transpose()?;
             Ok(Hit {
                 path: format!("{}#{}", declared.owner, declared.name),
                 type_id: row.as_ref().map(|row| row.id.clone()).unwrap_or_default(),
@@ -290,7 +290,7 @@ struct Finds<'s> {
 
 impl<'s> Finds<'s> {
     /// Adds an entry about the type `key`, or counts it as filtered out.
-    fn add(&mut self, symbols: &Symbols, asked: &ParsedQuery<'_>, key: &str, matched: Matched, passes: bool, entry: Entry<'s>) {
+    fn add_entry(&mut self, symbols: &Symbols, asked: &ParsedQuery<'_>, key: &str, matched: Matched, passes: bool, entry: Entry<'s>) {
         let generated = passes && !asked.generated && symbols.is_generated(key);
         self.generated += usize::from(generated);
         match passes && !generated {
@@ -315,7 +315,7 @@ pub(super) struct ParsedQuery<'q> {
 }
 
 impl<'q> ParsedQuery<'q> {
-    pub(super) fn read(query: &Query<'q>) -> Result<Self, SymbolError> {
+    pub(super) fn from_query(query: &Query<'q>) -> Result<Self, SymbolError> {
         let text = query.text.trim();
         if text.chars().nth(MOST_CHARS).is_some() {
             let why = Diagnostic::error(ErrorCode::E_SYMBOL, format!("a query has at most {MOST_CHARS} characters"));
@@ -439,7 +439,7 @@ impl<'q> ParsedQuery<'q> {
             for at in types {
                 let key = symbols.key(at);
                 let passes = self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.glance(at).kind));
-                found.add(symbols, self, key, matched, passes, Entry::Type(at));
+                found.add_entry(symbols, self, key, matched, passes, Entry::Type(at));
             }
         }
     }
@@ -449,7 +449,7 @@ impl<'q> ParsedQuery<'q> {
         if self.name.is_empty() && self.around.is_empty() && !self.wants_members_only() {
             return;
         }
-        let mut holds = vec![false; symbols.names()];
+        let mut holds = vec![false; symbols.name_count()];
         symbols.names_holding(&self.name).into_iter().for_each(|at| holds[at] = true);
         let mut names: Vec<(Matched, bool, usize, &str)> = Vec::new();
         for (at, holds) in holds.into_iter().enumerate() {
@@ -474,7 +474,7 @@ impl<'q> ParsedQuery<'q> {
                 continue;
             }
             let passes = self.is_within(declared.owner) && self.wants_member(kind_of(declared.name, declared.line.flags));
-            found.add(symbols, self, declared.owner, matched, passes, Entry::Member(declared));
+            found.add_entry(symbols, self, declared.owner, matched, passes, Entry::Member(declared));
         }
     }
 
@@ -516,7 +516,7 @@ impl<'q> ParsedQuery<'q> {
         types.dedup_by_key(|(at, _)| *at);
         for (at, name) in types {
             let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
-            found.add(symbols, self, symbols.key(at), Matched::Former, passes, Entry::Former(at, name));
+            found.add_entry(symbols, self, symbols.key(at), Matched::Former, passes, Entry::Former(at, name));
         }
     }
 
@@ -532,9 +532,9 @@ impl<'q> ParsedQuery<'q> {
         near.sort_by_cached_key(|(edits, at)| (*edits, type_order(symbols, *at)));
         for (_, at) in near {
             let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
-            found.add(symbols, self, symbols.key(at), Matched::Fuzzy, passes, Entry::Type(at));
+            found.add_entry(symbols, self, symbols.key(at), Matched::Fuzzy, passes, Entry::Type(at));
         }
-        let mut names: Vec<(usize, usize, &str)> = (0..symbols.names())
+        let mut names: Vec<(usize, usize, &str)> = (0..symbols.name_count())
             .filter_map(|at| Some((word.edits(symbols.name(at).1)?, symbols.name(at).0)))
             .map(|(edits, name)| (edits, name.len(), name))
             .collect();

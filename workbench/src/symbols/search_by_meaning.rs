@@ -13,7 +13,7 @@ use engine::values::diagnostic::Diagnostic;
 /// When the kind is unknown or not of types, or the limit too high.
 pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, types: &[(f32, &str)]) -> Result<Page, SymbolError> {
     // The query's text is not a name here.
-    let asked = ParsedQuery::read(&Query { text: "*", ..*query })?;
+    let asked = ParsedQuery::from_query(&Query { text: "*", ..*query })?;
     if asked.wants_members_only() {
         let why = Diagnostic::error(ErrorCode::InvalidFilter, "a search by meaning finds types alone");
         let why = why

@@ -18,7 +18,7 @@ fn found_names(page: &Page) -> Vec<String> {
 
 #[test]
 fn generated_types_are_suggested_last() {
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("src/A.g.cs", "namespace Box; public class Colors1 { }"),
         ("src/B.cs", "namespace Box; class Colors2 { }"),
     ]);
@@ -30,7 +30,7 @@ fn generated_types_are_suggested_last() {
 
 #[test]
 fn generated_code_is_found_when_asked_for() {
-    let sample = Sample::of(&[
+    let sample = Sample::from_files(&[
         ("src/Texts.Designer.cs", "namespace Box; class Texts { public string Hello; }"),
         (
             "src/Readers.cs",
@@ -63,7 +63,7 @@ fn generated_code_is_found_when_asked_for() {
 #[test]
 fn humps_that_follow_one_another_come_first() {
     let text = "class RateLimitPolicySpecs { int RunOnBus; } class ResiliencePipelineSetOfOnes { int RunBusAgainAndAgain; } class RowPlainBase { }";
-    let symbols = Sample::of(&[("a.cs", text)]).symbols();
+    let symbols = Sample::from_files(&[("a.cs", text)]).symbols();
     let found = |query: &str| found_names(&search(&symbols, &Query::new(query)).expect("an answer"));
     assert_eq!(found("RPS"), ["Humps ResiliencePipelineSetOfOnes", "Humps RateLimitPolicySpecs"]);
     assert_eq!(
@@ -229,7 +229,7 @@ fn pages_join_and_cursors_are_checked() {
         };
         search(symbols, &query).expect_err("refused").diagnostic.message
     };
-    let other = Sample::of(&[("a.cs", "class Else { }")]).symbols();
+    let other = Sample::from_files(&[("a.cs", "class Else { }")]).symbols();
     assert_eq!(
         refused(&other, "e", &next),
         "the names have changed since the search of this cursor"

@@ -6,7 +6,7 @@ use super::usages_tests::{find_usages, possible};
 #[test]
 fn a_shared_part_is_one_of_each_project_that_has_others() {
     let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><ItemGroup><Compile Include=\"../Z/*.cs\" /></ItemGroup></Project>";
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("X/X.csproj", project),
         ("Y/Y.csproj", project),
         ("Z/shared.cs", "static partial class T { public static void Help() { } }"),
@@ -35,7 +35,7 @@ class Use{name} {{ void M(Shared s, Device.Inner i) {{ s.Device.{call}(); }} }}
         )
     };
     let (x, y) = (part("OnX", "OnX"), part("OnY", "OnY"));
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("X/X.csproj", project),
         ("Y/Y.csproj", project),
         ("Z/shared.cs", shared),
@@ -74,7 +74,7 @@ using Only.Other;
 class Late { void M(Kept k) { k.Go(); } }
 #endif
 ";
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("X/X.csproj", &own),
         ("Y/Y.csproj", &other),
         ("ZZ/ZZ.csproj", &other),

@@ -41,7 +41,7 @@ pub struct Part {
     /// The lines from `start` to `end` as they are: whole (one that is too long for an answer up to `end_column`), also where something else stands on the first or last of them, each with its line
     /// end, the first of a file with the byte order mark if it has one.
     pub text: String,
-    /// How the file is written, when it is not UTF-8: the text is what its bytes stand for.
+    /// Encoding of the file, if it is not UTF-8: the text is decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// First and last of the lines that are left out after these.
@@ -119,7 +119,7 @@ fn members(symbol: &Candidate, files: &BTreeMap<&str, File>) -> Vec<Source> {
         let decls = file.tree.types.iter().filter(|decl| decl.symbol() == own);
         for member in decls
             .flat_map(|decl| &decl.members)
-            .filter(|member| stands_in(&member.span, &lines))
+            .filter(|member| is_within_file(&member.span, &lines))
         {
             if !seen.insert(member.span) {
                 continue;
@@ -158,7 +158,7 @@ fn files_of<'f, O: Outputs>(outputs: &mut O, files: &BTreeSet<&'f String>) -> Re
         };
         let damaged = |_| SymbolError::damaged().at_label(&file_label(file, "syntax"));
         let tree = syntax::decode(tree).map_err(damaged)?;
-        known.insert(file.as_str(), File::read(tree, bytes));
+        known.insert(file.as_str(), File::from_syntax(tree, bytes));
     }
     Ok(known)
 }
@@ -225,7 +225,7 @@ struct File {
 }
 
 impl File {
-    fn read(tree: Syntax, bytes: &[u8]) -> Self {
+    fn from_syntax(tree: Syntax, bytes: &[u8]) -> Self {
         let (text, _) = decode_keeping_line_ends(bytes, "");
         let (encoding, marked) = encoding(bytes);
         let flaw = (encoding == "windows-1252").then(|| decode(bytes).err()).flatten();
@@ -324,11 +324,11 @@ fn spans(tree: &Syntax, symbol: &Candidate, lines: &[&str]) -> Vec<Span> {
             .map(|known| known.span)
             .collect(),
     };
-    written.into_iter().filter(|span| stands_in(span, lines)).collect()
+    written.into_iter().filter(|span| is_within_file(span, lines)).collect()
 }
 
 /// Whether the lines of a declaration exist in the file.
-fn stands_in(span: &Span, lines: &[&str]) -> bool {
+fn is_within_file(span: &Span, lines: &[&str]) -> bool {
     let last = u32::try_from(lines.len()).unwrap_or(u32::MAX);
     span.first >= 1 && span.first <= span.last && span.last <= last
 }
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn members_with_all_parts() {
-        let mut sample = Sample::of(&[
+        let mut sample = Sample::from_files(&[
             ("b.cs", "partial class A {\n  partial void M() { }\n  partial int P => 1;\n}\n"),
             (
                 "a.cs",

@@ -25,7 +25,7 @@ pub enum Freshness {
     #[default]
     #[serde(rename = "current")]
     Current,
-    /// As it was when it was last built; the sources may have moved.
+    /// As of its last build; the sources may have changed since.
     #[serde(rename = "stale")]
     Stale,
     /// As it was when the sources last parsed.
@@ -40,7 +40,7 @@ pub struct State {
     pub freshness: Freshness,
     /// Whether nothing is missing.
     pub complete: bool,
-    /// What is to be known of it, each one sentence.
+    /// Notes, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ impl State {
     /// Notes that unread files have lines that may use the subject.
     #[must_use]
     pub fn beside_unread(mut self, found: &UnreadUses) -> Self {
-        if let Some(note) = found.note() {
+        if let Some(note) = found.describe_unread() {
             self.complete = false;
             self.notes.push(note);
         }
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn files_that_do_not_parse_are_told_where_they_matter() {
-        let mut sample = Sample::of(&[
+        let mut sample = Sample::from_files(&[
             ("good.cs", "class Good { void M() { } }"),
             ("bad.cs", "class Bad { void M( { } class }"),
             ("none.cs", "\0\u{1}class None { }"),
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_gone_has_no_flaws() {
-        let sample = Sample::of(&[("good.cs", "class Good { }"), ("bad.cs", "class Bad { void M( { } class }")]);
+        let sample = Sample::from_files(&[("good.cs", "class Good { }"), ("bad.cs", "class Bad { void M( { } class }")]);
         let built = |mut sample: Sample| {
             sample.read(&["//...".to_owned()]).expect("built");
             sample
@@ -308,9 +308,9 @@ mod tests {
             r#"<Import Project="$(_UnknownDirectory)/a.props" Condition="'$(_UnknownDirectory)' != ''" /></Project>"#,
         );
         let health = |files: &[(&str, &str)]| {
-            let mut sample = Sample::of(files);
+            let mut sample = Sample::from_files(files);
             sample.read(&["//index:types".to_owned()]).expect("built");
-            Health::read(sample.session()).expect("health")
+            Health::from_session(sample.session()).expect("health")
         };
         let mixed = PROJECT.replace(
             "</Project>",

@@ -1,4 +1,4 @@
-//! Compares the parameters and the result of a member with those that a base's has once type arguments stand for the base's type parameters.
+//! Compares the parameters and the result of a member with those of a base, after substitution of type arguments for the base's type parameters.
 
 use super::overloads::Overload;
 use producers::csharp::deps::resolve::all_parameters;
@@ -33,7 +33,7 @@ pub(super) fn differs_in_result(of_base: &Overload, levels: &[Shape], of_heir: &
 
 /// A type with type arguments in the place of the declaring type's parameters; those of the method stay.
 fn substituted(shape: &Shape, own: &[Shape]) -> Shape {
-    /// Most type parameters of a method that are told apart.
+    /// Limit of distinguished type parameters of a method.
     const MOST: u32 = 16;
     let method: Vec<Shape> = (0..MOST).map(Shape::Method).collect();
     shape.substitute(own, &method)

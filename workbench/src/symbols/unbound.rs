@@ -33,7 +33,7 @@ impl Bound {
     ///
     /// # Errors
     /// When outputs cannot be read.
-    pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
+    pub fn from_outputs<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut found = Self::default();
         for output in outputs.read(&["//types/...:deps".to_owned()])? {
             let Some(bytes) = output.bytes else { continue };
@@ -52,7 +52,7 @@ impl Bound {
         Ok(found)
     }
 
-    /// The types that name one of some types, which are told by their symbols.
+    /// The types that name one of some types, given by their symbols.
     pub fn naming(&self, wanted: &BTreeSet<String>) -> BTreeSet<String> {
         let names = |named: &BTreeSet<String>| named.iter().any(|key| wanted.contains(symbol_of(key)));
         let of = self.named.iter().filter(|(_, named)| names(named));
@@ -86,7 +86,7 @@ impl Bound {
             };
             messages.insert(format!("{}: {} {means}", spot(symbols, &one.of, &one.name, &mut read)?, one.name));
         }
-        // What names nothing any more of what it named means something else.
+        // A name without any of its former meanings means something else.
         for (key, named) in &self.named {
             let Some(was) = before.named.get(key) else { continue };
             let (gone, came): (Vec<&String>, Vec<&String>) = (was.difference(named).collect(), named.difference(was).collect());
@@ -110,7 +110,7 @@ fn spot(symbols: &Symbols, key: &str, name: &str, read: &mut impl FnMut(&str) ->
     let Some(at) = symbols.find(key) else { return Ok(key.to_owned()) };
     let simple = name.rsplit(['.', ':', '+']).next().unwrap_or(name);
     let simple = simple.split(['`', '@']).next().unwrap_or(simple);
-    for file in symbols.row(at)?.files {
+    for file in symbols.type_row(at)?.files {
         let Some(text) = read(&file) else { continue };
         let tokens = lex(&text).tokens;
         let names =

@@ -1,5 +1,5 @@
-//! Names that nothing binds: in code that `#if` excludes, in attributes of assemblies and in using directives. By the number of their arguments
-//! some calls cannot mean a method; all others may.
+//! Unbound names: in code that `#if` excludes, in attributes of assemblies and in using directives. By the number of their arguments some calls
+//! cannot mean a method; all others may.
 
 use super::outputs::{Outputs, file_label};
 use super::usages::{Usages, Why};
@@ -170,7 +170,7 @@ mod tests {
     fn names_that_nothing_binds_are_possible() {
         let text = "[assembly: Marked(typeof(A))]\n[module: MarkedAttribute(null)]\nclass A { public void Go() { } }\nclass MarkedAttribute : System.Attribute { public MarkedAttribute(object of) { } }\n";
         let other = "using X = A;\nclass B {\n#if OLD\nvoid M(A a) { a.Go(); Go(1); }\n// Go\n#endif\n}\n";
-        let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
+        let mut sample = Sample::from_files(&[("a.cs", text), ("b.cs", other)]);
         let mut places = |symbol: &str| {
             let found = find_usages(&mut sample, symbol).1;
             assert_eq!((found.certain.len(), found.unseen), (0, Vec::new()), "{symbol}");

@@ -1,5 +1,5 @@
-//! Declarations in code that `#if` excludes: of another target framework than the one a project is read for, or of symbols that nothing sets. No type or
-//! member of the index stands for them; `//files/F:variants` lists them.
+//! Declarations in code that `#if` excludes: of another target framework than that of the evaluated project, or of symbols that nothing defines.
+//! The index has no types or members for them; `//files/F:variants` lists them.
 
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::word_index::WordSource;
@@ -11,7 +11,7 @@ const MOST_FILES: usize = 50;
 /// A declaration in code that `#if` excludes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UncompiledDeclaration {
-    /// The file that holds it.
+    /// The file that contains it.
     pub file: String,
     /// What it declares, and under which condition.
     pub declared: Variant,
@@ -50,7 +50,7 @@ pub fn uncompiled<O: Outputs>(outputs: &mut O, name: &str) -> Result<Vec<Uncompi
     for (file, output) in files.iter().zip(outputs.read(&labels)?) {
         let Some(bytes) = output.bytes else { continue };
         let all = uncompiled_in_file(file, &bytes).map_err(|error| error.at_label(&output.label))?;
-        found.extend(all.into_iter().filter(|one| is_named(&one.declared, &wanted)));
+        found.extend(all.into_iter().filter(|one| ends_with_names(&one.declared, &wanted)));
     }
     found.sort();
     Ok(found)
@@ -70,7 +70,7 @@ pub fn uncompiled_in_file(file: &str, variants: &[u8]) -> Result<Vec<UncompiledD
 }
 
 /// Whether the name of a declaration ends with these names.
-fn is_named(variant: &Variant, wanted: &[&str]) -> bool {
+fn ends_with_names(variant: &Variant, wanted: &[&str]) -> bool {
     let mut own = segments(&variant.symbol);
     own.extend(Some(variant.key.as_str()).filter(|key| !key.is_empty()).map(plain_name));
     own.ends_with(wanted)
@@ -107,7 +107,7 @@ namespace N { public class Both {
 
     #[test]
     fn declarations_of_other_frameworks_are_found_by_name() {
-        let mut sample = Sample::of(&[("P/P.csproj", PROJECT), ("P/a.cs", TEXT)]);
+        let mut sample = Sample::from_files(&[("P/P.csproj", PROJECT), ("P/a.cs", TEXT)]);
         let mut found = |name: &str| -> Vec<String> {
             let found = uncompiled(&mut sample, name).expect("outputs");
             found.iter().map(ToString::to_string).collect()

@@ -1,5 +1,5 @@
-//! Members that a type owes to its bases: those of interfaces that neither it nor a base class has, and abstract ones that no class overrides. How
-//! they are written is read from the texts of the bases, with the type arguments that the type gives them.
+//! Members that a type must implement: those of interfaces that neither it nor a base class has, and abstract ones that no class overrides. Their
+//! text is read from the sources of the bases, with the type arguments that the type gives them.
 
 use super::calls::counterparts;
 use super::contracts;
@@ -10,7 +10,7 @@ use super::overloads::{self, Overload, short_of};
 use crate::edit::declared::declared;
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::member_head::MemberHead;
-use crate::edit::symbol::read;
+use crate::edit::symbol::parse_code;
 use engine::seams::world::World as Disk;
 use producers::csharp::defines;
 use producers::csharp::deps::dotnet;
@@ -66,7 +66,7 @@ pub(super) struct Part {
     usings: Vec<Using>,
 }
 
-/// A type or a base of it, with what its type parameters stand for.
+/// A type or a base of it, with its type arguments.
 struct Level {
     key: String,
     arguments: BTreeMap<String, String>,
@@ -108,7 +108,7 @@ impl Level {
         own.into_iter().flat_map(contracts::bases).filter_map(of).collect()
     }
 
-    /// The result and the kind of each member of a key: what stands before its name.
+    /// The result and the kind of each member of a key: the text before its name.
     fn result_of(&self, key: &str) -> Option<String> {
         let heads = self.parts.iter().flat_map(|part| &part.heads);
         let mut own = heads.filter(|(member, _)| member_key(member) == key);
@@ -133,7 +133,7 @@ pub fn debts<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, ke
         .map(|level| level.key.as_str())
         .filter(|key| !is_of_dotnet(key))
         .collect();
-    let mut rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+    let mut rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::read_overloads(outputs, &keys)?).collect();
     for level in levels.iter().filter(|level| is_of_dotnet(&level.key)) {
         rows.insert(&level.key, level.parts.iter().flat_map(contracts::members).collect());
     }
@@ -262,7 +262,7 @@ fn levels<O: Outputs>(
             let parts = declarations_of(outputs, symbols, disk, &base, found)?;
             let parameters = parts.first().map_or(&[][..], |part| &part.decl.type_parameters);
             if symbol_of(&base).split('+').rev().skip(1).any(|outer| outer.contains('`')) {
-                found.unknown.insert(format!("its base `{written}` stands in a generic type"));
+                found.unknown.insert(format!("its base `{written}` is in a generic type"));
             }
             levels.push(Level {
                 arguments: parameters.iter().cloned().zip(given).collect(),
@@ -288,7 +288,7 @@ fn declarations_of<O: Outputs>(
         found.unknown.insert(format!("its base {key} is not known"));
         return Ok(Vec::new());
     };
-    let files = symbols.row(at)?.files;
+    let files = symbols.type_row(at)?.files;
     let labels: Vec<String> = files.iter().map(|file| file_label(file, "defines")).collect();
     let mut all = Vec::new();
     for (file, output) in files.iter().zip(outputs.read(&labels)?) {
@@ -310,7 +310,7 @@ fn declarations_of<O: Outputs>(
 
 /// Those declarations of a text that are wanted, with the heads of their members, and how well it parsed.
 pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&TypeDecl) -> bool) -> (Vec<Part>, Tier) {
-    let syntax = read(text, defines);
+    let syntax = parse_code(text, defines);
     let compiled = blank(text, defines);
     let places: BTreeMap<String, std::ops::Range<usize>> = declared(text, &syntax)
         .into_iter()
@@ -320,7 +320,7 @@ pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&
     let part = |decl: &TypeDecl| {
         let head = |member: &Member| {
             let place = places.get(&format!("{}#{}", decl.symbol(), member_key(member)));
-            place.map_or_else(MemberHead::default, |range| MemberHead::read(&compiled[range.clone()]))
+            place.map_or_else(MemberHead::default, |range| MemberHead::from_declaration(&compiled[range.clone()]))
         };
         Part {
             heads: decl.members.iter().map(|member| (member.clone(), head(member))).collect(),

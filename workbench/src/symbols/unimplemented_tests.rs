@@ -4,7 +4,7 @@ use super::samples::Sample;
 use super::unimplemented::{Owed, debts};
 
 fn owed(text: &str, key: &str) -> (Vec<String>, Vec<String>) {
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let symbols = sample.names();
     let disk = sample.world();
     let found = debts(&mut sample, &symbols, &*disk, key).expect("outputs");
@@ -92,7 +92,7 @@ class Odd : IAsyncResult, IConvertible { public bool IsCompleted => true; }
     for none in ["Whole", "Other", "Wide", "Text", "Link", "Failed"] {
         assert_eq!(owed(none), "", "{none}");
     }
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let (symbols, disk) = (sample.names(), sample.world());
     let mut beside = |key: &str| {
         let found = debts(&mut sample, &symbols, &*disk, key).expect("outputs");

@@ -1,5 +1,5 @@
-//! Code that names a type where the type's namespace is open, in a project without a reference to one that compiles it: a reference may stand under a
-//! condition that is false here, or be to a package made from the same sources. What it uses there nobody can tell.
+//! Code that names a type whose namespace is open, in a project without a reference to a project that compiles the type. The reference may have a
+//! condition that is false here, or refer to a package built from the same sources. The uses there are unknown.
 
 use super::index::{Symbols, is_within, namespace, simple_name};
 use super::outputs::SymbolError;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 pub(super) type Naming = Vec<BTreeMap<String, bool>>;
 
 /// The types whose code mentions the words of a subject, each with whether it opens the namespace of the subject's type.
-pub(super) fn names(words: &WordIndex, subject: &Subject) -> Vec<(String, bool)> {
+pub(super) fn mentioning_types(words: &WordIndex, subject: &Subject) -> Vec<(String, bool)> {
     let of = namespace(&subject.key);
     if of.is_empty() {
         return Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn note_unreferenced(
         let mut known: BTreeMap<(String, bool), bool> = BTreeMap::new();
         for (user, is_opened) in naming {
             let Some(at) = symbols.find(user) else { continue };
-            for file in symbols.row(at)?.files {
+            for file in symbols.type_row(at)?.files {
                 let own = visibility.projects_of_file(&file);
                 let is_opened = *is_opened || own.iter().any(|project| visibility.opens(project, of));
                 if own.is_empty() || visibility.sees(&file, &audience) || !is_opened && !is_within(namespace(user), of) {

@@ -1,9 +1,9 @@
-//! Every place that uses a type or a member, what is certain apart from what is possible.
+//! All uses of a type or a member, certain and possible ones.
 //!
-//! Types that mention the word of the symbol are looked at (`//types/T:mentions`), the places come from their `//types/T:usages`. An
-//! inherited member is looked for under the type that was named: its uses are those of the base that declares it, and possible. Of
-//! several overloads a call means those that its arguments leave ([`super::calls`]): it is a certain use where one is left, no use of those that
-//! are ruled out, and possible otherwise. What is not looked at is told in [`Usages::unseen`].
+//! Candidates are the types that mention the word of the symbol (`//types/T:mentions`); the places come from their `//types/T:usages`. Uses of an
+//! inherited member, by the type that was named, are those of the base that declares it, and possible. A call may mean the overloads that fit its
+//! arguments ([`super::calls`]): it is a certain use of the only one that fits, a possible use of several, and no use of the others. Unchecked code
+//! is listed in [`Usages::unseen`].
 
 use super::calls::{can_mean, counterparts, possible, possible_of};
 use super::index::{Symbols, simple_name};
@@ -68,7 +68,7 @@ pub struct Subject {
     pub type_id: String,
     /// Identifier of the member, if it is one.
     pub member_id: Option<String>,
-    /// Paths of what it stands for: its own, or those of the overloads.
+    /// Paths of its symbols: its own, or those of the overloads.
     pub paths: Vec<String>,
     /// The type in whose code's eyes it is looked for: the one that declares it, or the heir that was named.
     pub(super) key: String,
@@ -85,7 +85,7 @@ impl Subject {
     ///
     /// # Errors
     /// As [`Resolution::candidate`].
-    pub fn of(found: &Resolution) -> Result<Self, SymbolError> {
+    pub fn from_resolution(found: &Resolution) -> Result<Self, SymbolError> {
         Ok(Self::of_group(found.meant_with_overloads()?))
     }
 
@@ -152,7 +152,7 @@ impl Subject {
 /// The places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usages {
-    /// Places that use it.
+    /// Certain uses.
     pub certain: BTreeSet<Place>,
     /// Places that may use it, and why it is not certain.
     pub possible: BTreeMap<Place, Why>,
@@ -190,7 +190,7 @@ pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject,
     Ok(found.into_iter().next().unwrap_or_default())
 }
 
-/// As [`usages`], of several subjects in their order: what they are told by is asked for together, and read once.
+/// As [`usages`], of several subjects in their order: their inputs are requested together and read once.
 ///
 /// # Errors
 /// When outputs cannot be read.
@@ -214,7 +214,7 @@ pub fn usages_of_all<O: Outputs>(
     let labels: BTreeSet<&String> = mentioning.iter().flat_map(BTreeMap::keys).collect();
     let labels: Vec<String> = labels.into_iter().cloned().collect();
     let visibility = match subjects.iter().any(Subject::is_member) || naming.iter().any(|types| !types.is_empty()) {
-        true => Visibility::read(outputs, gaps)?,
+        true => Visibility::from_outputs(outputs, gaps)?,
         false => Visibility::default(),
     };
     note_unreferenced(symbols, &visibility, subjects, &naming, &mut found)?;
@@ -232,7 +232,7 @@ pub fn usages_of_all<O: Outputs>(
             let Some(is_near) = mentioning.get(&label) else { continue };
             match &bytes {
                 Some(bytes) => search
-                    .take(bytes, (&user, *is_near), found)
+                    .collect_places(bytes, (&user, *is_near), found)
                     .map_err(|error| error.at_label(&label))?,
                 None => found.unread.push(label.clone()),
             }
@@ -240,7 +240,7 @@ pub fn usages_of_all<O: Outputs>(
     }
     for found in &mut found {
         found.possible.retain(|place, _| !found.certain.contains(place));
-        // A file may stand under other symbols in another project.
+        // A file may be compiled with other symbols in another project.
         let spots: BTreeSet<_> = found.certain.iter().map(spot).collect();
         found
             .possible
@@ -249,7 +249,7 @@ pub fn usages_of_all<O: Outputs>(
     Ok(found)
 }
 
-/// What no target tells of a subject's uses.
+/// Uses of a subject that no target knows.
 fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolError> {
     let word = subject.name_in_uses();
     let Some((_, kind)) = subject.name.as_ref().filter(|_| word != CONSTRUCTOR) else {
@@ -268,7 +268,7 @@ fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolErr
     })
 }
 
-/// A subject with what its uses are told by.
+/// A subject with the facts that decide its uses.
 struct Search<'s> {
     subject: &'s Subject,
     word: &'s str,
@@ -295,7 +295,7 @@ struct Search<'s> {
 struct Related {
     /// Its overloads.
     overloads: Vec<Overload>,
-    /// Those that may stand for the wanted one; none where any may.
+    /// The overloads that may be the wanted one; none if any may.
     same: Option<Vec<Overload>>,
     /// The code that can use it.
     audience: Audience,
@@ -323,7 +323,7 @@ impl<'s> Search<'s> {
             .flat_map(|(subject, related)| related.iter().map(String::as_str).chain([subject.declaring()]))
             .collect();
         let keys: Vec<&str> = keys.into_iter().collect();
-        let mut rows: HashMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+        let mut rows: HashMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::read_overloads(outputs, &keys)?).collect();
         for (key, members) in &mut rows {
             overloads::bind(symbols, key, members)?;
             members.extend(overloads::primary_constructors(symbols, key, members)?);
@@ -358,7 +358,7 @@ impl<'s> Search<'s> {
             },
             files: symbols
                 .find(declaring)
-                .map(|at| symbols.row(at))
+                .map(|at| symbols.type_row(at))
                 .transpose()?
                 .map(|row| row.files)
                 .unwrap_or_default(),
@@ -430,7 +430,7 @@ impl<'s> Search<'s> {
     }
 
     /// Takes the places of the table of the type `user`; `is_near`: its code names the type that is looked for.
-    fn take(&self, bytes: &[u8], (user, is_near): (&str, bool), found: &mut Usages) -> Result<(), SymbolError> {
+    fn collect_places(&self, bytes: &[u8], (user, is_near): (&str, bool), found: &mut Usages) -> Result<(), SymbolError> {
         let table = Table::open(bytes).ok_or_else(SymbolError::damaged)?;
         let places = |key: &str| -> Result<Vec<Place>, SymbolError> {
             let row = table.get(key).map(serde_json::from_slice);
@@ -551,7 +551,7 @@ impl<'s> Search<'s> {
         place.call.as_ref().filter(is_of).is_some_and(wanted_fits)
     }
 
-    /// Whether a call may mean one of the overloads that may stand for the wanted one; any may where none is wanted.
+    /// Whether a call may mean one of the overloads that may be the wanted one; always true if none is wanted.
     fn may_be_through(&self, place: &Place, same: Option<&[Overload]>, receiver: bool) -> bool {
         match (&place.call, same) {
             (Some(call), Some(same)) => same.iter().any(|one| can_mean(one, call, receiver)),

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub(super) fn find_usages(sample: &mut Sample, symbol: &str) -> (Subject, Usages) {
     let symbols = sample.names();
     let found = resolve(&symbols, sample, symbol, &Options::default()).expect("a resolution");
-    let subject = Subject::of(&found).expect("a subject");
+    let subject = Subject::from_resolution(&found).expect("a subject");
     let found = usages(sample, &symbols, &subject, &BTreeSet::new()).expect("places");
     (subject, found)
 }
@@ -29,7 +29,7 @@ pub(super) fn possible(found: &Usages) -> Vec<String> {
 
 #[test]
 fn certain_and_possible() {
-    let mut sample = Sample::of(&[(
+    let mut sample = Sample::from_files(&[(
         "a.cs",
         "interface I { void Go(); }\nclass A : I { public void Go() { } }\nclass B : A { }\nclass C {\nvoid M(A a, I i, B b, dynamic d) {\na.Go();\ni.Go();\nb.Go();\nd.Go();\nd.Go(1);\n} }\n",
     )]);
@@ -68,7 +68,7 @@ A M(object o) => o is long c ? c switch {
 (int x) => new A(4),
 _ => new A(5) } : null; }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let (_, found) = find_usages(&mut sample, "A#.ctor(int)");
     let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
     assert_eq!(lines, [4, 5, 6, 7, 8]);
@@ -85,7 +85,7 @@ class T {
 [Case(K.Most + 1), Case(K.Most + 1)]
 void M() { } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let (_, found) = find_usages(&mut sample, "K.Most");
     let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
     assert_eq!((lines, possible(&found)), (vec![4, 5, 6, 6], Vec::new()));
@@ -105,7 +105,7 @@ partial class Program { static void Help(A a) => a.Go(3); }
     let library = "class A { public void Go(int x) { } public A[] All; public System.Threading.Tasks.Task Later() => null; }
 class Length { public int Length; }
 ";
-    let mut sample = Sample::of(&[("program.cs", program), ("a.cs", library)]);
+    let mut sample = Sample::from_files(&[("program.cs", program), ("a.cs", library)]);
     let (_, found) = find_usages(&mut sample, "A.Go");
     let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
     assert_eq!((lines, possible(&found)), (vec![3, 4, 5, 8], Vec::new()));
@@ -129,7 +129,7 @@ class B { void M(A a) {
 // cref=\"A\"
 a.Go(1); } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let answer = |sample: &mut Sample, symbol: &str| {
         let (_, found) = find_usages(sample, symbol);
         let place = |place: &Place| format!("{}:{} {}", place.line, place.column, place.kind.as_str());
@@ -166,7 +166,7 @@ o.ToString();
 all.ToString();
 } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let (_, found) = find_usages(&mut sample, "Log.Dispose");
     assert_eq!(certain(&found), ["7:using var mine = log;"]);
     let through = "through System.IDisposable#Dispose";
@@ -191,7 +191,7 @@ class B : A {
 public override void Go() { } }
 class C : I { void I.Go() { } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let mut answer = |symbol: &str| {
         let (subject, _) = find_usages(&mut sample, symbol);
         let symbols = sample.names();
@@ -234,7 +234,7 @@ b.Get(2);
 a.Count = 1;
 } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let answer = |sample: &mut Sample, symbol: &str| {
         let (_, found) = find_usages(sample, symbol);
         (certain(&found), possible(&found))
@@ -284,7 +284,7 @@ p.Get(h);
 p.Get(own);
 } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let lines = |found: &Usages| found.certain.iter().map(|place| place.line).collect::<Vec<u32>>();
     let maybe = |found: &Usages| found.possible.keys().map(|place| place.line).collect::<Vec<u32>>();
     for (symbol, sure, possible) in [
@@ -309,7 +309,7 @@ x.Put(x);
 x.Put(o);
 } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let (_, found) = find_usages(&mut sample, "One#Put(X,X)");
     assert_eq!((certain(&found), possible(&found)), (vec!["5:x.Put(x);".to_owned()], Vec::new()));
     let (_, found) = find_usages(&mut sample, "Two#Put(X,object)");
@@ -326,7 +326,7 @@ q.Go(s: \"a\");
 q.Go(1);
 } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let (_, found) = find_usages(&mut sample, "P#Go(string,int)");
     assert_eq!(possible(&found), [""; 0]);
     assert_eq!(certain(&found), ["4:q.Go(\"a\", n: 5);", "5:q.Go(s: \"a\");"]);
@@ -347,7 +347,7 @@ a.F(-1e3f);
 a.F(a.GetHashCode());
 } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let mut lines = |symbol: &str| {
         let (_, found) = find_usages(&mut sample, symbol);
         let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
@@ -363,7 +363,7 @@ a.F(a.GetHashCode());
 #[test]
 fn members_that_share_a_line_use_each_what_stands_in_them() {
     let text = "class A { public void F() { } }\nclass B { void G(A a) { a.F(); } void H(A a) { a.F(); } [Tag] int x; [Tag] int y; }\nclass TagAttribute : System.Attribute { }\n";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let mut columns = |symbol: &str| {
         let (_, found) = find_usages(&mut sample, symbol);
         found.certain.iter().map(|place| (place.line, place.column)).collect::<Vec<_>>()
@@ -376,7 +376,7 @@ fn members_that_share_a_line_use_each_what_stands_in_them() {
 #[test]
 fn attributes_name_a_type_once() {
     let text = "static class K { public const string Name = \"\"; }\nclass TagAttribute : System.Attribute { public TagAttribute(string name) { } }\n[Tag(K.Name)]\nclass A {\n[Tag(nameof(K.Name))]\npublic int One;\n}\n";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let columns = |found: &Usages| found.certain.iter().map(|place| (place.line, place.column)).collect::<Vec<_>>();
     assert_eq!(columns(&find_usages(&mut sample, "K").1), [(3, 6), (5, 13)]);
     assert_eq!(columns(&find_usages(&mut sample, "K.Name").1), [(3, 8), (5, 15)]);
@@ -402,7 +402,7 @@ object o = Make(new(\"x\"));
 class TagAttribute : System.Attribute { public TagAttribute() { } }
 [Tag] class D { [Tag()] int x; }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let mut places = |symbol: &str| {
         let (_, found) = find_usages(&mut sample, symbol);
         let of = |place: &Place| (place.line, place.column);
@@ -431,7 +431,7 @@ var t = (Go: 1, 2); t.Go.ToString(); new { Go = 1 }.Go.ToString();
 int Run2 = 1;
 } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let mut lines = |symbol: &str| {
         let (_, found) = find_usages(&mut sample, symbol);
         let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
@@ -460,7 +460,7 @@ using var four = a;
 foreach (var one in all) { }
 } }
 ";
-    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
     let mut places = |symbol: &str| {
         let (_, found) = find_usages(&mut sample, symbol);
         assert!(found.possible.is_empty(), "{symbol}: {:?}", found.possible);
@@ -479,7 +479,7 @@ foreach (var one in all) { }
 fn implicit_conversions_are_uses_of_the_operator() {
     let text = "class Id {\npublic static implicit operator Id(int value) => null;\n}\nclass A {\npublic Id Own;\n}\n";
     let other = "class B {\nvoid M(A a) {\na.Own = 1;\na.Own = unknown();\na.Own = null;\n} }\nclass C { void M(A a) { a = null; } }\n";
-    let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
+    let mut sample = Sample::from_files(&[("a.cs", text), ("b.cs", other)]);
     let (_, found) = find_usages(&mut sample, "Id#op_Implicit");
     let shown = |place: &Place| format!("{}:{} {}", place.line, place.column, place.kind.as_str());
     assert_eq!(found.certain.iter().map(shown).collect::<Vec<_>>(), ["3:9 convert"]);
@@ -488,7 +488,7 @@ fn implicit_conversions_are_uses_of_the_operator() {
     // What `Deconstruct` gives is converted at the sign; of `null` it is possible.
     let text = "struct Id { public static implicit operator Id(string text) => default; }\nclass Pair { public void Deconstruct(out string a, out int b) => throw null; }\n";
     let other = "class B { void M(Pair pair) {\nId own; int n;\n(own, n) = pair;\n(Id other, n) = pair;\nown = null;\n} }\n";
-    let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
+    let mut sample = Sample::from_files(&[("a.cs", text), ("b.cs", other)]);
     let (_, found) = find_usages(&mut sample, "Id#op_Implicit");
     assert_eq!(
         found.certain.iter().map(shown).collect::<Vec<_>>(),
@@ -501,7 +501,7 @@ fn implicit_conversions_are_uses_of_the_operator() {
 fn what_is_not_looked_at_is_told() {
     let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\npublic static explicit operator int(A a) => 1;\npublic override string ToString() => null;\n}\n";
     let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
-    let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
+    let mut sample = Sample::from_files(&[("a.cs", text), ("b.cs", other)]);
     let mut unseen = |symbol: &str| find_usages(&mut sample, symbol).1.unseen;
     assert_eq!(
         unseen("A.ToString"),
@@ -526,7 +526,7 @@ fn what_means_nothing_or_several() {
         ("Store", "AmbiguousSymbol", "write one of these names"),
     ] {
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        let error = Subject::of(&found).expect_err("no symbol");
+        let error = Subject::from_resolution(&found).expect_err("no symbol");
         assert_eq!(
             (error.diagnostic.code.as_str(), error.diagnostic.hint.as_deref()),
             (code, Some(hint)),
@@ -543,7 +543,7 @@ fn code_that_cannot_see_a_member_does_not_use_it() {
     };
     let declared = "public class T { public void Go() { } private void Own() { } void U(dynamic d) { d.Own(); }
 class In { void V(dynamic d) { d.Own(); } } }";
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("A/A.csproj", &project("")),
         ("A/a.cs", declared),
         ("B/B.csproj", &project("<ProjectReference Include=\"../A/A.csproj\" />")),
@@ -555,7 +555,7 @@ class In { void V(dynamic d) { d.Own(); } } }";
     let symbols = sample.names();
     let mut found = |symbol: &str, gaps: &[&str]| {
         let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        let subject = Subject::of(&meaning).expect("a subject");
+        let subject = Subject::from_resolution(&meaning).expect("a subject");
         let gaps: BTreeSet<String> = gaps.iter().map(|gap| (*gap).to_owned()).collect();
         let found = usages(&mut sample, &symbols, &subject, &gaps).expect("places");
         let files: Vec<String> = found
@@ -586,7 +586,7 @@ class A : System.Attribute { public A(string name) { } }
 static class Other { public const string Name = \"\"; }
 ";
     for (first, second) in [("a.cs", "b.cs"), ("b.cs", "a.cs")] {
-        let mut sample = Sample::of(&[(first, declared), (second, implemented)]);
+        let mut sample = Sample::from_files(&[(first, declared), (second, implemented)]);
         let expected = [("Widget.Foo", vec![3, 4]), ("Deep.Helper#Run", vec![3]), ("Other#Name", vec![1])];
         for (symbol, lines) in expected {
             let (_, found) = find_usages(&mut sample, symbol);

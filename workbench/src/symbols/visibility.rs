@@ -1,7 +1,8 @@
-//! Which code can use a symbol at all: projects see what they reference, what is internal only where they are friends of the assembly
-//! (`InternalsVisibleTo`), and private members are of their outermost type alone.
+//! Which code can use a symbol: a project sees the projects that it references; internal symbols only as a friend of the assembly
+//! (`InternalsVisibleTo`); private members are visible only within their outermost type.
 //!
-//! A file that no project compiles sees everything, and everything sees what it declares. So does a project whose references are not all known.
+//! A file that no project compiles sees everything, and everything sees its declarations. The same holds for a project whose references are not all
+//! known.
 
 use super::contents::Layout;
 use super::index::Symbols;
@@ -45,9 +46,9 @@ impl Visibility {
     ///
     /// # Errors
     /// When the outputs cannot be read or are not of our making.
-    pub fn read<O: Outputs>(outputs: &mut O, gaps: &BTreeSet<String>) -> Result<Self, O::Error> {
+    pub fn from_outputs<O: Outputs>(outputs: &mut O, gaps: &BTreeSet<String>) -> Result<Self, O::Error> {
         let mut visibility = Self {
-            layout: Layout::read(outputs)?,
+            layout: Layout::from_outputs(outputs)?,
             references: BTreeMap::new(),
             friends: BTreeMap::new(),
             opened: BTreeMap::new(),
@@ -95,7 +96,7 @@ impl Visibility {
             is_internal: is_internal_type(symbols, key),
             ..Audience::default()
         };
-        for file in &symbols.row(at)?.files {
+        for file in &symbols.type_row(at)?.files {
             let mut projects = self.layout.projects_of(file).peekable();
             if projects.peek().is_none() {
                 return Ok(Audience::default());

@@ -14,7 +14,7 @@ fn what_is_internal_only_friends_use() {
     };
     let reference = |item: &str| project(&format!("<ProjectReference Include=\"../A/A.csproj\" />{item}"));
     let user = "class C { void M(dynamic d) { d.Go(); d.Hide(); d.Heir(); d.Deep(); d.Wide(); } }";
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("A/A.csproj", &project("<InternalsVisibleTo Include=\"B\" />")),
         (
             "A/a.cs",
@@ -36,7 +36,7 @@ internal class In { public class Nested { public void Deep() { } } }",
     let symbols = sample.names();
     let mut found = |symbol: &str| {
         let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        let subject = Subject::of(&meaning).expect("a subject");
+        let subject = Subject::from_resolution(&meaning).expect("a subject");
         let found = usages(&mut sample, &symbols, &subject, &BTreeSet::new()).expect("places");
         found.possible.keys().map(|place| place.file.clone()).collect::<Vec<String>>()
     };
@@ -61,7 +61,7 @@ fn a_project_that_names_a_type_without_a_reference_is_told() {
         ))
     };
     let user = "using Acme.Core; namespace U; class C { void M() { new Tool().Go(); } }";
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("A/A.csproj", &project("")),
         ("A/a.cs", "namespace Acme.Core; public class Tool { public void Go() { } }"),
         ("B/B.csproj", &reference("")),
@@ -78,7 +78,7 @@ fn a_project_that_names_a_type_without_a_reference_is_told() {
     let symbols = sample.names();
     for symbol in ["Tool", "Tool.Go"] {
         let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        let subject = Subject::of(&meaning).expect("a subject");
+        let subject = Subject::from_resolution(&meaning).expect("a subject");
         let found = usages(&mut sample, &symbols, &subject, &BTreeSet::new()).expect("places");
         let message: Vec<&String> = found.unseen.iter().filter(|why| why.contains("reference")).collect();
         assert_eq!(message.len(), 1, "{:?}", found.unseen);
@@ -95,7 +95,7 @@ fn code_inside_of_a_namespace_that_names_a_type_without_a_reference_is_told() {
     };
     let inside = |code: &str| format!("namespace Acme.Core.Deep; class Inside {{ void M() {{ {code} }} }}");
     let tools = |names: &str| format!("namespace Acme.Core; {names}");
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("A/A.csproj", &project("")),
         (
             "A/a.cs",
@@ -115,7 +115,7 @@ fn code_inside_of_a_namespace_that_names_a_type_without_a_reference_is_told() {
     let symbols = sample.names();
     let mut found = |symbol: &str| {
         let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        let subject = Subject::of(&meaning).expect("a subject");
+        let subject = Subject::from_resolution(&meaning).expect("a subject");
         usages(&mut sample, &symbols, &subject, &BTreeSet::new()).expect("places").unseen
     };
     let behind = "without a reference to a project that compiles it; what it uses there is not known";
@@ -129,7 +129,7 @@ fn code_inside_of_a_namespace_that_names_a_type_without_a_reference_is_told() {
 
 #[test]
 fn what_no_project_compiles_comes_last() {
-    let mut sample = Sample::of(&[
+    let mut sample = Sample::from_files(&[
         ("A/A.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\" />"),
         ("A/a.cs", "namespace Acme; public class Tool { public void Go() { } }"),
         (
@@ -145,7 +145,7 @@ fn what_no_project_compiles_comes_last() {
     let symbols = sample.names();
     let mut certain = |symbol: &str| {
         let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        let subject = Subject::of(&meaning).expect("a subject");
+        let subject = Subject::from_resolution(&meaning).expect("a subject");
         let found = usages(&mut sample, &symbols, &subject, &BTreeSet::new()).expect("places");
         found.certain.len()
     };
@@ -158,7 +158,7 @@ fn an_internal_overload_is_chosen_where_it_is_seen_and_by_value_goes_before_in()
     let text = "public class Wide { public Wide(int a, int b) { } }\nstruct Thin { public Thin(int a, int b) { } }\npublic class Log\n{\npublic void Add(Wide one) { }\ninternal void Add(in Thin one) { }\nvoid M(Thin thin) { Add(thin); }\nvoid N() { Add(new(1, 2)); }\n}\n";
     let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
     for (symbol, line) in [("Log#Add(Thin)", 7), ("Log#Add(Wide)", 8)] {
-        let mut sample = Sample::of(&[("p/p.csproj", project), ("p/a.cs", text)]);
+        let mut sample = Sample::from_files(&[("p/p.csproj", project), ("p/a.cs", text)]);
         let (_, found) = find_usages(&mut sample, symbol);
         let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
         assert_eq!((lines, possible(&found)), (vec![line], Vec::new()), "{symbol}");

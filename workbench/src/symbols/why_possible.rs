@@ -5,7 +5,7 @@ use std::fmt;
 /// Why a place may be a use and may not, the likeliest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// A framework uses it for what stands there: how.
+    /// A framework uses it for the present text: how.
     Wired(String),
     /// The arguments also fit these overloads.
     Overloads(Vec<String>),

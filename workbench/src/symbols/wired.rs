@@ -1,5 +1,5 @@
-//! Uses that a framework makes: a container makes a type that is registered with it and passes it where an interface is asked for; a mediator calls
-//! the handler of what is sent. They are told by the registration, and by the bases of the handler, and are never certain.
+//! Uses by a framework: a container creates a registered type and passes it where an interface is requested; a mediator calls the handler of a
+//! message. They are found by the registration, or by the bases of the handler, and are never certain.
 
 use super::dispatches::{Dispatch, dispatches};
 use super::index::{Symbols, simple_name};
@@ -57,7 +57,7 @@ pub fn label_wired<O: Outputs>(
     }
     let sent = dispatches(outputs, &handled.iter().flatten().cloned().collect())?;
     let keys: Vec<String> = types.into_iter().collect();
-    let wanted: Vec<Subject> = keys.iter().map(|key| Subject::of_type(&Candidate::of(key, &[]))).collect();
+    let wanted: Vec<Subject> = keys.iter().map(|key| Subject::of_type(&Candidate::from_path(key, &[]))).collect();
     let uses: BTreeMap<&str, Usages> = keys
         .iter()
         .map(String::as_str)
@@ -135,7 +135,7 @@ fn handled_by<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject)
         return Ok(BTreeSet::new());
     };
     let Some(at) = symbols.find(key) else { return Ok(BTreeSet::new()) };
-    let labels: Vec<String> = symbols.row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
+    let labels: Vec<String> = symbols.type_row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
     let mut names: BTreeSet<String> = BTreeSet::new();
     for output in outputs.read(&labels)? {
         let Some(bytes) = output.bytes else { continue };
@@ -180,7 +180,7 @@ fn makes(line: &str, name: &str) -> bool {
         .any(|rest| name_and_arguments(rest.split(ends).next().unwrap_or_default()).0 == name)
 }
 
-/// The registrations of each file that holds a place.
+/// The registrations of each file with a place.
 fn registrations_at<'p, O: Outputs>(
     outputs: &mut O,
     places: impl Iterator<Item = &'p Place>,
@@ -224,10 +224,10 @@ class Api { Package.Mediator mediator; object Post() => mediator.Send(new Order(
     }
 
     fn wired_in(text: &str, symbol: &str) -> Vec<String> {
-        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        let subject = Subject::of(&found).expect("one");
+        let subject = Subject::from_resolution(&found).expect("one");
         let gaps = BTreeSet::new();
         let mut found = [usages(&mut sample, &symbols, &subject, &gaps).expect("usages")];
         label_wired(&mut sample, &symbols, &[subject], &gaps, &mut found).expect("outputs");

@@ -1,7 +1,7 @@
-//! Which code has which words: an index over the outputs of one target of all types or files. It tells whose uses have to be read to find those of a
-//! symbol, without opening the outputs of everything else.
+//! Which code contains which words: an index over the outputs of one target of all types or files. It finds the types whose uses may include those
+//! of a symbol, without opening the outputs of all others.
 //!
-//! An index is made once and queried any number of times. After a change, the rows of unchanged outputs are taken over.
+//! An index is built once and queried any number of times. After a change, the rows of unchanged outputs are reused.
 
 use super::outputs::{Output, SymbolError};
 use engine::values::digest::Digest;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The target whose outputs an index is made of, and what their words are.
+/// The target whose outputs an index contains, and their words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WordSource {
     /// `//types/T:mentions`: names that the code of a type uses, and `ns:N` of namespaces that it opens.
@@ -127,7 +127,7 @@ impl WordIndex {
     ///
     /// # Errors
     /// When an output is damaged whose words must be known.
-    pub fn of(source: WordSource, outputs: Vec<Output>) -> Result<Self, SymbolError> {
+    pub fn from_outputs(source: WordSource, outputs: Vec<Output>) -> Result<Self, SymbolError> {
         let listed = outputs.iter().map(|output| {
             let digest = output.bytes.as_deref().map(Digest::of);
             (Arc::from(output.label.as_str()), digest)
@@ -150,7 +150,9 @@ impl WordIndex {
         let mut rows: Vec<Row> = Vec::with_capacity(listed.len());
         let mut unread: Vec<usize> = Vec::new();
         for (label, output) in listed {
-            let known = before.and_then(|before| before.row(&label)).filter(|known| known.output == output);
+            let known = before
+                .and_then(|before| before.row_of_label(&label))
+                .filter(|known| known.output == output);
             match known {
                 Some(known) => rows.push(known.clone()),
                 None => {
@@ -209,7 +211,7 @@ impl WordIndex {
         }
     }
 
-    fn row(&self, label: &str) -> Option<&Row> {
+    fn row_of_label(&self, label: &str) -> Option<&Row> {
         let at = self.rows.binary_search_by(|row| (*row.label).cmp(label)).ok()?;
         self.rows.get(at)
     }
@@ -297,7 +299,7 @@ mod tests {
     #[test]
     fn holders_of_words_follow_changes() {
         let first = [mentions("N.B", "Get Set"), mentions("N.A", "Get Größe"), mentions("N.C", "Set")];
-        let index = WordIndex::of(WordSource::Mentions, first.to_vec()).expect("sound outputs");
+        let index = WordIndex::from_outputs(WordSource::Mentions, first.to_vec()).expect("sound outputs");
         assert_eq!(holders(&index, "Get", "Set"), [("N.A".to_owned(), false), ("N.B".to_owned(), true)]);
         assert_eq!(holders(&index, "Nothing", "Get"), []);
         let changed = [mentions("N.A", "Set"), mentions("N.B", "Get Set"), mentions("N.D", "New")];

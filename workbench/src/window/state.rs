@@ -58,7 +58,7 @@ impl Window {
     /// # Errors
     /// When the file is invalid: it may contain a person's pins, so it is not replaced.
     pub fn read_window(root: &Path) -> io::Result<Self> {
-        decode_window(checkout::read(root, FILE, MOST_BYTES)?)
+        decode_window(checkout::read_file(root, FILE, MOST_BYTES)?)
     }
 
     /// Changes the window of a workspace; concurrent changes run one after the other.

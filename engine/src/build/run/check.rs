@@ -39,7 +39,7 @@ impl Run<'_> {
             let inputs: Vec<NodeId> = edges.iter().flat_map(|edges| edges.tables().chain(edges.input_nodes())).collect();
             for &input in &inputs {
                 if self.is_out_of_reach(input) {
-                    self.let_stand(input);
+                    self.mark_out_of_reach(input);
                 }
             }
             let missing = self.await_all(id, inputs.into_iter());

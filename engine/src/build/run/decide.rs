@@ -198,7 +198,9 @@ impl Run<'_> {
                     let Some(settled) = self.settled(node) else { continue };
                     if frame.as_ref().is_none_or(|(of, _)| *of != edge.spec) {
                         let of = match &spec.from {
-                            InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => ItemFrame::of(target, &work.vars),
+                            InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => {
+                                ItemFrame::from_template(target, &work.vars)
+                            }
                             _ => None,
                         };
                         frame = Some((edge.spec, of));

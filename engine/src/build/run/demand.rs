@@ -4,8 +4,8 @@ use super::membership::Member;
 use super::source_nodes::{Leaf, Leaves, leaf};
 use super::{How, Run, RunError, Slot, Step, Work};
 use crate::build::blobs::Paged;
+use crate::build::excluded_paths::LeftOut;
 use crate::build::jobs::Task;
-use crate::build::left_out::LeftOut;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId};
 use crate::manifest::model::InputFrom;
@@ -27,7 +27,7 @@ impl Run<'_> {
             return self.start_node(id, false);
         }
         if self.is_out_of_reach(id) && self.sets_are_quiet() {
-            return self.let_stand(id);
+            return self.mark_out_of_reach(id);
         }
         let node = self.graph.node(id);
         let (label, result) = (node.label.clone(), node.result);
@@ -52,7 +52,7 @@ impl Run<'_> {
     }
 
     /// Idle → Stands, for a node that certainly exists and that no change can reach. Its record is not even read.
-    pub(super) fn let_stand(&mut self, id: NodeId) {
+    pub(super) fn mark_out_of_reach(&mut self, id: NodeId) {
         if matches!(self.slot(id), Slot::Idle) {
             *self.slot(id) = Slot::Stands;
             self.wake(id);

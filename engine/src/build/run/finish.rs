@@ -1,9 +1,9 @@
 //! Finishing: processes the outcomes of jobs, rebuilds missing blobs, and wakes waiting readers.
 
 use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, SameKey, Slot, Step, Work};
+use crate::build::answer_parts::ReportedCost;
 use crate::build::blobs::LARGEST;
 use crate::build::jobs::{Done, Job};
-use crate::build::parts::ReportedCost;
 use crate::build::pools::Finished;
 use crate::build::remarks::{FailedTry, Wait};
 use crate::build::remote_costs::ProducerCost;

@@ -34,7 +34,7 @@ pub use tally::Tally;
 
 use reservations::Reservations;
 
-use super::bringing::Predecessors;
+use super::bundle_import::Predecessors;
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
 use super::remarks::RunRemarks;
@@ -429,7 +429,7 @@ impl<'a> Run<'a> {
             match finished {
                 Ok(finished) => self.finish(finished)?,
                 Err(_) => {
-                    self.pools.look_afield();
+                    self.pools.start_remote_jobs_if_due();
                     self.give_way()?;
                     if self.reservations.are_old() {
                         self.send_batch()?;

@@ -62,7 +62,7 @@ impl Run<'_> {
         if !self.is_fresh(id) || self.options.fresh.contains(&*self.graph.node(id).label) {
             return Ok(self.is_fresh(id));
         }
-        let filed = self.store.action(key)?.map(|record| Stamp::of(key, &record));
+        let filed = self.store.action(key)?.map(|record| Stamp::from_result(key, &record));
         Ok(filed.is_some() && filed == self.invalidated(id))
     }
 
@@ -263,7 +263,7 @@ impl Run<'_> {
     pub(in crate::build) fn give_way(&mut self) -> Result<(), RunError> {
         if self.store.is_wanted() {
             self.make_durable()?;
-            self.store.let_go();
+            self.store.release_lock();
         }
         Ok(())
     }
@@ -294,7 +294,7 @@ impl Run<'_> {
     /// When a batch could not be committed.
     pub(in crate::build) fn let_store_go(&mut self) -> Result<(), RunError> {
         self.make_durable()?;
-        self.store.let_go();
+        self.store.release_lock();
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Outputs of settled nodes, as the request of a run reads them.
 
 use super::{Run, RunError, source_nodes};
-use crate::build::together::map_together;
+use crate::build::parallel_reads::map_together;
 use crate::graph::NodeId;
 use crate::values::digest::Digest;
 use std::sync::Arc;

@@ -208,7 +208,7 @@ fn parse_document<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax
         } else {
             (
                 ErrorCode::E_SYNTAX,
-                "see https://toml.io for the language; texts stand in double quotes",
+                "see https://toml.io for the language; write strings in double quotes",
             )
         };
         syntax.push((span, Diagnostic::error(code, source::cut_value(error.message())).hint(hint)));

@@ -174,7 +174,7 @@ fn remove_if_same(file: &File, path: &Path) -> io::Result<()> {
 
 /// Whether a path still leads to the file opened there.
 fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
-    let ours = FileInfo::of(file)?;
+    let ours = FileInfo::from_handle(file)?;
     match FileInfo::of_target(path) {
         Ok(found) => Ok(found.identity() == ours.identity()),
         Err(SystemError::NOT_FOUND) => Ok(false),

@@ -310,7 +310,7 @@ impl Store for DiskStore {
         self.handle.is_wanted()
     }
 
-    fn let_go(&self) {
+    fn release_lock(&self) {
         self.handle.give_way();
     }
 

@@ -48,7 +48,7 @@ pub struct Service {
     pub memory_mb: u64,
     /// Requests being answered or waiting.
     pub requests: usize,
-    /// Summaries asked for and not there.
+    /// Requested summaries that were missing.
     pub semantic_queue_length: usize,
     /// Projects of the workspace.
     pub projects: usize,

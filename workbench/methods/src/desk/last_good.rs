@@ -124,7 +124,7 @@ fn departed(what: &str, why: &Departure, has_versions: Option<impl AsRef<str>>) 
     let undeclared = match why.undeclared.join(" or ") {
         files if files.is_empty() => files,
         files => format!(
-            "{} no rule declares it any more ({files} changed)",
+            "{} no rule declares it ({files} changed)",
             if removed.is_empty() { ":" } else { ";" }
         ),
     };

@@ -21,7 +21,7 @@ use asking::AskingArgs;
 use build::build_free;
 use engine::build::request::Report;
 use engine::build::session::Session;
-use engine::build::watched::Moment;
+use engine::build::watch_state::Moment;
 use engine::manifest::model::Rule;
 use engine::manifest::template::Piece;
 use engine::values::codes::ErrorCode;
@@ -43,7 +43,7 @@ use turn::AcquiredTurn;
 use workbench::context::index::Index;
 use workbench::context::saved_documents::{self, SavedDocuments};
 use workbench::context::secret::{WithheldFiles, never_send};
-use workbench::context::shelf::IndexWithSources;
+use workbench::context::source_cache::IndexWithSources;
 use workbench::health::Health;
 use workbench::other_languages::names::OtherNames;
 use workbench::symbols::index::Symbols;
@@ -92,7 +92,9 @@ struct Saving(Option<JoinHandle<()>>);
 impl Saving {
     fn start_saving(root: PathBuf, index: Arc<IndexWithSources>) -> Self {
         // Without the file the next process builds the documents again.
-        Self(Some(std::thread::spawn(move || _ = saved_documents::write(&root, &index.index))))
+        Self(Some(std::thread::spawn(move || {
+            _ = saved_documents::save_documents(&root, &index.index)
+        })))
     }
 }
 
@@ -234,7 +236,7 @@ impl<'c> Desk<'c> {
                 Ok((workspace, session))
             });
             // A failed request must not keep locks from other processes, nor from its own next attempt.
-            let (workspace, session) = opened.inspect_err(|_| self.context.release_locks())?;
+            let (workspace, session) = opened.inspect_err(|_| self.context.release_locks_to_reopen())?;
             self.say_of_manifest(&workspace);
             self.open = Some((workspace, session));
         }
@@ -324,7 +326,7 @@ impl<'c> Desk<'c> {
 
     /// Returns the health of the workspace's projects, as far as they were built.
     pub fn health(&mut self) -> Result<Health, Failed> {
-        Ok(Health::read(self.open_to_build()?.1)?)
+        Ok(Health::from_session(self.open_to_build()?.1)?)
     }
 
     /// Returns the host that caches facts about the workspace; `None` for an overlay, which is never cached.
@@ -424,7 +426,7 @@ impl<'c> Desk<'c> {
         let root = self.open_to_build()?.0.root.clone();
         let saved = match &before {
             Some(_) => SavedDocuments::default(),
-            None => SavedDocuments::read(&root),
+            None => SavedDocuments::from_file(&root),
         };
         let known = |key: &str| match &before {
             Some((before, _)) => before.index.document(before.index.find(key)?).cloned(),
@@ -434,7 +436,7 @@ impl<'c> Desk<'c> {
             Some((before, _)) => before.index.vocabulary().clone(),
             None => saved.vocabulary().clone(),
         };
-        let index = Index::read(self, &names.symbols, &others, known, vocabulary)?;
+        let index = Index::from_outputs(self, &names.symbols, &others, known, vocabulary)?;
         let host = self.memory();
         let (workspace, session) = self.open_to_build()?;
         let withheld = WithheldFiles::new(&workspace.root, &never_send(session));

@@ -237,13 +237,13 @@ impl RequestContext {
     }
 
     /// Releases the store and checkout locks; call once only printing is left.
-    pub fn let_go(&self) {
-        self.opened.borrow().iter().for_each(|hold| hold.let_go());
+    pub fn release_locks(&self) {
+        self.opened.borrow().iter().for_each(|hold| hold.release_locks());
     }
 
     /// Releases the locks of a command that will open the workspace again.
-    pub fn release_locks(&self) {
-        self.let_go();
+    pub fn release_locks_to_reopen(&self) {
+        self.release_locks();
         self.opened.borrow_mut().clear();
     }
 

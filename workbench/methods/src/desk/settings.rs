@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::time::Duration;
-use workbench::edit::diagnostics::Category;
+use workbench::edit::edit_log::Category;
 use workbench::location::StoreChoice;
 use workbench::trust::Trusting;
 use workbench::workspace::Connect;

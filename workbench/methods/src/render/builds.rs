@@ -199,13 +199,13 @@ fn describe_ending(build: &BuildRecord, style: Style) -> String {
     }
     if skipped > 0 {
         text.push_str(&style.dim(&format!(
-            "  {} not tried, because what they read has no output\n",
+            "  {} not tried, because their inputs have no output\n",
             format_count(skipped)
         )));
     }
     match build.outcome {
         Outcome::Cancelled => text.push_str(&format!("  {}\n", style.yellow("stopped before its end"))),
-        Outcome::Failed if failed == 0 => text.push_str(&format!("  {}\n", style.red("failed, though none of its targets did"))),
+        Outcome::Failed if failed == 0 => text.push_str(&format!("  {}\n", style.red("failed, although none of its targets did"))),
         Outcome::Failed | Outcome::Ok => {}
     }
     text
@@ -219,15 +219,15 @@ fn because(cause: &Cause, style: Style) -> String {
             to: Some(to),
         } => format!("{} changed ({} → {})", printable(path), from.short(), to.short()),
         Why::File { path, from: None, .. } => format!("{} was not read before", printable(path)),
-        Why::File { path, .. } => format!("{} is not read any more", printable(path)),
-        Why::Set { label } => format!("other files belong to {}", printable(label)),
+        Why::File { path, .. } => format!("{} is no longer read", printable(path)),
+        Why::Set { label } => format!("other files are in {}", printable(label)),
         Why::Producer { from, to } => format!("{} became {}", printable(from), printable(to)),
-        Why::SameInputs => "of the same inputs: a parameter, the rule or an answer is another".to_owned(),
-        Why::OtherInputs => "of other inputs, none of which moved: the rule or what decides the inputs is another".to_owned(),
-        Why::New => "not made before".to_owned(),
-        Why::Gone => "not made any more".to_owned(),
-        Why::Collected => "the results were collected: what they were made of is not known any more".to_owned(),
-        Why::Input { label } => format!("{} moved; what it was made of is not known any more", printable(label)),
+        Why::SameInputs => "the same inputs: a parameter, the rule or an answer changed".to_owned(),
+        Why::OtherInputs => "other inputs, none of which changed: the rule, or a node that decides the inputs, changed".to_owned(),
+        Why::New => "not built before".to_owned(),
+        Why::Gone => "no longer built".to_owned(),
+        Why::Collected => "the results were evicted: their inputs are no longer known".to_owned(),
+        Why::Input { label } => format!("{} changed; its inputs are no longer known", printable(label)),
         Why::Many => "many causes".to_owned(),
     };
     style.bold(&what)

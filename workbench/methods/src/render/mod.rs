@@ -1,7 +1,6 @@
 //! Text made from values: for people, coloured and as wide as a [`Style`] says, and as HTML. It knows no terminal.
 
 pub mod builds;
-pub mod care;
 pub mod codes;
 pub mod diagnostic;
 pub mod line_diff;
@@ -9,6 +8,7 @@ pub mod money;
 pub mod page;
 pub mod report;
 pub mod result_facts;
+pub mod store_maintenance;
 pub mod summary;
 
 use engine::values::visible::is_invisible;

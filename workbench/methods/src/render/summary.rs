@@ -43,7 +43,7 @@ pub fn format_summary(report: &Report, targets: u64, dry_run: bool, took: Durati
     } else {
         part(tally.ran, &format!("ran{}", confined(&tally.confined)));
     }
-    part(tally.rebuilt, "made again");
+    part(tally.rebuilt, "rebuilt");
     part(tally.adopted, "taken over from the remote cache");
     part(tally.cached, "cached");
     part(tally.deferred, "handed over in a batch, answers come later");
@@ -55,7 +55,7 @@ pub fn format_summary(report: &Report, targets: u64, dry_run: bool, took: Durati
     part(report.written, if report.written == 1 { "file written" } else { "files written" });
     if report.cancelled {
         if parts.is_empty() {
-            parts.push("0 made".to_owned());
+            parts.push("0 built".to_owned());
         }
         parts.push(format!("{} left", format_count(report.left as u64)));
     } else if !report.plans.is_empty() {
@@ -109,7 +109,7 @@ fn in_all(tally: &Tally, targets: u64) -> String {
     let unmade = tally.deferred + tally.awaited + tally.limited + tally.failed + tally.skipped;
     let all = (tally.ran + tally.cached + unmade) as u64;
     match unmade > 0 && all > targets {
-        true => format!(" asked for, {} in all", format_count(all)),
+        true => format!(" requested, {} in all", format_count(all)),
         false => String::new(),
     }
 }
@@ -127,12 +127,12 @@ fn confined(levels: &BTreeMap<String, usize>) -> String {
 }
 
 /// Formats the number of warnings that this build did not repeat; `None` if there are none.
-pub fn standing(report: &Report, style: Style) -> Option<String> {
-    let number = report.standing;
+pub fn format_earlier_warnings(report: &Report, style: Style) -> Option<String> {
+    let number = report.earlier_warnings;
     let (text, them) = match number {
         0 => return None,
-        1 => ("1 warning stands".to_owned(), "it"),
-        _ => (format!("{} warnings stand", format_count(number)), "them"),
+        1 => ("1 earlier warning remains".to_owned(), "it"),
+        _ => (format!("{} earlier warnings remain", format_count(number)), "them"),
     };
     Some(format!("{}; `cortex status` lists {them}", style.yellow(&text)))
 }
@@ -204,18 +204,18 @@ pub fn expected_cost(plans: &[Priced], certain: bool) -> Spent {
 }
 
 /// Formats the model calls that would follow and their price, after a build of all unpaid targets.
-pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: Style) -> String {
+pub fn prices(plans: &[Priced], answered: usize, currency: Option<&str>, style: Style) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name:<8}"))));
     };
-    if standing > 0 {
-        let one = if standing == 1 {
-            "answer stands and costs"
+    if answered > 0 {
+        let one = if answered == 1 {
+            "answer is stored and costs"
         } else {
-            "answers stand and cost"
+            "answers are stored and cost"
         };
-        line("cached", &format!("{} {one} nothing", format_count(standing as u64)));
+        line("cached", &format!("{} {one} nothing", format_count(answered as u64)));
     }
     let pending = plans.iter().filter(|priced| priced.plan.mode == "pending").count() as u64;
     if pending > 0 {
@@ -288,7 +288,7 @@ pub fn summary_json(report: &Report, targets: u64, took: Duration) -> serde_json
         "tally": report.tally,
         "written": report.written,
         "not_laid_out": report.not_laid_out,
-        "standing_warnings": report.standing,
+        "standing_warnings": report.earlier_warnings,
         "cancelled": report.cancelled,
         "left": report.left,
         "took_us": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
@@ -358,7 +358,7 @@ mod tests {
         };
         let summary = line(16, blocked.clone());
         assert!(
-            summary.starts_with("16 targets asked for, 177 in all: 6 ran, 18 blocked: see above, 153 skipped ("),
+            summary.starts_with("16 targets requested, 177 in all: 6 ran, 18 blocked: see above, 153 skipped ("),
             "{summary}"
         );
         assert!(line(200, blocked).starts_with("200 targets: 6 ran, "));

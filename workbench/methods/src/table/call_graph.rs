@@ -1,5 +1,6 @@
 //! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
 
+use super::paging::{ROWS, default_rows};
 use super::symbols::{MOST, lines_of_notes, meant_with_overloads, resolution, state_of_page, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -15,10 +16,10 @@ use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 use workbench::symbols::usages::Subject;
 
-/// List the members that use a member, and the places where they do.
+/// List the members that use a member, with the places of these uses.
 ///
-/// With --depth 2 also what uses these members, and so on: what is certain is followed. A row that is not certain says why. Calls through an
-/// interface or a base are uses of that member: ask for its callers, too.
+/// With --depth 2 also the users of these members, and so on; only certain uses are followed. A row that is not certain gives the reason. Calls
+/// through an interface or a base are uses of that member: list its callers, too.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Callers {
@@ -27,10 +28,10 @@ pub struct Callers {
     of: Of,
 }
 
-/// List the members that a member uses, and the places where it does.
+/// List the members that a member uses, with the places of these uses.
 ///
-/// With --depth 2 also what these members use, and so on: what is certain is followed. A row that is not certain says why. Members of the workspace
-/// are listed alone; of an interface's member `implementations` lists what may run.
+/// With --depth 2 also the members that these use, and so on; only certain uses are followed. A row that is not certain gives the reason. Only
+/// members of the workspace are listed; for a member of an interface, `implementations` lists what may run.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Callees {
@@ -46,17 +47,17 @@ struct Of {
     /// A member, by any unambiguous name; of a method's name all its overloads.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
-    /// Steps to go.
+    /// Limit of steps.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(default = "default_depth")]
     #[schemars(range(min = 1))]
     depth: u32,
-    /// Places at most, the nearest first; all are counted.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_call_graph")]
+    /// Limit of places, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
+    #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
-    /// Places to pass over: those that stood on the pages before.
+    /// Places to skip: those on earlier pages.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -66,15 +67,8 @@ struct Of {
 /// The paginated list.
 const PAGES: &[&str] = &["places"];
 
-/// Default number of places.
-const USUAL: usize = 200;
-
 fn default_depth() -> u32 {
     1
-}
-
-fn default_limit_of_call_graph() -> usize {
-    USUAL
 }
 
 /// The places.
@@ -83,7 +77,7 @@ pub struct Calls {
     resolved: Resolved,
     /// Places where one member uses another.
     places: Vec<Edge>,
-    /// How many there are in all.
+    /// Total number.
     total: usize,
     state: State,
 }
@@ -108,7 +102,7 @@ impl Of {
         let walk = match walks_up {
             true => {
                 let meaning = resolution(desk, &names, &self.symbol, MOST)?;
-                let subject = symbol_or_error(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
+                let subject = symbol_or_error(desk, None, &self.symbol, "outline", Subject::from_resolution(&meaning))?;
                 callers(desk, &names.symbols, subject, self.depth, &health.gaps())?
             }
             false => callees(desk, &names.symbols, &symbols, self.depth)?,

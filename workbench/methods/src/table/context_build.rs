@@ -1,6 +1,6 @@
 //! `context build`: selects the types of the workspace that a query needs.
 
-use super::context_build_told::{ContextReport, Item, LeftOut};
+use super::context_build_report::{ContextReport, Item, LISTED, LeftOut};
 use super::symbols::lines_of_notes;
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
@@ -20,30 +20,30 @@ use std::sync::Arc;
 use workbench::checkout;
 use workbench::context::attached::{Attached, Place, attach, tails};
 use workbench::context::choose::{Question, choose};
-use workbench::context::commented::mention_by_comments;
+use workbench::context::comment_matches::mention_by_comments;
 use workbench::context::compose::{Material, compose};
 use workbench::context::forms::Form;
 use workbench::context::gather::{self, gather};
 use workbench::context::index::Index;
-use workbench::context::kept::{Absent, Conversations, MOST};
 use workbench::context::members;
 use workbench::context::mentioned::{Mention, Wanted, mentions, mentions_among, query_words};
+use workbench::context::names_with_spaces::possible;
 use workbench::context::package::Package;
 use workbench::context::quality::Quality;
 use workbench::context::relevance::{Factors, Log, WEIGHTS, figure};
 use workbench::context::rounds::{ComparedQuery, Conversation, Inheritance, Round, ShownType};
 use workbench::context::secret::WithheldFiles;
 use workbench::context::secret::never_send;
-use workbench::context::shelf::IndexWithSources;
-use workbench::context::spaced::possible;
+use workbench::context::source_cache::IndexWithSources;
+use workbench::context::stored_conversations::{Absent, Conversations, MOST};
 use workbench::symbols::state::State;
 use workbench::window::state::Window;
 
-/// Show the types that belong to a task, within a budget of tokens.
+/// Show the types that a task needs, within a budget of tokens.
 ///
-/// Members, types and files that the query names come first, then what fits best by words, by earlier use, by nearness to what is chosen and
-/// to a package that the query names. In a conversation earlier rounds leave types to later ones that ask about the same. Each type says why
-/// it is there and what each factor gave.
+/// Members, types and files that the query names come first, then the types that fit best by words, earlier use, and nearness to chosen types and
+/// to a package that the query names. In a conversation, later rounds about the same subject take types over from earlier rounds. With --why each
+/// type has its reason and the value of each factor.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
@@ -51,20 +51,20 @@ pub struct Build {
     // It may come from a file.
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub query: String,
-    /// The conversation: its handle goes on with it, "new" begins one and is given a handle.
+    /// The conversation: a handle continues it, "new" begins one and returns its handle.
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// Tokens of the text at most.
+    /// Limit of tokens of the text.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
     #[serde(default = "default_budget")]
     pub budget: usize,
-    /// Factors: other ones than bm25=0.4,access=0.25,recency=0.15,dependency=0.15,coverage=0.05, each from 0 to 1.
+    /// Weights of factors, in place of bm25=0.4,access=0.25,recency=0.15,dependency=0.15,coverage=0.05, each from 0 to 1.
     #[arg(long, value_name = "NAME=NUMBER,…")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub weights: Option<String>,
-    /// Say of each type why it is there, what each factor gave, and what is left out.
+    /// Explain why each type is shown, the value of each factor, and what is left out.
     #[arg(long)]
     #[serde(default)]
     pub why: bool,
@@ -97,8 +97,6 @@ const LONGEST: usize = 64 << 10;
 const EACH: usize = 40;
 /// Least number of chosen types, if so many match the query, and most.
 const CHOSEN: (usize, usize) = (10, 250);
-/// Most omitted types that an answer lists.
-pub(super) const TOLD: usize = 20;
 
 /// A context.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -106,28 +104,28 @@ pub(super) const TOLD: usize = 20;
 pub struct Built {
     /// The text, for a model to read.
     context_text: String,
-    /// What it shows, the most important first; by MCP with `why` alone, as what is left out and mentioned.
+    /// Shown items, the most important first. By MCP only with `why`, like the omitted and mentioned ones.
     items: Vec<Item>,
-    /// How many types and files it shows.
+    /// Number of shown types and files.
     #[serde(default)]
     shown: usize,
-    /// What the query names and what fits it too, and is not shown, the best first.
+    /// Named or matching items that are not shown, the best first.
     left_out: Vec<LeftOut>,
-    /// How many those are in all.
+    /// Total number of these.
     left_out_total: usize,
     /// Files, types and members that the query names.
     mentions: Vec<Mention>,
     /// Tokens of the text.
     tokens: usize,
-    /// How many it may have: those that were asked for, or as many as an answer has room for.
+    /// Limit of tokens: the requested one, or that of an answer.
     budget: usize,
     quality: Quality,
-    /// What the factors counted.
+    /// Weights of the factors.
     weights: Factors,
-    /// The conversation that this is a round of.
+    /// The conversation of this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation: Option<RoundOf>,
-    /// Whether the text says why.
+    /// Whether the text contains the reasons.
     #[serde(default, skip_serializing_if = "is_false")]
     explains: bool,
     state: State,
@@ -182,7 +180,7 @@ impl Method for Build {
         let root = root_of_workspace(desk)?;
         let before = self.before(&root)?.unwrap_or_default();
         let (mut mentions, packages) = (self.mentions(desk, &root, index)?, Package::packages_in_text(&self.query));
-        members::find(desk, &names.symbols, index, &mut mentions)?;
+        members::find_members(desk, &names.symbols, index, &mut mentions)?;
         let attached = attached(desk, &root, &mut mentions)?;
         mentions.iter_mut().for_each(|mention| withhold(&known, mention));
         let words = query_words(&self.query, &mentions);
@@ -233,7 +231,7 @@ impl Built {
             text.push_str(&self.reasons());
         } else if self.left_out_total > 0 {
             text.push_str(&format!(
-                "{} shown, {} left out: `why` (`--why`) tells the reasons\n",
+                "{} shown, {} left out: `why` (`--why`) gives the reasons\n",
                 self.shown, self.left_out_total
             ));
         }
@@ -332,7 +330,7 @@ impl Build {
         match self.conversation.as_deref() {
             None | Some(NEW) => Ok(None),
             Some(id) => {
-                let all = Conversations::read(root).map_err(|error| unkept(&error))?;
+                let all = Conversations::from_file(root).map_err(|error| unkept(&error))?;
                 Ok(Some(all.find(id).map_err(|why| absent(id, why))?.clone()))
             }
         }
@@ -391,7 +389,7 @@ impl Build {
         let index = &ground.known.index;
         let question = ground.question();
         let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
-        let choice = choose(&question, most, budget / 4, TOLD);
+        let choice = choose(&question, most, budget / 4, LISTED);
         let wanted = gather::Wanted {
             chosen: &choice.chosen,
             mentions: &ground.mentions,
@@ -406,7 +404,7 @@ impl Build {
             others: &others,
         };
         let made = compose(&self.query, material, budget, &o200k);
-        let quality = Quality::of(index, &ground.words, &ground.log, &choice.chosen, &texts, &made);
+        let quality = Quality::from_composed(index, &ground.words, &ground.log, &choice.chosen, &texts, &made);
         let report = ContextReport {
             question: &question,
             choice: &choice,
@@ -498,7 +496,7 @@ struct Draft {
 
 /// Removes from a mention the types that must not be sent to a model, with the reason.
 fn withhold(known: &IndexWithSources, mention: &mut Mention) {
-    let why = |path: &str| known.secrets.of(&known.index, known.index.find(path)?);
+    let why = |path: &str| known.secrets.reason_to_hide(&known.index, known.index.find(path)?);
     let secret = mention.types.iter().find_map(|key| why(key));
     if let Some(secret) = secret {
         mention.types.retain(|key| why(key).is_none());
@@ -514,7 +512,7 @@ const NEW: &str = "new";
 fn write_round(root: &Path, id: &str, round: Round) -> Result<(String, u64), Failed> {
     let added = Conversations::change(root, |all| {
         let conversation = if id == NEW { all.start_conversation() } else { all.go_on(id)? };
-        let number = conversation.add(round);
+        let number = conversation.add_round(round);
         Ok((conversation.id.clone(), number))
     });
     added.map_err(|error| unkept(&error))?.map_err(|why| absent(id, why))

@@ -12,21 +12,21 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use workbench::context::kept::Conversations;
 use workbench::context::rounds::Conversation;
+use workbench::context::stored_conversations::Conversations;
 use workbench::edit::disk::Disk;
 use workbench::edit::files::Files;
 
-/// End a round of a conversation: say which files the answer used.
+/// End a round of a conversation, with the files that the answer used.
 ///
-/// A later question that names one of these files is about the same subject as the round.
+/// A later question that names one of these files has the same subject as the round.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct End {
     /// The handle of the conversation.
     #[arg(long, value_name = "ID")]
     pub conversation: String,
-    /// The round; the last one if it is not given.
+    /// The round [default: the last].
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
@@ -43,7 +43,7 @@ pub struct End {
 pub struct Ended {
     conversation: String,
     round: u64,
-    /// Files that it names now.
+    /// Files that the round names now.
     files: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Method for End {
             .map_err(|error| unkept(&error))?
             .map_err(|why| absent(id, why))?
             .ok_or_else(|| {
-                let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "the conversation has no such round any more").found(id.clone());
+                let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "the conversation no longer has this round").found(id.clone());
                 Failed::new(Code::Usage, why.hint("`context conversations` lists the rounds"))
             })?;
         Ok(Ended {
@@ -129,7 +129,7 @@ pub struct List {
 /// The conversations.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
-    /// The last used first.
+    /// The last used one first.
     conversations: Vec<Row>,
     /// The one that was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,7 +175,7 @@ impl Method for List {
             });
             dropped.map_err(|error| unkept(&error))?.map_err(|why| absent(id, why))?;
         }
-        let mut open = Conversations::read(&root).map_err(|error| unkept(&error))?.open;
+        let mut open = Conversations::from_file(&root).map_err(|error| unkept(&error))?.open;
         open.sort_by_key(|one| std::cmp::Reverse(one.used));
         Ok(Listed {
             conversations: open.iter().map(Row::from_conversation).collect(),

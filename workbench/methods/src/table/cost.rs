@@ -19,11 +19,11 @@ use workbench::spending_groups::{By, Group, groups};
 /// Most targets listed by cost; --json has all.
 const DEAREST: usize = 10;
 
-/// Sum up what models cost this checkout, and what filed answers saved.
+/// Sum up the costs of models in this checkout, and the savings by stored answers.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CostOf {
-    /// Only from then on: a day (year-month-day) or a span (12h, 7d, 4w).
+    /// Only since a day (year-month-day) or a span (12h, 7d, 4w).
     #[arg(long, value_name = "WHEN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
@@ -42,12 +42,12 @@ fn by(text: &str) -> Result<By, String> {
 /// What was spent and saved.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// Seconds since 1970 from which on lines were counted.
+    /// Time since which costs were counted, in seconds since 1970.
     pub since: u64,
-    /// What the groups are.
+    /// Kind of the groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
-    /// What was asked for by `by`: `name`, `spent`, `saved`.
+    /// The groups of `by`: `name`, `spent`, `saved`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Value>")]
     pub groups: Vec<Group>,

@@ -1,13 +1,12 @@
 //! `diff`: the differences between two versions of a target.
 
 use super::history::{VersionFacts, find_versions};
-use super::version_texts;
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
-use crate::render::Style;
-use crate::render::line_diff::unified;
+use crate::render::line_diff::{coloured, unified};
+use crate::render::{Style, moment, printable};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -15,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::versions::{Version, blob_of_version, input_changes};
 
-/// Show what two versions of a target, and their inputs, differ in.
+/// Show the differences between two versions of a target, and between their inputs.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Diff {
@@ -42,13 +41,13 @@ pub struct Difference {
     pub from: VersionFacts,
     /// The newer one.
     pub to: VersionFacts,
-    /// The lines in which the outputs differ; absent when they cannot be compared.
+    /// Diff of the outputs; absent if they cannot be compared.
     pub diff: Option<String>,
-    /// Whether the store still has the output of the one, and of the other.
+    /// Whether the store still has the outputs of the older and the newer version.
     pub kept: [bool; 2],
-    /// The inputs that they do not share.
+    /// The inputs that differ.
     pub inputs: Vec<InputDifference>,
-    /// Whether it is known what both were made of.
+    /// Whether the inputs of both are known.
     pub inputs_known: bool,
 }
 
@@ -117,7 +116,7 @@ impl Method for Diff {
     }
 
     fn styled(answer: &Difference, style: Style) -> String {
-        version_texts::difference(answer, style)
+        format_difference(answer, style)
     }
 }
 
@@ -142,4 +141,82 @@ impl Diff {
         };
         Ok((from, to))
     }
+}
+
+/// Limit of lines shown of an input's diff.
+const INPUT_LINES: usize = 40;
+
+/// Formats the diff of the outputs, then of each changed input.
+fn format_difference(difference: &Difference, style: Style) -> String {
+    let name = |version: &VersionFacts| {
+        let label = version.former.as_deref().unwrap_or(&difference.label);
+        format!("{label} version {} ({})", version.version, date(version))
+    };
+    let mut text = match &difference.diff {
+        Some(diff) if diff.is_empty() => format!("{}\n", style.dim("the outputs are the same")),
+        Some(diff) => {
+            // The first two lines name the sides.
+            let lines = diff.split_inclusive('\n').skip(2).collect::<String>();
+            let head = format!("--- {}\n+++ {}\n", name(&difference.from), name(&difference.to));
+            coloured(&(head + &lines), usize::MAX, style)
+        }
+        None => {
+            let which = which(difference, difference.kept.map(|kept| !kept));
+            let why = which.map_or_else(
+                || "they are no text".to_owned(),
+                |which| format!("the output of {which} is no longer in the store, so the two cannot be compared"),
+            );
+            format!("{}\n", style.dim(&why))
+        }
+    };
+    if !difference.inputs_known {
+        let unknown = [&difference.from, &difference.to].map(|version| version.producer.is_none());
+        let which = which(difference, unknown).unwrap_or_default();
+        text.push_str(&style.dim(&format!("\nwhat {which} had as inputs is no longer recorded\n")));
+        return text;
+    }
+    if difference.inputs.is_empty() {
+        text.push_str(&style.dim("\nboth have the same inputs\n"));
+    }
+    for input in &difference.inputs {
+        let what = match (&input.from, &input.to) {
+            (Some(from), Some(to)) => format!("{} → {}", from.short(), to.short()),
+            (None, _) => "new".to_owned(),
+            (_, None) => "gone".to_owned(),
+        };
+        text.push_str(&format!(
+            "\n{} {} {}\n",
+            style.bold(&format!("input {}", printable(&input.role))),
+            style.cyan(&printable(&input.label)),
+            style.dim(&what)
+        ));
+        if let Some(diff) = input.diff.as_deref().filter(|diff| !diff.is_empty()) {
+            let lines = diff.split_inclusive('\n').skip(2).collect::<String>();
+            text.push_str(&coloured(&format!("--- before\n+++ after\n{lines}"), INPUT_LINES, style));
+        }
+    }
+    text
+}
+
+fn date(version: &VersionFacts) -> String {
+    moment(version.at.unwrap_or_default())
+}
+
+/// Names those of the two versions that `said` marks, each with the reason if it was collected or lost.
+fn which(difference: &Difference, flags: [bool; 2]) -> Option<String> {
+    let name = |version: &VersionFacts| {
+        let why = match (version.at, version.collected) {
+            (None, _) => ", lost to damage",
+            (_, true) => ", collected",
+            _ => "",
+        };
+        format!("version {} ({}{why})", version.version, date(version))
+    };
+    let named: Vec<String> = [&difference.from, &difference.to]
+        .into_iter()
+        .zip(flags)
+        .filter(|(_, flags)| *flags)
+        .map(|(version, _)| name(version))
+        .collect();
+    (!named.is_empty()).then(|| named.join(" and of "))
 }

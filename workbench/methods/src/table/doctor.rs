@@ -28,12 +28,12 @@ fn of_projects(desk: &mut Desk<'_>) -> Result<Vec<Finding>, Failed> {
 /// Limit of watched folders per user.
 const WATCHES: &str = "/proc/sys/fs/inotify/max_user_watches";
 
-/// Say what may be wrong with the workspace, and what mends it: projects and their references, what was not evaluated, loose files,
-/// duplicates, names that lead nowhere, watch limits, store, trust, remote cache. Mends nothing.
+/// Diagnose the workspace, with remedies: projects and their references, unevaluated parts, loose files, duplicates, unbound names,
+/// watch limits, store, trust, remote cache. Changes nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Doctor {
-    /// Look at what was built alone, and count no names.
+    /// Check only built targets, and count no names.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -44,7 +44,7 @@ pub struct Doctor {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     findings: Vec<Finding>,
-    /// How many of them are problems.
+    /// Number of problems among them.
     problems: usize,
 }
 

@@ -14,18 +14,18 @@ use serde::{Deserialize, Serialize};
 use workbench::neighbours::{Vectors, to_two_digits};
 use workbench::symbols::state::State;
 
-/// List pairs of types that declare, document and do nearly the same, likest first. Needs the ruleset embeddings.
+/// List pairs of types with nearly equal declarations, documentation and code, most similar first. Needs the ruleset embeddings.
 ///
-/// Likeness is the cosine between their vectors once what all types have in common is taken away: 1 is the same. Generated code is left out.
-/// Of equal types each is listed with the first of them.
+/// Similarity is the cosine between their vectors, after the part that all types have in common is removed: 1 is equal. Generated code is left
+/// out. Of several equal types, each is listed with the first.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Duplicates {
-    /// The least likeness, from 0.5 to 1.
+    /// Minimum similarity, from 0.5 to 1.
     #[arg(long, value_name = "LIKENESS", default_value_t = USUAL_LIKENESS)]
     #[serde(default = "default_likeness")]
     pub least: f32,
-    /// Pairs at most; all are counted.
+    /// Limit of pairs; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "default_limit_of_duplicates")]
     pub limit: usize,
@@ -50,9 +50,9 @@ fn default_limit_of_duplicates() -> usize {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DuplicatesAnswer {
     pairs: Vec<Alike>,
-    /// How many pairs there are in all.
+    /// Number of pairs.
     total: usize,
-    /// How many types were compared.
+    /// Number of compared types.
     types: usize,
     state: State,
 }

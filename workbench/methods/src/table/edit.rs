@@ -59,7 +59,7 @@ pub struct Edit {
     /// The operation.
     #[arg(skip = Op::List)]
     pub op: Op,
-    /// The session: its handle; a new one without.
+    /// Handle of the session [default: a new one].
     #[arg(long, value_name = "HANDLE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -68,17 +68,17 @@ pub struct Edit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = ""))]
     pub path: Option<String>,
-    /// What stands there, exactly; any line ends do.
+    /// The present text, exactly; line ends may differ.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "old_text", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = "Exact text, found once"))]
     pub old_text: Option<String>,
-    /// Which nodes of the syntax `replace` means, as a query of tree-sitter; those of oldText alone, if it is given.
+    /// Syntax nodes to replace, as a tree-sitter query; only those equal to oldText, if given.
     #[arg(long, value_name = "QUERY")]
     #[serde(default, alias = "match_selector", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = ""))]
     pub selector: Option<String>,
-    /// What is to stand there; the patch of `patch`, the path of `persist_as`.
+    /// The new text; the patch of `patch`, the path of `persist_as`.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = "New text, patch or parameters"))]
@@ -98,11 +98,11 @@ pub struct Edit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = "Type or Type#Member"))]
     pub symbol: Option<String>,
-    /// Replace documentation and attributes of a symbol, too, although the text brings none.
+    /// Replace documentation and attributes of a symbol, too, even if the text has none.
     #[arg(long)]
     #[serde(default)]
     pub whole: bool,
-    /// Replace oldText wherever it stands, and say how often.
+    /// Replace all occurrences of oldText, and report their number.
     #[arg(long)]
     #[serde(default)]
     pub all: bool,
@@ -126,27 +126,27 @@ pub struct Edit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub from: Option<usize>,
-    /// Take line ends of texts as they are given; else they are those of the file.
+    /// Use the line ends of the given texts, not those of the file.
     #[arg(long)]
     #[serde(default, alias = "exact_ends")]
     #[schemars(extend("x-tool" = false))]
     pub exact_ends: bool,
-    /// Refuse an edit that leaves names without a meaning, instead of saying which; `[edit] on_lost = "refuse"` in cortex.toml does so always.
+    /// Refuse an edit that leaves names without a meaning, instead of listing them; `[edit] on_lost = "refuse"` in cortex.toml always does.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub strict: bool,
-    /// Leave out the lines to look at: differences, places of candidates.
+    /// Omit details: differences, places of candidates.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub basic: bool,
-    /// Answer in the full form, with the difference that an edit made; `[edit] replies = "full"` in cortex.toml does so always.
+    /// Answer in full form, with the diff of an edit; `[edit] replies = "full"` in cortex.toml always does.
     #[arg(long, conflicts_with = "basic")]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub full: bool,
-    /// Let cortex.toml be edited, too.
+    /// Allow edits of cortex.toml.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -257,7 +257,7 @@ impl Edit {
         let root = window::root_of_workspace(desk)?;
         let Meant { path, symbol, defines } = self.resolve_place(desk)?;
         // Other processes may write these files while one of them is edited.
-        desk.context.let_go();
+        desk.context.release_locks();
         let guard = Guard {
             store: desk.context.store_folder(),
             manifest: self.manifest,
@@ -284,7 +284,7 @@ impl Edit {
         if self.op == Op::Close {
             tell(&self.session);
             if let Some(handle) = &self.session {
-                // What is not left is made again when it is wanted.
+                // Results that cannot be left are rebuilt when a request needs them.
                 let _ = workbench::overlay::build::leave_results(&root, handle, current_seconds());
             }
         }

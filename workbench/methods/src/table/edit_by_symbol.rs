@@ -23,7 +23,7 @@ use workbench::edit::lines::{Ends, fit};
 use workbench::edit::response::Response;
 use workbench::edit::symbol::{Refused, requires_csharp};
 use workbench::edit::{adding_members, adding_usings};
-use workbench::rename::{self, InTheWay, Rewritten};
+use workbench::rename::{self, Obstacles, Rewritten};
 use workbench::symbols::hierarchy::{implementations, locate};
 use workbench::symbols::index::is_within;
 use workbench::symbols::meaning::Candidate;
@@ -85,7 +85,7 @@ impl SymbolEdit<'_> {
             let using = adding_usings::directive(given).map_err(refused)?;
             if !is_known(&names, &using) {
                 let why = format!("{path}: the workspace declares no {}", using.target);
-                return Err(rewriting.refused(&InTheWay(BTreeSet::from([why]))));
+                return Err(rewriting.refused(&Obstacles(BTreeSet::from([why]))));
             }
             let defines = defines_of(desk, &path)?;
             let made = adding_usings::with_using(&before, given, &defines).map_err(refused)?;
@@ -119,13 +119,13 @@ impl SymbolEdit<'_> {
         let names = desk.workspace_names()?;
         let (of, _) = resolve_for_edit(desk, &names, self.symbol)?;
         let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
-        let new = fit(self.new, Ends::of(&before).most_frequent());
+        let new = fit(self.new, Ends::from_text(&before).most_frequent());
         let defines = defines_of(desk, &path)?;
         let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
         let added = added.map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
         let mut way = BTreeSet::new();
         // Other parts of the type.
-        for own in overloads::of(desk, &[of.key()])?.into_iter().flatten() {
+        for own in overloads::read_overloads(desk, &[of.key()])?.into_iter().flatten() {
             if added.keys.contains(&own.key) {
                 way.insert(format!("{}: there is a {}#{} already", own.files.join(", "), of.path, own.key));
             }
@@ -139,7 +139,7 @@ impl SymbolEdit<'_> {
             }
         }
         if !way.is_empty() {
-            return Err(rewriting.refused(&InTheWay(way)));
+            return Err(rewriting.refused(&Obstacles(way)));
         }
         let keys: Vec<&str> = added.keys.iter().map(String::as_str).collect();
         Ok(Planned {
@@ -159,7 +159,7 @@ impl SymbolEdit<'_> {
         desk: &mut Desk<'_>,
         rewriting: &Rewriting<'_>,
         planned: Planned,
-        also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), InTheWay>, Failed>,
+        also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), Obstacles>, Failed>,
     ) -> Result<Response, Failed> {
         let done = saved(desk, rewriting, &planned.files, self.to, also)?;
         let is_dry = self.to.is_dry && done.changed.is_empty() && done.detail.is_some();
@@ -236,10 +236,10 @@ fn saved(
     rewriting: &Rewriting<'_>,
     files: &[Rewritten],
     to: Destination<'_>,
-    also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), InTheWay>, Failed>,
+    also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), Obstacles>, Failed>,
 ) -> Result<Response, Failed> {
     let (before, world) = to.plan_in(desk, Edit::NAME, |desk| {
-        Ok((Bound::read(desk)?, desk.open_to_build()?.0.engine.world.clone()))
+        Ok((Bound::from_outputs(desk)?, desk.open_to_build()?.0.engine.world.clone()))
     })?;
     let read = |path: &str| match files.iter().find(|file| file.path == path) {
         Some(file) => file.after.clone(),
@@ -247,10 +247,10 @@ fn saved(
     };
     let looked = |inside: &mut Desk<'_>| {
         let names: Names = inside.workspace_names()?;
-        let lost = Bound::read(inside)?.lost(&before, &names.symbols, read)?;
+        let lost = Bound::from_outputs(inside)?.lost(&before, &names.symbols, read)?;
         match lost.is_empty() {
             true => also(inside, &names),
-            false => Ok(Err(InTheWay(lost))),
+            false => Ok(Err(Obstacles(lost))),
         }
     };
     rewriting.perform(desk, files, to, looked)

@@ -18,7 +18,7 @@ use workbench::edit::replies::{check_of_manifest, refuses_lost_names};
 use workbench::edit::response::Response;
 use workbench::edit::session::Session;
 use workbench::edit::state::{Mode, Status};
-use workbench::rename::InTheWay;
+use workbench::rename::Obstacles;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::lost_names::{EditedFile, LostNames, lost_names};
 use workbench::trust::{Trusted, check_of_edits};
@@ -123,7 +123,7 @@ pub(super) fn compile_commit(desk: &Desk<'_>, session: &str, path: Option<&str>,
 }
 
 /// What the compiler has against an edit of symbols that is tried in a session, where the manifest refuses edits with errors.
-pub(super) fn refused_by_compiler(desk: &Desk<'_>, disk: &Disk, session: &str) -> Result<(), InTheWay> {
+pub(super) fn refused_by_compiler(desk: &Desk<'_>, disk: &Disk, session: &str) -> Result<(), Obstacles> {
     let manifest = disk.read("cortex.toml").ok().flatten();
     if !manifest.is_some_and(|manifest| refuses_lost_names(&manifest.bytes)) {
         return Ok(());
@@ -131,7 +131,7 @@ pub(super) fn refused_by_compiler(desk: &Desk<'_>, disk: &Disk, session: &str) -
     let session = Session::load(disk, session, current_seconds());
     let found = session.ok().and_then(|session| compile(desk, &files_of_last_edit(disk, &session)));
     match found.map(|found| found.errors) {
-        Some(errors) if !errors.is_empty() => Err(InTheWay(errors.into_iter().collect())),
+        Some(errors) if !errors.is_empty() => Err(Obstacles(errors.into_iter().collect())),
         _ => Ok(()),
     }
 }
@@ -192,7 +192,7 @@ fn refuse_losses(losses: &[String]) -> Result<(), Failed> {
     if losses.is_empty() {
         return Ok(());
     }
-    let way = InTheWay(losses.iter().cloned().collect());
+    let way = Obstacles(losses.iter().cloned().collect());
     Err(rewriting(
         "edit",
         "the edit is not made",
@@ -202,7 +202,7 @@ fn refuse_losses(losses: &[String]) -> Result<(), Failed> {
 }
 
 /// What is in the way of an edit by symbol whose texts lose names.
-pub(super) fn names_lost(inside: &mut Desk<'_>, symbols: &Symbols, files: &[Rewritten]) -> Result<Result<(), InTheWay>, Failed> {
+pub(super) fn names_lost(inside: &mut Desk<'_>, symbols: &Symbols, files: &[Rewritten]) -> Result<Result<(), Obstacles>, Failed> {
     let files: Vec<EditedFile> = files
         .iter()
         .map(|file| EditedFile {
@@ -215,7 +215,7 @@ pub(super) fn names_lost(inside: &mut Desk<'_>, symbols: &Symbols, files: &[Rewr
     let lost = lost_names(inside, symbols, &*world, &files)?.lost;
     Ok(match lost.is_empty() {
         true => Ok(()),
-        false => Err(InTheWay(lost.into_iter().collect())),
+        false => Err(Obstacles(lost.into_iter().collect())),
     })
 }
 

@@ -18,7 +18,7 @@ use workbench::edit::implementing::{Known, with_stubs};
 use workbench::edit::order::Rewritten;
 use workbench::edit::response::Response;
 use workbench::edit::symbol::Refused;
-use workbench::rename::InTheWay;
+use workbench::rename::Obstacles;
 use workbench::symbols::index::is_within;
 use workbench::symbols::unimplemented::{Debts, debts};
 
@@ -27,10 +27,10 @@ fn of_file(path: &str, why: &Refused) -> Failed {
 }
 
 /// What may be in the way in a type with stubs: members that it owes still.
-fn still_owed(found: &Debts, named: &BTreeSet<String>) -> Result<(), InTheWay> {
+fn still_owed(found: &Debts, named: &BTreeSet<String>) -> Result<(), Obstacles> {
     let owed = found.owed.iter().filter(|one| named.contains(&one.path));
     let way: BTreeSet<String> = owed.map(|one| format!("{} would not be implemented by it", one.path)).collect();
-    if way.is_empty() { Ok(()) } else { Err(InTheWay(way)) }
+    if way.is_empty() { Ok(()) } else { Err(Obstacles(way)) }
 }
 
 impl SymbolEdit<'_> {
@@ -46,12 +46,12 @@ impl SymbolEdit<'_> {
             let subject = RenameSubject::from_symbol(desk, self.symbol)?;
             let of = &subject.candidate;
             let (path, before) = path_and_text(desk, &file_of(of, self.path)?)?;
-            let request = Asked::read(self.new).map_err(|why| of_file(&path, &why))?;
+            let request = Asked::from_text(self.new).map_err(|why| of_file(&path, &why))?;
             let defines = defines_of(desk, &path)?;
             let made = extract(&before, symbol_of(&of.path), &request, &defines).map_err(|why| of_file(&path, &why))?;
             if let Some(at) = subject.names.symbols.find(&made.symbol) {
-                let files = subject.names.symbols.row(at)?.files.join(", ");
-                return Err(rewriting.refused(&InTheWay(BTreeSet::from([format!("{files}: there is a {} already", made.symbol)]))));
+                let files = subject.names.symbols.type_row(at)?.files.join(", ");
+                return Err(rewriting.refused(&Obstacles(BTreeSet::from([format!("{files}: there is a {} already", made.symbol)]))));
             }
             let target = self.target_file(desk, &path, &made.symbol, None)?;
             let summary = format!(
@@ -69,10 +69,10 @@ impl SymbolEdit<'_> {
             Ok((Planned { files, summary }, target, made.symbol))
         })?;
         self.saved_if(desk, &rewriting, planned, |_, names| {
-            let row = names.symbols.find(&interface).map(|at| names.symbols.row(at)).transpose()?;
+            let row = names.symbols.find(&interface).map(|at| names.symbols.type_row(at)).transpose()?;
             let is_there = row.is_some_and(|row| row.files.contains(&target));
             let way = format!("{target}: {interface} would not be compiled with its project there");
-            Ok(if is_there { Ok(()) } else { Err(InTheWay(BTreeSet::from([way]))) })
+            Ok(if is_there { Ok(()) } else { Err(Obstacles(BTreeSet::from([way]))) })
         })
     }
 
@@ -107,7 +107,7 @@ impl SymbolEdit<'_> {
         let found = debts(desk, symbols, &*world, of.key())?;
         if !found.unknown.is_empty() {
             let way = found.unknown.into_iter().map(|why| format!("{}: {why}", of.path));
-            return Err(rewriting.refused(&InTheWay(way.collect())));
+            return Err(rewriting.refused(&Obstacles(way.collect())));
         }
         let of_dotnet: Vec<&str> = found.of_dotnet.iter().map(String::as_str).collect();
         let mut left = match of_dotnet.is_empty() {

@@ -19,7 +19,7 @@ use workbench::edit::order::Rewritten;
 use workbench::edit::organizing_usings::organized;
 use workbench::edit::response::Response;
 use workbench::edit::symbol::Refused;
-use workbench::rename::{self, InTheWay};
+use workbench::rename::{self, Obstacles};
 use workbench::symbols::index::simple_name;
 
 /// Notes that the line of an answer has room for.
@@ -74,7 +74,7 @@ impl SymbolEdit<'_> {
             let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
             let defines = defines_of(desk, &path)?;
             let made = move_to_own_file(&before, symbol_of(&of.path), &defines);
-            let made = made.map_err(|why: Refused| rewriting.refused(&InTheWay(BTreeSet::from([format!("{path}: {}", why.why)]))))?;
+            let made = made.map_err(|why: Refused| rewriting.refused(&Obstacles(BTreeSet::from([format!("{path}: {}", why.why)]))))?;
             let target = self.target_file(desk, &path, of.key(), Some(self.new.trim()).filter(|given| !given.is_empty()))?;
             let new = Rewritten {
                 path: target.clone(),
@@ -89,10 +89,10 @@ impl SymbolEdit<'_> {
             Ok((planned, of.key().to_owned(), target))
         })?;
         self.saved_if(desk, &rewriting, planned, |_, names| {
-            let row = names.symbols.find(&key).map(|at| names.symbols.row(at)).transpose()?;
+            let row = names.symbols.find(&key).map(|at| names.symbols.type_row(at)).transpose()?;
             let is_there = row.is_some_and(|row| row.files.contains(&target));
             let way = format!("{target}: {key} would not be compiled with its project there");
-            Ok(if is_there { Ok(()) } else { Err(InTheWay(BTreeSet::from([way]))) })
+            Ok(if is_there { Ok(()) } else { Err(Obstacles(BTreeSet::from([way]))) })
         })
     }
 

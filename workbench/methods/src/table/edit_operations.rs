@@ -39,7 +39,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "replace",
-        about: "Put a text where another one stands, in one place; several places are offered by number",
+        about: "Replace a text at one place; of several places, list them by number",
         form: "PATH --old-text TEXT|--selector QUERY --new-text TEXT [--all] [--session HANDLE]",
         needs: &[PATH, "old_text", "new_text"],
         takes: &["selector", "all", "session", "mode", "exact_ends", "manifest", "strict"],
@@ -47,7 +47,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "replace_selection",
-        about: "Take one of the places that `replace` or `append` offered",
+        about: "Choose one of the places that `replace` or `append` listed",
         form: "--session HANDLE --selection-id N [--new-text TEXT]",
         needs: &["session", "selection_id"],
         takes: &["new_text", "manifest", "strict"],
@@ -55,7 +55,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "candidates",
-        about: "Show more of the places that were offered",
+        about: "List more of the places",
         form: "--session HANDLE [--from N]",
         needs: &["session"],
         takes: &["from", "manifest"],
@@ -63,7 +63,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "append",
-        about: "Put a text behind another one, or at the beginning or the end of the file",
+        about: "Insert a text after another one, or at the beginning or end of the file",
         form: "PATH --anchor TEXT --new-text TEXT [--session HANDLE]",
         needs: &[PATH, "anchor", "new_text"],
         takes: &["session", "mode", "exact_ends", "manifest", "strict"],
@@ -71,7 +71,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "create",
-        about: "Make a file where none is",
+        about: "Create a file",
         form: "PATH --new-text TEXT [--session HANDLE]",
         needs: &[PATH, "new_text"],
         takes: &["session", "mode", "manifest", "strict"],
@@ -79,7 +79,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "write",
-        about: "Give a file a whole new text, or make it; which of the two is said",
+        about: "Replace the whole text of a file, or create it; the answer says which",
         form: "PATH --new-text TEXT [--session HANDLE]",
         needs: &[PATH, "new_text"],
         takes: &["session", "mode", "exact_ends", "manifest", "strict"],
@@ -87,7 +87,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "replace_symbol",
-        about: "Put a text in the place of a type or a member",
+        about: "Replace a type or a member by a text",
         form: "--symbol NAME --new-text TEXT [--whole] [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
         takes: &["whole", "session", "mode", "exact_ends", "strict"],
@@ -95,7 +95,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "insert_before",
-        about: "Put a text before a type or a member",
+        about: "Insert a text before a type or a member",
         form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
         takes: &["session", "mode", "exact_ends", "strict"],
@@ -103,7 +103,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "insert_after",
-        about: "Put a text behind a type or a member",
+        about: "Insert a text after a type or a member",
         form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
         takes: &["session", "mode", "exact_ends", "strict"],
@@ -111,7 +111,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "safe_delete",
-        about: "Delete a type or a member that nothing uses, in all its parts; else every use is named",
+        about: "Delete a type or a member that nothing uses, in all its parts; otherwise list its uses",
         form: "--symbol NAME [--dry-run] [--session HANDLE]",
         needs: &["symbol"],
         takes: &["dry_run", "session"],
@@ -119,7 +119,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "add_using",
-        about: "Add a using directive in its place, unless it is there or names would mean something else",
+        about: "Add a using directive in its place, unless it exists or would change the meaning of names",
         form: "PATH --new-text NAMESPACE [--dry-run] [--session HANDLE]",
         needs: &[PATH, "new_text"],
         takes: &["dry_run", "session"],
@@ -127,7 +127,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "add_member",
-        about: "Add a member to a type, beside those of its kind, unless names in it mean nothing or heirs lack it",
+        about: "Add a member to a type, beside those of its kind, unless its names mean nothing or heirs would lack it",
         form: "--symbol TYPE --new-text TEXT [PATH] [--dry-run] [--session HANDLE]",
         needs: &["symbol", "new_text"],
         takes: &["dry_run", "session"],
@@ -151,7 +151,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "extract_interface",
-        about: "Make an interface of the public members of a type, or of those that are named, in a file of its own beside it",
+        about: "Extract an interface from all or some public members of a type, into a file beside it",
         form: "--symbol TYPE --new-text 'NAME[: MEMBER, MEMBER]' [PATH] [--dry-run] [--session HANDLE]",
         needs: &["symbol", "new_text"],
         takes: &["dry_run", "session"],
@@ -167,7 +167,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "organize_usings",
-        about: "Put using directives in order: System first, then by name, static ones and aliases last, each once",
+        about: "Sort using directives: System first, then by name, static ones and aliases last, without duplicates",
         form: "PATH [--dry-run] [--session HANDLE]",
         needs: &[PATH],
         takes: &["dry_run", "session"],
@@ -175,7 +175,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "delete",
-        about: "Delete a file; what names its types still is said",
+        about: "Delete a file; remaining uses of its types are listed",
         form: "PATH [--dry-run] [--session HANDLE]",
         needs: &[PATH],
         takes: &["dry_run", "session", "strict"],
@@ -183,7 +183,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "move",
-        about: "Move a file to a path where none is, or to a folder that is there",
+        about: "Move a file to an unused path, or to an existing folder",
         form: "PATH TO [--dry-run] [--session HANDLE]",
         needs: &[PATH, "new_text"],
         takes: &["dry_run", "session", "strict"],
@@ -191,7 +191,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "rename_file",
-        about: "Give a file another name in its folder; its types keep theirs",
+        about: "Rename a file in its folder; its types keep their names",
         form: "PATH NAME [--dry-run] [--session HANDLE]",
         needs: &[PATH, "new_text"],
         takes: &["dry_run", "session", "strict"],
@@ -215,7 +215,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "commit",
-        about: "Save what a session has edited",
+        about: "Save the edits of a session",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
         takes: &["manifest"],
@@ -223,7 +223,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "discard",
-        about: "Drop a selection, or what is not saved",
+        about: "Drop a selection, or unsaved edits",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
         takes: &["manifest"],
@@ -231,7 +231,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "diff",
-        about: "Show what the buffer has and the file has not, and the other way round",
+        about: "Show the differences between buffer and file",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
         takes: &["manifest"],
@@ -239,7 +239,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "refresh",
-        about: "Read the file anew; where both sides wrote one place, the second time takes the file's text",
+        about: "Reread the file; on a conflict, a second call takes the file's text",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
         takes: &["manifest"],
@@ -247,7 +247,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "persist_as",
-        about: "Save the buffer under another name, where no file is",
+        about: "Save the buffer under another, unused name",
         form: "--session HANDLE --new-text NEW_PATH [PATH]",
         needs: &["session", "new_text"],
         takes: &["manifest"],
@@ -255,7 +255,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "undo",
-        about: "Take the last edit back, with all its files, or with one alone; without a session that of this checkout",
+        about: "Undo the last edit, in all its files or in one; without a session, that of this checkout",
         form: "[--session HANDLE] [PATH]",
         needs: &[],
         takes: &["session", "manifest"],
@@ -263,7 +263,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "redo",
-        about: "Make again what was taken back last; without a session in this checkout",
+        about: "Redo the edit that was undone last; without a session, that of this checkout",
         form: "[--session HANDLE] [PATH]",
         needs: &[],
         takes: &["session", "manifest"],
@@ -279,7 +279,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
     EditOperation {
         name: "list",
-        about: "Name the sessions of this checkout",
+        about: "List the sessions of this checkout",
         form: "",
         needs: &[],
         takes: &[],
@@ -335,9 +335,7 @@ impl Op {
     pub(super) fn form(self) -> &'static str {
         match self {
             Self::Open => r#"{"op": "open", "path": "src/A.cs"}"#,
-            Self::Replace => {
-                r#"{"op": "replace", "path": "src/A.cs", "oldText": "what stands there", "newText": "what is to stand there"}"#
-            }
+            Self::Replace => r#"{"op": "replace", "path": "src/A.cs", "oldText": "the present text", "newText": "the new text"}"#,
             Self::ReplaceSelection => r#"{"op": "replace_selection", "session": "HANDLE", "selectionId": 2}"#,
             Self::Candidates => r#"{"op": "candidates", "session": "HANDLE", "from": 6}"#,
             Self::Append => r#"{"op": "append", "path": "src/A.cs", "anchor": "the text before", "newText": "the text"}"#,

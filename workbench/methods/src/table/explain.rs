@@ -1,5 +1,6 @@
 //! `explain`: why a target is in its state, and the differences between two builds.
 
+use super::explain_answer::{ChainStep, Explained, FileDiff, FoundAt, Provenance, Target, TargetState};
 use super::explanation;
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -8,15 +9,10 @@ use crate::desk::request_context::RequestContext;
 use crate::desk::{build, last_good, names};
 use crate::failed::Failed;
 use crate::render::{Style, builds as build_pages, diagnostic};
-use engine::build::chain::Step;
-use engine::build::explain::{Explanation, Input};
+use engine::build::explain::Explanation;
 use engine::build::file_path;
-use engine::build::moves::{Move, Moved};
-use engine::build::outlook::Gate;
+use engine::build::input_changes::Moved;
 use engine::build::query::NodeState;
-use engine::build::redefinition::Redefinition;
-use engine::build::remarks::Wait;
-use engine::build::remote_costs::RemoteChoice;
 use engine::build::session::Session;
 use engine::store::records::ActionRecord;
 use engine::values::codes::ErrorCode;
@@ -25,8 +21,7 @@ use engine::values::digest::Digest;
 use engine::values::event::Reason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use workbench::aliases::{self, Former};
+use workbench::aliases;
 use workbench::builds::{self, Difference, FileChange, Past, Why};
 use workbench::generating;
 use workbench::versions::{Version, versions};
@@ -35,11 +30,11 @@ use workbench::workspace::Workspace;
 /// Most causes whose changed lines are shown.
 const FILES: usize = 50;
 
-/// Say why a target is in its state, or what two builds differ in. Makes nothing.
+/// Explain why a target is in its state, or how two builds differ. Builds nothing.
 ///
-/// Whether it is current, which input moved and who moved that; why it ran last, or which build found its result under its key.
-/// The way is followed down to the source file; where its earlier bytes are still to be had (in the store, or in git's commits by
-/// `git cat-file`), the lines that changed are shown.
+/// Shows whether it is current, which input changed and why; why it ran last, or which build found its result under its key. The cause is
+/// followed down to the source file. If the earlier bytes of the file are available (in the store, or in git's commits by `git cat-file`), the
+/// changed lines are shown.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Explain {
@@ -47,148 +42,11 @@ pub struct Explain {
     #[arg(required_unless_present = "diff")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
+    /// List the outputs that differ between two builds, given by their numbers in `cortex log`, and the files that caused it.
     #[arg(long, num_args = 2, value_names = ["BUILD_A", "BUILD_B"], conflicts_with = "label")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-tool" = false))]
     pub diff: Vec<u64>,
-}
-
-/// What is known.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Explained {
-    /// Of one target.
-    Target(Box<Target>),
-    /// Of two builds.
-    Builds(#[schemars(with = "Value")] Box<Difference>),
-}
-
-/// A target and why it is in its state.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Target {
-    /// Its label.
-    pub label: String,
-    /// `current`, `stale`, `maybe_stale`, `pending`, `generating`, `none` or `source`.
-    #[schemars(with = "String")]
-    pub state: TargetState,
-    /// Where the result of a current target comes from: `last_run`, or `same_key`: another run had the same key.
-    pub result_from: Option<String>,
-    /// When a build found it under its key.
-    pub found: Option<FoundAt>,
-    /// The file where the way ends.
-    pub file: Option<FileDiff>,
-    /// Digest of its output.
-    #[schemars(with = "Option<String>")]
-    pub output: Option<Digest>,
-    /// What that is filed under.
-    #[schemars(with = "Option<String>")]
-    pub key: Option<Digest>,
-    /// The run that made it.
-    pub made: Option<Provenance>,
-    /// The fields of the present key, names and values.
-    pub fields: Vec<(String, String)>,
-    /// Its inputs: `role`, `label`, `digest`, `missing`.
-    #[schemars(with = "Vec<Value>")]
-    pub inputs: Vec<Input>,
-    /// Whether those are of now.
-    pub inputs_known: bool,
-    /// What moved since it was last made.
-    #[schemars(with = "Vec<Value>")]
-    pub moved: Vec<Move>,
-    /// The way to what made it stale, down to a file.
-    pub chain: Vec<ChainStep>,
-    /// Gates: it runs only if one of each comes to another output.
-    #[schemars(with = "Vec<Value>")]
-    pub only_if: Vec<Gate>,
-    /// Versions in its history.
-    pub versions: usize,
-    /// What had moved when it last ran.
-    #[schemars(with = "Vec<Value>")]
-    pub last_moved: Vec<Move>,
-    /// The way from the first of these down to a file.
-    #[schemars(with = "Vec<Value>")]
-    pub last_chain: Vec<Move>,
-    /// What had changed about its definition when it last ran with the same inputs.
-    #[schemars(with = "Vec<Value>")]
-    pub last_redefined: Vec<Redefinition>,
-    /// Whether the result before was collected.
-    pub before_collected: bool,
-    /// The producer of the version before, when it is another.
-    pub producer_before: Option<String>,
-    /// Why it has no output at its present inputs, or why the last try failed.
-    pub failure: Option<Value>,
-    /// What it waits for, where it is `pending` and was not tried itself: `target`, `blocked`, `batch` or `agent`.
-    #[schemars(with = "Option<Value>")]
-    pub waits_for: Option<Wait>,
-    /// What the remote cache means for it, if there is one: `look_up` (`dear`, `single`, `slow` or `bundled`), `round_trip_us`, the `volume` that
-    /// has its output where this store lacks it, and whether that `is_fetched` when the output is read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Value>")]
-    pub remote: Option<RemoteChoice>,
-    /// Labels and versions it had under former names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<Value>")]
-    pub former: Vec<Former>,
-}
-
-/// State of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TargetState {
-    /// A source file or set, which has no producer.
-    Source,
-    /// A target of a rule.
-    #[serde(untagged)]
-    Made(NodeState),
-}
-
-/// When a build found a result under its key.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct FoundAt {
-    /// The build's number in the log.
-    pub build: Option<u64>,
-    /// Seconds since 1970.
-    pub at: u64,
-}
-
-/// What changed in a file.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct FileDiff {
-    /// Its path.
-    pub path: String,
-    /// The lines that differ.
-    pub diff: String,
-}
-
-/// How an output was made.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Provenance {
-    /// The target it was first made for.
-    pub label: String,
-    /// Producer and version.
-    pub producer: String,
-    /// Seconds since 1970.
-    pub at: u64,
-    /// Microseconds that it took.
-    pub took_us: u64,
-    /// Length of the output.
-    pub bytes: u64,
-    /// How far its program was confined.
-    pub sandbox: Option<String>,
-    /// What the producer said.
-    pub diagnostics: Vec<Value>,
-}
-
-/// One step of the way.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ChainStep {
-    /// `label`, `input`, `reason`, `redefined`.
-    #[serde(flatten)]
-    #[schemars(with = "Value")]
-    pub step: Step,
-    /// The reason in words.
-    pub text: Option<String>,
 }
 
 impl Method for Explain {
@@ -237,7 +95,7 @@ fn explain_target(context: &RequestContext, workspace: &Workspace, session: &mut
         }
     };
     if !explanation.leaf && generating::labels(&workspace.root).contains(&*explanation.label) {
-        explanation.standing = NodeState::Generating;
+        explanation.state = NodeState::Generating;
     }
     let failure = explanation.failure.take();
     explanation.failure = failure.and_then(|why| context.placed(&[why]).pop());
@@ -273,13 +131,13 @@ impl Target {
 
     /// Converts the engine's explanation.
     fn from_explanation(explanation: Explanation) -> Self {
-        let is_current = explanation.standing == NodeState::Current && !explanation.leaf;
+        let is_current = explanation.state == NodeState::Current && !explanation.leaf;
         let result_from = if explanation.filed { "same_key" } else { "last_run" };
         Self {
             label: explanation.label.to_string(),
             state: match explanation.leaf {
                 true => TargetState::Source,
-                false => TargetState::Made(explanation.standing),
+                false => TargetState::Made(explanation.state),
             },
             result_from: is_current.then(|| result_from.to_owned()),
             found: None,

@@ -1,11 +1,11 @@
 //! Explanations as text for a terminal.
 
-use super::explain::{ChainStep, Target, TargetState};
+use super::explain_answer::{ChainStep, Target, TargetState};
 use crate::render::line_diff::coloured;
 use crate::render::result_facts::{confined, describe_move};
 use crate::render::{Style, diagnostic, duration, format_size, moment, printable, summary};
-use engine::build::chain::Step;
-use engine::build::moves::Move;
+use engine::build::explanation_chain::Step;
+use engine::build::input_changes::Move;
 use engine::build::query::NodeState;
 use engine::build::remote_costs::{LookUp, RemoteChoice};
 use engine::values::digest::Digest;
@@ -49,7 +49,7 @@ pub fn format_explanation(target: &Target, style: Style) -> String {
             (Some(wait), Some(_)) => style.red(&printable(&format!("pending: {wait}"))),
             (Some(wait), None) => style.yellow(&printable(&format!("pending: {wait}"))),
             (None, Some(_)) => style.red("pending: the last try at its present inputs failed"),
-            (None, None) => style.yellow("pending: the last build asked for it and did not make it"),
+            (None, None) => style.yellow("pending: the last build requested it and did not build it"),
         },
         TargetState::Made(NodeState::Generating) => style.yellow("generating"),
     };
@@ -107,7 +107,7 @@ impl Page {
         if target.state == TargetState::Made(NodeState::Current) {
             return;
         }
-        self.moves("moved", &target.moved);
+        self.moves("changed", &target.moved);
         // For a missing source, leave out steps without a reason or an input: they only say that it is as in the sources.
         let missing = is_source && target.failure.is_some();
         let is_shown = |step: &&ChainStep| !missing || step.step.reason.is_some() || step.step.input.is_some();
@@ -129,7 +129,7 @@ impl Page {
             self.add_fact(name, &summary::gate(gate, self.style));
         }
         if !matches!(target.state, TargetState::Made(NodeState::None | NodeState::Pending)) && target.made.is_none() {
-            self.add_fact("note", "the record of its last run is gone, so what it was made of is not known");
+            self.add_fact("note", "the record of its last run was evicted, so its inputs are not known");
         }
         self.add_fact("next", &format!("cortex build '{}'", printable(&target.label)));
     }
@@ -303,7 +303,7 @@ impl Page {
             [] if target.before_collected => {
                 self.add_fact(
                     "last ran",
-                    "against a result that is not in this store any more, or never was: what had changed is not known",
+                    "against a result that is not in this store, so its changed inputs are not known",
                 );
             }
             [] if !target.last_redefined.is_empty() => {

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use workbench::symbols::grep::{Hit, Query, grep, locate};
 use workbench::symbols::state::{Empty, State};
 
-/// Find lines of sources that match a regular expression, each with the type or member that it stands in.
+/// Find lines of sources that match a regular expression, each with its type or member.
 ///
-/// Sources are read as they are, unsaved documents of an overlay or a session included; the expression is that of ripgrep, within one line.
+/// Sources are read in their present state, including unsaved documents of an overlay or a session. The expression is in the syntax of ripgrep,
+/// within one line.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Grep {
@@ -21,16 +22,16 @@ pub struct Grep {
     #[serde(alias = "query")]
     #[schemars(extend("x-tool" = false))]
     pub pattern: String,
-    /// Only below this folder, in this file, or in files that fit a pattern with * and ?.
+    /// Only below this folder, in this file, or in files that match a pattern with * and ?.
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = "grep: folder, file or glob"))]
     pub path: Option<String>,
-    /// The expression is the text itself.
+    /// Treat the expression as plain text.
     #[arg(short = 'F', long)]
     #[serde(default)]
     pub fixed: bool,
-    /// Case counts for nothing.
+    /// Ignore case.
     #[arg(short, long)]
     #[serde(default)]
     pub ignore_case: bool,
@@ -39,12 +40,12 @@ pub struct Grep {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub word: bool,
-    /// Lines at most; all are counted.
+    /// Limit of lines; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "default_limit_of_grep")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
-    /// Lines to pass over: those that stood on the pages before.
+    /// Lines to skip: those on earlier pages.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -63,7 +64,7 @@ fn default_limit_of_grep() -> usize {
 pub struct GrepAnswer {
     /// Lines by file and line.
     hits: Vec<Hit>,
-    /// How many lines match in all.
+    /// Number of matching lines.
     total: usize,
     state: State,
 }

@@ -1,6 +1,7 @@
 //! `hierarchy`: what a type or member carries on, and what carries it on.
 
 use super::implementations::relative_line;
+use super::paging::{ROWS, default_rows};
 use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
@@ -13,9 +14,9 @@ use workbench::symbols::hierarchy::{Implementation, implementations, locate};
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 
-/// List what a type or member derives from, implements or overrides, and what carries it on.
+/// List what a type or member derives from, implements or overrides, and its heirs.
 ///
-/// Each row has the relation, the number of steps and the place. What is outside of the workspace has a name and no place; the bases of types of
+/// Each row has the relation, the number of steps and the place. A symbol outside of the workspace has a name and no place; bases of types in
 /// packages are not known.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -23,23 +24,16 @@ pub struct HierarchyOf {
     /// A type or member, by any unambiguous name; of a method's name all its overloads.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
-    /// Heirs at most, the nearest first; all are counted.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_hierarchy")]
+    /// Limit of heirs, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
+    #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
-    /// Heirs to pass over: those that stood on the pages before.
+    /// Heirs to skip: those on earlier pages.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     offset: usize,
-}
-
-/// Default number of heirs.
-const USUAL: usize = 200;
-
-fn default_limit_of_hierarchy() -> usize {
-    USUAL
 }
 
 /// Both directions.
@@ -50,7 +44,7 @@ pub struct Hierarchy {
     bases: Vec<Implementation>,
     /// What derives from, implements or overrides it, the nearest first.
     heirs: Vec<Implementation>,
-    /// How many heirs there are in all.
+    /// Number of heirs.
     total: usize,
     state: State,
 }

@@ -1,13 +1,14 @@
 //! `history`: the versions of a target.
 
-use super::version_texts;
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::request_context::RequestContext;
 use crate::desk::{last_good, names};
 use crate::failed::Failed;
-use crate::render::Style;
+use crate::render::money::{format_notes, spent};
+use crate::render::result_facts::confined;
+use crate::render::{Style, duration, moment, on_one_line, printable};
 use engine::build::session::Session;
 use engine::seams::annotate::Revision;
 use engine::seams::paid::{Notes, Spent};
@@ -20,7 +21,7 @@ use serde_json::Value;
 use workbench::versions::{Version, lineage};
 use workbench::workspace::Workspace;
 
-/// List the versions of a target: when each came to be, of what, and what it cost.
+/// List the versions of a target with their times, inputs and costs.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HistoryOf {
@@ -84,7 +85,7 @@ pub struct VersionFacts {
 pub struct PinFacts {
     /// Seconds since 1970.
     pub at: u64,
-    /// Why, in the words of who pinned it.
+    /// Note of the person who pinned it.
     pub note: Option<String>,
 }
 
@@ -155,15 +156,15 @@ impl Method for HistoryOf {
     }
 
     fn styled(answer: &History, style: Style) -> String {
-        version_texts::list_versions(answer, style)
+        list_versions(answer, style)
     }
 }
 
 /// Explains why a source file has no versions, with a hint.
 pub fn why_no_versions(label: &str) -> Option<(&'static str, String)> {
     let path = engine::build::file_path(label)?;
-    let hint = format!("`git log -p -- {path}` tells what it was; `cortex explain '{label}'` what it is now, and who reads it");
-    Some(("it is a source file: versions are kept of what is made of it", hint))
+    let hint = format!("`git log -p -- {path}` shows its history; `cortex explain '{label}'` shows its present state and readers");
+    Some(("it is a source file: only outputs have versions", hint))
 }
 
 /// Resolves a text to a label; returns it with its versions, oldest first, at least one.
@@ -188,12 +189,72 @@ pub fn find_versions(
         let (what, hint) = match why_no_versions(&label) {
             Some(why) => why,
             None if last_good::remark_missing(context, workspace, session, None, &label)? => {
-                ("no version of it is kept", "what was collected is not known any more".to_owned())
+                ("no version of it is kept", "evicted versions are not listed".to_owned())
             }
-            None => ("it was never made in this checkout", format!("cortex build '{label}'")),
+            None => ("it was never built in this checkout", format!("cortex build '{label}'")),
         };
         let why = Diagnostic::error(ErrorCode::E_NO_VERSION, what).label(&label);
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     }
     Ok((label, found))
+}
+
+/// Formats the versions of a target, the newest first.
+fn list_versions(history: &History, style: Style) -> String {
+    let mut text = format!("{}\n", style.bold(&printable(&history.label)));
+    for version in history.versions.iter().rev() {
+        let mark = match &version.former {
+            _ if version.present => style.green(" present"),
+            Some(former) => format!("  as {}", style.cyan(&printable(former))),
+            None => String::new(),
+        };
+        let pin = version.pinned.as_ref().map_or(String::new(), |pin| {
+            let note = pin.note.as_ref().map_or(String::new(), |note| format!(": {}", on_one_line(note)));
+            style.yellow(&format!("  pinned{note}"))
+        });
+        text.push_str(&format!(
+            "  {:>3}  {}  {}{mark}{pin}\n",
+            version.version,
+            version.at.map_or_else(|| format!("{:<20}", "no date"), moment),
+            version.output.short()
+        ));
+        let mut how = Vec::new();
+        if let Some(build) = version.build {
+            let at = version
+                .revision()
+                .map(|found| format!(" at {}", crate::render::builds::revision(&found)));
+            how.push(format!("build {build}{}", at.unwrap_or_default()));
+        }
+        let Some(producer) = &version.producer else {
+            if version.at.is_none() {
+                how.push("lost to damage: only that it was is known".to_owned());
+            } else if version.collected {
+                how.push("collected: only that it was is known".to_owned());
+            }
+            if !how.is_empty() {
+                text.push_str(&format!("       {}\n", style.dim(&how.join(", "))));
+            }
+            continue;
+        };
+        how.push(producer.clone());
+        if version.found {
+            let made = version.made_at.map_or(String::new(), |at| format!(", made {}", moment(at)));
+            how.push(format!("found filed under its key{made}"));
+            text.push_str(&format!("       {}\n", style.dim(&on_one_line(&how.join(", ")))));
+            continue;
+        }
+        if let Some(at) = version.made_at {
+            how.push(format!("rebuilt {} with the same output", moment(at)));
+        }
+        if let Some(noted) = &version.notes {
+            how.extend(format_notes(noted));
+            how.extend(confined(noted.get("sandbox").map(String::as_str)));
+        }
+        if let Some(cost) = &version.spent {
+            how.push(spent(cost));
+        }
+        how.push(duration(version.took_us.unwrap_or_default()));
+        text.push_str(&format!("       {}\n", style.dim(&on_one_line(&how.join(", ")))));
+    }
+    text
 }

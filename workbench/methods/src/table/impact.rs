@@ -1,5 +1,6 @@
 //! `impact`: what a change reaches.
 
+use super::paging::{ROWS, default_rows};
 use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page, unread_uses};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
@@ -21,12 +22,12 @@ use workbench::overlay::build::documents;
 use workbench::symbols::impact::{Affected, Reached, at_lines, impact};
 use workbench::symbols::state::{Empty, State};
 
-/// List what a change of a member reaches: what uses it, over several steps, what carries it on, and the tests among these.
+/// List what a change of a member reaches: its users over several steps, its heirs, and the tests among these.
 ///
-/// With --diff the members that differ from the commit that is checked out are meant; with --overlay and no symbol those that differ between the
-/// workspace and the overlay or edit session. Certain uses are followed, and those through a base or an
-/// interface. A row that is not certain, or is reached only by way of one, says "possible" and why; other possible uses end there. Where more lies behind
-/// the last step, a note says how much, and the answer is not complete. Tests are methods with the attributes of xUnit, NUnit or MSTest.
+/// With --diff: of the members that differ from the commit that is checked out; with --overlay and no symbol: of those that differ between the
+/// workspace and the overlay or edit session. Certain uses are followed, and those through a base or an interface. A row that is not certain, or
+/// is reached only through one, says "possible" with the reason; other possible uses are not followed. If the last step has further users, a note
+/// gives their number, and the answer is not complete. Tests are methods with the attributes of xUnit, NUnit or MSTest.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImpactOf {
@@ -34,7 +35,7 @@ pub struct ImpactOf {
     #[arg(conflicts_with = "diff")]
     #[serde(default, alias = "path", alias = "id", skip_serializing_if = "Option::is_none")]
     symbol: Option<String>,
-    /// What differs from the commit that is checked out.
+    /// Of all differences from the commit that is checked out.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = "impact: of what differs from the commit"))]
@@ -44,12 +45,12 @@ pub struct ImpactOf {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     tests: bool,
-    /// Print a filter for `dotnet test --filter` that selects the tests; what it may lack is told on standard error.
+    /// Print a filter for `dotnet test --filter` that selects the tests; possible gaps are reported on standard error.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = "impact: a filter for dotnet test"))]
     filter: bool,
-    /// Print the graph of what reaches what in the language of Graphviz (DOT); what it may lack is told on standard error.
+    /// Print the graph in the language of Graphviz (DOT); possible gaps are reported on standard error.
     #[arg(long, conflicts_with = "filter")]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -59,12 +60,12 @@ pub struct ImpactOf {
     #[serde(default = "default_depth")]
     #[schemars(range(min = 1))]
     depth: u32,
-    /// Rows at most, the nearest first; all are counted.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_impact")]
+    /// Limit of rows, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
+    #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
-    /// Rows to pass over: those that stood on the pages before.
+    /// Rows to skip: those on earlier pages.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -73,15 +74,9 @@ pub struct ImpactOf {
 
 /// Steps unless told.
 const USUAL_DEPTH: u32 = 5;
-/// Rows unless told.
-const USUAL: usize = 200;
 
 fn default_depth() -> u32 {
     USUAL_DEPTH
-}
-
-fn default_limit_of_impact() -> usize {
-    USUAL
 }
 
 /// What is reached.
@@ -90,25 +85,25 @@ fn default_limit_of_impact() -> usize {
 pub struct Reach {
     /// The members and types that changed.
     changed: Vec<String>,
-    /// What they reach, the nearest first.
+    /// The members and types reached, the nearest first.
     affected: Vec<Affected>,
-    /// How many rows there are.
+    /// Number of rows.
     total: usize,
-    /// How many rows are not certain.
+    /// Number of rows that are not certain.
     #[serde(default)]
     possible: usize,
-    /// How many tests are reached, possible ones among them.
+    /// Number of tests reached, including possible ones.
     tests: usize,
-    /// How many of the tests are not certain.
+    /// Number of tests that are not certain.
     #[serde(default)]
     possible_tests: usize,
-    /// How many members and types one step more would reach.
+    /// Number of members and types that one more step would reach.
     #[serde(default)]
     beyond: usize,
-    /// What selects the tests, for `dotnet test --filter`; where it was asked for.
+    /// The filter for `dotnet test --filter`, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     filter: Option<String>,
-    /// The graph in the language of Graphviz; where it was asked for.
+    /// The graph in the language of Graphviz, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dot: Option<String>,
     state: State,

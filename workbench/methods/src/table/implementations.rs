@@ -1,5 +1,6 @@
 //! `implementations`: the types or members that implement, derive from or override another one.
 
+use super::paging::{ROWS, default_rows};
 use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
@@ -16,45 +17,38 @@ use workbench::symbols::state::{Empty, State};
 
 /// List the types that implement or derive from a type, or the members that implement or override a member.
 ///
-/// Direct ones, or with --all those of heirs of heirs, too. An interface's member may be implemented by one that a class inherits: "through" names
-/// the class then.
+/// Only direct ones, or with --all also indirect ones. A member that a class inherits may implement a member of an interface: then "through"
+/// names the class.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImplementationsOf {
     /// A type or member, by any unambiguous name; of a method's name all its overloads.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
-    /// Not direct ones alone: whatever the number of steps.
+    /// Also indirect ones, at any number of steps.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     all: bool,
-    /// Rows at most, the nearest first; all are counted.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_implementations")]
+    /// Limit of rows, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
+    #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
-    /// Rows to pass over: those that stood on the pages before.
+    /// Rows to skip: those on earlier pages.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     offset: usize,
 }
 
-/// Default number of rows.
-const USUAL: usize = 200;
-
-fn default_limit_of_implementations() -> usize {
-    USUAL
-}
-
 /// The types or members.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Implementations {
     resolved: Resolved,
-    /// Those that carry it on.
+    /// Its heirs.
     implementations: Vec<Implementation>,
-    /// How many there are in all.
+    /// Total number.
     total: usize,
     state: State,
 }

@@ -15,11 +15,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Mark targets for making again, although their results are filed under their present keys. Says what that costs; makes nothing.
+/// Mark targets for rebuilding, although results are stored under their present keys. Prints the price; builds nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Invalidate {
-    /// A label, a pattern, the name of a type or member, or a source file: what reads it.
+    /// A label, a pattern, the name of a type or member, or a source file, for its readers.
     pub label: String,
 }
 
@@ -27,16 +27,16 @@ pub struct Invalidate {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Invalidated {
-    /// Labels whose producers run when they are next asked for.
+    /// Labels whose producers run in the next build that needs them.
     labels: Vec<String>,
-    /// Targets that read them, directly or through others, and run if they come out different, at most.
+    /// Limit of readers, direct or indirect, that run if the outputs change.
     readers: usize,
-    /// Of the labels, those that a model makes.
+    /// Number of the labels that a model builds.
     paid: usize,
-    /// Of the readers, those that a model makes.
+    /// Number of the readers that a model builds.
     #[serde(default)]
     paid_readers: usize,
-    /// What asking a model for all of those would cost, in sentences.
+    /// Price of asking models for all of these, in sentences.
     price: String,
 }
 
@@ -60,8 +60,8 @@ impl Method for Invalidate {
         }
         let labels = session.invalidate(&patterns, &survey.targets.concat())?;
         if labels.is_empty() {
-            let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "it was never made").label(&text);
-            return Err(Failed::new(Code::Usage, why.hint("the next build that needs it makes it")));
+            let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "it was never built").label(&text);
+            return Err(Failed::new(Code::Usage, why.hint("the next build that needs it builds it")));
         }
         let readers = list_readers(session, &labels);
         let is_paid = |label: &&String| workbench::paid::is_paid(session, label);
@@ -69,9 +69,9 @@ impl Method for Invalidate {
         let by_readers: Vec<String> = readers.iter().filter(is_paid).cloned().collect();
         let (paid_labels, paid_readers) = (paid.len(), by_readers.len());
         let price = match (paid_labels, paid_readers) {
-            (0, 0) => "It costs nothing: no model makes any of them or of their readers.".to_owned(),
+            (0, 0) => "It costs nothing: no model is asked for them or their readers.".to_owned(),
             // An exact answer would need the new results of the invalidated targets.
-            (0, _) => "It costs nothing by itself. A model is asked for readers only if what is made again comes out different.".to_owned(),
+            (0, _) => "It costs nothing by itself. Models are asked for readers only if a rebuilt output differs.".to_owned(),
             _ => {
                 paid.extend(by_readers);
                 build::price(context, session, &paid)?
@@ -92,7 +92,7 @@ impl Method for Invalidate {
         let number = |number: usize| format_count(number as u64);
         let plural = if answer.labels.len() == 1 { "" } else { "s" };
         let mut text = format!(
-            "{} target{plural} will be made again when next asked for\n",
+            "{} target{plural} will be rebuilt by the next build that needs it\n",
             number(answer.labels.len())
         );
         for label in answer.labels.iter().take(SHOWN) {
@@ -103,12 +103,12 @@ impl Method for Invalidate {
         }
         let of_models = match answer.paid_readers {
             0 => String::new(),
-            paid => format!(" ({} of them made by a model)", number(paid)),
+            paid => format!(" ({} of them by a model)", number(paid)),
         };
         text.push_str(&match answer.readers {
             0 => "nothing reads them\n".to_owned(),
-            1 => format!("1 reader runs if they come out different{of_models}\n"),
-            readers => format!("up to {} readers run if they come out different{of_models}\n", number(readers)),
+            1 => format!("1 reader runs if an output changes{of_models}\n"),
+            readers => format!("up to {} readers run if an output changes{of_models}\n", number(readers)),
         });
         text.push_str(&format!("{}\n", answer.price));
         printable(&text)

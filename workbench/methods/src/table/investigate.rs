@@ -30,28 +30,28 @@ use workbench::symbols::state as symbols;
 
 /// Answer a question about the code from outlines and summaries.
 ///
-/// The answer is filed by the question and what it was shown: asking the same about unchanged code is free. `.cortex/out/ops/ID.json`
-/// tells how it goes.
+/// The answer is stored under the question and the shown texts: the same question about unchanged code is free. `.cortex/out/ops/ID.json` shows
+/// the progress.
 #[derive(Clone, Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Investigate {
     /// The question.
     pub question: String,
-    /// About which types: patterns or names.
+    /// Types to show: patterns or names.
     #[arg(long, value_name = "PATTERN", default_value = ALL, num_args = 1..)]
     #[serde(default = "all_findings", alias = "scopePaths", deserialize_with = "super::arguments::one_or_many")]
     pub scope: Vec<String>,
-    /// Show a model at most about so many tokens.
+    /// Approximate limit of tokens shown to a model.
     #[arg(long, value_name = "TOKENS", default_value_t = BUDGET)]
     #[serde(default = "budget")]
     #[schemars(extend("x-tool" = false))]
     pub budget: u64,
-    /// Which model [default: that of the summaries].
+    /// Model to ask [default: that of the summaries].
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub model: Option<String>,
-    /// Ask although an answer is filed.
+    /// Ask even if an answer is stored.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -60,7 +60,7 @@ pub struct Investigate {
     #[command(flatten)]
     #[serde(default)]
     pub asking: AskingArgs,
-    /// Give the operation at once, of which `operation` tells how it goes. Only a service does so.
+    /// Return the operation at once; `operation` shows its progress. Only a service can do so.
     #[arg(skip)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -74,7 +74,7 @@ const CSHARP_ALONE: &str = "only C# was looked into: files of other languages ar
 const ALL: &str = "//types/...:outline";
 /// Note on an answer in the background.
 const IN_BACKGROUND: &str =
-    "it is looked for in the background: `operation` tells how it goes, and the same question without `background` waits for it";
+    "it runs in the background: `operation` shows its progress, and the same question without `background` waits for it";
 /// Default budget, in tokens.
 const BUDGET: u64 = 16_000;
 
@@ -86,21 +86,21 @@ fn budget() -> u64 {
     BUDGET
 }
 
-/// What it came to.
+/// Its result.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InvestigateAnswer {
-    /// The operation, of which `operation` tells how it went.
+    /// The operation, for `operation`.
     op_id: String,
-    /// Where the answer is filed.
+    /// Label of the stored answer.
     label: String,
-    /// Whether it was asked before about the same code.
+    /// Whether a stored answer about the same code was used.
     cached: bool,
-    /// What it cost.
+    /// Its cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     spent: Option<Spent>,
-    /// The answer; absent while it is looked for in the background.
+    /// The answer; absent while the operation runs in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     answer: Option<Findings>,
@@ -210,7 +210,7 @@ impl Investigate {
             step(operation, State::Failed, why.message.clone());
             return Err(Failed::new(Code::Usage, why));
         }
-        step(operation, State::Asking, told_of(&material));
+        step(operation, State::Asking, describe_material(&material));
         let label = operation.label.clone();
         let params = params(question, self.model.as_deref(), session);
         let wanted = Loose {
@@ -301,8 +301,8 @@ impl Investigate {
 fn stale(session: &mut Session, material: &Material) -> Result<usize, Failed> {
     let summaries = material.roles.get("summary").into_iter().flatten();
     let nodes: Vec<NodeId> = summaries.filter_map(|summary| session.graph.find(&summary.label)).collect();
-    let (standings, _) = session.standings(&nodes)?;
-    Ok(standings.iter().filter(|standing| standing.state != NodeState::Current).count())
+    let (statuses, _) = session.statuses_and_outlook(&nodes)?;
+    Ok(statuses.iter().filter(|status| status.state != NodeState::Current).count())
 }
 
 /// Records an event and the new state of an operation.
@@ -316,7 +316,7 @@ fn record_progress(context: &RequestContext, root: &Path, operation: &mut Operat
     }
 }
 
-fn told_of(material: &Material) -> String {
+fn describe_material(material: &Material) -> String {
     format!(
         "shows {} type{}, about {} tokens; {} more did not fit{}",
         material.shown,

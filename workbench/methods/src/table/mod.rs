@@ -8,9 +8,10 @@ mod access;
 mod arguments;
 mod call_graph;
 mod context_build;
-mod context_build_told;
+mod context_build_report;
 mod context_live;
-mod context_live_look;
+mod context_live_arguments;
+mod context_live_document;
 mod conversations;
 mod cost;
 pub mod diff;
@@ -25,6 +26,7 @@ mod edit_of_interfaces;
 mod edit_of_structure;
 pub mod edit_operations;
 pub mod explain;
+pub mod explain_answer;
 mod explanation;
 mod grep;
 pub mod guarded_pattern;
@@ -45,8 +47,9 @@ mod overlay_build;
 mod overlay_documents;
 mod overlay_merge;
 mod pack;
+mod paging;
 pub mod query;
-pub mod query_drawing;
+pub mod query_answer;
 pub mod reference;
 mod relations;
 mod rename;
@@ -59,13 +62,12 @@ mod semantic;
 pub mod since;
 mod source;
 pub mod status;
-mod status_text;
+mod status_answer;
 pub mod symbols;
 pub mod touch;
 mod uncompiled;
 mod usages;
 mod vectors;
-pub mod version_texts;
 mod window;
 mod within;
 mod work;
@@ -77,75 +79,75 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::Style;
-use query_drawing::Drawing;
+use query_answer::Drawing;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a method does to the world, from little to much.
+/// Effect of a method, from least to most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// Looks, and files results that anyone would get. The same question about the same sources has the same answer.
+    /// Reads, and stores results. Equal questions about equal sources have equal answers.
     Looks,
-    /// Answers from what changes by itself: time, other processes, models.
+    /// Reads state that changes by itself: time, other processes, models.
     Reads,
-    /// Changes what is remembered of this checkout; twice is the same as once.
+    /// Changes stored state of this checkout; idempotent.
     Sets,
-    /// Does something anew each time.
+    /// Acts on each call.
     Acts,
     /// Changes files of the workspace.
     Writes,
 }
 
-/// How a method is a tool of MCP.
+/// How MCP offers a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AsTool {
-    /// It is one.
+    /// As a tool of its own.
     Own,
-    /// The group that it belongs to is one, and this an operation of it.
+    /// As an operation of the tool of its group.
     Operation,
-    /// It is an operation of the tool of this name.
+    /// As an operation of the tool of this name.
     Under(&'static str),
-    /// It is none.
+    /// Not at all.
     None,
 }
 
-/// A question or an order, with its arguments.
+/// A question or an order; the implementing type has its arguments.
 pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     /// The words of the command; with `_` for spaces the name of the tool, with `.` that of the JSON-RPC method.
     const NAME: &'static str;
     /// The JSON-RPC names of seed 000 §6.
     const ALSO: &'static [&'static str] = &[];
-    /// What it does to the world.
+    /// Its effect.
     const EFFECT: Effect;
     /// Whether it may call a model, which is outside of the workspace and may cost money.
     const ASKS: bool = false;
-    /// How it is a tool of MCP.
+    /// How MCP offers it.
     const TOOL: AsTool = AsTool::Own;
-    /// Whether it can be asked about an overlay, on the command line by `--overlay`, by programs by the argument `overlay`: it leaves everything in
+    /// Whether it can use an overlay (`--overlay`, or the argument `overlay` of programs): then it leaves everything in
     /// the checkout as it is.
     const WITHIN: bool = false;
-    /// The lists of the answer that come page by page: a `limit` says how much of them together is wanted, a `cursor` or an `offset` from where.
+    /// The paginated lists of the answer: `limit` is their total number of items, `cursor` or `offset` the beginning.
     const PAGES: &'static [&'static str] = &[];
-    /// For an answer that is read from what changes by itself: the files of the checkout that it depends on besides the sources and the store. A
-    /// service remembers it while none of them changes; `None` where more than files counts.
+    /// For [`Effect::Reads`]: the files of the checkout that the answer depends on besides the sources and the store. A
+    /// service caches the answer while none of them changes; `None` if it depends on more than files.
     const DEPENDS_ON: Option<&'static [&'static str]> = None;
     /// The argument that a command line may also take from a file.
     const FROM_FILE: Option<&'static str> = None;
     /// How it takes it.
     const FILE: FileForm = FileForm::Instead;
-    /// How its answer is drawn, if it can be.
+    /// Draws the answer, if it can be drawn.
     const DRAWN: Option<fn(&Self::Answer, Drawing) -> String> = None;
-    /// What it answers.
+    /// Its answer.
     type Answer: Serialize + DeserializeOwned + JsonSchema;
 
-    /// A command with its arguments, one and all in their order, and its help.
+    /// Adds its arguments and help to a command.
     fn arguments(command: clap::Command) -> clap::Command {
         Self::augment_args(command)
     }
 
-    /// Whether it needs nothing written in the checkout: then who builds that is not waited for.
+    /// Whether it writes nothing in the checkout: then it does not wait for a build of the checkout.
     fn reads(&self) -> bool {
         Self::EFFECT <= Effect::Reads
     }
@@ -170,7 +172,7 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
 pub enum FileForm {
     /// `--file FILE` in place of the argument: a text, with LF line ends.
     Instead,
-    /// FILE where the argument would stand: a text, with LF line ends.
+    /// FILE in the position of the argument: a text, with LF line ends.
     InPlace,
     /// `--from FILE`: the text as it stands there, and how it is written as the argument `encoding`.
     AsItIs,
@@ -194,11 +196,11 @@ pub struct Entry {
     pub name: &'static str,
     /// The seed's names.
     pub also: &'static [&'static str],
-    /// What it does to the world.
+    /// Its effect.
     pub effect: Effect,
     /// Whether it may call a model.
     pub asks: bool,
-    /// How it is a tool of MCP.
+    /// How MCP offers it.
     pub tool: AsTool,
     /// The lists of the answer that come page by page.
     pub pages: &'static [&'static str],
@@ -208,7 +210,7 @@ pub struct Entry {
     pub depends_on: fn(&Value) -> Option<&'static [&'static str]>,
     /// The argument that a command line may also take from a file, and how.
     pub from_file: Option<(&'static str, FileForm)>,
-    /// A command with its arguments, one and all in their order, and its help.
+    /// Adds its arguments and help to a command.
     pub arguments_of: fn(clap::Command) -> clap::Command,
     /// The arguments of a command line as a value.
     pub parse: fn(&clap::ArgMatches) -> Result<Value, clap::Error>,
@@ -244,7 +246,7 @@ pub static METHODS: &[Entry] = &[
     entry::<investigate::Investigate>(),
     entry::<operation::OperationOf>(),
     entry::<context_build::Build>(),
-    entry::<context_live::Show>(),
+    entry::<context_live_arguments::Show>(),
     entry::<conversations::End>(),
     entry::<conversations::List>(),
     entry::<pack::Build>(),
@@ -354,7 +356,7 @@ impl Entry {
         }
     }
 
-    /// Whether it only tells what is there: nothing that anybody would notice changes, and nothing is paid.
+    /// Whether it only reads: it changes nothing visible, and costs nothing.
     pub fn is_read_only(&self) -> bool {
         matches!(self.effect, Effect::Looks | Effect::Reads) && !self.asks
     }

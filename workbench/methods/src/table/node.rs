@@ -28,15 +28,15 @@ pub enum Freshness {
     Any,
 }
 
-/// Give the output of a target, made first if need be.
+/// Print the output of a target, built first if necessary.
 ///
-/// With `--param` its producer has other parameters for this request: they are part of the key, and nothing of the checkout changes.
+/// With `--param` its producer has other parameters for this request: they are part of the key, and the checkout stays unchanged.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Get {
     /// A label, as in `//types/NodeStore:outline`.
     pub label: String,
-    /// `strong`: as the sources are now; `any`: as last made [default: any for what a model makes, else strong].
+    /// `strong`: of the present sources; `any`: the last one [default: any for outputs of models, else strong].
     #[arg(long, value_name = "FRESHNESS")]
     #[schemars(extend("x-tool" = false))]
     #[serde(default, skip_serializing_if = "Option::is_none")]

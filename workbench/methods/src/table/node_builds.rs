@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// List the builds of this checkout: what each did, took and cost. It is `cortex log`.
+/// List the builds of this checkout with work, duration and cost, as `cortex log`.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Builds {
-    /// How many, the newest ones.
+    /// Number of builds, the newest ones.
     #[arg(short = 'n', long, value_name = "N", default_value_t = default_limit_of_node_builds())]
     #[serde(default = "default_limit_of_node_builds")]
     pub count: usize,

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use workbench::report::drawing::draw_near;
 use workbench::short_names::expanded;
 
-/// Draw the graph near a target: what it is made of to its left, what is made of it to its right, at most 120 nodes. Makes nothing.
+/// Draw the graph near a target: inputs to the left, readers to the right, at most 120 nodes. Builds nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Near {
@@ -29,7 +29,7 @@ pub struct Near {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Drawing {
-    /// The label that was meant.
+    /// Label of the target.
     label: String,
     /// Width of the drawing, in pixels.
     width: i32,
@@ -37,9 +37,9 @@ pub struct Drawing {
     height: i32,
     /// Width and height of each node.
     node_size: (i32, i32),
-    /// The nodes; the first is the one that was asked for.
+    /// The nodes, the requested one first.
     nodes: Vec<Node>,
-    /// What reads what.
+    /// Edges.
     edges: Vec<Edge>,
 }
 
@@ -92,7 +92,7 @@ impl Method for Near {
         let Some(near) = draw_near(session, &label)? else {
             let why = Diagnostic::error(
                 ErrorCode::E_NO_TARGET,
-                "the graph does not have it: it was never made in this checkout",
+                "the graph does not have it: it was never built in this checkout",
             );
             return Err(Failed::new(Code::Usage, why.label(&label).hint(format!("cortex build '{label}'"))));
         };

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workbench::investigation;
 
-/// Say how an operation goes that was begun in the background.
+/// Show the progress of a background operation.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperationOf {
     /// Its identifier.
     #[serde(alias = "id")]
     pub op_id: String,
-    /// Leave so many of its first events out.
+    /// Number of first events to skip.
     #[arg(long, value_name = "N", default_value_t = 0)]
     #[serde(default)]
     pub since: usize,
@@ -33,14 +33,14 @@ pub struct Progress {
     op_id: String,
     /// `gathering`, `asking`, `done` or `failed`.
     state: String,
-    /// What happened, one sentence each.
+    /// Events, one sentence each.
     events: Vec<String>,
-    /// Whether nothing more will happen.
+    /// Whether the operation has ended.
     finished: bool,
-    /// What it came to.
+    /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     result: Option<Value>,
-    /// Why it came to nothing.
+    /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }

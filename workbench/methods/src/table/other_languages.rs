@@ -85,7 +85,7 @@ impl Meant {
     pub fn candidate(&self) -> Candidate {
         Candidate {
             kind: self.symbol.kind.clone(),
-            ..Candidate::of(&self.symbol.path_in_requests(), std::slice::from_ref(&self.symbol.file))
+            ..Candidate::from_path(&self.symbol.path_in_requests(), std::slice::from_ref(&self.symbol.file))
         }
     }
 

@@ -24,10 +24,10 @@ use workbench::symbols::resolve::{How, NAMESPACE, SHOWN};
 use workbench::symbols::state::{Freshness, State};
 use workbench::unread_files::EXTENSIONS;
 
-/// Outline types, members, files, folders, namespaces or projects: what they offer, or what is in them.
+/// Outline types, members, files, folders, namespaces or projects: their members or contents.
 ///
-/// A name means a type or member before a namespace, a namespace before a folder, and a folder before a project. What holds a `/` or ends with
-/// `.cs` or `.csproj` is a path, and `.` the whole workspace.
+/// A name is resolved as a type or member, then as a namespace, a folder, a project. A name with a `/`, or that ends with `.cs` or `.csproj`, is
+/// a path, and `.` is the whole workspace.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Outline {
@@ -46,22 +46,22 @@ pub struct Outline {
     )]
     #[schemars(extend("x-tool" = "Names or paths"))]
     pub symbols: Vec<String>,
-    /// Also as data: what //types/SYMBOL:outline-info holds.
+    /// Also as data, as in //types/SYMBOL:outline-info.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub data: bool,
-    /// The newest version that was made while all files of the type parsed. The program says where the present one may lack something.
+    /// The newest version of a time when all files of the type parsed. The program reports what the present version may lack.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub last_good: bool,
-    /// Lines at most of what is in a file, folder, namespace or project; all are counted.
+    /// Limit of lines about a file, folder, namespace or project; all are counted.
     #[arg(long, value_name = "N", default_value_t = FEW)]
     #[serde(default = "default_limit_of_outline")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
-    /// Lines to pass over: those that stood on the pages before.
+    /// Lines to skip: those on earlier pages.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -77,7 +77,7 @@ fn default_limit_of_outline() -> usize {
 pub struct Outlines {
     #[serde(flatten)]
     first: One,
-    /// Those of further symbols.
+    /// Outlines of further symbols.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     more: Vec<One>,
 }
@@ -87,12 +87,12 @@ pub struct Outlines {
 #[serde(rename_all = "camelCase")]
 struct One {
     resolved: Resolved,
-    /// The outline as Markdown; of a file, folder, namespace or project its head.
+    /// The outline as Markdown; of a file, folder, namespace or project, its heading.
     outline_text: String,
-    /// What is in it, a line each: of more than 100 types the parts one level down with the number of their types.
+    /// Its contents, one line each; of more than 100 types, the parts one level down with their numbers of types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     entries: Vec<Listed>,
-    /// How many lines there are.
+    /// Number of lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     total: Option<usize>,
     /// The outline as data.
@@ -142,7 +142,7 @@ impl Method for Outline {
             let state = State::default().of_files(&*desk.flaws()?, files.iter());
             outlines.push(One {
                 state: if self.last_good {
-                    state.as_of(Freshness::LastGood, "files of it may have moved since")
+                    state.as_of(Freshness::LastGood, "its files may have changed since")
                 } else {
                     state
                 },
@@ -215,7 +215,7 @@ impl Outline {
                 continue;
             }
             if is_path(symbol)
-                && let Some(container) = Layout::read(desk)?.path(symbol)
+                && let Some(container) = Layout::from_outputs(desk)?.path(symbol)
             {
                 containers.push((container, Vec::new()));
                 continue;
@@ -264,7 +264,7 @@ impl Outline {
     /// Lists the contents of a container.
     fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<One, Failed> {
         let names = desk.workspace_names()?;
-        let layout = Layout::read(desk)?;
+        let layout = Layout::from_outputs(desk)?;
         let found = contents(desk, &names.symbols, &layout, container, (self.offset, self.limit))?;
         let mut state = State::default().of_workspace(&names.flaws);
         if !also.is_empty() {
@@ -319,7 +319,7 @@ fn container(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<Option<
     if namespace.is_none() && !matches!(found.how, None | Some(How::Fuzzy)) || namespace.is_some() && found.total > 1 {
         return Ok(None);
     }
-    let layout = Layout::read(desk)?;
+    let layout = Layout::from_outputs(desk)?;
     let (folder, project) = (layout.path(symbol), layout.project(symbol));
     let Some(namespace) = namespace else {
         return Ok(match folder {

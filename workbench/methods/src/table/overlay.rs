@@ -25,16 +25,16 @@ pub(super) fn replaceable_files(desk: &Desk<'_>) -> Result<Disk, Failed> {
     Ok(Disk::new(&window::root_of_workspace(desk)?).guarded(guard))
 }
 
-/// Open an overlay: a named view of the workspace in which documents stand in place of files.
+/// Open an overlay: a named view of the workspace in which documents replace files.
 ///
-/// One that is open goes on. It ends when it is merged or discarded, or when it was not used for as long as --expires says, a week unless told otherwise.
-/// Several live side by side, and none sees what another holds.
+/// Opens an existing one again. An overlay ends when it is merged or discarded, or after --expires without use [default: a week]. Overlays are
+/// independent of each other.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Open {
     /// Its name: letters, digits, '-', '_' and '.'.
     pub name: String,
-    /// How long it lives after its last use, such as 12h, 7d or 4w.
+    /// Lifetime after its last use, such as 12h, 7d or 4w.
     #[arg(long, value_name = "SPAN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
@@ -46,11 +46,11 @@ pub struct Open {
 #[serde(rename_all = "camelCase")]
 pub struct Opened {
     name: String,
-    /// Whether there was none of that name.
+    /// Whether it is new.
     new: bool,
-    /// How many documents it has.
+    /// Number of its documents.
     documents: usize,
-    /// When it ends unless it is used before, in seconds since 1970.
+    /// When it expires if not used, in seconds since 1970.
     expires_at: u64,
 }
 
@@ -86,7 +86,7 @@ impl Method for Open {
     }
 }
 
-/// List the overlays of this checkout, and what each of them changes.
+/// List the overlays of this checkout with their changes.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct List {}
@@ -106,7 +106,7 @@ struct Info {
     status: String,
     /// When it was opened, in seconds since 1970.
     opened_at: u64,
-    /// When it ends unless it is used before, in seconds since 1970.
+    /// When it expires if not used, in seconds since 1970.
     expires_at: u64,
     documents: Vec<Document>,
 }
@@ -118,8 +118,8 @@ pub(super) struct Document {
     pub(super) path: String,
     /// `changed`, `added`, `removed`, or `same` as the file was.
     pub(super) kind: String,
-    /// What became of the file meanwhile: `same`, `moved` (a merge joins both), `conflict` (both changed one place: a merge would be refused), or
-    /// `blocked` (something else is in its place: a merge would be refused).
+    /// Later change of the file: `same`, `moved` (it changed; a merge joins both), `conflict` (both changed one place; a merge is refused), or
+    /// `blocked` (another kind of entry is in its place; a merge is refused).
     pub(super) file: String,
     /// What is in its place, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,8 +161,8 @@ fn since_word(since: Since) -> &'static str {
 pub(super) fn document_line(document: &Document, is_session: bool) -> String {
     let (doing, done) = if is_session { ("saving", "saved") } else { ("a merge", "merged") };
     let rename = match document.file.as_str() {
-        "moved" => format!("; the file moved in the workspace since, {doing} joins both"),
-        "conflict" => format!("; the file moved in the workspace since, and {doing} conflicts"),
+        "moved" => format!("; the file changed in the workspace since, {doing} joins both"),
+        "conflict" => format!("; the file changed in the workspace since, and {doing} conflicts"),
         "blocked" => {
             let why = document.why.as_deref().unwrap_or("something else is in its place");
             format!("; nothing can be {done} there: {why}")
@@ -238,7 +238,7 @@ pub struct Discard {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Discarded {
     name: String,
-    /// How many documents it had.
+    /// Number of its documents.
     documents: usize,
 }
 

@@ -21,8 +21,8 @@ use workbench::overlay::record::{is_session, used};
 
 /// Build targets as they would be with the documents of an overlay.
 ///
-/// Every result is shared with the workspace and with other overlays; nothing of the checkout moves, and no file is laid out. It is `cortex build
-/// --overlay NAME`, which has more flags.
+/// Results are shared with the workspace and with other overlays. The checkout stays unchanged, and no file is laid out. `cortex build --overlay
+/// NAME` does the same and has more flags.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
@@ -39,18 +39,18 @@ pub struct Build {
 #[serde(rename_all = "camelCase")]
 pub struct Built {
     name: String,
-    /// Whether that is an edit session.
+    /// Whether it is an edit session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     session: bool,
-    /// How many targets were asked for.
+    /// Number of requested targets.
     targets: usize,
-    /// How many producers ran.
+    /// Number of producers that ran.
     ran: usize,
-    /// How many results were found that somebody had made.
+    /// Number of results that were stored already.
     cached: usize,
-    /// How many targets failed, or depend on one that did.
+    /// Number of targets that failed, or depend on a failed one.
     failed: usize,
-    /// How many wait for the answer of a model or an agent.
+    /// Number of targets that wait for a model or an agent.
     waiting: usize,
 }
 
@@ -126,16 +126,16 @@ fn fail_if_nothing_matched(report: &Report) -> Result<(), Failed> {
     }
 }
 
-/// Show what an overlay changes, as a unified diff; with --targets also what that would make stale, rebuild and cost.
+/// Show the changes of an overlay as a unified diff; with --targets also what they would make stale, rebuild and cost.
 ///
-/// The diff is against what each document was made of; a file that moved in the workspace since is told. Nothing is run for
-/// --targets, but where a model would be asked: to know the prompts, what is free is made.
+/// The diff is against the base of each document; it says which files changed in the workspace since. --targets runs nothing, except free targets
+/// that prompts of models depend on.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Diff {
     /// The overlay, or an edit session.
     pub name: String,
-    /// The targets: also which of these the documents would make stale [default: all].
+    /// Also list which of these targets the documents would make stale [default: all].
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "//...", value_parser = unguarded)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<String>,
@@ -146,14 +146,14 @@ pub struct Diff {
 #[serde(rename_all = "camelCase")]
 pub struct Differs {
     name: String,
-    /// Whether that is an edit session: its documents are what it has not saved, and a merge is `edit commit`.
+    /// Whether it is an edit session: its documents are unsaved, and `edit commit` merges them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     session: bool,
     /// Its documents.
     documents: Vec<Document>,
-    /// A unified diff of all of them.
+    /// A unified diff of all documents.
     diff: String,
-    /// What it would mean for targets, if that was asked for.
+    /// Effect on targets, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     targets: Option<Targets>,
 }

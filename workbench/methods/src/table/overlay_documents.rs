@@ -17,8 +17,8 @@ use workbench::overlay::put::{self, Became};
 
 /// Put a document into an overlay, in place of a file.
 ///
-/// A merge starts from what the file was when the overlay was opened; of one that was changed, added or removed since, a document is put with
-/// --onto-now. --delete has the file gone, --drop takes the document out again.
+/// The base of a merge is the file as it was when the overlay was opened. If the file was changed, added or removed since, --onto-now is needed.
+/// --delete removes the file, --drop removes the document from the overlay.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Put {
@@ -27,23 +27,23 @@ pub struct Put {
     /// The file, from the workspace's root.
     #[schemars(extend("x-tool" = ""))]
     pub path: String,
-    /// The text: that of the document, with line ends as they are to be.
+    /// Text of the document, with its line ends.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// How the text is written; as the file is, and a new one in UTF-8, unless told otherwise.
+    /// Encoding of the text [default: that of the file, of a new file UTF-8].
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<WrittenAs>,
-    /// The file is gone.
+    /// Remove the file.
     #[arg(long, conflicts_with = "drop")]
     #[serde(default)]
     pub delete: bool,
-    /// The file is that of the workspace again.
+    /// Use the file of the workspace again.
     #[arg(long)]
     #[serde(default)]
     pub drop: bool,
-    /// The document was made of the file as it is now, and not of what it was when the overlay was opened, or when it was put before.
+    /// The document is based on the present file, not on the file as it was when the overlay was opened or the document last put.
     #[arg(long, conflicts_with = "drop")]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -66,11 +66,11 @@ pub struct WrittenAs {
 #[serde(rename_all = "camelCase")]
 pub struct Done {
     name: String,
-    /// The real file that was meant.
+    /// Path of the real file.
     path: String,
     /// `changed`, `added`, `removed`, `dropped`, or `same` as before.
     status: String,
-    /// How many documents the overlay has.
+    /// Number of documents of the overlay.
     documents: usize,
 }
 
@@ -135,8 +135,8 @@ impl Method for Put {
 
 /// Apply a patch to the documents and files that an overlay shows: a unified diff, or `*** Begin Patch`.
 ///
-/// All of it or nothing: what fits nowhere, or in several places, is told with its line. A file that was changed since the overlay was opened is taken
-/// away whatever it holds (`*** Delete File`) with --onto-now.
+/// Applies all of the patch or nothing: a hunk that fits nowhere, or in several places, is reported with its line. To delete a file that changed
+/// since the overlay was opened (`*** Delete File`), --onto-now is needed.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Apply {
@@ -145,7 +145,7 @@ pub struct Apply {
     /// The patch.
     #[arg(skip)]
     pub patch: String,
-    /// What `*** Delete File` takes away was looked at as it is now, and not as it was when the overlay was opened.
+    /// Files of `*** Delete File` were read as they are now, not as they were when the overlay was opened.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -158,7 +158,7 @@ pub struct Applied {
     name: String,
     /// The files that it changed.
     files: Vec<String>,
-    /// Where it changed nothing: the files that were as it has them.
+    /// Files that it did not change, because they were equal already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     same: Vec<String>,
 }

@@ -15,8 +15,8 @@ use workbench::overlay::merge::{self, How, Write};
 
 /// Merge an overlay into the workspace, and end it.
 ///
-/// Each document goes three ways: what it was made of, what the overlay has, what the workspace has now. Lines that one side
-/// changed are taken; lines that both changed are a conflict, and then nothing is written (exit code 1). Modes, encodings and line ends stay.
+/// Each merge is three-way: the base of the document, the document, the present file. Lines that one side changed are taken; lines that both
+/// changed are a conflict, and then nothing is written (exit code 1). Modes, encodings and line ends stay.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
@@ -29,11 +29,11 @@ pub struct Merge {
 #[serde(rename_all = "camelCase")]
 pub struct Merged {
     name: String,
-    /// Whether it was done; the overlay has ended then.
+    /// Whether it was merged; then the overlay has ended.
     merged: bool,
-    /// The files, and what became of each: `written`, `joined` with what the workspace changed, `removed`, or `same`.
+    /// The files with their outcomes: `written`, `joined` with changes of the workspace, `removed`, or `same`.
     files: Vec<File>,
-    /// Places that both sides changed. If there is one, nothing was written.
+    /// Places that both sides changed. If there are any, nothing was written.
     conflicts: Vec<Conflict>,
 }
 
@@ -143,7 +143,7 @@ impl Method for Merge {
         let has_lines = |one: &Conflict| one.base.is_some() || one.overlay.is_some() || one.workspace.is_some();
         let way = match answer.conflicts.iter().any(has_lines) {
             true => "put documents that have both sides with --onto-now",
-            false => "clear what stands in the way",
+            false => "remove the obstacle",
         };
         let hint = format!("nothing was written: {count} conflict{plural}; {way}, or take them out with --drop, and merge again\n");
         printable(&format!("{text}{hint}"))

@@ -24,29 +24,29 @@ use std::collections::BTreeSet;
 use workbench::packs::{self, Pack, PackError, PackRow};
 use workbench::symbols::state::{Freshness, State};
 
-/// Make the text of a pack: outlines of the types that a filter selects and of those that their declarations name, within a budget of tokens.
+/// Build the text of a pack: outlines of the types that a filter selects and of those that their declarations name, within a budget of tokens.
 ///
-/// A filter is made of namespace:, type:, access:, tag:, depends: and file: with * and ?, joined by AND, OR, ! and parentheses; file: also
-/// selects files of other languages. With one the pack is made, or replaced; without, the pack of that name in cortex.toml or made before is
-/// meant. The text is also .cortex/out/packs/NAME.md.
+/// A filter consists of namespace:, type:, access:, tag:, depends: and file: with * and ?, joined by AND, OR, ! and parentheses; file: also
+/// selects files of other languages. With a filter the pack is created or replaced; without one it is the pack of that name in cortex.toml or of
+/// an earlier call. The text is also in .cortex/out/packs/NAME.md.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
     /// Its name.
     pub name: String,
-    /// Which types, such as 'namespace:MemoTree.Core.* AND !type:*Tests'.
+    /// The types, such as 'namespace:MemoTree.Core.* AND !type:*Tests'.
     #[arg(long, value_name = "FILTER")]
     #[serde(default, alias = "filterSpec", skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// The budget: tokens of its text at most.
+    /// Limit of tokens of its text.
     #[arg(long, value_name = "TOKENS", requires = "filter")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u64>,
-    /// Also summaries; those that a model makes are asked for, which may cost money.
+    /// Also summaries; missing ones are requested from a model, which may cost money.
     #[arg(long, requires = "filter")]
     #[serde(default)]
     pub semantic: bool,
-    /// Only the types that the filter means.
+    /// Only the types that the filter selects.
     #[arg(long, requires = "filter")]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -65,11 +65,11 @@ pub struct Built {
     /// Files of other languages in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
-    /// What was left out of it, and why.
+    /// Omitted types, with reasons.
     left_out: Vec<LeftOut>,
-    /// About how many tokens the text is.
+    /// Approximate number of tokens of the text.
     token_estimate: u64,
-    /// Where the text is laid out.
+    /// File of the text.
     path: String,
     state: State,
 }
@@ -309,7 +309,7 @@ impl Method for List {
         }
         if !changed.is_empty() {
             let why = format!(
-                "what is told of {} is of the last build: `pack build` makes it anew",
+                "the facts about {} are of the last build: `pack build` updates them",
                 changed.join(", ")
             );
             state = state.as_of(Freshness::Stale, why);
@@ -366,7 +366,7 @@ fn last_built<T: DeserializeOwned>(session: &mut Session, label: &str) -> Result
     let blob = session.engine.store.output(&last.filed.output)?;
     Ok(Last {
         value: blob.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
-        is_stale: session.standing(label)?.state != NodeState::Current,
+        is_stale: session.status_of(label)?.state != NodeState::Current,
     })
 }
 

@@ -1,8 +1,7 @@
 //! `query`: queries over the graph.
 
 use super::guarded_pattern::unguarded;
-use super::query_drawing;
-use super::query_drawing::Drawing;
+use super::query_answer::{self, Drawing, Node, QueryAnswer};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
@@ -15,55 +14,32 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use workbench::query::{QueryError, answer, parse};
 
-/// Ask the graph. Runs nothing.
+/// Query the graph. Runs nothing.
 ///
-/// EXPR is made of patterns (//types/...:semantic), the operators + - ^ (union, except, intersect, from left to right), parentheses,
+/// EXPR consists of patterns (//types/...:semantic), the operators + - ^ (union, except, intersect, from left to right), parentheses,
 /// let NAME = EXPR in EXPR (used as $NAME), and of
-/// deps(EXPR[, DEPTH]): what it is made of;
-/// rdeps([UNIVERSE,] EXPR[, DEPTH]): what is made of it, of everything or within deps(UNIVERSE);
-/// somepath(FROM, TO), allpaths(FROM, TO): a shortest way, and everything on any way;
+/// deps(EXPR[, DEPTH]): its inputs;
+/// rdeps([UNIVERSE,] EXPR[, DEPTH]): its readers, of all nodes or within deps(UNIVERSE);
+/// somepath(FROM, TO), allpaths(FROM, TO): a shortest path, and all nodes on any path;
 /// kind(NAME, EXPR): by target name (outline) or implementation (csharp/outline), with * for any run of characters and ? for one, or a regular expression in quotes;
 /// attr(ATTRIBUTE, REGEX, EXPR): by package, target, uses, producer, version, rule, out, paid, param.NAME, var.NAME;
 /// filter(REGEX, EXPR): by label;
-/// stale(EXPR): what is not current.
-/// Source files are meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
-/// --output dot, mermaid and json also tell what reads what.
+/// stale(EXPR): nodes that are not current.
+/// Source files are :bytes, source sets :files. Sets that must be built first are reported on standard error.
+/// --output dot, mermaid and json also list the edges.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Query {
     /// The query, as in `stale(//types/...:semantic)`.
     #[arg(value_name = "EXPR", value_parser = unguarded)]
     pub expr: String,
-    /// Also tell what reads what among them.
+    /// Also list the edges between them.
     #[arg(skip)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub edges: bool,
-}
-
-/// The nodes that answer a query.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct QueryAnswer {
-    /// By label; those of a way in its order.
-    pub nodes: Vec<Node>,
-    /// Pairs of labels among them: a reader and what it reads.
-    pub edges: Vec<(String, String)>,
-    /// Sets that have to be built before all nodes are known.
-    pub unknown: Vec<Value>,
-    /// How many nodes have inputs that are known only as of the last build, or only in part.
-    pub unsure: usize,
-}
-
-/// A node.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Node {
-    /// Its label.
-    pub label: String,
-    /// The implementation that makes it; `source` for files and sets.
-    pub kind: String,
 }
 
 impl Method for Query {
@@ -71,7 +47,7 @@ impl Method for Query {
     const EFFECT: Effect = Effect::Reads;
     const TOOL: AsTool = AsTool::Under("node");
     const WITHIN: bool = true;
-    const DRAWN: Option<fn(&QueryAnswer, Drawing) -> String> = Some(query_drawing::drawn);
+    const DRAWN: Option<fn(&QueryAnswer, Drawing) -> String> = Some(query_answer::drawn);
     type Answer = QueryAnswer;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<QueryAnswer, Failed> {
@@ -80,7 +56,7 @@ impl Method for Query {
     }
 
     fn text(answer: &QueryAnswer) -> String {
-        query_drawing::labels(answer)
+        query_answer::labels(answer)
     }
 }
 

@@ -62,14 +62,14 @@ pub fn section_of_method(entry: &Entry) -> String {
         },
     };
     let effect = match entry.effect {
-        Effect::Looks => "reads; the same for the same sources",
+        Effect::Looks => "reads; equal sources give equal answers",
         Effect::Reads => "reads",
-        Effect::Sets => "changes what is remembered of the checkout; twice is the same as once",
-        Effect::Acts => "acts anew each time",
+        Effect::Sets => "changes stored state of the checkout; idempotent",
+        Effect::Acts => "acts on each call",
         Effect::Writes => "changes files of the workspace",
     };
     let asks = if entry.asks {
-        "; may have a model asked, which may cost money"
+        "; may ask a model, which may cost money"
     } else {
         ""
     };
@@ -90,30 +90,29 @@ pub fn section_of_method(entry: &Entry) -> String {
 
 const PREFACE: &str = "# Methods
 
-Made from the program's table of methods (`cortex dev methods`); a test keeps it so. Every method is a command (`--json` prints its answer), a method of
-`cortex serve` (JSON-RPC 2.0) and, where it says so, a tool of `cortex mcp`. Arguments are named as below; JSON-RPC also takes them in this order.
+`cortex dev methods` generates this page from the program's table of methods; a test compares them. Every method is a command (`--json` prints its answer), a
+method of `cortex serve` (JSON-RPC 2.0), and, if noted, a tool of `cortex mcp`. Arguments have the names below; JSON-RPC also takes them in this order.
 
-An answer about the code has a `state`: how fresh it is (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is
-missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `context end`, `context conversations`, `edit`, `rename`, `overlay …`, `pack remove`,
-`window set`, `operation`, `status`, `doctor`, `work submit`), and those about targets (`node …`, `explain`, `query`, `history`, `diff`, `cost`,
-`invalidate`), have none.
+An answer about the code has a `state`: its freshness (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is missing and why
+an empty answer is empty. These answers have none: reports of an action or its progress (`context live`, `context end`, `context conversations`, `edit`,
+`rename`, `overlay …`, `pack remove`, `window set`, `operation`, `status`, `doctor`, `work submit`), and answers about targets (`node …`, `explain`, `query`,
+`history`, `diff`, `cost`, `invalidate`).
 
-An error has a `code`, a `message`, and where they apply `hint`, `found`, `label`, `file`, `line`, `column`. Codes of their own have more:
-`SymbolNotFound` `suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` `progress` in percent, `InvalidFilter`
-`position` and `hint`, `InternalError` `traceId`. `AccessDenied` is what leads out of the workspace or cannot be read. By JSON-RPC they are the `data` of
-an error: -32602 for arguments, -32001 when busy, -32800 when taken back, -32603 for a bug, -32000 for all others; `exitCode` is what the command would
-have ended with. What was said beside an answer is in its `diagnostics`.
+An error has a `code`, a `message`, and if applicable `hint`, `found`, `label`, `file`, `line`, `column`. Some codes have more fields: `SymbolNotFound`
+`suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` `progress` in percent, `InvalidFilter` `position` and `hint`,
+`InternalError` `traceId`. `AccessDenied` is the code of a path that leads out of the workspace or cannot be read. In JSON-RPC these fields are the `data` of an
+error: -32602 for arguments, -32001 if busy, -32800 if cancelled, -32603 for a bug, -32000 for all others; `exitCode` is the exit code of the command. Diagnostics
+beside an answer are in its `diagnostics`.
 
-`ping`, `methods` (this page as JSON), `cortex.about` and `cortex.stop` are the service's own. `$/cancelRequest` takes a request back; with a `progressToken`
-`$/progress` tells how far a build has come. Methods that look or read do not wait for a build, here or in another process. Any other request with a
-token waits for its turn. Without a token it is answered `Busy` once a build has run for two seconds (`progress` is 0 where another process builds: it
-is not known), and the client asks again. A second request of an id that is being answered is refused
-under the id `null`. `StreamOp` answers with `token`, `values` and `finished`; `$/enumerator/next` and `$/enumerator/abort` go on and end it (as
-StreamJsonRpc has it), or a `partialResultToken` has `$/progress` tell the values. Several requests in one message are refused, a message is 4 MiB long at
-most (a longer one is refused once it is), and 1,024 clients (fewer where fewer files may be open) with 1,024 requests each are served at once; who comes
-then is told so, and may ask the service's own methods all the same.
+`ping`, `methods` (this page as JSON), `cortex.about` and `cortex.stop` are methods of the service only. `$/cancelRequest` cancels a request; with a `progressToken`,
+`$/progress` reports the progress of a build. Methods that read do not wait for a build, in this process or another. Any other request with a token waits for its
+turn. Without a token its answer is `Busy` once a build has run for two seconds (`progress` is 0 if another process builds: it is not known), and the client
+retries. A second request with the id of a running one is refused under the id `null`. `StreamOp` answers with `token`, `values` and `finished`;
+`$/enumerator/next` and `$/enumerator/abort` continue and end it (as in StreamJsonRpc), or with a `partialResultToken`, `$/progress` reports the values. A message
+with several requests is refused, and so is one above 4 MiB. Up to 1,024 clients (fewer if the process may open fewer files) with 1,024 requests each are served
+at once; further ones get an error, and can still call the service's own methods.
 
-Where a number limits a list, 0 lists none, and what there is is counted. Where there is a `cursor` or an `offset`, it goes on behind what was shown.
+If a number limits a list, 0 lists nothing and still counts. With a `cursor` or an `offset`, the list continues after the shown items.
 ";
 
 /// Formats the fields of an object as a table.

@@ -1,5 +1,6 @@
 //! `deps` and `rdeps`: the types that a type uses, and those that use it.
 
+use super::paging::{ROWS, default_rows};
 use super::symbols::{lines_of_notes, resolve_one, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -47,7 +48,7 @@ struct Of {
     /// A type, by any unambiguous name.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     symbol: String,
-    /// Steps to go; 0 for as many as there are.
+    /// Limit of steps; 0 for no limit.
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[serde(default = "default_depth")]
     depth: u32,
@@ -61,12 +62,12 @@ struct Of {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     body: bool,
-    /// Types at most, the nearest first; all are counted.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_relations")]
+    /// Limit of types, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
+    #[serde(default = "default_rows")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
-    /// Types to pass over: those that stood on the pages before.
+    /// Types to skip: those on earlier pages.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -76,15 +77,8 @@ struct Of {
 /// The paginated list.
 const PAGES: &[&str] = &["types"];
 
-/// Default number of types.
-const USUAL: usize = 200;
-
 fn default_depth() -> u32 {
     1
-}
-
-fn default_limit_of_relations() -> usize {
-    USUAL
 }
 
 /// The types.
@@ -93,7 +87,7 @@ pub struct Related {
     resolved: Resolved,
     #[serde(flatten)]
     relations: Relations,
-    /// How many types there are in all.
+    /// Number of types.
     total: usize,
     state: State,
 }
@@ -103,7 +97,7 @@ impl Of {
     fn health_of(&self, desk: &mut Desk<'_>, found: &Candidate) -> Result<Health, Failed> {
         let mut health = desk.health()?;
         if health.line().is_some() {
-            let layout = Layout::read(desk)?;
+            let layout = Layout::from_outputs(desk)?;
             let own: BTreeSet<&str> = found.files.iter().flat_map(|file| layout.projects_of(file)).collect();
             health.retain_projects(|project| own.contains(project));
         }

@@ -21,13 +21,13 @@ use workbench::symbols::meaning::Candidate;
 
 /// Rename a type or a member everywhere: declarations, overrides, implementations, uses, using directives and references in documentation.
 ///
-/// Files are saved all or none, and `edit undo` takes the rename back. It is refused, with the list, where anything is in the way: a possible use, a
-/// name that clashes, a symbol or a base outside of the workspace, a file that could not be read, is generated or read-only. Before it is saved the
-/// workspace is looked at with the new texts: what used the symbol must use it still, and nothing else may.
+/// All files are saved or none, and `edit undo` undoes the rename. It is refused, with a list of the obstacles: a possible use, a name that
+/// clashes, a symbol or a base outside of the workspace, a file that could not be read, is generated or read-only. Before it is saved, the new
+/// texts are checked: the same places must use the symbol, and no others.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rename {
-    /// A type or member, by any unambiguous name; of several overloads the one that is meant with its parameters.
+    /// A type or member, by any unambiguous name; one of several overloads, with its parameters.
     #[serde(alias = "path", alias = "id")]
     #[schemars(extend("x-tool" = ""))]
     symbol: String,
@@ -39,7 +39,7 @@ pub struct Rename {
     #[serde(default)]
     #[schemars(extend("x-tool" = "Show the diff only"))]
     dry_run: bool,
-    /// The edit session whose buffers are changed; the files without one.
+    /// The edit session whose buffers to change [default: the files].
     #[arg(long, value_name = "HANDLE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
@@ -49,7 +49,7 @@ pub struct Rename {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     leave_possible: bool,
-    /// Change the name in string literals, too, where it stands as a word of its own.
+    /// Also change the name in string literals, where it is a whole word.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -60,22 +60,22 @@ pub struct Rename {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Renamed {
-    /// What has a new name: paths before and after.
+    /// Renamed symbols: paths before and after.
     renamed: Vec<(String, String)>,
     /// The files that change.
     files: Vec<String>,
-    /// How many places change.
+    /// Number of changed places.
     places: usize,
-    /// Places that may mean it and stay as they are.
+    /// Possible uses that stay unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left: Vec<String>,
-    /// What the compiler of `[edit] check` says of it.
+    /// Messages of the compiler of `[edit] check`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lost: Vec<String>,
-    /// What would change, as a unified diff; of a dry run.
+    /// The changes of a dry run, as a unified diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
-    /// The session that takes it back, by `edit undo`.
+    /// The session for `edit undo`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
 }

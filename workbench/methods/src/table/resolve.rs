@@ -13,13 +13,14 @@ use serde::{Deserialize, Serialize};
 use workbench::symbols::resolve::{How, Resolution};
 use workbench::symbols::state::{Empty, State};
 
-/// Say which types or members a name means. Builds nothing but the index of names.
+/// Show which types or members a name means. Builds only the index of names.
 ///
-/// A name is looked for as a whole (Namespace.Type+Nested), then as the end of one (Core.NodeStore, NodeStore.Get), then as a pattern with * and ?
-/// (a star crosses dots only where nothing matches within a name), in any case; behind global:: stands a whole name alone. Types that a project compiles go before others, types of a namespace before nested
-/// ones, those without type parameters before those with some. Where several projects have a type of one name, the name behind @ is the project
-/// (Node@Core) or the file that declares it; @loose is what no project compiles. Identifiers (T_…) and former names of renamed types are known too. What is spelled alike is suggested and never meant:
-/// the exit code is 2 then, as it is when there is nothing of that name.
+/// A name is matched as a whole (Namespace.Type+Nested), then as the end of one (Core.NodeStore, NodeStore.Get), then as a pattern with * and ?
+/// (a star crosses dots only if nothing matches within a name), in any case; a name after global:: must match as a whole. Types that a project
+/// compiles are preferred, then types of a namespace over nested ones, then those without type parameters. If several projects have a type of one
+/// name, the name after @ is the project (Node@Core) or the file that declares it; @loose is a type that no project compiles. Identifiers (T_…)
+/// and former names of renamed types are known, too. Similar spellings are suggested, never chosen: then the exit code is 2, as for an unknown
+/// name.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resolve {

@@ -24,7 +24,7 @@ use workbench::edit::response::{Metrics, Response};
 use workbench::edit::session::{Content, Session, read_kept_content};
 use workbench::edit::state::{Mode, Status, WorkflowState};
 use workbench::live::edits;
-use workbench::rename::{self, InTheWay};
+use workbench::rename::{self, Obstacles};
 
 /// What a dry run answers: the difference, and nothing that was done.
 fn dry_response(files: &[Rewritten]) -> Response {
@@ -103,7 +103,7 @@ pub(super) fn look_in<T>(
     inside.read_only();
     let found = read(&mut inside)?;
     drop(inside);
-    context.release_locks();
+    context.release_locks_to_reopen();
     Ok(found)
 }
 
@@ -143,7 +143,7 @@ impl Rewriting<'_> {
         desk: &mut Desk<'_>,
         files: &[Rewritten],
         to: Destination<'_>,
-        looked: impl FnOnce(&mut Desk<'_>) -> Result<Result<(), InTheWay>, Failed>,
+        looked: impl FnOnce(&mut Desk<'_>) -> Result<Result<(), Obstacles>, Failed>,
     ) -> Result<Response, Failed> {
         let root = root_of_workspace(desk)?;
         let guard = Guard {
@@ -162,10 +162,10 @@ impl Rewriting<'_> {
         let generated = files.iter().filter(is_generated);
         locked.extend(generated.map(|file| format!("{} is generated, and its next generation would undo the change", file.path)));
         if !locked.is_empty() {
-            return Err(self.refused(&InTheWay(locked)));
+            return Err(self.refused(&Obstacles(locked)));
         }
         // Other processes may write these files while they are edited.
-        desk.context.let_go();
+        desk.context.release_locks();
         let rewrite = |texts: Vec<Rewritten>| Order::Rewrite {
             operation: self.operation,
             texts,
@@ -219,12 +219,12 @@ impl Rewriting<'_> {
     }
 
     /// The refusal, with what is in the way.
-    pub fn refused(&self, way: &InTheWay) -> Failed {
+    pub fn refused(&self, way: &Obstacles) -> Failed {
         // Report a single failure at once.
         let only = way.0.first().filter(|_| way.0.len() == 1);
         let message = match only {
             Some(only) => format!("{}: {only}", self.refusal),
-            None => format!("{}: {} things are in the way", self.refusal, way.0.len()),
+            None => format!("{}: {} obstacles", self.refusal, way.0.len()),
         };
         let named = way.0.iter().take(if only.is_some() { 0 } else { MOST_NAMED });
         let named = named.map(|what| Diagnostic::new(Severity::Note, ErrorCode::N_IN_THE_WAY, what.as_str()));

@@ -19,14 +19,14 @@ use workbench::symbols::search::{Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
 use workbench::symbols::state::{Empty, State};
 
-/// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; what is spelled alike if nothing
-/// else.
+/// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; similar spellings if nothing
+/// else matches.
 ///
-/// Types that were renamed are found by their former names, too.
+/// Renamed types are also found by their former names.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Search {
-    /// The query: a part of a name, maybe with a part of what it stands in (Store.Get).
+    /// The query: a part of a name, optionally after a part of its container (Store.Get).
     #[arg(default_value = "")]
     #[serde(default)]
     #[schemars(extend("x-tool" = ""))]
@@ -41,7 +41,7 @@ pub struct Search {
     #[arg(long, value_name = "KIND")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The namespace: what stands in it, or in one below it.
+    /// The namespace: symbols in it, or in one below it.
     #[arg(long, value_name = "NAMESPACE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
@@ -50,13 +50,13 @@ pub struct Search {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub generated: bool,
-    /// The query says what code is about, in your words: types by how near what they declare, document and do is to it. Needs the ruleset
-    /// embeddings.
+    /// The query describes what code does, in your words: types by the similarity of their declarations, documentation and code. Needs the
+    /// ruleset embeddings.
     #[arg(long, conflicts_with = "cursor")]
     #[serde(default)]
     #[schemars(extend("x-tool" = ""))]
     pub semantic: bool,
-    /// The next page: what the page before said.
+    /// The next page: `next` of the page before.
     #[arg(long, value_name = "CURSOR")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = ""))]

@@ -23,14 +23,14 @@ use workbench::symbols::state::{Freshness, State};
 
 /// Print the summary of a type: its role, life cycle, edge cases, limitations.
 ///
-/// One that is free is made first. One that a model makes is given as it is, with its state; --refresh has it made anew, which may cost money.
+/// A free summary is built first. A summary by a model is printed as it is, with its state; --refresh requests a new one, which may cost money.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SemanticOf {
     /// A type, by any unambiguous name, or a label; where a language model writes summaries also a member (NodeStore#Get).
     #[serde(alias = "path", alias = "typeId", alias = "id")]
     pub symbol: String,
-    /// Make it first, also if a model has to be asked.
+    /// Build it first, even if a model must be asked.
     #[arg(long)]
     #[serde(default)]
     pub refresh: bool,
@@ -44,13 +44,12 @@ pub struct SemanticOf {
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     resolved: Resolved,
-    /// The summary as Markdown; absent when there is none yet.
+    /// The summary as Markdown; absent if there is none yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     semantic_text: Option<String>,
-    /// `none`, `pending`, `generating`, `cached`, `stale` or `maybeStale`: stale if what it reads, which a model makes, too, comes out
-    /// different (seed 000 §3.2).
+    /// `none`, `pending`, `generating`, `cached`, `stale` or `maybeStale`: stale if an input that a model writes changes (seed 000 §3.2).
     semantic_state: String,
-    /// Why the last try failed, or that of what it waits for, where it is `pending` (seed 000 §3.2).
+    /// If `pending`: why the last attempt failed, or that of a node that it waits for (seed 000 §3.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
     state: State,
@@ -67,9 +66,9 @@ fn describe_state(desk: &mut Desk<'_>, label: &str, status: &NodeStatus, last_er
         }
         (None, Some(wait)) => format!("{wait}; --refresh asks for it"),
         (None, None) if status.state == NodeState::Pending => {
-            "the last build asked for it and did not make it; --refresh asks for it".to_owned()
+            "the last build requested it and did not build it; --refresh requests it again".to_owned()
         }
-        (None, None) => "a model makes it, and was not asked: --refresh has it made anew".to_owned(),
+        (None, None) => "a model writes it, and was not asked: --refresh asks it".to_owned(),
     })
 }
 

@@ -33,7 +33,7 @@ pub struct SourceOf {
     #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols_argument")]
     #[schemars(extend("x-tool" = "Names, or files with lines: src/A.cs:10-40"))]
     pub symbols: Vec<String>,
-    /// Lines of each at most.
+    /// Limit of lines of each.
     #[arg(long, value_name = "N", default_value_t = USUAL_LINES)]
     #[serde(default = "default_limit_of_source")]
     #[schemars(extend("x-tool" = false))]
@@ -47,13 +47,13 @@ fn default_limit_of_source() -> usize {
 /// The texts.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Texts {
-    /// What the first symbol means.
+    /// The first symbol.
     resolved: Option<Resolved>,
-    /// Of each symbol its parts: a stretch of a file. `text` is whole lines as they stand there; `start`, `startColumn`, `end` and `endColumn` tell
-    /// where in them the symbol with its documentation stands, in lines and characters (Unicode code points) from 1; `endColumn` is behind the
-    /// last. `encoding` is given where the file is not UTF-8, `leftOut` are lines over the limit.
+    /// The parts of each symbol, each a range of a file. `text` is whole lines of the file; `start`, `startColumn`, `end` and `endColumn` give
+    /// the range of the symbol with its documentation, in lines and characters (Unicode code points) from 1; `endColumn` is after the last.
+    /// `encoding` is given if the file is not UTF-8, `leftOut` is the number of lines over the limit.
     sources: Vec<Source>,
-    /// What was asked for and cannot be shown, in the form of errors, with `asked`; there only beside what can be.
+    /// Requested symbols that cannot be shown, as errors with `asked`; only if others can be shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     failed: Vec<Value>,
     state: State,

@@ -132,7 +132,7 @@ fn label_for_name(label: &str) -> Failed {
         .map(|rest| rest.rsplit_once(':').map_or(rest, |(name, _)| name));
     let hint = match named {
         Some(name) => format!("write {}", name.chars().take(120).collect::<String>()),
-        None => "write Type, Namespace.Type, Type.Member or Type#Member; `cortex show` prints what a label stands for".to_owned(),
+        None => "write Type, Namespace.Type, Type.Member or Type#Member; `cortex show` prints the output of a label".to_owned(),
     };
     Failed::new(Code::Usage, why.hint(hint))
 }
@@ -185,7 +185,7 @@ pub const MOST: usize = 1000;
 /// Returns the possible uses of symbols, by path, in files that cortex does not parse.
 pub fn unread_uses(desk: &mut Desk<'_>, paths: &[&str]) -> Result<UnreadUses, Failed> {
     let world = desk.open_to_build()?.0.engine.world.clone();
-    Ok(unread_files::uses(&*world, paths.iter().copied(), None))
+    Ok(unread_files::find_unread_uses(&*world, paths.iter().copied(), None))
 }
 
 /// Formats the notes of a state as lines below an answer.

@@ -19,28 +19,28 @@ use workbench::unread_files;
 
 /// List the places that use a type or a member.
 ///
-/// Places are FILE:LINE:COLUMN and the line; [cref], [implement] or [override] stands before references in documentation and before members that
-/// implement or override it. Those under "possible" say why: they reach the member through a base, an interface or an
-/// override, use a member of that name on a value whose type is not known, or their arguments leave several overloads; the likeliest reason
-/// stands first. Above them stands the symbol that the name means. Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its
-/// overloads; of a name that up to five types or members share the places of each are listed.
+/// A place is FILE:LINE:COLUMN and the line. [cref], [implement] or [override] marks references in documentation and members that implement or
+/// override it. Those under "possible" have a reason, the likeliest first: they reach the member through a base, an interface or an override, use
+/// a member of that name on a value whose type is not known, or their arguments fit several overloads. Above them is the symbol that the name
+/// means. Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its overloads; if
+/// up to five types or members share a name, the places of each are listed.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsagesOf {
     /// A type or member, by name: NodeStore, Core.NodeStore, NodeStore.Get, NodeStore#Get.
     #[serde(alias = "path", alias = "id")]
     pub symbol: String,
-    /// Places at most of each symbol, certain ones first; all are counted.
+    /// Limit of places of each symbol, certain ones first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "default_limit_of_usages", alias = "maxResults")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
-    /// Places to pass over: those that stood on the pages before.
+    /// Places to skip: those on earlier pages.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub offset: usize,
-    /// Possible places at most; all are counted.
+    /// Limit of possible places; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL_POSSIBLE)]
     #[serde(default = "default_possible")]
     #[schemars(extend("x-tool" = false))]
@@ -87,7 +87,7 @@ pub struct Spot {
 pub struct Spots {
     #[serde(flatten)]
     first: SpotsOfOne,
-    /// Those of further symbols of the name.
+    /// Places of further symbols with the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     more: Vec<SpotsOfOne>,
 }
@@ -96,17 +96,17 @@ pub struct Spots {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct SpotsOfOne {
     resolved: Resolved,
-    /// Places that use it.
+    /// Certain uses.
     certain: Vec<Spot>,
-    /// Places that may use it.
+    /// Possible uses.
     possible: Vec<Spot>,
-    /// How many possible places there are for each reason.
+    /// Number of possible places by reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<Reason>,
-    /// Uses of the name that are none of it, because code there cannot see it.
+    /// Number of uses of the name in code that cannot see the symbol.
     #[serde(default)]
     impossible: usize,
-    /// How many there are in all.
+    /// Total number.
     total: usize,
     state: State,
 }

@@ -35,7 +35,7 @@ impl TypeVectors {
             true => State::default(),
             false => State::default().as_of(
                 Freshness::Stale,
-                format!("the vectors are those that were last made: `cortex build {VECTORS}` makes what has moved anew"),
+                format!("the vectors are those of the last build; `cortex build {VECTORS}` updates them"),
             ),
         }
     }

@@ -27,11 +27,11 @@ use workbench::window::compose::{Card, Composed, candidate_types, compose};
 use workbench::window::room::Room;
 use workbench::window::state::{self, Window};
 
-/// Give the text that a model is shown of this checkout, and lay it out as .cortex/out/prompt_window.md.
+/// Print the text of this checkout for a model, and write it to .cortex/out/prompt_window.md.
 ///
-/// Pinned types come first and take three fifths of the budget at most, then what was looked at lately, then the active pack. Of pinned types
-/// that do not fit the least important sections of all go first (EDGE_CASES, RECOMMENDATIONS, LIMITATIONS, LIFECYCLE, ROLE), of any other its
-/// own; what was cut is said at the end.
+/// Pinned types come first, with at most three fifths of the budget, then recently used types, then the active pack. If pinned types do not fit,
+/// the least important sections of all of them are cut first (EDGE_CASES, RECOMMENDATIONS, LIMITATIONS, LIFECYCLE, ROLE); of other types, their
+/// own. The text ends with a list of the cuts.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Show {}
@@ -44,17 +44,17 @@ pub struct WindowAnswer {
     window_text: String,
     /// Types in it, in order.
     shown: Vec<String>,
-    /// What was cut or left out, and why.
+    /// Parts cut or left out, with reasons.
     cut: Vec<String>,
-    /// Characters of it.
+    /// Number of characters.
     chars: usize,
-    /// How many it may have.
+    /// Limit of characters.
     max_chars: usize,
-    /// Characters that pinned types take.
+    /// Characters of pinned types.
     pinned_chars: usize,
-    /// How many those may take.
+    /// Limit of characters of pinned types.
     pinned_room: usize,
-    /// About how many tokens it is.
+    /// Approximate number of tokens.
     tokens: usize,
     state: State,
 }
@@ -80,7 +80,7 @@ impl Method for Show {
             None => Vec::new(),
             Some(name) => pack::types_of_pack(desk, name).or_else(|failed| match failed.diagnostics.first() {
                 Some(why) if why.code == ErrorCode::E_NO_PACK => {
-                    gone = Some(format!("there is no pack {name} any more"));
+                    gone = Some(format!("the pack {name} no longer exists"));
                     Ok(Vec::new())
                 }
                 _ => Err(failed),
@@ -89,7 +89,7 @@ impl Method for Show {
         let known = cards(desk, &window, &pack)?;
         let room = Room::from_window(&window, desk.open_to_read()?.0.text());
         let mut made = compose(&window, &known.cards, &pack, room);
-        if let Err(error) = checkout::write(&root, OUT, made.text.as_bytes()) {
+        if let Err(error) = checkout::write_file(&root, OUT, made.text.as_bytes()) {
             // The answer still has the text.
             let failed = unwritten(&error);
             desk.context.say(&failed.diagnostics);
@@ -136,7 +136,7 @@ impl KnownTypes {
         let (mut stale, mut unasked) = (0, 0);
         for path in &made.shown {
             if let Some(at) = names.symbols.find(path) {
-                files.extend(names.symbols.row(at)?.files);
+                files.extend(names.symbols.type_row(at)?.files);
             }
             stale += usize::from(self.cards.get(path).is_some_and(|card| card.remark.is_some()));
             unasked += usize::from(self.unasked.contains(path));
@@ -155,7 +155,7 @@ impl KnownTypes {
                 1 => "1 summary is of an earlier version".to_owned(),
                 _ => format!("{stale} summaries are of earlier versions"),
             };
-            let why = format!("{summaries}: `semantic` with --refresh has them made anew");
+            let why = format!("{summaries}: `semantic` with --refresh requests new ones");
             state = state.as_of(Freshness::Stale, why);
         }
         if made.shown.is_empty() && made.cut.is_empty() {
@@ -195,7 +195,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownT
             continue;
         };
         if let Some(bytes) = session.engine.store.output(&last.filed.output)? {
-            if session.standing(&label)?.state != NodeState::Current {
+            if session.status_of(&label)?.state != NodeState::Current {
                 remarks.insert(label.clone(), "the summary is of an earlier version".to_owned());
             }
             summaries.insert(label, bytes);
@@ -275,7 +275,7 @@ pub struct Changed {
     state: State,
 }
 
-/// Keep a type in the prompt window.
+/// Pin a type in the prompt window.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
@@ -284,20 +284,20 @@ pub struct Pin {
     pub symbol: String,
 }
 
-/// Keep a type in the prompt window no longer.
+/// Unpin a type from the prompt window.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unpin {
-    /// A type, by any unambiguous name or as `window show` told it.
+    /// A type, by any unambiguous name or as `window show` prints it.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     pub symbol: String,
 }
 
-/// Leave a type out of the recent part of the prompt window until it is looked at again; what is pinned stays.
+/// Drop a type from the recent part of the prompt window until its next use; pinned types stay.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dismiss {
-    /// A type, by any unambiguous name or as `window show` told it.
+    /// A type, by any unambiguous name or as `window show` prints it.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     pub symbol: String,
 }
@@ -408,11 +408,11 @@ impl Method for Dismiss {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Set {
-    /// Characters that it may have, 1,000 at least; 0 for what `[prompt_window]` of the manifest says, or 40,000.
+    /// Limit of characters, at least 1,000; 0 for that of `[prompt_window]` in the manifest, or 40,000.
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<usize>,
-    /// The active pack: its types count more, and fill what is left.
+    /// The active pack: its types are preferred, and fill the rest.
     #[arg(long, value_name = "NAME", conflicts_with = "no_pack")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,
@@ -426,7 +426,7 @@ pub struct Set {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
-    /// Characters that it may have.
+    /// Limit of characters.
     max_chars: usize,
     /// The active pack.
     #[serde(default, skip_serializing_if = "Option::is_none")]

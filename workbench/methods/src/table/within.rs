@@ -16,7 +16,8 @@ pub fn schema<M: Method>() -> Schema {
     let fields = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
     // Tools list it where it says by itself what is asked.
     let in_tools = if M::NAME == "impact" { json!("") } else { json!(false) };
-    fields[ARGUMENT] = json!({"type": "string", "description": "The overlay, or edit session: asked about in place of the workspace.", "x-tool": in_tools});
+    fields[ARGUMENT] =
+        json!({"type": "string", "description": "The overlay or edit session to query in place of the workspace.", "x-tool": in_tools});
     schema
 }
 

@@ -14,7 +14,7 @@ use workbench::work::holder;
 /// Most questions listed.
 const LISTED: usize = 100;
 
-/// List what waits for agents, who works at it, and how much is done.
+/// List the questions for agents, their leases, and the progress.
 #[derive(Debug, Default, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct List {
@@ -28,17 +28,17 @@ pub struct List {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
-    /// Targets asked for.
+    /// Number of requested targets.
     targets: usize,
-    /// Of those, answered and current.
+    /// Number of these that are answered and current.
     done: usize,
-    /// Of those, waiting until others are answered.
+    /// Number of these that wait for other answers.
     later: usize,
-    /// Questions that can be answered now.
+    /// Number of questions that can be answered now.
     waiting: usize,
-    /// Of those, with an agent.
+    /// Number of these that agents lease.
     taken: usize,
-    /// The first hundred of them.
+    /// The first hundred questions.
     questions: Vec<Line>,
     state: State,
 }
@@ -51,7 +51,7 @@ struct Line {
     label: String,
     /// `new` or `patch`.
     kind: String,
-    /// Who works at it.
+    /// Agent that leases it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     /// How many answers were refused.

@@ -13,13 +13,13 @@ use workbench::work::{Comer, LONGEST_LEASE, LeasedQuestion, holder, lease_questi
 /// Most questions per call.
 const MOST: u64 = 100;
 
-/// Give the next prompts that wait for an agent to answer them.
+/// Lease the next prompts that wait for an agent.
 ///
-/// Free targets are brought up to date first. What is given is kept for the agent for a while; answers go to `work submit`.
+/// Free targets are brought up to date first. The agent leases the prompts for a while; `work submit` takes the answers.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Next {
-    /// How many, up to 100.
+    /// Number of prompts, up to 100.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     pub count: u64,
     /// The scope: only what these types, labels or patterns need.
@@ -31,7 +31,7 @@ pub struct Next {
     #[arg(long, value_name = "NAME", default_value = "")]
     #[schemars(extend("x-tool" = false))]
     pub agent: String,
-    /// Minutes for which they are kept for you.
+    /// Duration of the lease, in minutes.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=LONGEST_LEASE / 60))]
     #[schemars(extend("x-tool" = false))]
     pub minutes: u64,
@@ -53,9 +53,9 @@ impl Default for Next {
 #[serde(rename_all = "camelCase")]
 pub struct Questions {
     questions: Vec<Question>,
-    /// Questions that wait for an answer, these included.
+    /// Number of questions that wait for an answer, including these.
     waiting: usize,
-    /// Of those, kept for others.
+    /// Number of these that others lease.
     taken: usize,
     state: State,
 }

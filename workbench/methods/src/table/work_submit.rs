@@ -16,9 +16,9 @@ use workbench::work::{Handed, TypeGraph, changed_lines, hand_in};
 /// Longest answer, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// Hand in the answer to a prompt of `work next`.
+/// Submit the answer to a prompt of `work next`.
 ///
-/// It is checked as a model's: what is wrong with it is told, and the question waits for a better one.
+/// It is checked like the answer of a model: faults are reported, and the question waits for a better answer.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Submit {
@@ -41,9 +41,9 @@ pub struct Submit {
 pub struct Became {
     id: String,
     label: String,
-    /// `filed`; `before` when the target had an answer already; `part` when there are more questions about the same target.
+    /// `filed`; `before` if the target had an answer already; `part` if the same target has more questions.
     status: String,
-    /// Questions that wait now because of it.
+    /// Questions that this answer made possible.
     next: Vec<Possible>,
 }
 
@@ -160,12 +160,15 @@ impl Submit {
         let label = &note.label;
         let (why, found) = match round.waiting.iter().find(|other| other.label == *label) {
             Some(other) => {
-                let why = format!("the question moved while it was answered; it is {} now", other.id);
+                let why = format!("the question changed while it was answered; its id is now {}", other.id);
                 (why, Some(changed_lines(&note.asked, &other.user)))
             }
-            None if !round.report.refused.is_empty() => ("there is no such target any more".to_owned(), None),
-            None if round.report.tally.skipped > 0 => ("what it depends on moved and has to be answered first".to_owned(), None),
-            None => ("it is not asked any more".to_owned(), None),
+            None if !round.report.refused.is_empty() => ("this target no longer exists".to_owned(), None),
+            None if round.report.tally.skipped > 0 => (
+                "a question that it depends on changed and has to be answered first".to_owned(),
+                None,
+            ),
+            None => ("it is no longer asked".to_owned(), None),
         };
         let mut why = Diagnostic::error(ErrorCode::E_MOVED, why).label(label);
         why.found = found;

@@ -185,7 +185,7 @@ fn key_of_run(line: &str, tree: &Tree, texts: &BTreeMap<&str, Option<&[u8]>>) ->
 const KNOWN: &str = ".cortex/check/known/runs.json";
 
 fn known_runs(root: &Path) -> Vec<KnownRun> {
-    let bytes = checkout::read(root, KNOWN, MOST_BYTES).ok().flatten();
+    let bytes = checkout::read_file(root, KNOWN, MOST_BYTES).ok().flatten();
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
@@ -193,5 +193,5 @@ fn known_runs(root: &Path) -> Vec<KnownRun> {
 fn remember_runs(root: &Path, known: &mut Vec<KnownRun>) {
     known.drain(..known.len().saturating_sub(REMEMBERED));
     let bytes = serde_json::to_vec(&known).expect("invariant: errors are plain values");
-    let _ = checkout::write(root, KNOWN, &bytes);
+    let _ = checkout::write_file(root, KNOWN, &bytes);
 }

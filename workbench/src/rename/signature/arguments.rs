@@ -6,7 +6,7 @@ use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the parameters of a member change, for those who call it.
+/// How the parameters of a member change, for its callers.
 pub(super) struct Reordering<'w> {
     /// The parameters before, as the member that was named declares them.
     pub(super) own: &'w [ParameterRow],
@@ -21,7 +21,7 @@ pub(super) struct Reordering<'w> {
 /// The arguments of one call afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// What stands between the brackets; nothing where it stays as it is.
+    /// The text between the brackets; `None` if it stays.
     pub(super) text: Option<String>,
     /// Arguments that are passed no more.
     pub(super) dropped: Vec<String>,
@@ -185,7 +185,7 @@ impl Reordering<'_> {
                 is_named: !in_order,
             });
         }
-        // Arguments are evaluated as they stand: where that matters they keep their places, and get their names.
+        // Arguments are evaluated in textual order: if that matters, they keep their places and get names.
         if changes_evaluation(&passing) {
             passing.sort_by_key(|one| one.from.unwrap_or(usize::MAX));
             passing.iter_mut().for_each(|one| one.is_named = true);
@@ -220,7 +220,7 @@ impl Reordering<'_> {
     }
 }
 
-/// Whether arguments in this order would be evaluated in another one than before, and that can be told from outside.
+/// Whether this order of arguments changes the order of evaluation in an observable way.
 fn changes_evaluation(passing: &[Passing]) -> bool {
     let order: Vec<(usize, Effect)> = passing.iter().filter_map(|one| Some((one.from?, effect_of(&one.value)))).collect();
     let matters = |one: Effect, other: Effect| one.max(other) == Effect::Acts && one.min(other) != Effect::Nothing;
@@ -236,7 +236,7 @@ fn changes_evaluation(passing: &[Passing]) -> bool {
 enum Effect {
     /// It is the same whenever it is evaluated.
     Nothing,
-    /// It depends on what was done before.
+    /// It depends on earlier side effects.
     Reads,
     /// It may do something.
     Acts,
@@ -287,7 +287,7 @@ pub(super) fn label_of(argument: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wanted::read;
+    use super::super::wanted::parse_wanted;
     use super::*;
     use crate::rename::lists::{Of, list_at};
 
@@ -301,7 +301,7 @@ mod tests {
             this: false,
         };
         let own = [row("int", "a"), row("string", "b"), row("int[]", "more")];
-        let wanted = read(wanted, &own)?;
+        let wanted = parse_wanted(wanted, &own)?;
         let names: Vec<BTreeSet<String>> = own.iter().map(|one| BTreeSet::from([one.name.clone()])).collect();
         let reordering = Reordering {
             own: &own,

@@ -1,10 +1,10 @@
-//! What stands in the way of other parameters besides the uses: texts that would parse no more, constructors that are called without their names.
+//! Obstacles of changed parameters besides the uses: texts that would no longer parse, constructors that are called without their names.
 
 use super::declarations::parameters_behind;
 use super::with_files;
 use crate::rename::lists::{tokens_behind, type_arguments_end};
 use crate::rename::places::Texts;
-use crate::rename::{InTheWay, RenameRequest, Rewritten, Spot};
+use crate::rename::{Obstacles, RenameRequest, Rewritten, Spot};
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
@@ -18,7 +18,7 @@ use producers::csharp::{defines, parse};
 use std::collections::BTreeSet;
 
 /// Refuses changed files that parsed before and would parse no more.
-pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way: &mut InTheWay) -> Result<(), O::Error> {
+pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way: &mut Obstacles) -> Result<(), O::Error> {
     let labels: Vec<String> = files.iter().map(|file| file_label(&file.path, "defines")).collect();
     for (file, output) in files.iter().zip(outputs.read(&labels)?) {
         let known = output.bytes.and_then(|bytes| defines::read(&bytes).ok());
@@ -33,7 +33,7 @@ pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way:
         let changed = after.lines().zip(before.lines()).position(|(new, old)| new != old);
         let line = changed.unwrap_or_default();
         let shown = after.lines().nth(line).unwrap_or_default().trim();
-        way.add(format!(
+        way.add_obstacle(format!(
             "{}:{}: the file would parse no more; its first changed line would be: {shown}",
             file.path,
             line + 1
@@ -42,33 +42,33 @@ pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way:
     Ok(())
 }
 
-/// Refuses a member of an `extension` block: what it is called on is no parameter of its own.
+/// Refuses a member of an `extension` block: its receiver is not one of its parameters.
 pub(super) fn check_block<O: Outputs>(
     outputs: &mut O,
     candidate: &Candidate,
     known: usize,
     texts: &mut Texts<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     for (path, at) in all_declarations(outputs, &[candidate])? {
         let found = texts.identifier_at(&(at.file.clone(), at.line, at.column));
-        let list = found.and_then(|(name, _)| parameters_behind(texts.of(&at.file)?, name));
+        let list = found.and_then(|(name, _)| parameters_behind(texts.text_of(&at.file)?, name));
         if list.is_some_and(|list| list.pieces.len() + 1 == known) {
-            way.add(format!(
-                "{at}: {path} stands in an `extension` block, whose members do not get other parameters here"
+            way.add_obstacle(format!(
+                "{at}: {path} is in an `extension` block, whose parameters cannot be changed here"
             ));
         }
     }
     Ok(())
 }
 
-/// Refuses a constructor of a type that has a primary one, too: their calls are not told apart.
+/// Refuses a constructor of a type with a primary constructor: their calls cannot be distinguished.
 pub(super) fn check_primary<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     candidate: &Candidate,
     texts: &mut Texts<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     let key = candidate.key();
     let spots = |found: Vec<(String, crate::symbols::locations::SourceLocation)>| -> Vec<Spot> {
@@ -76,13 +76,13 @@ pub(super) fn check_primary<O: Outputs>(
     };
     let own = spots(all_declarations(outputs, &[&with_files(symbols, &candidate.path)])?);
     let parts = spots(all_declarations(outputs, &[&with_files(symbols, key)])?);
-    let rows = overloads::of(outputs, &[key])?.into_iter().flatten();
+    let rows = overloads::read_overloads(outputs, &[key])?.into_iter().flatten();
     let count = rows.filter(|one| one.kind == candidate.kind).count();
     for spot in parts {
         let Some((at, _)) = texts.identifier_at(&spot) else { continue };
-        let is_primary = texts.of(&spot.0).and_then(|text| parameters_behind(text, at)).is_some();
+        let is_primary = texts.text_of(&spot.0).and_then(|text| parameters_behind(text, at)).is_some();
         if is_primary && (count > 1 || !own.contains(&spot)) {
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{}:{}:{}: {key} has a primary constructor here, and its calls are not told from those of others",
                 spot.0, spot.1, spot.2
             ));
@@ -97,12 +97,12 @@ pub(super) fn check_type_arguments<O: Outputs>(
     symbols: &Symbols,
     request: RenameRequest<'_>,
     texts: &mut Texts<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     let key = request.candidate.key();
     let found = resolve(symbols, outputs, key, &Options::default())?;
-    let Ok(subject) = Subject::of(&found) else {
-        way.add(format!("cortex cannot distinguish the uses of {key} from those of another type"));
+    let Ok(subject) = Subject::from_resolution(&found) else {
+        way.add_obstacle(format!("cortex cannot distinguish the uses of {key} from those of another type"));
         return Ok(());
     };
     let name = simple_name(key);
@@ -110,8 +110,8 @@ pub(super) fn check_type_arguments<O: Outputs>(
     for place in found.certain.iter().chain(found.possible.keys()) {
         let spot: Spot = (place.file.clone(), place.line, place.column);
         let Some((at, _)) = texts.identifier_at(&spot) else { continue };
-        if texts.of(&place.file).is_some_and(|text| is_type_argument(text, at)) {
-            way.add(format!(
+        if texts.text_of(&place.file).is_some_and(|text| is_type_argument(text, at)) {
+            way.add_obstacle(format!(
                 "{}:{}:{}: {name} is a type argument here, and `new()` may ask for its constructor without parameters: {}",
                 place.file, place.line, place.column, place.text
             ));
@@ -120,7 +120,7 @@ pub(super) fn check_type_arguments<O: Outputs>(
     Ok(())
 }
 
-/// Whether a type that begins at a byte stands in type arguments.
+/// Whether the type that begins at a byte is a type argument.
 fn is_type_argument(text: &str, at: usize) -> bool {
     let (rest, tokens) = tokens_behind(text, at);
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(rest));
@@ -162,10 +162,10 @@ mod tests {
     #[test]
     fn texts_that_would_parse_no_more_are_refused() {
         let (good, bad) = ("class C {\n int M(int a) => a;\n}\n", "class C {\n int M(int a => a;\n}\n");
-        let mut sample = Sample::of(&[("src/c.cs", good)]);
+        let mut sample = Sample::from_files(&[("src/c.cs", good)]);
         for (before, after, found) in [(good, bad, 1), (good, good, 0), (bad, bad, 0)] {
             let files = [Rewritten::of("src/c.cs", before, after.to_owned())];
-            let mut way = InTheWay::default();
+            let mut way = Obstacles::default();
             check_texts(&mut sample, &files, &mut way).expect("outputs");
             assert_eq!(way.0.len(), found, "{way:?}");
             assert!(way.0.iter().all(|one| one.starts_with("src/c.cs:2: ")), "{way:?}");

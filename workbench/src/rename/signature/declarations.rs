@@ -1,4 +1,4 @@
-//! Other parameters for a declaration: its list, what its body calls them, and its documentation.
+//! Changes the parameters of a declaration: its list, their names in its body, and its documentation.
 
 use super::wanted::{Wanted, parameter_name};
 use crate::rename::lists::{List, Of, code, list_at, rewritten, tokens_behind};
@@ -49,7 +49,7 @@ impl Declaration<'_> {
     /// What changes of a declaration whose name begins at a byte.
     ///
     /// # Errors
-    /// Why it cannot change: what its body does with a parameter.
+    /// Why it cannot change: a use of a parameter in its body.
     pub(super) fn replacements(&self, text: &str, name: usize) -> Result<Replacements, String> {
         let list = parameters_behind(text, name).ok_or("its parameters are not found where it is declared")?;
         let names = parameter_names(text, &list);
@@ -146,7 +146,7 @@ fn with_attributes(mut declared: String, renamed: &BTreeMap<String, String>, gon
     Ok(declared)
 }
 
-/// What stands before the name of a member from the end of the member before it: its attributes, modifiers and type.
+/// The text between the member before it and the name of a member: its attributes, modifiers and type.
 fn attributes_before(text: &str, name: usize) -> Range<usize> {
     let mut depth = 0_usize;
     for token in lex(&text[..name]).tokens.iter().rev() {
@@ -181,7 +181,7 @@ fn in_attributes(text: &str, range: Range<usize>, renamed: &BTreeMap<String, Str
     Ok(changes)
 }
 
-/// What stands behind the parameters of a declaration up to its end.
+/// The text from the parameters of a declaration to its end.
 fn body_behind(text: &str, at: usize) -> Range<usize> {
     let (rest, tokens) = tokens_behind(text, at);
     let (mut depth, mut is_expression) = (0_usize, false);
@@ -207,7 +207,7 @@ fn body_behind(text: &str, at: usize) -> Range<usize> {
 enum Role {
     /// It may mean a parameter.
     Value,
-    /// It names a member, or a parameter of what is called.
+    /// It names a member, or a parameter of the called member.
     Member,
     /// It is given to something else.
     Declares,
@@ -283,7 +283,7 @@ const NO_TYPES: [&str; 26] = [
     "goto",
 ];
 
-/// Whether a name stands behind a type or `var`: of a local, of a parameter of a lambda or of a local function.
+/// Whether a name follows a type or `var`: it declares a local, or a parameter of a lambda or local function.
 fn declares(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).and_then(|at| tokens.get(at)) else {
         return false;
@@ -295,7 +295,7 @@ fn declares(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -
     is_range || is_type && matches!(next, "=" | ";" | "," | ")" | "in" | "(" | ":")
 }
 
-/// The opening brace that a token stands in.
+/// The opening brace around a token.
 fn brace_around(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     (0..at).rev().find(|at| match tokens[*at].text(text) {
@@ -312,7 +312,7 @@ fn brace_around(text: &str, tokens: &[producers::csharp::lexer::Token], at: usiz
     })
 }
 
-/// Whether a name that gets a value stands in braces without statements: those of an object initialiser, whose member it is.
+/// Whether an assigned name is in an object initialiser, of whose type it is a member.
 fn is_initialiser(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
     let Some(open) = brace_around(text, tokens, at).filter(|open| tokens[*open].text(text) == "{") else {
         return false;
@@ -334,12 +334,12 @@ fn is_initialiser(text: &str, tokens: &[producers::csharp::lexer::Token], at: us
     false
 }
 
-/// Whether a name stands alone in `new { … }`, where it names a property, too.
+/// Whether a name alone in `new { … }` also names a property.
 fn is_anonymous(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
     brace_around(text, tokens, at).is_some_and(|open| open > 0 && tokens[open].text(text) == "{" && tokens[open - 1].text(text) == "new")
 }
 
-/// Whether a name stands in the parameters of a lambda.
+/// Whether a name is among the parameters of a lambda.
 fn ends_in_arrow(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
     let close = tokens[at..]
         .iter()
@@ -378,7 +378,7 @@ fn holes(text: &str, literal: &Range<usize>) -> Result<Vec<Range<usize>>, String
     Ok(found)
 }
 
-/// Where the documentation of a declaration begins and ends: between what stands before it and its own first word.
+/// Range of the documentation of a declaration, before its first word.
 fn documentation(text: &str, name: usize) -> Option<Range<usize>> {
     let lexed = lex(text);
     let tokens = &lexed.tokens;
@@ -445,7 +445,7 @@ fn in_documentation(text: &str, name: usize, renamed: &BTreeMap<String, String>,
 
 #[cfg(test)]
 mod tests {
-    use super::super::wanted::read;
+    use super::super::wanted::parse_wanted;
     use super::*;
     use producers::csharp::members::ParameterRow;
 
@@ -459,7 +459,7 @@ mod tests {
             this: false,
         };
         let own = [row("int", "count"), row("string", "name")];
-        let wanted = read(wanted, &own)?;
+        let wanted = parse_wanted(wanted, &own)?;
         let names = ["count", "name"];
         let declaration = Declaration {
             own: &names,

@@ -1,5 +1,5 @@
-//! Places of a text that change, marked in the text itself: a change of one moves the others, and calls stand in arguments of calls. Changes are made
-//! from the last place to the first.
+//! Marks at places of a text that change: one change shifts the others, and calls are nested in arguments of calls. Changes are applied from the
+//! last place to the first.
 
 use super::Change;
 use super::arguments::{Passed, Reordering};
@@ -22,7 +22,7 @@ pub(super) enum Mark {
     Declaration,
     /// It refers to the member in documentation.
     Reference,
-    /// It uses the member and stays what it is.
+    /// It uses the member and stays unchanged.
     Stays,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Marked {
 }
 
 impl Marked {
-    pub(super) fn add(&mut self, file: &str, at: usize, mark: Mark) {
+    pub(super) fn mark_place(&mut self, file: &str, at: usize, mark: Mark) {
         let marks = self.files.entry(file.to_owned()).or_default().entry(at).or_default();
         if !marks.contains(&mark) {
             marks.push(mark);
@@ -55,7 +55,7 @@ pub(super) struct Rewrite {
     pub(super) changed: usize,
 }
 
-/// What stands before each marked name while the text changes: a character that no code has.
+/// The character before each marked name while the text changes; no code contains it.
 const MARK: char = '\u{e000}';
 
 /// Changes all places of a text.
@@ -73,7 +73,7 @@ pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: 
         made.text.insert(*at, MARK);
     }
     let own: Vec<&str> = change.own.iter().map(|one| one.name.as_str()).collect();
-    // Names of the text before, the last first, and where their marks are now: what is behind them has changed already.
+    // Names of the old text, the last first, and the present places of their marks: the text after them has changed already.
     let mut remaining = marks.len();
     for (at, all) in marks.iter().rev() {
         remaining -= 1;
@@ -106,7 +106,7 @@ pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: 
     }
     let is_use = |all: &Vec<Mark>| all.iter().any(|mark| matches!(mark, Mark::Call { .. } | Mark::Stays));
     let positions: Vec<usize> = made.text.match_indices(MARK).map(|(at, _)| at).collect();
-    // A mark that is gone stood in what is gone; then no place is told.
+    // A missing mark was in a deleted part; it has no place.
     if positions.len() == marks.len() {
         let shift = |number: usize, at: usize| at - number * MARK.len_utf8();
         let all = positions.iter().enumerate().zip(marks.values());
@@ -163,7 +163,7 @@ fn call(
     Ok((vec![(list.inside, made)], dropped))
 }
 
-/// Whether a name that is called as a constructor is one of an attribute: neither `new` nor `:` of a constructor stands before it.
+/// Whether a constructor's name is that of an attribute: neither `new` nor the `:` of a constructor precedes it.
 fn is_attribute(text: &str, name: usize) -> bool {
     let (rest, tokens) = tokens_behind(text, name);
     if tokens
@@ -185,7 +185,7 @@ fn is_attribute(text: &str, name: usize) -> bool {
 enum Open {
     /// At a bracket.
     At(usize),
-    /// They are not written, and would stand here: `new T { … }`.
+    /// They are not written, and would be here: `new T { … }`.
     Nowhere(usize),
 }
 

@@ -1,8 +1,8 @@
-//! Other parameters for a method or a constructor: added, removed, put in another order, renamed. Its overrides, implementations, bases and parts get
-//! them, and so do all calls and references in documentation, or nothing changes.
+//! Changes the parameters of a method or a constructor: adds, removes, reorders, renames. Its overrides, implementations, bases and parts change
+//! with it, and so do all calls and references in documentation, or nothing changes.
 //!
-//! Every place is marked in its text before anything changes, so that calls in arguments of calls move with these, and what has to use the member
-//! afterwards is known.
+//! Every place is marked in its text before anything changes, so that calls in arguments of calls move with these, and the later uses of the member
+//! are known.
 
 mod arguments;
 mod checks;
@@ -12,7 +12,7 @@ mod wanted;
 
 use super::family::Family;
 use super::places::Texts;
-use super::{InTheWay, Plan, RenameRequest, Rewritten, Spot, unread_uses};
+use super::{Obstacles, Plan, RenameRequest, Rewritten, Spot, unread_uses};
 use crate::edit::lines::line_and_column;
 use crate::rename::directives;
 use crate::symbols::contents::Layout;
@@ -45,14 +45,14 @@ struct Change {
 /// Plans other parameters for a member; the new name of `asked` is their list.
 ///
 /// # Errors
-/// Outside, when outputs cannot be read; inside, what is in the way.
+/// The outer error: outputs cannot be read; the inner one: the obstacles.
 pub fn change_signature<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     world: &dyn World,
     request: RenameRequest<'_>,
-) -> Result<Result<Plan, InTheWay>, O::Error> {
-    let mut way = InTheWay::default();
+) -> Result<Result<Plan, Obstacles>, O::Error> {
+    let mut way = Obstacles::default();
     let Some(change) = change_of(outputs, (symbols, world), request, &mut way)? else {
         return Ok(Err(way));
     };
@@ -64,19 +64,19 @@ pub fn change_signature<O: Outputs>(
     mark_uses(outputs, symbols, (&change, request), (&mut texts, &mut marked), &mut way)?;
     directives::refuse_flawed(request, &change.family.old, &mut texts, &mut way);
     for place in unread_uses(world, request.candidate, &change.family) {
-        way.add(place);
+        way.add_obstacle(place);
     }
-    let layout = Layout::read(outputs)?;
+    let layout = Layout::from_outputs(outputs)?;
     let (mut files, mut expected, mut left, mut places) = (Vec::new(), BTreeSet::new(), Vec::new(), 0);
     for (file, marks) in &marked.files {
-        let Some(before) = texts.of(file) else {
-            way.add(format!("{file}: it cannot be read as text"));
+        let Some(before) = texts.text_of(file) else {
+            way.add_obstacle(format!("{file}: it cannot be read as text"));
             continue;
         };
         let made = marks::rewrite(before, marks, &change, &names);
         for (at, why) in made.refused {
             let (line, column) = line_and_column(before, at);
-            way.add(format!("{file}:{line}:{column}: {why}"));
+            way.add_obstacle(format!("{file}:{line}:{column}: {why}"));
         }
         for (at, argument) in made.dropped {
             let line = line_and_column(before, at).0;
@@ -108,29 +108,29 @@ fn change_of<O: Outputs>(
     outputs: &mut O,
     (symbols, world): (&Symbols, &dyn World),
     request: RenameRequest<'_>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<Option<Change>, O::Error> {
     let candidate = request.candidate;
     let is_constructor = candidate.kind == "constructor";
     if let Some(heir) = &candidate.inherited_by {
-        way.add(format!("{heir} inherits it: name the type that declares it"));
+        way.add_obstacle(format!("{heir} inherits it: name the type that declares it"));
     }
     if candidate.kind != "method" && !is_constructor {
-        way.add(format!("a {} has no parameters that can be changed here", candidate.kind));
+        way.add_obstacle(format!("a {} has no parameters that can be changed here", candidate.kind));
     }
     if candidate.member_name() == Some("Main") {
-        way.add(format!("{}: it may be the entry point of a program", candidate.path));
+        way.add_obstacle(format!("{}: it may be the entry point of a program", candidate.path));
     }
     if symbols.is_generated(candidate.key()) {
-        way.add(format!("{} is generated", candidate.key()));
+        way.add_obstacle(format!("{} is generated", candidate.key()));
     }
     if !way.0.is_empty() {
         return Ok(None);
     }
-    let rows = overloads::of(outputs, &[candidate.key()])?.into_iter().flatten();
+    let rows = overloads::read_overloads(outputs, &[candidate.key()])?.into_iter().flatten();
     let mut own = rows.filter(|one| Some(one.key.as_str()) == candidate.member());
     let Some(own) = own.next().map(|one| one.parameters) else {
-        way.add(format!("{}: its parameters are not known", candidate.path));
+        way.add_obstacle(format!("{}: its parameters are not known", candidate.path));
         return Ok(None);
     };
     if own.first().is_some_and(|one| one.this) {
@@ -145,16 +145,16 @@ fn change_of<O: Outputs>(
             return Ok(None);
         }
     }
-    let wanted = match wanted::read(request.new, &own) {
+    let wanted = match wanted::parse_wanted(request.new, &own) {
         Ok(wanted) => wanted,
         Err(why) => {
-            way.add(why);
+            way.add_obstacle(why);
             return Ok(None);
         }
     };
     let is_same = wanted.len() == own.len() && (0..).zip(&wanted).all(|(at, one)| *one == Wanted::Kept { from: at, renamed: None });
     if is_same {
-        way.add(format!("{} has these parameters already", candidate.path));
+        way.add_obstacle(format!("{} has these parameters already", candidate.path));
         return Ok(None);
     }
     let family = match is_constructor {
@@ -163,7 +163,7 @@ fn change_of<O: Outputs>(
             old: simple_name(candidate.key()).to_owned(),
             is_type: false,
         },
-        false => Family::of(outputs, symbols, candidate, way)?,
+        false => Family::from_symbol(outputs, symbols, candidate, way)?,
     };
     let change = Change {
         own,
@@ -180,9 +180,9 @@ fn change_of<O: Outputs>(
     }
     if is_constructor && change.own.iter().all(|one| one.optional || one.params) && change.asks_for_more() {
         // Heirs call it where they write nothing.
-        let heirs = implementations(outputs, symbols, &Candidate::of(candidate.key(), &[]), true)?;
+        let heirs = implementations(outputs, symbols, &Candidate::from_path(candidate.key(), &[]), true)?;
         for heir in heirs {
-            way.add(format!("{} may call it without writing so", heir.path));
+            way.add_obstacle(format!("{} may call it without writing so", heir.path));
         }
     }
     Ok(Some(change))
@@ -196,7 +196,7 @@ impl Change {
             .any(|one| matches!(one, Wanted::Added(added) if !added.is_optional))
     }
 
-    /// The paths of what changes, before and afterwards.
+    /// The paths of changed members, before and after.
     fn paths_afterwards(&self) -> BTreeMap<String, String> {
         let afterwards = |path: &String| {
             let Some((key, member)) = halves(path) else { return path.clone() };
@@ -217,7 +217,7 @@ fn check_clashes<O: Outputs>(
     symbols: &Symbols,
     change: &Change,
     renamed: &BTreeMap<String, String>,
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     for (before, after) in renamed {
         let (Some((key, old)), Some((_, new))) = (halves(before), halves(after)) else {
@@ -227,11 +227,11 @@ fn check_clashes<O: Outputs>(
             continue;
         }
         let plain = |member: &str| member.replace(' ', "");
-        let others = overloads::of(outputs, &[key])?.into_iter().flatten();
+        let others = overloads::read_overloads(outputs, &[key])?.into_iter().flatten();
         for other in others.filter(|other| other.key != old && plain(&other.key) == plain(new)) {
             let place = all_declarations(outputs, &[&with_files(symbols, &format!("{key}#{}", other.key))])?;
             let at = place.first().map_or_else(String::new, |(_, at)| format!("{at}: "));
-            way.add(format!("{at}there is a {key}#{} already", other.key));
+            way.add_obstacle(format!("{at}there is a {key}#{} already", other.key));
         }
     }
     let _ = change;
@@ -240,8 +240,10 @@ fn check_clashes<O: Outputs>(
 
 /// A symbol by its path, with its files.
 fn with_files(symbols: &Symbols, path: &str) -> Candidate {
-    let row = symbols.find(Candidate::of(path, &[]).key()).and_then(|at| symbols.row(at).ok());
-    Candidate::of(path, &row.map_or_else(Vec::new, |row| row.files))
+    let row = symbols
+        .find(Candidate::from_path(path, &[]).key())
+        .and_then(|at| symbols.type_row(at).ok());
+    Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
 }
 
 /// Marks the declarations; the names that they give each parameter.
@@ -250,7 +252,7 @@ fn mark_declarations<O: Outputs>(
     symbols: &Symbols,
     change: &Change,
     (texts, marked): (&mut Texts<'_>, &mut Marked),
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<Vec<BTreeSet<String>>, O::Error> {
     let candidates: Vec<Candidate> = change.family.paths.iter().map(|path| with_files(symbols, path)).collect();
     let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); change.own.len()];
@@ -258,45 +260,45 @@ fn mark_declarations<O: Outputs>(
         let spot: Spot = (spot.file, spot.line, spot.column);
         let place = format!("{}:{}:{}", spot.0, spot.1, spot.2);
         let found = texts.identifier_at(&spot).filter(|(_, word)| *word == change.family.old);
-        let list = found.and_then(|(at, _)| Some((at, parameters_behind(texts.of(&spot.0)?, at)?)));
+        let list = found.and_then(|(at, _)| Some((at, parameters_behind(texts.text_of(&spot.0)?, at)?)));
         let Some((at, list)) = list.filter(|(_, list)| list.pieces.len() == change.own.len()) else {
-            way.add(format!("{place}: the parameters of {path} are not found in its declaration"));
+            way.add_obstacle(format!("{place}: the parameters of {path} are not found in its declaration"));
             continue;
         };
-        let text = texts.of(&spot.0).unwrap_or_default();
+        let text = texts.text_of(&spot.0).unwrap_or_default();
         for (all, name) in names.iter_mut().zip(parameter_names(text, &list)) {
             all.insert(name);
         }
-        marked.add(&spot.0, at, Mark::Declaration);
+        marked.mark_place(&spot.0, at, Mark::Declaration);
     }
     if marked.files.is_empty() {
-        way.add("no declaration of it is found in the files as they are");
+        way.add_obstacle("no declaration of it is found in the files as they are");
     }
     Ok(names)
 }
 
-/// Marks the uses; those that cannot follow are in the way.
+/// Marks the uses; those that cannot follow are obstacles.
 fn mark_uses<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     (change, request): (&Change, RenameRequest<'_>),
     (texts, marked): (&mut Texts<'_>, &mut Marked),
-    way: &mut InTheWay,
+    way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     let (mut certain, mut called, mut possible) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
     let owner = simple_name(request.candidate.key());
     for path in &change.family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
-        let Ok(subject) = Subject::of(&found) else {
-            way.add(format!("cortex cannot distinguish the uses of {path} from those of another symbol"));
+        let Ok(subject) = Subject::from_resolution(&found) else {
+            way.add_obstacle(format!("cortex cannot distinguish the uses of {path} from those of another symbol"));
             continue;
         };
         let found = usages(outputs, symbols, &subject, request.gaps)?;
         for label in found.unread {
-            way.add(format!("{label} could not be built, and may use it"));
+            way.add_obstacle(format!("{label} could not be built, and may use it"));
         }
         for why in found.unseen {
-            way.add(format!("possible uses: {why}"));
+            way.add_obstacle(format!("possible uses: {why}"));
         }
         certain.extend(found.certain);
         called.extend(found.called);
@@ -306,27 +308,29 @@ fn mark_uses<O: Outputs>(
         let position = format!("{}:{}:{}", place.file, place.line, place.column);
         let spot: Spot = (place.file.clone(), place.line, place.column);
         let Some((at, word)) = texts.identifier_at(&spot) else {
-            way.add(format!("{position}: this use is not found in the file: {}", place.text));
+            way.add_obstacle(format!("{position}: this use is not found in the file: {}", place.text));
             continue;
         };
-        let text = texts.of(&place.file).unwrap_or_default();
+        let text = texts.text_of(&place.file).unwrap_or_default();
         match mark_of(text, at, place, called.contains(place)) {
             // An operator that converts to the type bears its name and calls nothing.
-            Some(Mark::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => marked.add(&place.file, at, Mark::Stays),
+            Some(Mark::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => {
+                marked.mark_place(&place.file, at, Mark::Stays)
+            }
             _ if !change.is_constructor && word != change.family.old => {
-                way.add(format!("{position}: this code uses it without writing its name: {}", place.text));
+                way.add_obstacle(format!("{position}: this code uses it without writing its name: {}", place.text));
             }
             Some(Mark::Call { .. }) => {
-                let is_on_value = change.own.first().is_some_and(|one| one.this) && stands_behind_value(text, at, owner);
-                marked.add(&place.file, at, Mark::Call { is_on_value });
+                let is_on_value = change.own.first().is_some_and(|one| one.this) && follows_value(text, at, owner);
+                marked.mark_place(&place.file, at, Mark::Call { is_on_value });
             }
-            Some(mark) => marked.add(&place.file, at, mark),
-            None => way.add(format!("{position}: it is named here without a call: {}", place.text)),
+            Some(mark) => marked.mark_place(&place.file, at, mark),
+            None => way.add_obstacle(format!("{position}: it is named here without a call: {}", place.text)),
         }
     }
     for (place, why) in possible {
         if !certain.contains(&place) {
-            way.add(format!(
+            way.add_obstacle(format!(
                 "{}:{}:{}: possible use, {why}: {}",
                 place.file, place.line, place.column, place.text
             ));
@@ -346,8 +350,8 @@ fn mark_of(text: &str, at: usize, place: &Place, is_called: bool) -> Option<Mark
     }
 }
 
-/// Whether a name stands behind a value, and not behind the type that declares it.
-fn stands_behind_value(text: &str, at: usize, owner: &str) -> bool {
+/// Whether a name follows a value, and not the type that declares it.
+fn follows_value(text: &str, at: usize, owner: &str) -> bool {
     let Some(head) = text[..at].trim_end().strip_suffix('.') else {
         return false;
     };
@@ -358,7 +362,7 @@ fn stands_behind_value(text: &str, at: usize, owner: &str) -> bool {
     word.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')) != owner
 }
 
-/// Whether a type stands behind `operator`, perhaps with its namespace before it: it is what the operator converts to.
+/// Whether a type, possibly qualified, follows `operator`: it is the target of a conversion.
 fn is_behind_operator(text: &str, at: usize) -> bool {
     let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '@');
     let head = text[..at].trim_end_matches(is_in_name).trim_end();
@@ -368,7 +372,7 @@ fn is_behind_operator(text: &str, at: usize) -> bool {
         .is_some_and(|rest| rest.ends_with(char::is_whitespace))
 }
 
-/// Whether a name stands in `nameof(…)`.
+/// Whether a name is in `nameof(…)`.
 fn is_in_nameof(text: &str, at: usize) -> bool {
     let head = text[..at].trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '<' | '>' | ',' | ' ' | ':'));
     head.strip_suffix('(').is_some_and(|head| head.trim_end().ends_with("nameof"))

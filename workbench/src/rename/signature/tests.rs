@@ -34,7 +34,7 @@ fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec
 /// Other parameters where some files could not be read as a whole.
 fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<String>) -> Result<(String, String, Vec<String>), Vec<String>> {
     let files = [("src/shop.cs", SHOP), ("src/users.cs", users)];
-    let mut sample = Sample::of(&files);
+    let mut sample = Sample::from_files(&files);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
     let candidate = found.candidate().expect("one").clone();
@@ -50,7 +50,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
         flawed,
         sources: &sources,
     };
-    let answer = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
+    let answer = |way: Obstacles| way.0.into_iter().collect::<Vec<_>>();
     let plan = change_signature(&mut sample, &symbols, &world, request)
         .expect("outputs")
         .map_err(answer)?;
@@ -59,7 +59,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
         file.and_then(|file| file.after.as_deref()).unwrap_or(text).to_owned()
     };
     let after: Vec<String> = files.iter().map(text).collect();
-    let mut sample = Sample::of(&[("src/shop.cs", &after[0]), ("src/users.cs", &after[1])]);
+    let mut sample = Sample::from_files(&[("src/shop.cs", &after[0]), ("src/users.cs", &after[1])]);
     let symbols = sample.names();
     verify(&mut sample, &symbols, &plan, &BTreeSet::new())
         .expect("outputs")
@@ -226,10 +226,7 @@ fn attributes_set_properties_beside_their_arguments() {
 fn members_of_extension_blocks_are_refused_truly() {
     let users = "static class Ext { extension(N.Shop shop) { public int Most(int a, int b) => a; } }\nclass Use { int X(N.Shop s) => s.Most(1, 2); }\n";
     let message = changed(users, "Ext#Most", "b, a").expect_err("an extension block");
-    assert!(
-        message.iter().any(|one| one.contains("stands in an `extension` block")),
-        "{message:?}"
-    );
+    assert!(message.iter().any(|one| one.contains("is in an `extension` block")), "{message:?}");
 }
 
 #[test]

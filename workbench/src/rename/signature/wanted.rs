@@ -1,4 +1,4 @@
-//! The parameters that a member is to have, as they are asked for: `count, old -> new, bool exact = false, int depth := 0`.
+//! Parses the wanted parameters of a member: `count, old -> new, bool exact = false, int depth := 0`.
 
 use super::arguments::label_of;
 use super::checks::parses;
@@ -42,7 +42,7 @@ pub(super) struct Added {
 ///
 /// # Errors
 /// What of it is none, or cannot be.
-pub(super) fn read(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
+pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
     let is_whole = |text: &str| list_at(text, 0, Of::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
     let request = list.trim();
     let inside = 0..request.len();
@@ -169,7 +169,7 @@ fn is_expression(text: &str) -> bool {
     is_one && is_some && !ends_statement(text) && parses(&format!("class C__ {{ object M__() {{ return ({text}); }} }}"), &BTreeSet::new())
 }
 
-/// Whether a `;` stands in a text outside of braces.
+/// Whether a text contains a `;` outside of braces.
 fn ends_statement(text: &str) -> bool {
     let mut depth = 0_usize;
     lex(text).tokens.iter().any(|token| {
@@ -182,7 +182,7 @@ fn ends_statement(text: &str) -> bool {
     })
 }
 
-/// Refuses what C# does not allow in this order.
+/// Refuses an order of parameters that C# does not allow.
 fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     let mut optional: Option<String> = None;
@@ -205,9 +205,7 @@ fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
             return Err(format!("{name} takes any number of arguments (params), and stays the last"));
         }
         if let (Some(before), false, false) = (&optional, is_optional, is_params) {
-            return Err(format!(
-                "{name} has no default value and would stand behind {before}, which has one"
-            ));
+            return Err(format!("{name} has no default value and would follow {before}, which has one"));
         }
         if is_optional {
             optional = Some(name);
@@ -273,10 +271,10 @@ mod tests {
             from,
             renamed: renamed.map(str::to_owned),
         };
-        assert_eq!(read("all, count", &own()), Ok(vec![kept(1, None), kept(0, None)]));
-        assert_eq!(read("", &own()), Ok(Vec::new()));
+        assert_eq!(parse_wanted("all, count", &own()), Ok(vec![kept(1, None), kept(0, None)]));
+        assert_eq!(parse_wanted("", &own()), Ok(Vec::new()));
         assert_eq!(
-            read("(count -> size, List<int> all)", &own()),
+            parse_wanted("(count -> size, List<int> all)", &own()),
             Ok(vec![kept(0, Some("size")), kept(1, None)])
         );
         for good in [
@@ -288,9 +286,9 @@ mod tests {
             "int @class = 1",
             "in int x := 1",
         ] {
-            assert!(read(good, &own()).is_ok(), "{good}: {:?}", read(good, &own()));
+            assert!(parse_wanted(good, &own()).is_ok(), "{good}: {:?}", parse_wanted(good, &own()));
         }
-        let Ok(found) = read("count, Dictionary<int, string> map := new()", &own()) else {
+        let Ok(found) = parse_wanted("count, Dictionary<int, string> map := new()", &own()) else {
             panic!("refused")
         };
         let Wanted::Added(added) = &found[1] else { panic!("{found:?}") };
@@ -328,7 +326,7 @@ mod tests {
             ("void v := 1", "'void' is no type"),
             ("var v := 1", "'var' is no type"),
         ] {
-            let refused = read(list, &own()).expect_err(list);
+            let refused = parse_wanted(list, &own()).expect_err(list);
             assert!(refused.contains(why), "{list}: {refused}");
         }
         let reserved = "abstract as base bool break byte case catch char checked class const continue decimal default delegate do double else enum \
@@ -336,8 +334,8 @@ mod tests {
             object operator out override params private protected public readonly ref return sbyte sealed short sizeof stackalloc static string \
             struct switch this throw true try typeof uint ulong unchecked unsafe ushort using virtual void volatile while";
         for word in reserved.split_whitespace() {
-            assert!(read(&format!("int {word} := 1"), &own()).is_err(), "{word}");
-            assert!(read(&format!("count -> {word}"), &own()).is_err(), "{word}");
+            assert!(parse_wanted(&format!("int {word} := 1"), &own()).is_err(), "{word}");
+            assert!(parse_wanted(&format!("count -> {word}"), &own()).is_err(), "{word}");
         }
     }
 }

@@ -5,9 +5,9 @@ use super::layout::{HEIGHT, WIDTH, layout};
 use super::{state_name, titled, write_label, write_state};
 use crate::render::result_facts::describe_move;
 use crate::render::{duration, format_count, format_size, moment};
-use engine::build::chain::Step;
 use engine::build::explain::Explanation;
-use engine::build::moves::Move;
+use engine::build::explanation_chain::Step;
+use engine::build::input_changes::Move;
 use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthChar;
 use workbench::report::{Because, Drawn, Near, Report, State};
@@ -23,13 +23,12 @@ const COLUMNS: usize = 22;
 pub fn write_graph(html: &mut Html, report: &Report) {
     let Some(near) = &report.near else {
         let why = match report.lineages.first() {
-            Some(_) => "What is asked about is not in the graph any more. Its versions are below.",
+            Some(_) => "This target is no longer in the graph. Its versions are below.",
             None => "There is no graph yet near which anything could be drawn.",
         };
         return titled(html, "near", "Graph", "", |html| html.write_line("p", &[("class", "empty")], why));
     };
-    let note =
-        "What it is made of stands to its left, what is made of it to its right. `cortex report OUT.html --near LABEL` draws another.";
+    let note = "Its inputs are to its left, its readers to its right. `cortex report OUT.html --near LABEL` draws another.";
     titled(html, "near", "Graph", note, |html| {
         html.element("p", &[("class", "focus")], |html| {
             write_label(html, &report.targets[near.nodes[0].target].label);
@@ -67,7 +66,7 @@ fn legend(html: &mut Html, near: &Near, report: &Report) {
         }
         if near.way.len() > 1 {
             html.element("li", &[], |html| {
-                html.write_line("span", &[("class", "key k-way")], "the way to what moved")
+                html.write_line("span", &[("class", "key k-way")], "the path to the change")
             });
         }
     });
@@ -375,7 +374,7 @@ fn because(html: &mut Html, way: &[Because]) {
                 }
                 let words = match &step.reason {
                     Some(reason) => reason.to_string(),
-                    None if at == 0 => "something that it reads may have moved:".to_owned(),
+                    None if at == 0 => "something that it reads may have changed:".to_owned(),
                     None => String::new(),
                 };
                 if !words.is_empty() {

@@ -19,7 +19,8 @@ const INPUT_LINES: usize = 40;
 
 /// Writes the section.
 pub fn write_lineage(html: &mut Html, report: &Report) {
-    let note = "What became of an output, beside what became of what it is made of. The target of the graph first, then those that moved most often.";
+    let note =
+        "Versions of an output beside the versions of its inputs. The target of the graph first, then the targets that changed most often.";
     titled(html, "versions", "Versions", note, |html| {
         if report.lineages.is_empty() {
             return html.write_line("p", &[("class", "empty")], "There are no versions yet.");
@@ -99,14 +100,14 @@ fn heading(html: &mut Html, version: &Version) {
 fn sides(html: &mut Html, change: &Change, open: bool) {
     let attributes: &[(&'static str, &str)] = if open { &[("open", "")] } else { &[] };
     html.element("details", attributes, |html| {
-        html.write_line("summary", &[], &format!("What moved since version {}", change.numbers.0));
+        html.write_line("summary", &[], &format!("Changes since version {}", change.numbers.0));
         html.element("div", &[("class", "sides")], |html| {
             html.element("div", &[], |html| {
                 html.write_line("h4", &[], "Output");
                 diff::difference(html, &change.outputs.0, &change.outputs.1, OUTPUT_LINES);
             });
             html.element("div", &[], |html| {
-                html.write_line("h4", &[], "What it is made of");
+                html.write_line("h4", &[], "Inputs");
                 made_of(html, change);
             });
         });
@@ -115,10 +116,10 @@ fn sides(html: &mut Html, change: &Change, open: bool) {
 
 fn made_of(html: &mut Html, change: &Change) {
     let Some(inputs) = &change.inputs else {
-        return html.write_line("p", &[("class", "note")], "What one of them was made of is no longer recorded.");
+        return html.write_line("p", &[("class", "note")], "What one of them had as inputs is no longer recorded.");
     };
     if inputs.is_empty() {
-        return html.write_line("p", &[("class", "note")], "Both were made of the same inputs.");
+        return html.write_line("p", &[("class", "note")], "Both have the same inputs.");
     }
     for file in &change.files {
         html.element("p", &[("class", "input")], |html| {
@@ -133,7 +134,7 @@ fn made_of(html: &mut Html, change: &Change) {
         match &file.bytes {
             Some((before, after)) => diff::write_diff(html, before, after, FILE_LINES),
             None if file.before && file.after => {
-                html.write_line("p", &[("class", "note")], "It changed; what it was is not at hand any more.")
+                html.write_line("p", &[("class", "note")], "It changed; its former text is no longer available.")
             }
             None => {}
         }
@@ -151,9 +152,9 @@ fn made_of(html: &mut Html, change: &Change) {
             "summary",
             &[],
             &if all == 1 {
-                "The input that moved".to_owned()
+                "The changed input".to_owned()
             } else {
-                format!("The {} inputs that moved", format_count(all as u64))
+                format!("The {} changed inputs", format_count(all as u64))
             },
         );
         for (input, before, after) in inputs {

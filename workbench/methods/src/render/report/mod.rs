@@ -32,7 +32,7 @@ pub fn report_page(report: &Report) -> String {
     let mut html = Html::default();
     html.doctype();
     html.element("html", &[("lang", "en")], |html| {
-        html.element("head", &[], |html| head(html, report));
+        html.element("head", &[], |html| write_head(html, report));
         html.element("body", &[], |html| write_report(html, report));
     });
     html.newline();
@@ -53,7 +53,7 @@ pub fn source_of(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(digest(&SHA256, text.as_bytes())))
 }
 
-fn head(html: &mut Html, report: &Report) {
+fn write_head(html: &mut Html, report: &Report) {
     html.void("meta", &[("charset", "utf-8")]);
     html.void("meta", &[("http-equiv", "Content-Security-Policy"), ("content", &policy())]);
     html.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);

@@ -77,8 +77,8 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
     if let Some(rate) = (found * 1_000).checked_div(ran + found).filter(|_| found > 0) {
         let rate = format!("{}.{} %", rate / 10, rate % 10);
         let note = match later.len() {
-            1 => "looked at and not made anew, in one build".to_owned(),
-            number => format!("looked at and not made anew, last {} builds", format_count(number as u64)),
+            1 => "checked and not rebuilt, in one build".to_owned(),
+            number => format!("checked and not rebuilt, last {} builds", format_count(number as u64)),
         };
         figures.push(("Hits", rate, note));
     }

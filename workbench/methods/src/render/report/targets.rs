@@ -17,14 +17,14 @@ const DATA: usize = 10_000;
 
 /// Columns of the table: name, class, meaning.
 const COLUMNS: [(&str, &str, &str); 8] = [
-    ("State", "words", "how it stands"),
+    ("State", "words", "its state"),
     ("Target", "words", "its label"),
     ("Made by", "words by", "the producer of its last output, and that one's version"),
     ("Versions", "number", "the outputs that it has had"),
     ("Took", "number", "time of its last run"),
     ("Size", "number size", "length of its last output"),
-    ("Reads", "number reads", "nodes that it is made of"),
-    ("Read by", "number reads", "nodes that are made of it"),
+    ("Reads", "number reads", "its inputs"),
+    ("Read by", "number reads", "its readers"),
 ];
 
 /// Writes the slowest, the largest, the most often changed and the most expensive targets.

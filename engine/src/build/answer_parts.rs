@@ -1,0 +1,116 @@
+//! Parts of a paid answer, stored one by one as results of their own, so that the failure of a later part loses none.
+
+use super::jobs::Shared;
+use super::run::money::outcome;
+use crate::seams::paid::{Notes, Parts, Spent};
+use crate::seams::producer::{Failure, ProducerId};
+use crate::store::Commit;
+use crate::store::ledger::LedgerEntry;
+use crate::store::records::{ActionRecord, Class, NewResult};
+use crate::values::codes::ErrorCode;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::{ActionKey, Digest};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The part of an output's cost that was reported before the output.
+#[derive(Clone, Debug, Default)]
+pub struct ReportedCost {
+    /// Cost of parts that earlier tries stored.
+    pub before: Spent,
+    /// Cost of parts that this try stored; the ledger has them.
+    pub now: Spent,
+}
+
+/// The parts of one action.
+pub(super) struct FiledParts<'a> {
+    shared: &'a Shared,
+    label: &'a str,
+    producer: ProducerId,
+    key: &'a ActionKey,
+    fresh: bool,
+    cost: Mutex<ReportedCost>,
+}
+
+impl<'a> FiledParts<'a> {
+    /// Creates the parts of the action with this key; with `fresh`, those of earlier tries are ignored.
+    pub(super) fn new(shared: &'a Shared, label: &'a str, producer: ProducerId, key: &'a ActionKey, fresh: bool) -> Self {
+        Self {
+            shared,
+            label,
+            producer,
+            key,
+            fresh,
+            cost: Mutex::default(),
+        }
+    }
+
+    /// Returns the cost reported so far.
+    pub(super) fn snapshot(&self) -> ReportedCost {
+        self.cost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn part(&self, name: &Digest) -> ActionKey {
+        let mut bytes = b"part\0".to_vec();
+        bytes.extend_from_slice(&self.key.0.0);
+        bytes.extend_from_slice(&name.0);
+        ActionKey(Digest::of(&bytes))
+    }
+
+    fn count_cost(&self, add: impl FnOnce(&mut ReportedCost)) {
+        add(&mut self.cost.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Parts for FiledParts<'_> {
+    fn find(&self, name: &Digest) -> Option<(Arc<[u8]>, Spent)> {
+        if self.fresh {
+            return None;
+        }
+        // A store that cannot be read is reported when the output is stored.
+        let record = self.shared.blobs.action(&self.part(name)).ok().flatten()?;
+        let answer = self.shared.blobs.get(&record.output).ok().flatten()?;
+        let spent = record.spent.unwrap_or_default();
+        self.count_cost(|cost| cost.before.add(&spent));
+        Some((answer, spent))
+    }
+
+    fn file(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure> {
+        let output = Digest::of(answer);
+        let record = ActionRecord {
+            output,
+            len: answer.len() as u64,
+            label: self.label.to_owned(),
+            producer: self.producer.to_string(),
+            made_at: self.shared.world.now_secs(),
+            took_us: 0,
+            inputs: Vec::new(),
+            diagnostics: Vec::new(),
+            class: Class::Paid,
+            spent: Some(spent.clone()),
+            notes: Notes::from([("part_of".to_owned(), self.key.0.to_string())]),
+            parts: Vec::new(),
+            memo: Arc::default(),
+        };
+        let line = LedgerEntry {
+            at: record.made_at,
+            label: record.label.clone(),
+            outcome: outcome(None),
+            spent: spent.clone(),
+            took_us: 0,
+        };
+        let commit = Commit {
+            results: vec![NewResult {
+                key: self.part(name),
+                record,
+                blob: Some(answer.into()),
+                parts: Vec::new(),
+            }],
+            rows: vec![line.to_row()],
+            ..Commit::default()
+        };
+        let stored = self.shared.blobs.store().commit(self.shared.view, commit);
+        stored.map_err(|error| Failure::Permanent(Box::new(Diagnostic::error(ErrorCode::E_STORE_IO, error.to_string()))))?;
+        self.count_cost(|cost| cost.now.add(spent));
+        Ok(())
+    }
+}

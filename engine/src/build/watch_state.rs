@@ -1,0 +1,106 @@
+//! Watch state of a view: the moment up to which its known sources are current. One row of `Part::Watch`, with an empty key.
+//!
+//! Invariant: the moment precedes the refresh whose findings are in `Part::Directories`, and one commit writes both. So a later refresh of only the
+//! changes since then finds as much as a full one.
+
+use super::session::Session;
+use crate::seams::world::{SetDef, TreeFacts, Watched, World};
+use crate::store::{Part, RowChange};
+use minicbor::{Decode, Encode};
+use std::sync::Arc;
+
+/// Key of the only row of `Part::Watch`.
+pub(super) const WATCH_KEY: &[u8] = b"";
+
+/// The known sources as of a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub(super) struct WatchRecord {
+    /// The watcher's token of the moment.
+    #[cbor(n(0), with = "minicbor::bytes")]
+    pub token: Vec<u8>,
+    /// Number of rows in `Part::Directories`, to detect a damaged one.
+    #[n(1)]
+    pub directories: u64,
+    /// Whether some directories must be checked every time.
+    #[n(2)]
+    pub odd: bool,
+}
+
+impl WatchRecord {
+    /// Decodes the record in a row; `None` if malformed.
+    pub(super) fn from_row(row: &[u8]) -> Option<Self> {
+        minicbor::decode(row).ok()
+    }
+}
+
+/// Watch state after a refresh.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// The moment before the refresh, if a watcher runs.
+    pub(super) token: Option<Vec<u8>>,
+    /// The row to write with the findings; `None` if the stored one is still valid.
+    pub(super) due: Option<WatchRecord>,
+    /// The stored row, if it made a refresh unnecessary.
+    pub(super) stored: Option<WatchRecord>,
+}
+
+impl Seen {
+    /// Creates the state after a refresh of named paths, or of everything.
+    pub(super) fn looked(watched: Option<Watched>, facts: TreeFacts, stored: Option<&WatchRecord>) -> Self {
+        let Some(watched) = watched else { return Self::default() };
+        let moved = watched.moved.is_none_or(|moved| !moved.is_empty());
+        let mut seen = Self {
+            token: Some(watched.token),
+            ..Self::default()
+        };
+        seen.learn(facts, stored.filter(|_| !moved));
+        seen
+    }
+
+    /// Adds the facts found by a refresh. If they equal the stored ones, and nothing changed, the stored moment stays valid.
+    pub(super) fn learn(&mut self, facts: TreeFacts, stored: Option<&WatchRecord>) {
+        let same = |stored: &WatchRecord| (stored.directories, stored.odd) == (facts.directories, facts.odd);
+        let token = self.token.clone().filter(|_| !stored.is_some_and(same));
+        self.due = token.map(|token| WatchRecord {
+            token,
+            directories: facts.directories,
+            odd: facts.odd,
+        });
+    }
+
+    /// Returns the row for the commit that writes the findings.
+    pub(super) fn row(&self) -> Option<RowChange> {
+        let record = self.due.as_ref()?;
+        let body = minicbor::to_vec(record).expect("invariant: encoding into memory does not fail");
+        Some((Part::Watch, WATCH_KEY.to_vec(), Some(body)))
+    }
+}
+
+/// The moment of a refresh, to check later whether anything changed since.
+#[derive(Clone)]
+pub struct Moment {
+    world: Arc<dyn World>,
+    sets: Arc<[SetDef]>,
+    token: Arc<[u8]>,
+}
+
+impl Moment {
+    /// Whether nothing changed, neither a source nor the manifest. False if unknown.
+    pub fn stands(&self) -> bool {
+        let watched = self.world.watched(&self.sets, Some(&self.token));
+        watched.is_some_and(|watched| watched.moved.is_some_and(|moved| moved.is_empty()))
+    }
+}
+
+impl Session {
+    /// Returns the moment of this session's refresh; `None` without a watcher, or if it does not cover all sources.
+    pub fn moment(&self) -> Option<Moment> {
+        let token = self.seen.token.clone()?;
+        (!self.sources.tree_facts().odd).then(|| Moment {
+            world: self.engine.world.clone(),
+            sets: self.state.set_defs().into(),
+            token: token.into(),
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! Answer of `explain`: a target with the cause of its state, or the difference between two builds.
+
+use engine::build::explain::Input;
+use engine::build::explanation_chain::Step;
+use engine::build::input_changes::Move;
+use engine::build::outlook::Gate;
+use engine::build::query::NodeState;
+use engine::build::redefinition::Redefinition;
+use engine::build::remarks::Wait;
+use engine::build::remote_costs::RemoteChoice;
+use engine::values::digest::Digest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workbench::aliases::Former;
+use workbench::builds::Difference;
+
+/// Answer of `explain`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Explained {
+    /// Of one target.
+    Target(Box<Target>),
+    /// Of two builds.
+    Builds(#[schemars(with = "Value")] Box<Difference>),
+}
+
+/// A target and why it is in its state.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// Its label.
+    pub label: String,
+    /// `current`, `stale`, `maybe_stale`, `pending`, `generating`, `none` or `source`.
+    #[schemars(with = "String")]
+    pub state: TargetState,
+    /// Where the result of a current target comes from: `last_run`, or `same_key`: another run had the same key.
+    pub result_from: Option<String>,
+    /// The build that found it under its key.
+    pub found: Option<FoundAt>,
+    /// The file at the end of the path.
+    pub file: Option<FileDiff>,
+    /// Digest of its output.
+    #[schemars(with = "Option<String>")]
+    pub output: Option<Digest>,
+    /// Action key of the output.
+    #[schemars(with = "Option<String>")]
+    pub key: Option<Digest>,
+    /// The run that made it.
+    pub made: Option<Provenance>,
+    /// The fields of the present key, names and values.
+    pub fields: Vec<(String, String)>,
+    /// Its inputs: `role`, `label`, `digest`, `missing`.
+    #[schemars(with = "Vec<Value>")]
+    pub inputs: Vec<Input>,
+    /// Whether the inputs are up to date.
+    pub inputs_known: bool,
+    /// Inputs that changed since it was last built.
+    #[schemars(with = "Vec<Value>")]
+    pub moved: Vec<Move>,
+    /// The path to the cause of its staleness, down to a file.
+    pub chain: Vec<ChainStep>,
+    /// Gates: it runs only if an output of each changes.
+    #[schemars(with = "Vec<Value>")]
+    pub only_if: Vec<Gate>,
+    /// Versions in its history.
+    pub versions: usize,
+    /// Inputs that had changed when it last ran.
+    #[schemars(with = "Vec<Value>")]
+    pub last_moved: Vec<Move>,
+    /// The path from the first of these down to a file.
+    #[schemars(with = "Vec<Value>")]
+    pub last_chain: Vec<Move>,
+    /// Changes of its definition when it last ran with the same inputs.
+    #[schemars(with = "Vec<Value>")]
+    pub last_redefined: Vec<Redefinition>,
+    /// Whether the earlier result was evicted.
+    pub before_collected: bool,
+    /// The producer of the version before, if different.
+    pub producer_before: Option<String>,
+    /// Why it has no output for its present inputs, or why the last attempt failed.
+    pub failure: Option<Value>,
+    /// If `pending` and not attempted: what it waits for: `target`, `blocked`, `batch` or `agent`.
+    #[schemars(with = "Option<Value>")]
+    pub waits_for: Option<Wait>,
+    /// Its use of the remote cache, if there is one: `look_up` (`dear`, `single`, `slow` or `bundled`), `round_trip_us`, the `volume` that
+    /// has its output where this store lacks it, and whether that `is_fetched` when the output is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    pub remote: Option<RemoteChoice>,
+    /// Labels and versions it had under former names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Value>")]
+    pub former: Vec<Former>,
+}
+
+/// State of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetState {
+    /// A source file or set, which has no producer.
+    Source,
+    /// A target of a rule.
+    #[serde(untagged)]
+    Made(NodeState),
+}
+
+/// When a build found a result under its key.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FoundAt {
+    /// The build's number in the log.
+    pub build: Option<u64>,
+    /// Seconds since 1970.
+    pub at: u64,
+}
+
+/// What changed in a file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FileDiff {
+    /// Its path.
+    pub path: String,
+    /// The lines that differ.
+    pub diff: String,
+}
+
+/// How an output was made.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// The target it was first made for.
+    pub label: String,
+    /// Producer and version.
+    pub producer: String,
+    /// Seconds since 1970.
+    pub at: u64,
+    /// Microseconds that it took.
+    pub took_us: u64,
+    /// Length of the output.
+    pub bytes: u64,
+    /// How far its program was confined.
+    pub sandbox: Option<String>,
+    /// What the producer said.
+    pub diagnostics: Vec<Value>,
+}
+
+/// One step of the way.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ChainStep {
+    /// `label`, `input`, `reason`, `redefined`.
+    #[serde(flatten)]
+    #[schemars(with = "Value")]
+    pub step: Step,
+    /// The reason in words.
+    pub text: Option<String>,
+}
