@@ -64,7 +64,7 @@ fn describe_state(desk: &mut Desk<'_>, label: &str, status: &NodeStatus, last_er
         _ if workbench::work::is_answered_by_agent(desk.open_to_build()?.1, label) => {
             "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer".to_owned()
         }
-        (None, Some(wait)) => format!("{wait}; --refresh asks for it"),
+        (None, Some(wait)) => format!("{wait}; --refresh requests it again"),
         (None, None) if status.state == NodeState::Pending => {
             "the last build requested it and did not build it; --refresh requests it again".to_owned()
         }
