@@ -36,6 +36,14 @@ impl<'f> Flow<'f, '_> {
         if kind.is_none() && !shape.is_known() {
             self.guessed(CONSTRUCTOR, place, Some(called_with(&Name::default(), args, &[], false)));
         }
+        if let Some(TypeRef::Named(segments)) = kind.filter(|_| shape == Shape::Unknown)
+            && let Some(last) = segments.last()
+        {
+            for key in self.resolver.candidates(last) {
+                let call = called_with(&Name::default(), args, &[], false);
+                self.used(&Shape::of_key(&key), CONSTRUCTOR, last.word.place, false, Some(call));
+            }
+        }
         self.construct(&shape, args, named);
         self.initialize(&shape, entries);
         shape

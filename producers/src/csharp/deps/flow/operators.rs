@@ -94,6 +94,10 @@ impl<'f> Flow<'f, '_> {
                 let mut targets = std::iter::once(to.clone()).chain(wider(to));
                 targets.find(|to| self.note_conversion(sides[at], from, to, true))
             });
+            let taken = match taken {
+                None => self.note_predefined(&sign.text, sides, [left, right]),
+                taken => taken,
+            };
             if let Some(to) = taken.filter(|to| class == Operator::Arithmetic && self.is_outside(to)) {
                 return to;
             }
@@ -115,6 +119,33 @@ impl<'f> Flow<'f, '_> {
                 own.unwrap_or_else(|| if first.is_known() { first.clone() } else { right.clone() })
             }
         }
+    }
+
+    /// Notes the conversions of two values of the workspace's types to one that an operator of the language takes; that type.
+    fn note_predefined(&mut self, sign: &str, sides: [&Expression; 2], values: [&Shape; 2]) -> Option<Shape> {
+        const NUMBERS: [&str; 7] = ["int", "uint", "long", "ulong", "float", "double", "decimal"];
+        let taken: Vec<&str> = match sign {
+            "&" | "|" | "^" => [&NUMBERS[..4], &["bool"]].concat(),
+            "==" | "!=" => [&NUMBERS[..], &["bool", "string"]].concat(),
+            "+" | "-" | "*" | "/" | "%" | "<" | ">" | "<=" | ">=" => NUMBERS.to_vec(),
+            _ => return None,
+        };
+        let is_equality = matches!(sign, "==" | "!=");
+        let has_conversions = |shape: &&Shape| {
+            let shape = shape.without_null();
+            // Two objects are compared as such.
+            let is_compared = is_equality && self.world.kind(shape.key().unwrap_or_default()) != 's';
+            is_own(shape) && !is_text(shape) && !is_compared
+        };
+        if !values.iter().all(has_conversions) {
+            return None;
+        }
+        let is_reached = |to: &Shape| values.iter().all(|from| self.conversion(from, to).is_some());
+        let to = taken.into_iter().map(predefined).find(is_reached)?;
+        for (side, from) in sides.into_iter().zip(values) {
+            self.note_conversion(side, from, &to, true);
+        }
+        Some(to)
     }
 
     /// The result of an operator that a type of .NET declares, of numbers none.
