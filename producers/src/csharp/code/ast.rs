@@ -85,6 +85,9 @@ pub enum Initializer {
     /// An element, `{ a, b }` as several values, with the place where it begins.
     #[n(3)]
     Element(#[n(0)] Vec<Expression>, #[n(1)] u32),
+    /// `[index] = { … }`, with the place of the bracket.
+    #[n(4)]
+    NestedIndex(#[n(0)] Vec<Expression>, #[n(1)] Vec<Initializer>, #[n(2)] u32),
 }
 
 /// A link of a chain.

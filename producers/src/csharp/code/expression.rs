@@ -174,8 +174,9 @@ impl Cursor<'_> {
                         signed @ (Literal::Integer | Literal::Long | Literal::Float | Literal::Real | Literal::Decimal),
                         _,
                     ) if is_sign => Expression::Literal(signed, sign.place),
+                    value if sign.text == "^" => Expression::Unary(sign, Box::new(value)),
                     literal @ Expression::Literal(..) => Expression::Operation(Operator::Arithmetic, vec![literal], Vec::new()),
-                    value if matches!(sign.text.as_str(), "&" | "^") => value,
+                    value if sign.text == "&" => value,
                     value => Expression::Unary(sign, Box::new(value)),
                 }
             }

@@ -68,6 +68,12 @@ impl<'f> Flow<'f, '_> {
                     self.done(UseKind::Write, from, Some(*place));
                     self.converted(value, &target);
                 }
+                Initializer::NestedIndex(index, entries, place) => {
+                    let given: Vec<Shape> = index.iter().map(|index| self.value(index, None)).collect();
+                    let indexes: Vec<&Expression> = index.iter().collect();
+                    let target = self.indexed(shape, &indexes, &given, *place);
+                    self.initialize(&target, entries);
+                }
                 Initializer::Element(values, place) => {
                     let targets = self.added_types(shape, values);
                     let given: Vec<Shape> = values
