@@ -232,6 +232,16 @@ pub struct Meaning {
     pub certain: bool,
 }
 
+impl Meaning {
+    /// The key of the type, or of the member.
+    pub fn key_of_meaning(&self) -> String {
+        match &self.member {
+            Some(member) => format!("{}#{member}", self.owner),
+            None => self.owner.clone(),
+        }
+    }
+}
+
 /// The context of a reference.
 pub struct Scope<'s, 'w> {
     /// Key of the documented type, or of the type that declares the documented member.

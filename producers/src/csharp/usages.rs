@@ -470,9 +470,7 @@ fn in_documentation(
                             elsewhere: !meaning.certain,
                             ..file.place_at((at + meaning.at) as u32)
                         };
-                        let owner = meaning.owner;
-                        let key = meaning.member.map_or(owner.clone(), |member| format!("{owner}#{member}"));
-                        places.entry(key).or_default().insert(place);
+                        places.entry(meaning.key_of_meaning()).or_default().insert(place);
                     }
                 }
             }

@@ -257,7 +257,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The types that a name may mean which was last found to mean several.
-    pub fn candidates(&self, name: &Name) -> Vec<Rc<str>> {
+    pub fn ambiguous_types(&self, name: &Name) -> Vec<Rc<str>> {
         self.ambiguous.borrow().get(&name.word.text).cloned().unwrap_or_default()
     }
 

@@ -39,7 +39,7 @@ impl<'f> Flow<'f, '_> {
         if let Some(TypeRef::Named(segments)) = kind.filter(|_| shape == Shape::Unknown)
             && let Some(last) = segments.last()
         {
-            for key in self.resolver.candidates(last) {
+            for key in self.resolver.ambiguous_types(last) {
                 let call = called_with(&Name::default(), args, &[], false);
                 self.used(&Shape::of_key(&key), CONSTRUCTOR, last.word.place, false, Some(call));
             }

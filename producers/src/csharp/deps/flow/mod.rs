@@ -521,7 +521,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
 /// Notes each type that a name may mean which means several; whether there are any.
 fn note_candidates(resolver: &Resolver<'_>, found: &mut UsesFound, name: &Name) -> bool {
-    let candidates = resolver.candidates(name);
+    let candidates = resolver.ambiguous_types(name);
     let is_any = !candidates.is_empty();
     for owner in candidates {
         found.uses.iter_mut().for_each(|uses| {

@@ -10,7 +10,14 @@ use crate::csharp::deps::world::Candidate;
 impl<'a> Flow<'_, 'a> {
     /// Whether type arguments break a constraint of a method for certain.
     pub(super) fn breaks_limits(&self, method: &Candidate<'a>, bindings: &[Shape]) -> bool {
+        let is_value = |name: &str| {
+            let mut all = self.methods.iter().rev().chain(&self.resolver.own);
+            all.find(|own| &*own.name == name).is_some_and(|own| own.is_value)
+        };
         method.limits().any(|(at, limit)| {
+            if let (Some(Shape::Variable(name)), "class") = (bindings.get(at), limit) {
+                return is_value(name);
+            }
             let Some(given) = bindings.get(at).filter(|given| matches!(given, Shape::Named(..) | Shape::Array(_))) else {
                 return false;
             };
