@@ -228,6 +228,18 @@ pub struct Meaning {
     pub member: Option<String>,
     /// Byte of the name in the reference.
     pub at: usize,
+    /// Whether no other type may be meant.
+    pub certain: bool,
+}
+
+impl Meaning {
+    /// The key of the type, or of the member.
+    pub fn key_of_meaning(&self) -> String {
+        match &self.member {
+            Some(member) => format!("{}#{member}", self.owner),
+            None => self.owner.clone(),
+        }
+    }
 }
 
 /// The context of a reference.
@@ -279,9 +291,22 @@ impl Scope<'_, '_> {
         let binder = Binder::new(self.index);
         let mut bound = Vec::new();
         for used in 1..=path.len() {
-            let words: Vec<&str> = path[..used].iter().map(|name| name.word.as_str()).collect();
+            let outer = path[..used - 1].iter().map(|name| match name.arity {
+                0 => format!("{}.", name.word),
+                arity => format!("{}`{arity}.", name.word),
+            });
             let last = &path[used - 1];
-            if let Bound::Type(entry) = binder.bind(self.around, &words.join("."), last.arity, Place::Signature, true)
+            let words = format!("{}{}", outer.collect::<String>(), last.word);
+            let meant = binder.bind(self.around, &words, last.arity, Place::Signature, true);
+            if let Bound::Ambiguous(entries) = &meant {
+                found.extend(entries.iter().map(|entry| Meaning {
+                    owner: entry.key.clone(),
+                    member: None,
+                    at: last.at,
+                    certain: false,
+                }));
+            }
+            if let Bound::Type(entry) = meant
                 // After a type's name, a name may be a member or the constructor; the first name may be an alias.
                 && (used == 1 || simple_name(&entry.key) == last.word)
                 && bound.last().is_none_or(|(_, outer)| *outer != entry.key)
@@ -290,6 +315,7 @@ impl Scope<'_, '_> {
                     owner: entry.key.clone(),
                     member: None,
                     at: last.at,
+                    certain: true,
                 });
                 bound.push((used, entry.key.clone()));
             }
@@ -320,6 +346,7 @@ impl Scope<'_, '_> {
                 owner: "?".to_owned(),
                 member: Some(name.word.clone()),
                 at: name.at,
+                certain: true,
             });
         }
         self.note(declaring, name, found);
@@ -352,6 +379,7 @@ impl Scope<'_, '_> {
                     owner,
                     member: Some(name.word.clone()),
                     at: name.at,
+                    certain: true,
                 }),
         );
     }
@@ -362,6 +390,7 @@ fn constructor(key: &str, at: usize) -> Meaning {
         owner: key.to_owned(),
         member: Some(".ctor".to_owned()),
         at,
+        certain: true,
     }
 }
 

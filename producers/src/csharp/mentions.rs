@@ -174,7 +174,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 13)
+        ProducerId::new("csharp/mentions", 14)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -263,6 +263,9 @@ fn body_words(whole: &Complete) -> Vec<&str> {
     }
     if texts.clone().any(|text| text.contains('[')) {
         words.push("this[]");
+    }
+    if texts.clone().any(|text| text.contains('^')) {
+        words.push("Index");
     }
     words
 }

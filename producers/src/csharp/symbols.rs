@@ -35,7 +35,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 13)
+        ProducerId::new("csharp/symbols", 14)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {

@@ -70,7 +70,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 30)
+        ProducerId::new("csharp/usages", 31)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -464,13 +464,13 @@ fn in_documentation(
                     let Some(reference) = crefs::read(&file.text[at..from + range.end]) else {
                         continue;
                     };
-                    for crefs::Meaning { owner, member, at: by } in scope.meanings(&reference) {
+                    for meaning in scope.meanings(&reference) {
                         let place = Place {
                             kind: UseKind::Cref,
-                            ..file.place_at((at + by) as u32)
+                            elsewhere: !meaning.certain,
+                            ..file.place_at((at + meaning.at) as u32)
                         };
-                        let key = member.map_or(owner.clone(), |member| format!("{owner}#{member}"));
-                        places.entry(key).or_default().insert(place);
+                        places.entry(meaning.key_of_meaning()).or_default().insert(place);
                     }
                 }
             }

@@ -273,3 +273,61 @@ fn messages_that_methods_of_packages_are_given_have_their_types() {
     assert_eq!(places_of(&world, "U", "~>#Publish"), ["2:96 call"]);
     assert!(places_of(&world, "U", "~>#Log").is_empty());
 }
+
+#[test]
+fn a_name_that_means_several_types_may_use_each() {
+    let world = World::of_texts(&[
+        (
+            "A.cs",
+            "namespace A { public class X { public static int N; } } namespace B { public class X { public static int N; } }",
+        ),
+        (
+            "B.cs",
+            "using A; using B;
+/// <see cref=\"X\"/>
+class U { void M() {
+var made = new X();
+X other = null;
+X.N = 1; } }",
+        ),
+    ]);
+    for owner in ["A.X", "B.X"] {
+        assert_eq!(
+            places_of(&world, "U", owner),
+            ["2:16 cref?", "4:16 name?", "5:1 name?", "6:1 name?"],
+            "{owner}"
+        );
+        assert_eq!(places_of(&world, "U", &format!("{owner}#.ctor")), ["4:16 construct?"]);
+    }
+    assert!(!places_of(&world, "U", "?#N").is_empty());
+}
+
+#[test]
+fn what_an_overload_would_convert_that_may_be_meant_is_possible() {
+    let world = World::of_texts(&[(
+        "A.cs",
+        "class L { public static implicit operator L(string s) => null; }
+class U { void F(L l, int n) { } void F(string s, string t) { }
+void G(L l, int n) { } void G(string s, int n) { } void G(L l) { } U(L l) { } U(object o) { }
+void M(int n) {
+F(\"a\", unknown());
+G(\"a\", n);
+G(\"a\");
+new U(\"a\"); } }",
+    )]);
+    assert_eq!(
+        places_of(&world, "U", "L#op_Implicit"),
+        ["5:3 convert?", "7:3 convert", "8:7 convert"]
+    );
+}
+
+#[test]
+fn values_that_convert_to_each_other_may_be_compared_as_either() {
+    let world = World::of_texts(&[(
+        "A.cs",
+        "record struct R { public static implicit operator string(R r) => null; public static implicit operator R(string s) => default; }
+class U { bool M(R r, string s) => r
+== s; }",
+    )]);
+    assert_eq!(places_of(&world, "U", "R#op_Implicit"), ["2:36 convert?", "3:4 convert?"]);
+}

@@ -85,6 +85,9 @@ pub enum Initializer {
     /// An element, `{ a, b }` as several values, with the place where it begins.
     #[n(3)]
     Element(#[n(0)] Vec<Expression>, #[n(1)] u32),
+    /// `[index] = { … }`, with the place of the bracket.
+    #[n(4)]
+    NestedIndex(#[n(0)] Vec<Expression>, #[n(1)] Vec<Initializer>, #[n(2)] u32),
 }
 
 /// A link of a chain.
@@ -194,6 +197,9 @@ pub struct Parameter {
     /// Its attributes; none of the parameters of a member.
     #[n(6)]
     pub attributes: Vec<Attribute>,
+    /// `ref` without `readonly`.
+    #[n(7)]
+    pub is_ref: bool,
 }
 
 /// A clause of a query.
@@ -344,19 +350,25 @@ impl Expression {
             Self::Chain(root, _)
                 if matches!(
                     **root,
-                    Self::Cast(..) | Self::As(..) | Self::Is(..) | Self::Operation(..) | Self::Conditional(..) | Self::Await(..)
+                    Self::Cast(..)
+                        | Self::As(..)
+                        | Self::Is(..)
+                        | Self::Operation(..)
+                        | Self::Conditional(..)
+                        | Self::Await(..)
+                        | Self::Assign(..)
+                        | Self::With(..)
+                        | Self::Switch(..)
                 ) =>
             {
                 Some(root.first_place()?.saturating_sub(1))
             }
-            Self::Chain(root, _) | Self::As(root, _) | Self::Is(root, _) | Self::Assign(root, ..) | Self::With(root, _) => {
-                root.first_place()
+            Self::Chain(root, _) => root.first_place(),
+            Self::As(first, _) | Self::Is(first, _) | Self::Assign(first, ..) | Self::With(first, _) | Self::Switch(first, _) => {
+                first.place_as_operand()
             }
-            Self::Conditional(first, ..) | Self::Switch(first, _) => first.first_place(),
-            Self::Operation(_, operands, _) => match operands.first()? {
-                Self::Chain(root, links) if links.is_empty() => Some(root.first_place()?.saturating_sub(1)),
-                first => first.first_place(),
-            },
+            Self::Conditional(first, ..) => first.place_as_operand(),
+            Self::Operation(_, operands, _) => operands.first()?.place_as_operand(),
             // The bracket stands before the first part and its name: `(name: value`.
             Self::Tuple(parts) => {
                 let first = parts.first()?;
@@ -373,6 +385,17 @@ impl Expression {
             | Self::Query(_)
             | Self::Throw(_) => None,
         }
+    }
+
+    /// Place of its first token where more stands behind it: that of the bracket around a value that can only stand there in brackets.
+    fn place_as_operand(&self) -> Option<u32> {
+        let place = self.first_place()?;
+        let is_bracketed = match self {
+            Self::Chain(_, links) => links.is_empty(),
+            Self::Conditional(..) | Self::Assign(..) => true,
+            _ => false,
+        };
+        Some(if is_bracketed { place.saturating_sub(1) } else { place })
     }
 }
 
@@ -493,4 +516,7 @@ pub struct LocalFunction {
     /// Its body.
     #[n(4)]
     pub body: Vec<Statement>,
+    /// `async`.
+    #[n(5)]
+    pub is_async: bool,
 }

@@ -174,8 +174,9 @@ impl Cursor<'_> {
                         signed @ (Literal::Integer | Literal::Long | Literal::Float | Literal::Real | Literal::Decimal),
                         _,
                     ) if is_sign => Expression::Literal(signed, sign.place),
+                    value if sign.text == "^" => Expression::Unary(sign, Box::new(value)),
                     literal @ Expression::Literal(..) => Expression::Operation(Operator::Arithmetic, vec![literal], Vec::new()),
-                    value if matches!(sign.text.as_str(), "&" | "^") => value,
+                    value if sign.text == "&" => value,
                     value => Expression::Unary(sign, Box::new(value)),
                 }
             }
@@ -444,12 +445,13 @@ impl Cursor<'_> {
 
     /// A parameter of a lambda, whose type may be missing, or of a function.
     pub(super) fn parse_lambda_parameter(&mut self, lambda: bool) -> Parameter {
-        let (mut out, mut many, mut receiver) = (false, false, false);
+        let (mut out, mut many, mut receiver, mut is_ref) = (false, false, false, false);
         let attributes = self.attributes();
         while matches!(self.peek(), "out" | "ref" | "in" | "params" | "this" | "readonly" | "scoped") && self.is_word_at(self.at + 1)
             || self.is("params") && !lambda
         {
             out |= self.is("out");
+            is_ref |= self.is("ref") && self.ahead(1) != "readonly";
             many |= self.is("params");
             receiver |= self.is("this");
             self.at += 1;
@@ -470,6 +472,7 @@ impl Cursor<'_> {
             default,
             receiver,
             attributes,
+            is_ref,
         }
     }
 }
@@ -483,5 +486,6 @@ fn plain_parameter(name: String, kind: Option<TypeRef>) -> Parameter {
         default: None,
         receiver: false,
         attributes: Vec::new(),
+        is_ref: false,
     }
 }

@@ -234,6 +234,9 @@ impl Cursor<'_> {
             let place = self.byte_of_token(self.at);
             let index = self.parse_arguments().into_iter().map(|argument| argument.value).collect();
             self.at += 1;
+            if self.is("{") {
+                return Initializer::NestedIndex(index, self.initializers(), place);
+            }
             return Initializer::Index(index, self.expression(), place);
         }
         let place = self.byte_of_token(self.at);

@@ -17,6 +17,9 @@ pub struct Signature {
     /// Constraints: type parameter and type; `class` and `struct` (`unmanaged` is one) as predefined types.
     #[n(2)]
     pub constraints: Vec<(String, TypeRef)>,
+    /// `async`.
+    #[n(3)]
+    pub is_async: bool,
 }
 
 /// Parses the header of a member of `kind`.
@@ -27,6 +30,7 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
         return found;
     }
     while is_modifier(cursor.peek()) && (cursor.is_word_at(cursor.at + 1) || cursor.ahead(1) == "(") && cursor.ahead(1) != "." {
+        found.is_async |= cursor.is("async");
         cursor.at += 1;
     }
     match kind {

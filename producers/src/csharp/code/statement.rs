@@ -157,12 +157,14 @@ impl Cursor<'_> {
         while self.is("[") && self.mate(self.at).is_some() {
             self.skip_group();
         }
+        let mut is_async = false;
         while matches!(
             self.peek(),
             "static" | "async" | "unsafe" | "extern" | "const" | "readonly" | "scoped" | "ref"
         ) && !matches!(self.ahead(1), "delegate")
             && (self.is_word_at(self.at + 1) || self.ahead(1) == "(" && matches!(self.peek(), "static" | "unsafe"))
         {
+            is_async |= self.is("async");
             self.at += 1;
         }
         let word = self.peek();
@@ -202,6 +204,7 @@ impl Cursor<'_> {
                 "[" if self.text_at(self.next_after_group(self.at + 1)) == ";" => {}
                 "(" | "<" => {
                     if let Some(mut function) = self.local_function(kind) {
+                        function.is_async = is_async;
                         let attributes = self.attributes_at(start);
                         if !attributes.is_empty() {
                             function.body.insert(0, Statement::Attributes(attributes));
@@ -285,6 +288,7 @@ impl Cursor<'_> {
             parameters,
             result,
             body,
+            is_async: false,
         })
     }
 

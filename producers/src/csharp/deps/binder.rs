@@ -133,14 +133,21 @@ impl<'i> Binder<'i> {
                 return bound;
             }
         }
+        // No type arguments stand behind an alias.
+        let may_be_alias = match path.segments.len() {
+            1 => path.arity,
+            _ => path.inner[0],
+        } == 0;
         for level in levels(around.namespace) {
-            for reading in [self.in_namespace(around, level, &path), self.by_alias(around, level, &path)] {
-                if let Some(bound) = self.follow_path(around, reading, &path) {
-                    return bound;
-                }
+            if let Some(bound) = self.follow_path(around, self.in_namespace(around, level, &path), &path) {
+                return bound;
+            }
+            let is_alias = may_be_alias && has_alias(around, level, path.segments[0]);
+            if is_alias && let Some(bound) = self.follow_path(around, self.by_alias(around, level, &path), &path) {
+                return bound;
             }
             // An alias decides even if its target is declared outside the workspace.
-            if has_alias(around, level, path.segments[0]) {
+            if is_alias {
                 return Bound::External;
             }
             if let Some(bound) = self.follow_path(around, self.by_using(around, level, &path), &path) {

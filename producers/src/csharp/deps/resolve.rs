@@ -34,6 +34,8 @@ pub struct Resolver<'a> {
     /// Type parameters in scope of the type, outermost first.
     pub own: Vec<TypeParameter>,
     known: RefCell<FxHashMap<ResolvedName, Meaning>>,
+    /// Names that mean several types, with the keys of these.
+    ambiguous: RefCell<FxHashMap<String, Vec<Rc<str>>>>,
     namespaces: OnceCell<FxHashSet<String>>,
 }
 
@@ -90,6 +92,7 @@ impl<'a> Resolver<'a> {
             index,
             own: parameters.iter().enumerate().map(shape).collect(),
             known: RefCell::default(),
+            ambiguous: RefCell::default(),
             namespaces: OnceCell::new(),
         }
     }
@@ -253,6 +256,11 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// The types that a name may mean which was last found to mean several.
+    pub fn ambiguous_types(&self, name: &Name) -> Vec<Rc<str>> {
+        self.ambiguous.borrow().get(&name.word.text).cloned().unwrap_or_default()
+    }
+
     /// Returns the meaning of a path with that arity as a type.
     pub fn meaning(&self, segments: &[Name], arity: u32, place: Place) -> Meaning {
         let mut path = String::new();
@@ -278,7 +286,12 @@ impl<'a> Resolver<'a> {
             Bound::Type(entry) if segments.len() > 1 && !ends_with(entry.symbol(), segments) => Meaning::Nothing,
             Bound::Type(entry) if self.is_hidden_by_namespace(entry, segments) => Meaning::Nothing,
             Bound::Type(entry) => Meaning::Type(entry.key.as_str().into(), all_parameters(entry.symbol())),
-            Bound::Ambiguous(_) => Meaning::Ambiguous,
+            Bound::Ambiguous(entries) => {
+                let keys = entries.iter().map(|entry| Rc::from(entry.key.as_str())).collect();
+                let last = segments.last().map_or("", |last| last.word.text.as_str());
+                self.ambiguous.borrow_mut().insert(last.to_owned(), keys);
+                Meaning::Ambiguous
+            }
             Bound::External => self.outside(segments).map_or(Meaning::Nothing, Meaning::Outside),
         };
         self.known.borrow_mut().insert(key, meaning.clone());

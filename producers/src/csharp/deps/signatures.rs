@@ -24,7 +24,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 16)
+        ProducerId::new("csharp/signatures", 17)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -164,6 +164,7 @@ fn write_parameters(text: &mut String, parameters: &[Parameter], declared: &Decl
         let optional = at + usize::from(many) + declared.optional as usize >= parameters.len();
         for (word, set) in [
             ("out ", parameter.out),
+            ("ref ", parameter.is_ref && !parameter.receiver),
             ("params ", parameter.many),
             ("opt ", optional && declared.optional > 0),
         ] {
@@ -185,6 +186,7 @@ fn member_line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &s
         result,
         parameters,
         constraints,
+        ..
     } = signature_of(letter, declared);
     let numbered = declared.type_parameters.iter().enumerate();
     let methods: Vec<TypeParameter> = numbered

@@ -15,7 +15,7 @@ use crate::csharp::deps::world::Candidate;
 pub(super) const NOT_CALLABLE: i64 = -50;
 
 /// What arrays become.
-const SPANS: [&str; 4] = [
+pub(super) const SPANS: [&str; 4] = [
     "~System.ReadOnlySpan`1",
     "~System.Span`1",
     "~System.ReadOnlyMemory`1",
@@ -121,6 +121,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                     .map(|bound| self.seen(bound, text))
                     .find(|found| !found.is_empty())
                     .unwrap_or_default()
+            }
+            Shape::Tuple(parts) if parts.iter().any(|(own, _)| own.as_deref() == Some(text)) => {
+                let delegate = self.value_member(on, text, name.word.place);
+                return self.invoke(&delegate, args);
             }
             Shape::Tuple(_) | Shape::Anonymous(_) | Shape::Null | Shape::Unknown => Vec::new(),
             on => self.seen(on, text),
@@ -254,6 +258,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let Some(chosen) = chosen else { return Shape::Unknown };
         let chosen = self.prefer_by_lambda(chosen, &all, extended, &explicit, args, &shapes);
         let other_targets = self.other_targets(&all, extended, &explicit, args, &shapes);
+        let rivals = self.rivals(&chosen, &all, extended, &explicit, args, &shapes);
         let others = match self.found.uses {
             Some(_) => self.others(&chosen, all, extended, &explicit, args, &shapes),
             None => Vec::new(),
@@ -276,6 +281,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.deferred(&parameters, &mut bindings, args);
         self.note_other_targets(from, &parameters, args, &other_targets);
         self.note_conversions(args, &shapes, &parameters, &bindings, decided && score > NOT_CALLABLE);
+        for parameters in &rivals {
+            self.note_conversions(args, &shapes, parameters, &[], false);
+        }
         let result = candidate.result();
         if let Some(target) = target
             && bindings.iter().any(|binding| !binding.is_known())
@@ -310,15 +318,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.prefer_by_priority(&mut found, None, &[], args, &shapes);
         let call = called_with(&Name::default(), args, &shapes, false);
         self.used(shape, CONSTRUCTOR, place, true, Some(call));
-        if let Some(Chosen {
-            mut bindings,
-            parameters,
-            score,
-            ..
-        }) = self.choose(found, None, &[], args, &shapes)
-        {
-            self.deferred(&parameters, &mut bindings, args);
-            self.note_conversions(args, &shapes, &parameters, &bindings, score > NOT_CALLABLE);
+        if let Some(mut chosen) = self.choose(found.clone(), None, &[], args, &shapes) {
+            let rivals = self.rivals(&chosen, &found, None, &[], args, &shapes);
+            self.deferred(&chosen.parameters, &mut chosen.bindings, args);
+            self.note_conversions(args, &shapes, &chosen.parameters, &chosen.bindings, chosen.score > NOT_CALLABLE);
+            for parameters in &rivals {
+                self.note_conversions(args, &shapes, parameters, &[], false);
+            }
         }
     }
 
@@ -368,8 +374,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             let found = self.fit(candidate, receiver, explicit, args, shapes);
             let score = found.score;
-            let is_best =
-                |other: &Chosen<'a>| score > other.score || score == other.score && self.is_better(&found, other, receiver, (args, shapes));
+            let is_best = |other: &Chosen<'a>| {
+                let preferred = self.preferred(&found, other, receiver, (args, shapes));
+                preferred.unwrap_or(score > other.score)
+            };
             if best.as_ref().is_none_or(is_best) {
                 best = Some(found);
             }
@@ -426,6 +434,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             let (word, parameter, is_spread) = parameter_at(&parameters, place, args.len(), shapes[at].as_ref());
             score -= i64::from(is_spread);
             score += match &shapes[at] {
+                // A variable is passed with the word.
+                Some(_) if word == "ref" && !arg.is_ref => -100,
                 // An `out` or `ref` argument has exactly the type of the parameter.
                 Some(shape) if (word == "out" || arg.is_ref) && is_other(&parameter, shape) => -100,
                 Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {

@@ -36,7 +36,16 @@ impl<'f, 'a> Flow<'f, 'a> {
         let place = value
             .first_place()
             .filter(|_| !matches!(value, Expression::Literal(Literal::Default, _)));
-        place.is_some_and(|place| self.note_conversion_at(place, from, to, certain))
+        let is_noted = place.is_some_and(|place| self.note_conversion_at(place, from, to, certain));
+        // The parts of a tuple may be converted before the tuple is.
+        if is_noted
+            && let (Shape::Tuple(_), Expression::Tuple(_)) = (from, value)
+            && let Some((by, _)) = self.conversion(from, to)
+            && let Some((_, parameter @ Shape::Tuple(_))) = by.parameters().pop()
+        {
+            self.note_conversion(value, from, &parameter, certain);
+        }
+        is_noted
     }
 
     /// The same, where no value stands for what is converted.
@@ -51,7 +60,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         };
         let call = call_of(std::slice::from_ref(from.without_null()), false);
         let noted = self.uses();
-        self.used(&candidate.owner, IMPLICIT, place, certain && is_sure, Some(call));
+        // No code names the type arguments of what declares the conversion.
+        let owner = Shape::of_key(candidate.owner.key().unwrap_or_default());
+        self.used(&owner, IMPLICIT, place, certain && is_sure, Some(call));
         self.done(UseKind::Convert, noted, Some(place));
         true
     }
@@ -181,7 +192,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             if is_null && !self.takes_null(parameter) {
                 return None;
             }
-            let taken = self.conversion_rank(parameter, from, &mut [])?;
+            let converts_parts = || matches!((from, parameter), (Shape::Tuple(_), Shape::Tuple(_))) && self.converts(from, parameter);
+            let taken = self.conversion_rank(parameter, from, &mut []);
+            let taken = taken.or_else(|| converts_parts().then_some(1))?;
             let result = candidate.result();
             let given = self.conversion_rank(to, &result, &mut []).filter(|_| !is_narrowing(&result, to));
             Some((taken, given?))
@@ -215,7 +228,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Whether `null` is a value of a type.
-    fn takes_null(&self, shape: &Shape) -> bool {
+    pub(super) fn takes_null(&self, shape: &Shape) -> bool {
         let is_reference = |key: &str| key == NULLABLE || matches!(self.world.kind(key), 'c' | 'i' | 'd');
         matches!(shape, Shape::Array(_)) || shape.key().is_some_and(is_reference)
     }

@@ -64,7 +64,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Goes through a lambda that becomes a delegate of that type; what it returns.
     pub(super) fn lambda(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
-        let Expression::Lambda(parameters, body, _) = lambda else {
+        let Expression::Lambda(parameters, body, is_async) = lambda else {
             return Shape::Unknown;
         };
         let signature = self.world.delegate(target);
@@ -75,7 +75,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let outer = std::mem::take(&mut self.returns);
         let result = signature.map(|(_, result)| result).unwrap_or_default();
-        self.returns = vec![self.awaited(&result)];
+        self.returns = vec![self.returned(&result, *is_async)];
         self.statements(body);
         let returns = std::mem::replace(&mut self.returns, outer);
         self.locals.truncate(locals);

@@ -200,6 +200,10 @@ impl<'a> Flow<'_, 'a> {
             return self.awaited(shape);
         }
         let Some(waiter) = self.implied(shape, "GetAwaiter", &[], place) else {
+            if *shape == Shape::Unknown {
+                self.guessed("IsCompleted", place, None);
+                self.guessed("GetResult", place, Some(Call::default()));
+            }
             return self.awaited(shape);
         };
         self.implied(&waiter, "IsCompleted", &[], place);

@@ -36,6 +36,14 @@ impl<'f> Flow<'f, '_> {
         if kind.is_none() && !shape.is_known() {
             self.guessed(CONSTRUCTOR, place, Some(called_with(&Name::default(), args, &[], false)));
         }
+        if let Some(TypeRef::Named(segments)) = kind.filter(|_| shape == Shape::Unknown)
+            && let Some(last) = segments.last()
+        {
+            for key in self.resolver.ambiguous_types(last) {
+                let call = called_with(&Name::default(), args, &[], false);
+                self.used(&Shape::of_key(&key), CONSTRUCTOR, last.word.place, false, Some(call));
+            }
+        }
         self.construct(&shape, args, named);
         self.initialize(&shape, entries);
         shape
@@ -59,6 +67,12 @@ impl<'f> Flow<'f, '_> {
                     let target = self.indexed(shape, &indexes, &given, *place);
                     self.done(UseKind::Write, from, Some(*place));
                     self.converted(value, &target);
+                }
+                Initializer::NestedIndex(index, entries, place) => {
+                    let given: Vec<Shape> = index.iter().map(|index| self.value(index, None)).collect();
+                    let indexes: Vec<&Expression> = index.iter().collect();
+                    let target = self.indexed(shape, &indexes, &given, *place);
+                    self.initialize(&target, entries);
                 }
                 Initializer::Element(values, place) => {
                     let targets = self.added_types(shape, values);

@@ -4,6 +4,7 @@
 //! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
 
 mod attributes;
+mod better;
 mod call;
 mod composed;
 mod conversions;
@@ -30,7 +31,7 @@ use super::binder::enclosing_key;
 use super::resolve::{Resolver, TypeParameter};
 use super::shape::Shape;
 use super::world::World;
-use crate::csharp::code::ast::{Expression, Parameter, Statement, TypeRef};
+use crate::csharp::code::ast::{Expression, Name, Parameter, Statement, TypeRef};
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
 pub use conversions::IMPLICIT;
@@ -314,7 +315,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let result = self.quiet(member.signature.result.as_ref());
         self.result = result.clone();
         self.initializes = matches!(member.body.as_slice(), [Statement::Return(_)]);
-        self.body(&member.body, &result, member.name == ".ctor");
+        self.body(&member.body, &result, member.signature.is_async);
         self.initializes = true;
         for (name, _) in base_constraints(limits) {
             if let Some(list) = self.constraints.get_mut(name.as_str()) {
@@ -352,6 +353,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         let found = &mut *self.found;
         self.resolver.shape(written, &self.methods, &mut |shape, name| {
             note_shape(&mut found.named, shape);
+            if *shape == Shape::Unknown && note_candidates(self.resolver, found, name) {
+                return;
+            }
             if let Shape::Named(key, args) = shape
                 && let Some(name) = key.strip_prefix(['~', '^'])
             {
@@ -513,6 +517,25 @@ impl<'f, 'a> Flow<'f, 'a> {
             });
         }
     }
+}
+
+/// Notes each type that a name may mean which means several; whether there are any.
+fn note_candidates(resolver: &Resolver<'_>, found: &mut UsesFound, name: &Name) -> bool {
+    let candidates = resolver.ambiguous_types(name);
+    let is_any = !candidates.is_empty();
+    for owner in candidates {
+        found.uses.iter_mut().for_each(|uses| {
+            uses.push(Use {
+                place: name.word.place,
+                owner: owner.clone(),
+                member: None,
+                certain: false,
+                kind: UseKind::Name,
+                call: None,
+            });
+        });
+    }
+    is_any
 }
 
 fn note_shape(into: &mut BTreeSet<Rc<str>>, shape: &Shape) {

@@ -2,11 +2,12 @@
 
 use super::numbers::{numeric, wider};
 use super::value::pointed;
-use super::{Flow, UseKind, implied};
-use crate::csharp::code::ast::{Designation, Expression, Link, Operator, Word};
-use crate::csharp::deps::resolve::predefined;
+use super::{CONSTRUCTOR, Flow, UseKind, implied};
+use crate::csharp::code::ast::{Designation, Expression, Link, Name, Operator, Word};
+use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
+use crate::csharp::mentions::Place;
 use std::rc::Rc;
 
 /// The parts of a tuple, each with its name.
@@ -84,6 +85,9 @@ impl<'f> Flow<'f, '_> {
             _ = self.note_conversion(sides[0], left, &predefined("string"), true)
                 || self.note_conversion(sides[1], right, &predefined("string"), true);
             return predefined("string");
+        } else if given.is_none() && self.may_compare_either(&sign.text, left, right) {
+            self.note_conversion(sides[0], left, right, false);
+            self.note_conversion(sides[1], right, left, false);
         } else if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
             // An operator of the language, or of .NET, takes what one side converts to: that of the workspace's types before the other.
             let order = if self.is_outside(left) { [1, 0] } else { [0, 1] };
@@ -94,6 +98,10 @@ impl<'f> Flow<'f, '_> {
                 let mut targets = std::iter::once(to.clone()).chain(wider(to));
                 targets.find(|to| self.note_conversion(sides[at], from, to, true))
             });
+            let taken = match taken {
+                None => self.note_predefined(&sign.text, sides, [left, right]),
+                taken => taken,
+            };
             if let Some(to) = taken.filter(|to| class == Operator::Arithmetic && self.is_outside(to)) {
                 return to;
             }
@@ -115,6 +123,40 @@ impl<'f> Flow<'f, '_> {
                 own.unwrap_or_else(|| if first.is_known() { first.clone() } else { right.clone() })
             }
         }
+    }
+
+    /// Whether two values that convert to each other may be compared as either: a record struct has an operator that nobody declares.
+    fn may_compare_either(&self, sign: &str, left: &Shape, right: &Shape) -> bool {
+        let is_struct = |shape: &Shape| self.is_value_type(shape.without_null());
+        let is_equality = matches!(sign, "==" | "!=") && (is_struct(left) || is_struct(right));
+        is_equality && self.conversion(left, right).is_some() && self.conversion(right, left).is_some()
+    }
+
+    /// Notes the conversions of two values of the workspace's types to one that an operator of the language takes; that type.
+    fn note_predefined(&mut self, sign: &str, sides: [&Expression; 2], values: [&Shape; 2]) -> Option<Shape> {
+        const NUMBERS: [&str; 7] = ["int", "uint", "long", "ulong", "float", "double", "decimal"];
+        let taken: Vec<&str> = match sign {
+            "&" | "|" | "^" => [&NUMBERS[..4], &["bool"]].concat(),
+            "==" | "!=" => [&NUMBERS[..], &["bool", "string"]].concat(),
+            "+" | "-" | "*" | "/" | "%" | "<" | ">" | "<=" | ">=" => NUMBERS.to_vec(),
+            _ => return None,
+        };
+        let is_equality = matches!(sign, "==" | "!=");
+        let has_conversions = |shape: &&Shape| {
+            let shape = shape.without_null();
+            // Two objects are compared as such.
+            let is_compared = is_equality && self.world.kind(shape.key().unwrap_or_default()) != 's';
+            is_own(shape) && !is_text(shape) && !is_compared
+        };
+        if !values.iter().all(has_conversions) {
+            return None;
+        }
+        let is_reached = |to: &Shape| values.iter().all(|from| self.conversion(from, to).is_some());
+        let to = taken.into_iter().map(predefined).find(is_reached)?;
+        for (side, from) in sides.into_iter().zip(values) {
+            self.note_conversion(side, from, &to, true);
+        }
+        Some(to)
     }
 
     /// The result of an operator that a type of .NET declares, of numbers none.
@@ -175,12 +217,32 @@ impl<'f> Flow<'f, '_> {
         match given {
             Some(given) => given,
             None if sign.text == "*" => pointed(shape),
+            None if sign.text == "^" => {
+                self.note_index(sign.place);
+                shape
+            }
             None if sign.text == "sizeof" => predefined("int"),
             None if sign.text == "!" => {
                 self.note_conversion(inner, &shape, &predefined("bool"), true);
                 predefined("bool")
             }
             None => shape,
+        }
+    }
+
+    /// Notes the constructor of the workspace's own `System.Index`, where the code sees one.
+    fn note_index(&mut self, place: u32) {
+        let names = ["global", "System", "Index"].map(|text| {
+            let word = Word {
+                text: text.to_owned(),
+                place,
+            };
+            Name { word, args: Vec::new() }
+        });
+        if let Meaning::Type(key, _) = self.resolver.meaning(&names, 0, Place::Body) {
+            let arguments = [predefined("int"), predefined("bool")];
+            let call = implied::call_of(&arguments, false);
+            self.used(&Shape::of_key(&key), CONSTRUCTOR, place, true, Some(call));
         }
     }
 

@@ -10,7 +10,14 @@ use crate::csharp::deps::world::Candidate;
 impl<'a> Flow<'_, 'a> {
     /// Whether type arguments break a constraint of a method for certain.
     pub(super) fn breaks_limits(&self, method: &Candidate<'a>, bindings: &[Shape]) -> bool {
+        let is_value = |name: &str| {
+            let mut all = self.methods.iter().rev().chain(&self.resolver.own);
+            all.find(|own| &*own.name == name).is_some_and(|own| own.is_value)
+        };
         method.limits().any(|(at, limit)| {
+            if let (Some(Shape::Variable(name)), "class") = (bindings.get(at), limit) {
+                return is_value(name);
+            }
             let Some(given) = bindings.get(at).filter(|given| matches!(given, Shape::Named(..) | Shape::Array(_))) else {
                 return false;
             };
@@ -164,7 +171,8 @@ impl<'a> Flow<'_, 'a> {
             if same || known || hidden || of_all || !other.is_method() || is_nearer(&own, &other.parameters(), chosen.line.arity, &given) {
                 continue;
             }
-            let may_mean = |other: &Chosen<'a>| other.score > NOT_CALLABLE && !self.is_better(picked, other, receiver, (args, shapes));
+            let may_mean =
+                |other: &Chosen<'a>| other.score > NOT_CALLABLE && self.preferred(picked, other, receiver, (args, shapes)) != Some(true);
             if self
                 .choose(vec![other], receiver, explicit, args, shapes)
                 .as_ref()
@@ -176,64 +184,43 @@ impl<'a> Flow<'_, 'a> {
         found
     }
 
-    /// Whether the language prefers one candidate to another: each argument goes to the same type, or to one that is nearer to it; of two that take
-    /// the same types the one goes first that has no type parameters, then the one that takes just these arguments. What constrains its type
-    /// parameters may not take part, and unknown arguments decide nothing.
-    pub(super) fn is_better(
+    /// What other candidates take that the arguments fit, and that the language does not prefer the chosen one to for certain; unknown
+    /// where they take the same.
+    pub(super) fn rivals(
         &self,
-        one: &Chosen<'a>,
-        other: &Chosen<'a>,
+        chosen: &Chosen<'a>,
+        all: &[Candidate<'a>],
         receiver: Option<&Shape>,
-        (args, shapes): (&[Argument], &[Option<Shape>]),
-    ) -> bool {
-        if !one.candidate.line.limits.is_empty() || one.score <= NOT_CALLABLE {
-            return false;
+        explicit: &[Shape],
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+    ) -> Vec<Vec<Shape>> {
+        if all.len() < 2 || self.found.uses.is_none() || !shapes.iter().flatten().any(Shape::is_known) {
+            return Vec::new();
         }
         let types = |of: &Chosen<'a>| -> Vec<Shape> {
-            let all = of.receiver.iter().chain(&of.parameters);
+            let all = of.parameters.iter();
             all.map(|parameter| parameter.substitute(&[], &of.bindings)).collect()
         };
-        let (own, others) = (types(one), types(other));
-        let extended = own.len().saturating_sub(args.len());
-        let given = |at: usize| match at.checked_sub(extended) {
-            None => receiver.filter(|shape| shape.is_known()),
-            Some(at) => shapes
-                .get(at)?
-                .as_ref()
-                .filter(|shape| shape.is_known() && is_exact(&args[at], shape)),
+        let own = types(chosen);
+        let is_open =
+            |other: &Chosen<'a>| other.score > NOT_CALLABLE && self.preferred(chosen, other, receiver, (args, shapes)) != Some(true);
+        let others = all
+            .iter()
+            .filter_map(|one| self.choose(vec![one.clone()], receiver, explicit, args, shapes));
+        let differing = |other: Chosen<'a>| -> Option<Vec<Shape>> {
+            let pairs = types(&other).into_iter().zip(&own);
+            let pairs: Vec<Shape> = pairs
+                .map(|(other, own)| if other == *own { Shape::Unknown } else { other })
+                .collect();
+            pairs.iter().any(Shape::is_known).then_some(pairs)
         };
-        let is_base = |base: &Shape, heir: &Shape| base.key().is_some_and(|key| self.world.as_base(heir, key).is_some());
-        let is_generic = one.candidate.line.arity > 0;
-        let mut is_nearer = false;
-        for (at, (own, others)) in own.iter().zip(&others).enumerate() {
-            if own == others {
-                continue;
-            }
-            let Some(given) = given(at) else { return false };
-            let is_identical = !is_generic && given == own;
-            let is_heir = !numeric(own.key().unwrap_or_default()) && is_base(others, own) && !is_base(own, others);
-            if !is_identical && !is_heir {
-                return false;
-            }
-            is_nearer = true;
-        }
-        if is_nearer || own.len() != others.len() {
-            return own.len() == others.len();
-        }
-        let is_plain = |of: &Chosen<'a>| {
-            let parameters = of.candidate.parameters();
-            parameters.len() == own.len() && !parameters.iter().any(|(word, _)| *word == "params")
-        };
-        match (is_generic, other.candidate.line.arity > 0) {
-            (false, true) => true,
-            (false, false) => is_plain(one) && !is_plain(other),
-            _ => false,
-        }
+        others.filter(is_open).filter_map(differing).collect()
     }
 }
 
 /// Whether an argument is of just this type: what operators make of numbers is not followed.
-fn is_exact(arg: &Argument, shape: &Shape) -> bool {
+pub(super) fn is_exact(arg: &Argument, shape: &Shape) -> bool {
     let is_computed = matches!(
         arg.value,
         Expression::Operation(..) | Expression::Unary(..) | Expression::Conditional(..) | Expression::Switch(..) | Expression::Assign(..)

@@ -7,15 +7,25 @@ use crate::csharp::deps::shape::Shape;
 
 impl<'f> Flow<'f, '_> {
     /// A body whose values are returned as `result`.
-    pub(super) fn body(&mut self, body: &'f [Statement], result: &Shape, constructor: bool) {
+    pub(super) fn body(&mut self, body: &'f [Statement], result: &Shape, is_async: bool) {
         let locals = self.locals.len();
         let outer = std::mem::take(&mut self.returns);
-        let target = self.awaited(result);
-        // A result of an async method is the argument of its task; which one is meant the value itself tells.
-        self.returns = vec![if constructor { Shape::Unknown } else { target }];
+        self.returns = vec![self.returned(result, is_async)];
         self.statements(body);
         self.returns = outer;
         self.locals.truncate(locals);
+    }
+
+    /// The type of what code returns that gives `result`: of async code the argument of its task.
+    pub(super) fn returned(&self, result: &Shape, is_async: bool) -> Shape {
+        if !is_async {
+            return result.clone();
+        }
+        let is_own = |key: &str| !key.starts_with(['~', '^']) && matches!(self.world.kind(key), 'c' | 's');
+        match result {
+            Shape::Named(key, args) if is_own(key) && args.len() < 2 => args.first().cloned().unwrap_or_default(),
+            result => self.awaited(result),
+        }
     }
 
     fn block(&mut self, body: &'f [Statement]) {
@@ -177,7 +187,7 @@ impl<'f> Flow<'f, '_> {
             self.parameter_in_code(parameter, None);
         }
         let result = self.shape_of_type(&function.result);
-        self.body(&function.body, &result, false);
+        self.body(&function.body, &result, function.is_async);
         self.locals.truncate(locals);
         self.methods.truncate(methods);
     }

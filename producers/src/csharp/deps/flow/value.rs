@@ -174,7 +174,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         self.type_arguments(name);
-        if !self.is_open_scope() {
+        let is_ambiguous = super::note_candidates(self.resolver, self.found, name);
+        if !is_ambiguous && !self.is_open_scope() {
             self.nothing(text, name.word.place, super::UseKind::Name);
         }
         Stand::Space(segments.to_vec())
