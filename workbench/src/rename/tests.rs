@@ -133,7 +133,7 @@ fn names_written_with_an_at_sign_keep_it() {
 fn what_stands_behind_if_stays_where_possible_uses_may() {
     let text = "class A { public int X; }\n#if NEVER\nclass B { int M() => Other.X; }\n#endif\n";
     let message = renamed(&[("a.cs", text)], "A#X", "Y").expect_err("refused");
-    assert!(message[1].starts_with("a.cs:3: possible use: X stands outside"), "{message:?}");
+    assert!(message[1].starts_with("a.cs:3: possible use: X is outside"), "{message:?}");
     assert!(
         message[0].starts_with("a.cs:3: possible use, in code that #if excludes, which cortex does not bind: "),
         "{message:?}"
