@@ -303,7 +303,7 @@ mod tests {
             ("count -> class", "does not allow"),
             ("string count", "its type is not changed"),
             ("int depth", "nothing to pass"),
-            ("last, count", "behind last"),
+            ("last, count", "follow last"),
             ("count, count", "two parameters"),
             ("count -> all, all", "two parameters"),
             ("count,,", "neither"),
