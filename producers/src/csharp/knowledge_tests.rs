@@ -390,7 +390,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/graph@2 143c8af71b7a
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
-    csharp/types@11 115ad061ca7b
+    csharp/types@12 115ad061ca7b
     csharp/symbols@14 c4c61b66ee07
     csharp/complete@7 a63023a75543
     csharp/structure@2 bbb34213f114

@@ -22,6 +22,7 @@ pub struct Show {
     /// The file: a text document of the workspace, by its path from the root.
     pub file: String,
     /// The handle of an edit session whose document to show, with unsaved changes.
+    #[schemars(extend("x-tool" = ""))]
     #[arg(long, value_name = "HANDLE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,

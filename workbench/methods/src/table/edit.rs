@@ -60,6 +60,7 @@ pub struct Edit {
     #[arg(skip = Op::List)]
     pub op: Op,
     /// Handle of the session [default: a new one].
+    #[schemars(extend("x-tool" = ""))]
     #[arg(long, value_name = "HANDLE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,

@@ -136,6 +136,7 @@ pub struct Diff {
     /// The overlay, or an edit session.
     pub name: String,
     /// Also list which of these targets the documents would make stale [default: all].
+    #[schemars(extend("x-tool" = ""))]
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "//...", value_parser = unguarded)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<String>,

@@ -28,6 +28,7 @@ pub struct Put {
     #[schemars(extend("x-tool" = ""))]
     pub path: String,
     /// Text of the document, with its line ends.
+    #[schemars(extend("x-tool" = ""))]
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
