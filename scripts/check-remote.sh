@@ -3,6 +3,7 @@
 # a bucket of moto, a server of S3.
 # Then, with CORTEX naming a program, fills the first from one checkout and builds another beside it: nothing may run there. With
 # CORTEX_WORKER, too (what scripts/static.sh builds), its workers compute, in sandboxes of bubblewrap, and it is killed in the middle.
+# CORTEX_EXCHANGE names the example `exchange`; without it, it is compiled here.
 # Needs python3 with venv and pip, openssl, and for workers bubblewrap; what it installs goes into a folder that is removed again. Two minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -24,9 +25,12 @@ await() {
     failed "nobody listens at port $1"
 }
 
-# Beside the program, whose dependencies as they are serve both.
-cargo build --quiet --locked --workspace --bin cortex --example exchange
-exchange=${CARGO_TARGET_DIR:-target}/debug/examples/exchange
+exchange=${CORTEX_EXCHANGE:-}
+if [ -z "$exchange" ]; then
+    # Beside the program, whose dependencies as they are serve both.
+    cargo build --quiet --locked --workspace --bin cortex --example exchange
+    exchange=${CARGO_TARGET_DIR:-target}/debug/examples/exchange
+fi
 
 casd=$(scripts/casd.sh "$scratch")
 pip=("$scratch/python/bin/pip" --quiet --disable-pip-version-check)

@@ -57,6 +57,15 @@ const CHAINS: &[(&str, Shape)] = &[
 /// Nested constructs.
 const NESTS: &[(&str, Shape)] = &[
     ("brackets", |n| method(&format!("var q = {};", nest("f(", "1", ")", n)))),
+    ("conversions of tuple parts", |n| {
+        let operators = ["string", "bool", "long", "double", "decimal"]
+            .map(|of| format!("public static implicit operator S((S, {of}) of) => default; "));
+        class(&format!(
+            "struct S {{ {} }} S s = {};",
+            operators.concat(),
+            nest("(", "0", ", 'c')", n)
+        ))
+    }),
     ("casts", |n| method(&format!("var q = {};", nest("(A)(", "b", ")", n)))),
     ("blocks", |n| method(&nest("if (x == 1) {", "x = 1;", "}", n))),
     ("bare conditions", |n| method(&format!("{};", "if (x == 1) ".repeat(n)))),

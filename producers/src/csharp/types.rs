@@ -252,7 +252,7 @@ fn merged_parts<'a>(symbol: &'a str, scope: Scope<'_>, name: &str, part: &'a Par
     let is_loose = matches!(scope, Scope::Loose);
     let files = part.files.iter().map(String::as_str);
     let (others, main): (BTreeSet<&str>, BTreeSet<&str>) = files.clone().partition(|file| layout.has_own_symbols(file));
-    let is_of_frameworks = !is_loose && !others.is_empty() && !main.is_empty();
+    let is_of_frameworks = !is_loose && !others.is_empty() && main.len() == 1;
     let message = match is_of_frameworks {
         true => {
             format!("{symbol} is declared again in a file that only another target framework of {name} compiles; its parts were merged")

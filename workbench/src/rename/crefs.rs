@@ -8,7 +8,6 @@ use crate::edit::lines::line_and_column;
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::Outputs;
 use crate::symbols::source::enclosing_lines;
-use crate::symbols::word_index::WordSource;
 use engine::values::label::halves;
 use producers::csharp::lexer::lex;
 use std::collections::BTreeSet;
@@ -20,14 +19,15 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
         outputs,
         symbols,
         family,
+        request,
         texts,
         change,
         ..
     } = planning;
     let outputs = &mut **outputs;
     let carriers = Carriers::from_family(symbols, family);
-    for file in &files_of_holders(outputs, symbols, &family.old)? {
-        let Some(text) = texts.read_text(file).filter(|text| is_in_a_reference(text, &family.old)) else {
+    for file in &texts.read_naming(request.sources, &["cref=", &family.old]) {
+        let Some(text) = texts.text_of(file).filter(|text| is_in_a_reference(text, &family.old)) else {
             continue;
         };
         let text = text.to_owned();
@@ -46,43 +46,37 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
     Ok(())
 }
 
-/// The files of the types whose code or documentation has a word.
-fn files_of_holders<O: Outputs>(outputs: &mut O, symbols: &Symbols, word: &str) -> Result<BTreeSet<String>, O::Error> {
-    let words = outputs.word_index(WordSource::Mentions)?;
-    let mut files = BTreeSet::new();
-    for (holder, _) in words.holders(word, "") {
-        if let Some(at) = symbols.find(&holder.name()) {
-            files.extend(symbols.type_row(at)?.files);
-        }
-    }
-    Ok(files)
-}
-
-/// Whether a reference anywhere in a text, documentation or not, may hold a name: then the text is worth lexing.
+/// Whether a reference may contain a name, wherever `cref=` occurs in a text: then the text must be lexed.
 fn is_in_a_reference(text: &str, name: &str) -> bool {
-    references_within(text, 0..text.len()).any(|reference| text[reference].contains(name))
+    text.match_indices("cref=").any(|(at, word)| {
+        let rest = &text[at + word.len()..];
+        let quoted = rest.strip_prefix('"').map(|rest| (rest, '"'));
+        quoted
+            .or(rest.strip_prefix('\'').map(|rest| (rest, '\'')))
+            .is_some_and(|(rest, quote)| {
+                let end = rest.find(quote).unwrap_or(rest.len());
+                rest[..end].contains(name)
+            })
+    })
 }
 
 /// The references of all documentation, without their quotes.
 fn references(text: &str) -> Vec<Range<usize>> {
-    let docs = lex(text).docs.into_iter();
-    docs.flat_map(|(from, to)| references_within(text, from as usize..to as usize))
-        .collect()
-}
-
-fn references_within(text: &str, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let (mut at, end) = (range.start, range.end);
-    std::iter::from_fn(move || {
-        loop {
-            at += text[at..end].find("cref=")? + "cref=".len();
+    let mut found = Vec::new();
+    for (from, to) in lex(text).docs {
+        let (mut at, end) = (from as usize, to as usize);
+        while let Some(next) = text[at..end].find("cref=") {
+            at += next + "cref=".len();
             let Some(quote @ ('"' | '\'')) = text[at..end].chars().next() else {
                 continue;
             };
             let start = at + 1;
-            at = start + text[start..end].find(quote)?;
-            return Some(start..at);
+            let Some(length) = text[start..end].find(quote) else { break };
+            found.push(start..start + length);
+            at = start + length;
         }
-    })
+    }
+    found
 }
 
 /// Positions of the name in a reference: of a member, its last word before parameters; of a type, any word.

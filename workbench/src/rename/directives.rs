@@ -51,9 +51,11 @@ pub(super) fn rename_in_directives<O: Outputs>(planning: &mut Planning<'_, O>, o
         }
         let Some((_, text, tokens)) = &lexed else { continue };
         let at = tokens.partition_point(|token| (token.end as usize) <= start);
-        let path = (at < tokens.len() && word == family.old)
-            .then(|| path_in_using(text, tokens, at))
-            .flatten();
+        let path = (at < tokens.len()).then(|| path_in_using(text, tokens, at)).flatten();
+        // Only an attribute may leave out the end of its name.
+        if path.is_some() && word != family.old {
+            continue;
+        }
         match path {
             Some(path) if family.is_type => match names_family(outputs, symbols, family, &path)? {
                 Some(true) => change.add_place(file, start, false),
@@ -104,6 +106,10 @@ fn names_family<O: Outputs>(outputs: &mut O, symbols: &Symbols, family: &Family,
     let plain = |key: &str| symbol_of(key).split('`').next().unwrap_or_default().replace('+', ".");
     if path == ALIAS {
         return Ok(Some(false));
+    }
+    // Behind type arguments: `Outer<int>.Widget`.
+    if path.starts_with('.') {
+        return Ok(None);
     }
     if plain(key) == path {
         return Ok(Some(true));

@@ -26,10 +26,7 @@ pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut Obs
             is_inferred && element.end.checked_sub(old.len()).is_some_and(|at| change.has(file, at))
         };
         let mut found: Vec<Range<usize>> = Vec::new();
-        if text
-            .match_indices("new")
-            .any(|(at, new)| text[at + new.len()..].trim_start().starts_with('{'))
-        {
+        if text.contains("new") {
             found.extend(OBJECTS.select(text).unwrap_or_default());
         }
         if uses_other_member(change, file, text, old) {

@@ -12,6 +12,7 @@ use crate::symbols::resolve::{Options, resolve};
 use crate::symbols::usages::{Subject, Why, usages};
 use engine::seams::world::World;
 use engine::values::label::halves;
+use memchr::memmem::Finder;
 use producers::csharp::usages::Place;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,15 +37,24 @@ impl<'w> Texts<'w> {
         self.read.entry(file.to_owned()).or_insert_with(|| text_of(world, file)).as_deref()
     }
 
-    /// Reads the C# files among all `sources` that contain a name, and returns them in order.
-    pub(super) fn read_naming(&mut self, sources: &[String], name: &str) -> Vec<String> {
+    /// Reads the C# files among all `sources` that contain all of some words, and returns them in order.
+    pub(super) fn read_naming(&mut self, sources: &[String], words: &[&str]) -> Vec<String> {
         let (world, known) = (self.world, &self.read);
+        let finders: Vec<Finder<'_>> = words.iter().map(|word| Finder::new(word)).collect();
         let read = |file: &String| {
             let text = match known.get(file) {
-                Some(text) => text.clone(),
-                None => text_of(world, file),
+                Some(text) => text.clone()?,
+                None => {
+                    let bytes = world.read_at_most(file, LARGEST).ok()?;
+                    // Most files lack a word: they need no decoding. ASCII is the same in all encodings but UTF-16.
+                    let is_plain = words.iter().all(|word| word.is_ascii()) && !bytes.contains(&0);
+                    if is_plain && !finders.iter().all(|finder| finder.find(&bytes).is_some()) {
+                        return None;
+                    }
+                    decode(&bytes).ok()?.0
+                }
             };
-            text.filter(|text| text.contains(name)).map(|text| (file.clone(), text))
+            words.iter().all(|word| text.contains(word)).then(|| (file.clone(), text))
         };
         let of_language = sources.par_iter().filter(|file| file.ends_with(".cs"));
         let naming: Vec<(String, String)> = of_language.filter_map(read).collect();

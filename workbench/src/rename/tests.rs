@@ -163,6 +163,33 @@ fn names_outside_of_types_block_a_rename_unless_they_cannot_mean_the_symbol() {
 }
 
 #[test]
+fn documentation_is_renamed_wherever_it_stands() {
+    let kept = "class B { string s = \"cref='\"; void M() { /// <see cref=\"N.Widget\"/>\n void Local() { } } }\n";
+    let text = format!("/// <see cref=\"N.Widget\"/>\nnamespace N.Empty {{ }}\n{kept}/// <see cref=\"T:N.Widget\"/>\nclass C {{ }}\n");
+    let declared = "namespace N { public class Widget { } }\n";
+    let after = renamed(&[("a.cs", declared), ("b.cs", &text)], "N.Widget", "Gadget").expect("renamed");
+    assert_eq!(after[1].1, text.replace("Widget", "Gadget"));
+}
+
+#[test]
+fn a_short_name_is_no_attribute_in_a_using_directive() {
+    let text =
+        "using S = N.Size;\nnamespace N { public class Size { } public class SizeAttribute : System.Attribute { } [Size] class A { } }\n";
+    let after = renamed(&[("a.cs", text)], "N.SizeAttribute", "LengthAttribute");
+    assert!(
+        after.as_ref().is_ok_and(|after| after[0].1.contains("using S = N.Size;")),
+        "{after:?}"
+    );
+    let text =
+        "using W = N.Outer<int>.Widget;\nnamespace N { public class Outer<T> { public class Widget { } } public class Widget { } }\n";
+    let message = renamed(&[("a.cs", text)], "N.Widget", "Gadget").expect_err("refused");
+    assert_eq!(
+        message,
+        ["a.cs:1: possible use: cortex does not know what this using directive names"]
+    );
+}
+
+#[test]
 fn a_type_is_renamed_in_all_its_parts_and_uses() {
     let after = renamed(&files(), "N.Shop", "Store").expect("renamed");
     for ((_, before), (_, after)) in files().iter().zip(&after) {
@@ -266,6 +293,7 @@ fn names_that_are_inferred_from_a_member_are_in_the_way() {
     };
     for body in [
         "var a = new { p.Val }; return a.Val;",
+        "var a = new /* of it */ { p.Val }; return a.Val;",
         "var a = new { X = 1, Val }; return a.X;",
         "var t = (p.Val, 1); return t.Val;",
     ] {

@@ -477,8 +477,11 @@ impl Medium for Folder {
     }
 
     fn file_bytes(&self) -> u64 {
-        // Redb grows a file by doubling it; what was never written takes no space.
-        FileInfo::of_target(&self.path_of_file(DATABASE)).map_or(0, |file| file.allocated.min(file.size))
+        // Redb grows a file by doubling it; what was never written takes no space. Some network file systems do not tell.
+        FileInfo::of_target(&self.path_of_file(DATABASE)).map_or(0, |file| match file.allocated {
+            0 => file.size,
+            allocated => allocated.min(file.size),
+        })
     }
 
     fn set_aside(&self) -> (u64, u64) {

@@ -16,6 +16,9 @@ const SWITCHED: [&str; 11] = [
 /// The name of implicit conversions.
 pub const IMPLICIT: &str = "op_Implicit";
 
+/// Most conversions of a tuple's parts, each within a part of the last: what each declared conversion takes is tried at every level.
+const MOST_CONVERSIONS: u32 = 2;
+
 impl<'f, 'a> Flow<'f, 'a> {
     /// The type of a value in a place of the type `target`, with the conversion that takes it there.
     pub(super) fn converted(&mut self, value: &'f Expression, target: &Shape) -> Shape {
@@ -162,6 +165,11 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// The implicit conversion from one type to another that one of them declares, and whether what is known of the types decides it.
     pub(super) fn conversion(&self, from: &Shape, to: &Shape) -> Option<(Candidate<'a>, bool)> {
+        self.conversion_within(from, to, MOST_CONVERSIONS)
+    }
+
+    /// As [`Self::conversion`], through at most `depth` declared conversions of parts of tuples.
+    fn conversion_within(&self, from: &Shape, to: &Shape, depth: u32) -> Option<(Candidate<'a>, bool)> {
         let (from, to) = (from.without_null(), to.without_null());
         let is_own = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
         let (from_own, to_own) = (is_own(from), is_own(to));
@@ -192,7 +200,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             if is_null && !self.takes_null(parameter) {
                 return None;
             }
-            let converts_parts = || matches!((from, parameter), (Shape::Tuple(_), Shape::Tuple(_))) && self.converts(from, parameter);
+            let is_tuple = matches!((from, parameter), (Shape::Tuple(_), Shape::Tuple(_)));
+            let converts_parts = || is_tuple && depth > 0 && self.converts_within(from, parameter, depth - 1);
             let taken = self.conversion_rank(parameter, from, &mut []);
             let taken = taken.or_else(|| converts_parts().then_some(1))?;
             let result = candidate.result();
@@ -207,12 +216,16 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Whether a declared conversion takes values of one type to the other; of tuples, those of their parts.
     pub(super) fn converts(&self, from: &Shape, to: &Shape) -> bool {
+        self.converts_within(from, to, MOST_CONVERSIONS)
+    }
+
+    fn converts_within(&self, from: &Shape, to: &Shape, depth: u32) -> bool {
         match (from, to.without_null()) {
             (Shape::Tuple(given), Shape::Tuple(wanted)) if given.len() == wanted.len() => {
                 let mut parts = given.iter().zip(wanted.iter());
-                parts.all(|((_, from), (_, to))| self.conversion_rank(to, from, &mut []).is_some() || self.converts(from, to))
+                parts.all(|((_, from), (_, to))| self.conversion_rank(to, from, &mut []).is_some() || self.converts_within(from, to, depth))
             }
-            _ => self.conversion(from, to).is_some(),
+            _ => self.conversion_within(from, to, depth).is_some(),
         }
     }
 
