@@ -20,7 +20,7 @@ pub(super) enum Whole {
 /// Sizes of a database's file and its contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// Space that the file takes on the disk, in bytes.
+    /// Length of the file, in bytes.
     pub file_bytes: u64,
     /// Bytes of pages in use.
     pub used_bytes: u64,
@@ -74,7 +74,7 @@ impl DiskStore {
             Ok((used, rows))
         })?;
         Ok(Fill {
-            file_bytes: self.handle.medium().file_bytes(),
+            file_bytes: self.handle.medium().file_length(),
             used_bytes,
             row_bytes,
         })

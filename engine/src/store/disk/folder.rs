@@ -484,6 +484,10 @@ impl Medium for Folder {
         })
     }
 
+    fn file_length(&self) -> u64 {
+        fs::metadata(self.path_of_file(DATABASE)).map_or(0, |file| file.len())
+    }
+
     fn set_aside(&self) -> (u64, u64) {
         let aside = format!("{DATABASE}{DAMAGED}");
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();

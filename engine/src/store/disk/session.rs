@@ -64,6 +64,10 @@ pub(super) trait Medium: Send + Sync {
     fn path(&self) -> &Path;
     /// Space that the file takes on the disk, in bytes.
     fn file_bytes(&self) -> u64;
+    /// Length of the file in bytes, with what was never written and takes no space.
+    fn file_length(&self) -> u64 {
+        self.file_bytes()
+    }
     /// Number of damaged files that were set aside, and their total length in bytes.
     fn set_aside(&self) -> (u64, u64) {
         (0, 0)
