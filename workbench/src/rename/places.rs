@@ -40,7 +40,7 @@ impl<'w> Texts<'w> {
     /// Reads the C# files among all `sources` that contain all of some words, and returns them in order.
     pub(super) fn read_naming(&mut self, sources: &[String], words: &[&str]) -> Vec<String> {
         let (world, known) = (self.world, &self.read);
-        let finders: Vec<Finder<'_>> = words.iter().map(|word| Finder::new(word)).collect();
+        let finders: Vec<Finder<'_>> = words.iter().map(Finder::new).collect();
         let read = |file: &String| {
             let text = match known.get(file) {
                 Some(text) => text.clone()?,
