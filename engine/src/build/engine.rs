@@ -167,7 +167,7 @@ impl Engine {
             _ => sources.refresh(sets)?,
         };
         self.store.give_way();
-        let seen = Seen::looked(watched, sources.tree_facts(), stored.as_ref());
+        let seen = Seen::after_refresh(watched, sources.tree_facts(), stored.as_ref());
         Ok((Some(sources), refresh, seen))
     }
 

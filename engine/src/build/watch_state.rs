@@ -47,7 +47,7 @@ pub struct Seen {
 
 impl Seen {
     /// Creates the state after a refresh of named paths, or of everything.
-    pub(super) fn looked(watched: Option<Watched>, facts: TreeFacts, stored: Option<&WatchRecord>) -> Self {
+    pub(super) fn after_refresh(watched: Option<Watched>, facts: TreeFacts, stored: Option<&WatchRecord>) -> Self {
         let Some(watched) = watched else { return Self::default() };
         let moved = watched.moved.is_none_or(|moved| !moved.is_empty());
         let mut seen = Self {

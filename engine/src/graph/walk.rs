@@ -78,7 +78,7 @@ impl Links {
         reached
     }
 
-    /// As [`Links::spread`], but along no edge from or to a node of which `ends` holds.
+    /// As [`Links::spread`], but follows only edges between nodes for which `ends` is false.
     pub(super) fn spread_past(&self, from: &StaleSet, ends: impl Fn(NodeId) -> bool) -> StaleSet {
         let open = petgraph::visit::NodeFiltered::from_fn(self, |id| !ends(id));
         let mut walk = Bfs {

@@ -48,15 +48,9 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
 
 /// Whether a reference may contain a name, wherever `cref=` occurs in a text: then the text must be lexed.
 fn is_in_a_reference(text: &str, name: &str) -> bool {
-    text.match_indices("cref=").any(|(at, word)| {
-        let rest = &text[at + word.len()..];
-        let quoted = rest.strip_prefix('"').map(|rest| (rest, '"'));
-        quoted
-            .or(rest.strip_prefix('\'').map(|rest| (rest, '\'')))
-            .is_some_and(|(rest, quote)| {
-                let end = rest.find(quote).unwrap_or(rest.len());
-                rest[..end].contains(name)
-            })
+    text.split("cref=").skip(1).any(|rest| match rest.chars().next() {
+        Some(quote @ ('"' | '\'')) => rest[1..].split(quote).next().is_some_and(|reference| reference.contains(name)),
+        _ => false,
     })
 }
 

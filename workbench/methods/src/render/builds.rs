@@ -223,7 +223,9 @@ fn because(cause: &Cause, style: Style) -> String {
         Why::Set { label } => format!("other files are in {}", printable(label)),
         Why::Producer { from, to } => format!("{} became {}", printable(from), printable(to)),
         Why::SameInputs => "the same inputs: a parameter, the rule or an answer changed".to_owned(),
-        Why::OtherInputs => "other inputs, none of which changed: the rule, or a node that decides the inputs, changed".to_owned(),
+        Why::OtherInputs => {
+            "the rule, or a node that decides the inputs, changed: the target has other inputs now, and none of them changed".to_owned()
+        }
         Why::New => "not built before".to_owned(),
         Why::Gone => "no longer built".to_owned(),
         Why::Collected => "the results were evicted: their inputs are no longer known".to_owned(),

@@ -125,7 +125,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Whether two values that convert to each other may be compared as either: a record struct has an operator that nobody declares.
+    /// Whether `==` may compare two values as either of their types: each converts to the other, and the compiler adds the operator to a record struct.
     fn may_compare_either(&self, sign: &str, left: &Shape, right: &Shape) -> bool {
         let is_struct = |shape: &Shape| self.is_value_type(shape.without_null());
         let is_equality = matches!(sign, "==" | "!=") && (is_struct(left) || is_struct(right));
