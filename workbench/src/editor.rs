@@ -1,10 +1,10 @@
-//! A person's editor, and files that a person names.
+//! Runs the user's editor, and reads files that the user names.
 
 use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
-/// The reason why there is no text.
+/// Reason why no text was read.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// Neither VISUAL nor EDITOR names an editor.
@@ -74,7 +74,7 @@ pub fn read_bytes(file: &Path, most: u64) -> Result<Vec<u8>, EditError> {
     Ok(bytes)
 }
 
-/// Opens a person's editor (a shell command) on a copy of a text and returns the saved text, at most `most` bytes.
+/// Opens the user's editor (a shell command) on a copy of a text and returns the saved text, at most `most` bytes.
 ///
 /// # Errors
 /// When there is no editor, or it fails.

@@ -1,4 +1,4 @@
-//! Adds a member to a type: after the last one of its name or kind, or as the first of all, with the needed lines and commas.
+//! Adds members to a type: after the last member of their name or kind, or as the first ones, with the needed lines and commas.
 
 use super::declared::{Declared, declared, encloses};
 use super::lines::{Ends, line_start};
@@ -83,7 +83,7 @@ fn kinds(decl: &TypeDecl, new: &str, defines: &BTreeSet<String>) -> Vec<(&'stati
         .collect()
 }
 
-/// Returns the declaration after which to insert: the last of the name, of the kind, or of all in the type's own braces.
+/// Returns the declaration after which to insert: the last of the name, of the kind, or of all inside the type's own braces.
 fn beside<'d>(
     text: &str,
     all: &'d [Declared],

@@ -1,4 +1,4 @@
-//! A using directive added to a file: among those that are there, in their order, and once.
+//! Adds a using directive to a file, once, at its place in the order of the others.
 
 use super::declared::declared;
 use super::lines::{Ends, line_start, split};
@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Parses a directive from an argument: `System.Linq`, `static N.T`, `A = N.T`, also between `using` and `;`.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not a using directive.
 pub fn directive(given: &str) -> Result<Using, Refused> {
     let text = format!("{};", written(given));
     let syntax = parse_code(&text, &BTreeSet::new());
@@ -36,7 +36,7 @@ pub fn directive(given: &str) -> Result<Using, Refused> {
     }
 }
 
-/// The directive without what ends it.
+/// Returns the directive as code, without its semicolon.
 fn written(given: &str) -> String {
     let plain = given.trim().trim_end_matches(';').trim();
     let (global, rest) = match plain.strip_prefix("global ") {
@@ -47,15 +47,15 @@ fn written(given: &str) -> String {
     format!("{global}using {rest}")
 }
 
-/// The text with the directive; `None` where it stands there already.
+/// Returns the text with the directive; `None` if the text already has it.
 ///
 /// # Errors
-/// When it is none, or there is no place for it.
+/// When it is not a using directive, or the file has no place for it.
 pub fn with_using(text: &str, given: &str, defines: &BTreeSet<String>) -> Result<Option<String>, Refused> {
     let wanted = directive(given)?;
     let before = parse_code(text, defines);
     let is_there = |one: &Using| (&one.alias, &one.target, one.is_static) == (&wanted.alias, &wanted.target, wanted.is_static);
-    // One that stands in a namespace counts for that alone.
+    // A directive inside a namespace counts only if all types of the file are in that namespace.
     let counts = |one: &Using| one.namespace.is_empty() || all_in(&before, &one.namespace);
     if before
         .usings
@@ -92,15 +92,15 @@ fn all_in(syntax: &Syntax, namespace: &str) -> bool {
     syntax.types.iter().all(|decl| is_within(&decl.namespace, namespace))
 }
 
-/// A directive of a text.
+/// A using directive of a text.
 pub(super) struct UsingDirective {
     pub(super) range: Range<usize>,
-    /// Global ones come first, those of types and names last.
+    /// Sort rank: global ones first, then namespaces, static ones, and aliases last.
     pub(super) rank: u8,
     pub(super) target: String,
 }
 
-/// The directives at the head of what tokens begin with, and the first token behind them.
+/// Returns the using directives from a token on, and the first token after them. Skips aliases of assemblies.
 pub(super) fn leading_usings(text: &str, tokens: &[Token], mut at: usize) -> (Vec<UsingDirective>, usize) {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
     let mut found = Vec::new();
@@ -111,7 +111,7 @@ pub(super) fn leading_usings(text: &str, tokens: &[Token], mut at: usize) -> (Ve
         }
         let is_global = word(at) == "global";
         let first = at + usize::from(is_global);
-        // A statement or a declaration has two words beside each other, or brackets.
+        // A using statement has a bracket; a using declaration has two adjacent words, or `=`.
         let name = first + 1 + usize::from(matches!(word(first + 1), "static" | "unsafe"));
         let is_alias = word(name + 1) == "=";
         let is_word = |at: usize| word(at).starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '@'));
@@ -139,7 +139,7 @@ fn parsed(text: &str) -> Vec<UsingDirective> {
     leading_usings(text, &lex(text).tokens, 0).0
 }
 
-/// The text with the directive in its place.
+/// Inserts the directive at its place.
 fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax) -> Result<String, Refused> {
     let lexed = lex(compiled);
     let tokens = &lexed.tokens;
@@ -154,7 +154,7 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
     let own = parsed(new).into_iter().next();
     let (rank, target) = own.map_or((1, String::new()), |own| (own.rank, own.target));
     let usual = Ends::from_text(text).most_frequent();
-    // Those that `#if` may leave out have no neighbours.
+    // A directive inside `#if` may be absent in other compilations, so it is no neighbour.
     all.retain(|one| depth(&text[..one.range.start]) == 0);
     let Some(beside) = neighbour(&all, rank, &target) else {
         let first = tokens.get(next).map_or(text.len(), |token| token.start as usize);
@@ -188,10 +188,10 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
     })
 }
 
-/// What directives of one rank are sorted by.
+/// Sort key of directives of one rank.
 type SortKey<'k> = &'k dyn Fn(&str) -> (bool, String);
 
-/// The directive that a new one stands behind, or before.
+/// Returns the directive beside which to insert a new one, and whether to insert after it.
 fn neighbour<'s>(all: &'s [UsingDirective], rank: u8, target: &str) -> Option<(&'s UsingDirective, bool)> {
     let alike: Vec<&UsingDirective> = all.iter().filter(|one| one.rank == rank).collect();
     let system = |name: &str| !(name == "System" || name.starts_with("System."));
@@ -215,7 +215,7 @@ fn neighbour<'s>(all: &'s [UsingDirective], rank: u8, target: &str) -> Option<(&
     before.map(|one| (one, true)).or_else(|| all.first().map(|one| (one, false)))
 }
 
-/// How many `#if` are open at the end of a text.
+/// Returns the number of `#if` blocks that are open at the end of a text.
 fn depth(text: &str) -> usize {
     split(text).fold(0_usize, |depth, line| {
         let line = line.trim_start().strip_prefix('#').map_or("", str::trim_start);

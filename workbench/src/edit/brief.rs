@@ -1,12 +1,12 @@
-//! The brief form of an answer: an edit that succeeded is one line with the place of its new text, anything else says what to do next.
+//! The brief form of an answer: a successful edit is one line with the place of its new text; any other answer gives the next step.
 
 use super::response::Response;
 use super::state::Status;
 
-/// Files that the line of an edit names.
+/// Most files that the line of an edit names.
 const NAMED: usize = 20;
 
-/// The form, without a line end behind it.
+/// Formats an answer briefly, without a line end at its end.
 pub fn format(response: &Response) -> String {
     if response.status == Status::Success && !response.changed.is_empty() {
         let mut text = done(response);
@@ -27,7 +27,7 @@ pub fn format(response: &Response) -> String {
     text
 }
 
-/// One line. Of several files it counts the lines that came and went.
+/// Returns the line of an edit; for several files, with the numbers of added and removed lines.
 fn done(response: &Response) -> String {
     if let [one] = response.changed.as_slice() {
         return format!("{one}: {}", response.summary);

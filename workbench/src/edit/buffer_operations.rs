@@ -69,7 +69,7 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered:
             dropped.push(path.clone());
         }
     }
-    // All paths are one operation; documents dropped before a failure are remembered, too.
+    // All paths are one operation, so remember the discarded documents even after a failure.
     if !changes.is_empty() {
         run.remember("discard", changes);
     }
@@ -154,7 +154,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
                 Some(_) => format!("{path} has the file's text; `undo` gives the edits back"),
                 None => format!("{path} is gone, and its buffer is empty; `undo` gives the edits back"),
             }),
-            // The change of the buffer is already noted.
+            // The edit log already has the change of the buffer.
             Reread::Taken | Reread::Carried => {}
             Reread::Conflict => {
                 sentences.push(how_moved(run, path)?);

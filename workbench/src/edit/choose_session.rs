@@ -1,4 +1,4 @@
-//! Chooses the session of an operation that names none: a new one, or for an undo that of the last edit, for a redo that of the last undo.
+//! Chooses the session of an operation that names none: a new one; for an undo, that of the last edit; for a redo, that of the last undo.
 
 use super::files::Files;
 use super::order::{EditRequest, Order};
@@ -6,7 +6,7 @@ use super::run::Trouble;
 use super::session::{self, NoSession, Session};
 use super::state::{Mode, Status};
 
-/// The session of an operation: the one that it names, a new one, or that of the last edit.
+/// Returns the session of an operation: the named one, a new one, or that of the last edit.
 pub(super) fn session_of<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<Session, Trouble> {
     match (&request.session, &request.order) {
         (Some(id), _) => Session::load(files, id, now).map_err(|why| no_session(&why)),
@@ -47,7 +47,7 @@ fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Resul
 /// Finds the session of the last edit in this checkout.
 fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
-    // What was dropped is no edit of the checkout.
+    // A discard is not an edit that `undo` looks for.
     let last = |session: &Session| session.done.last().filter(|edit| edit.operation != "discard").cloned();
     let at = |session: &Session| last(session).map(|edit| (edit.at, edit.turn));
     let all: Vec<Session> = session::list_sessions(files)?.into_iter().filter(lives).collect();

@@ -1,4 +1,4 @@
-//! What a text declares, and whether an edit of one declaration leaves all others what they were, where they were.
+//! Declarations of a text, and the check that an edit of one declaration leaves all others unchanged and in place.
 
 use super::lines::split;
 use super::symbol::Refused;
@@ -10,47 +10,47 @@ use std::ops::Range;
 /// A declaration of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Declared {
-    /// What it is to stay.
+    /// Properties that edits of other declarations must not change.
     pub(crate) is: Is,
-    /// Its first line, from 1.
+    /// First line, from 1.
     pub(crate) line: u32,
-    /// Bytes of the text that it takes, with its documentation.
+    /// Byte range in the text, with its documentation.
     pub(crate) range: Range<usize>,
-    /// Type that it is a member of; empty for a type.
+    /// Containing type; empty for a type.
     pub(crate) owner: String,
-    /// Its name without what it is in and without parameters.
+    /// Name of a member without its type and parameters; full name of a type.
     pub(crate) simple: String,
-    /// Types of its parameters; of a property in an extension block the receiver.
+    /// Parameter types; for a property in an extension block, the receiver.
     parameters: Vec<String>,
-    /// Whether other parts of it may stand beside it.
+    /// Whether it is `partial`, so that other parts may exist.
     is_partial: bool,
-    /// Under which `#if` its type is; empty for a type, which has its own.
+    /// `#if` condition of the containing type; empty for a type.
     condition_of_owner: String,
 }
 
-/// What a declaration is to stay while others are edited.
+/// Properties of a declaration that edits of others must not change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Is {
-    /// `Namespace.Type` or `Namespace.Type#Member(int)`; with the kind it makes the identifier.
+    /// `Namespace.Type` or `Namespace.Type#Member(int)`; together with the kind, the identifier.
     pub(crate) name: String,
-    /// In a word.
+    /// Kind, as a word.
     pub(crate) kind: &'static str,
     doc: String,
     attributes: Vec<String>,
-    /// Under which `#if` it is.
+    /// `#if` condition of the declaration.
     condition: String,
 }
 
-/// The names of all that a text declares, without symbols for `#if`: `Namespace.Type` and `Namespace.Type#Member(int)`.
+/// Returns the names of all declarations of a text, compiled without `#if` symbols: `Namespace.Type` and `Namespace.Type#Member(int)`.
 pub(crate) fn declared_names(text: &str) -> BTreeSet<String> {
     let syntax = super::symbol::parse_code(text, &BTreeSet::new());
     declared(text, &syntax).into_iter().map(|one| one.is.name).collect()
 }
 
-/// All declarations of a text as it was read, types before their members.
+/// Returns all declarations of a parsed text; each type precedes its members.
 pub(crate) fn declared(text: &str, syntax: &Syntax) -> Vec<Declared> {
     let lines = starts(text);
-    // Bytes of lines are the same whatever their ends are.
+    // Spans count bytes within lines, so normalized line ends do not shift them.
     let bytes = |span: &Span| {
         let line = |number: u32| lines.get((number as usize).wrapping_sub(1)).copied().unwrap_or(text.len());
         let end = (line(span.last) + span.to as usize).min(text.len());
@@ -96,7 +96,7 @@ pub(crate) fn declared(text: &str, syntax: &Syntax) -> Vec<Declared> {
     syntax.types.iter().flat_map(of).collect()
 }
 
-/// Bytes at which lines begin.
+/// Returns the offsets at which lines start.
 fn starts(text: &str) -> Vec<usize> {
     let begin = |at: &mut usize, line: &str| {
         let start = *at;
@@ -111,7 +111,7 @@ fn is_partial(modifiers: &[String]) -> bool {
 }
 
 impl Declared {
-    /// Whether it cannot stand beside another one: it declares the same, or a name that only members with parameters can share.
+    /// Whether two declarations cannot coexist: same name and parameters, or a shared name that one of them cannot overload.
     pub(crate) fn clashes(&self, other: &Self) -> bool {
         let meets = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
         if !meets(&self.is.condition, &other.is.condition) || !meets(&self.condition_of_owner, &other.condition_of_owner) {
@@ -119,34 +119,34 @@ impl Declared {
         }
         let is_same = (&self.is.name, &self.parameters) == (&other.is.name, &other.parameters);
         let are_parts = self.is_partial && other.is_partial && self.is.kind == other.is.kind;
-        // What an extension block gives to another type has a receiver, and is no name of its own type.
+        // A member of an extension block has a receiver, and does not take a name in its own type.
         let takes_name = |one: &Self| !one.overloads() && one.parameters.is_empty();
         let shares_name = (&self.owner, &self.simple) == (&other.owner, &other.simple) && takes_name(self) != takes_name(other);
         is_same && !are_parts || shares_name && self.overloads() != other.overloads()
     }
 
-    /// Whether it is that one, or a type with that one in it.
+    /// Whether `other` is this declaration or inside this type.
     fn has(&self, other: &Self) -> bool {
         self == other || self.owner.is_empty() && encloses(&self.range, other)
     }
 
-    /// Whether others may have its name, with other parameters.
+    /// Whether members with the same name and other parameters are allowed.
     fn overloads(&self) -> bool {
         !matches!(self.is.kind, "field" | "constant" | "enum member" | "property" | "event")
     }
 }
 
-/// Where an edit put something: bytes of the text before it, none for an insertion, and those that stand for them now.
+/// Byte range of an edit in the text before (empty for an insertion) and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// What was there.
+    /// Range in the old text.
     pub(super) old: Range<usize>,
-    /// What is.
+    /// Range in the new text.
     pub(super) new: Range<usize>,
 }
 
 impl Place {
-    /// Where bytes beside or around the old ones are now.
+    /// Maps a range of the old text beside or around the place to the new text.
     fn range_after_edit(&self, range: &Range<usize>) -> Range<usize> {
         let behind = |at: usize| at - self.old.end + self.new.end;
         let start = if range.start >= self.old.end {
@@ -159,26 +159,26 @@ impl Place {
     }
 }
 
-/// Whether a declaration stands in a place as a whole.
+/// Whether a range contains a whole declaration.
 pub(super) fn encloses(outer: &Range<usize>, inner: &Declared) -> bool {
     outer.start <= inner.range.start && inner.range.end <= outer.end
 }
 
-/// Declarations as a sentence lists them.
+/// Joins names for a sentence, sorted and without duplicates.
 fn join_names<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
     let names: BTreeSet<&str> = names.into_iter().collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Every declaration beside and around the place of an edit is after it what it was before, and where it was; what was replaced is the same symbol
-/// still, and what is inside of it is the edit's. Nothing that came is declared twice.
+/// Checks an edit: every declaration beside or around its place keeps its properties and position, a replaced symbol remains the same symbol, and no
+/// new declaration clashes with another one.
 ///
 /// # Errors
-/// When it is not, with what would be otherwise.
+/// When the edit would do otherwise; names the declarations concerned.
 pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Declared], place: &Place) -> Result<(), Refused> {
     let (held, beside): (Vec<&Declared>, Vec<&Declared>) = all.iter().partition(|one| encloses(&place.old, one));
     let (inside, outside): (Vec<&Declared>, Vec<&Declared>) = made.iter().partition(|one| encloses(&place.new, one));
-    // Declared by the same words, as the fields of `int A, B;` are.
+    // `with`: declared by the same text as the replaced one, as the fields of `int A, B;` are.
     let (own, with): (Vec<&Declared>, Vec<&Declared>) = held.iter().partition(|one| replaced.is_some_and(|found| found.has(one)));
     let names: BTreeSet<&str> = made.iter().map(|one| one.is.name.as_str()).collect();
     let gone = beside
@@ -233,7 +233,7 @@ pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Decla
     }
 }
 
-/// What stands in the place of a symbol is that symbol, and nothing beside it but what stood there `with` it.
+/// Checks that the replacement declares the symbol, and nothing else but what the old text declared `with` it.
 fn is_same(found: &Declared, inside: &[&Declared], with: &[&Declared]) -> Result<(), Refused> {
     let is_it = |one: &&&Declared| (&one.owner, &one.simple, one.is.kind) == (&found.owner, &found.simple, found.is.kind);
     let same = inside.iter().find(|one| one.is == found.is).or(inside.iter().find(is_it));

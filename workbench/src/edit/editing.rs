@@ -19,7 +19,7 @@ use super::symbol;
 use super::targets::resolved;
 use serde_json::json;
 
-/// So many bytes of what an edit changed are shown.
+/// Most bytes of a difference that an answer shows.
 const MOST_SHOWN: usize = 128 << 10;
 
 pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Trouble> {
@@ -52,7 +52,7 @@ pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Tro
     })
 }
 
-/// Carries an edit out and tells it.
+/// Applies an edit and returns its answer; encodings stay.
 pub(super) fn edited<F: Files>(
     run: &mut Run<'_, F>,
     operation: &str,
@@ -70,7 +70,7 @@ pub(super) fn edited<F: Files>(
     edit_with_encoding(run, operation, all, what)
 }
 
-/// Carries out an edit that also says how its files are written, and tells it.
+/// Applies an edit with given encodings and returns its answer.
 pub(super) fn edit_with_encoding<F: Files>(
     run: &mut Run<'_, F>,
     operation: &str,
@@ -123,7 +123,7 @@ pub(super) fn edit_with_encoding<F: Files>(
     Ok(done)
 }
 
-/// The beginning of a long difference.
+/// Truncates a long difference.
 fn cut_difference(mut detail: String) -> String {
     let at = detail.floor_char_boundary(MOST_SHOWN);
     let rest = detail.len() - at;
@@ -138,7 +138,7 @@ pub(super) fn describe_file(path: &str, text: Option<&str>) -> String {
     if text.is_some() { path.to_owned() } else { "/dev/null".to_owned() }
 }
 
-/// What became of an edit, behind what it is.
+/// Returns the end of a summary: whether the edit was saved.
 pub(super) fn what_became<F: Files>(run: &Run<'_, F>, paths: &[String], status: Status) -> &'static str {
     let is_out = |path: &String| {
         run.document(path)
@@ -148,7 +148,7 @@ pub(super) fn what_became<F: Files>(run: &Run<'_, F>, paths: &[String], status: 
         (Status::Success, Mode::Immediate | Mode::Manual) if paths.iter().any(is_out) => {
             " in the buffer; not saved, because the file differs from the base of the buffer"
         }
-        // What was never saved is not saved back.
+        // Nothing was written, so the file already equals the buffer.
         (Status::Success, Mode::Immediate) if run.met.saves.is_empty() => " in the buffer; the file holds that already and was not written",
         (Status::Success, Mode::Immediate) => ", saved",
         (Status::Success, Mode::Manual) => " in the buffer",
@@ -165,7 +165,7 @@ pub(super) fn replace<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new
     place_one(run, path, &text, &old, &new, "replaced one occurrence of old_text")
 }
 
-/// Puts a text wherever another one stands.
+/// Replaces all occurrences of a text.
 pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let (old, new) = adapted(run, path, &text, (old, new), fits);
@@ -179,7 +179,7 @@ pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str,
     edited(run, "replace", vec![(path.to_owned(), Some(text.replace(&old, &new)))], &what)
 }
 
-/// What is looked for and the new text, with the line ends of the file if they are to have them; that they got others is said.
+/// Returns the searched and the new text, with the line ends of the file if requested; notes any adaptation for the answer.
 fn adapted<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, (old, new): (&str, &str), fits: bool) -> (String, String) {
     let (made_old, made_new) = with_line_ends_of_file(text, old, new, fits);
     if made_old != old || made_new != new {
@@ -188,7 +188,7 @@ fn adapted<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, (old, new): (
     (made_old, made_new)
 }
 
-/// Says that a text got the line ends of a file.
+/// Adds the note that line ends were adapted to those of a file.
 pub(super) fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) {
     let note = format!("line ends made {} as in {path}", Ends::from_text(text));
     if !run.notes.contains(&note) {
@@ -196,8 +196,8 @@ pub(super) fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) 
     }
 }
 
-/// What is looked for and the new text, with the line ends of the file if they are to have them. In a file of mixed ends what is looked
-/// for may stand as it is given, or with other ends, and nowhere else.
+/// Returns the searched and the new text, with the line ends of the file if requested. In a file with mixed line ends, the searched text is also
+/// found with other line ends, if that is unambiguous.
 pub(super) fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
     let ends = Ends::from_text(text);
     if !fits || ends == Ends::default() {
@@ -207,7 +207,7 @@ pub(super) fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: boo
     let is_there = |old: &str| find_occurrences(text, old, 0, 1).count > 0;
     let other = match ends.are_mixed() {
         false => None,
-        // Half an end of a line is none.
+        // Match whole line ends first: taken literally, `old` may match the LF of a CR LF.
         true => whatever_ends(text, old).or_else(|| (!is_there(&fitted) && is_there(old)).then(|| old.to_owned())),
     };
     match other {
@@ -216,7 +216,7 @@ pub(super) fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: boo
     }
 }
 
-/// What stands in a text as another one does but for its line ends, if it stands there once.
+/// Returns the only place of a text that equals another one except for line ends, as it is in the file.
 fn whatever_ends(text: &str, old: &str) -> Option<String> {
     let (plain, plain_old) = (fit(text, "\n"), fit(old, "\n"));
     let found = find_occurrences(&plain, &plain_old, 0, 1);
@@ -224,7 +224,7 @@ fn whatever_ends(text: &str, old: &str) -> Option<String> {
     if found.count != 1 {
         return None;
     }
-    // As many bytes more as ends of lines before it have.
+    // Maps an offset with LF line ends to the original text.
     let place = |plain_at: usize| {
         let (mut from, mut to) = (0, 0);
         for line in split(text) {
@@ -239,7 +239,7 @@ fn whatever_ends(text: &str, old: &str) -> Option<String> {
     text.get(place(*at)..place(at + plain_old.len())).map(str::to_owned)
 }
 
-/// Puts a text in the place of the only occurrence of another; offers the occurrences where there are several.
+/// Replaces the only occurrence of a text; offers candidates if there are several.
 pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, old: &str, new: &str, what: &str) -> Result<Done, Trouble> {
     let found = find_occurrences(text, old, 0, candidate::SHOWN);
     trace(run, path, text, old);
@@ -282,7 +282,7 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
     }
 }
 
-/// Writes down where a text stands (bytes from the beginning), and in which version, so that what was chosen can be gone over again.
+/// Records the occurrences of a text (byte offsets) and the version searched, so that the log shows how a choice came about.
 fn trace<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, needle: &str) {
     if run.files.tells() {
         let found = find_occurrences(text, needle, 0, TRACED);
@@ -291,7 +291,7 @@ fn trace<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, needle: &str) {
     }
 }
 
-/// Candidates of the selection, from a number on (from 0).
+/// Lists the candidates of the selection from a number on (from 0).
 pub(super) fn list_candidates<F: Files>(run: &mut Run<'_, F>, path: &str, from: usize) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let selection = selection(run, path)?;
@@ -380,7 +380,7 @@ pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, n
     edited(run, "append", vec![(path.to_owned(), Some(made))], "put the text there")
 }
 
-/// Gives a file a whole new text. Whether it was made or written over is said.
+/// Replaces the whole text of a file; the summary tells a new file from an overwritten one.
 pub(super) fn replace_all_text<F: Files>(run: &mut Run<'_, F>, path: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let lines = |text: &str| match split(text).count() {
         1 => "1 line".to_owned(),
@@ -435,7 +435,7 @@ pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &s
     edited(run, operation, vec![(path.to_owned(), Some(made))], &what)
 }
 
-/// Gives files whole new texts. One that is not what its new text was made of stops all of them.
+/// Replaces the whole texts of files; nothing is changed if one differs from the text that its new text is based on.
 pub(super) fn rewrite<F: Files>(run: &mut Run<'_, F>, operation: &str, texts: &[Rewritten], paths: &[String]) -> Result<Done, Trouble> {
     let mut made = Vec::new();
     for (file, path) in texts.iter().zip(paths) {

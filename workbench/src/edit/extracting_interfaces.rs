@@ -1,4 +1,4 @@
-//! An interface made of the public members of a type, for a file of its own; the type gets it as a base.
+//! Extracts an interface from the public members of a type into a file of its own, and adds it to the bases of the type.
 
 use super::declared::declared;
 use super::lines::{Ends, line_start};
@@ -17,30 +17,30 @@ use std::ops::Range;
 /// A type with its new interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extracted {
-    /// The file of the type, which implements the interface.
+    /// New text of the type's file; the type implements the interface.
     pub text: String,
-    /// The file of the interface.
+    /// Text of the interface's file.
     pub own: String,
-    /// Its symbol.
+    /// Symbol of the interface.
     pub symbol: String,
-    /// Keys of its members.
+    /// Keys of the interface's members.
     pub members: Vec<String>,
 }
 
-/// An interface that is asked for: `IShop: Price, Count`.
+/// A requested interface: `IShop: Price, Count`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// Names of the members it is to have, with or without parameter types; all that it can have without any.
+    /// Names of its members, with or without parameter types; empty for all that an interface can have.
     pub members: Vec<String>,
 }
 
 impl Asked {
-    /// Reads `NAME` or `NAME: MEMBER, MEMBER(int)`.
+    /// Parses `NAME` or `NAME: MEMBER, MEMBER(int)`.
     ///
     /// # Errors
-    /// When the name is none.
+    /// When the name is not an identifier.
     pub fn from_text(given: &str) -> Result<Self, Refused> {
         let (name, members) = given.split_once(':').unwrap_or((given, ""));
         let name = name.trim();
@@ -78,10 +78,10 @@ impl Asked {
 
 const OTHERWISE: &str = "nothing was changed; name members that an interface can have, or write it with `create`";
 
-/// Makes an interface of the members that a text declares of a type, as it is compiled under these symbols for `#if`.
+/// Extracts an interface from a type of a text, compiled with these `#if` symbols.
 ///
 /// # Errors
-/// When the type or a member cannot have one.
+/// When the type cannot have an interface, or a named member cannot be in one.
 pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<String>) -> Result<Extracted, Refused> {
     let before = parse_code(text, defines);
     if !matches!(before.tier, Tier::Whole | Tier::Repaired) {
@@ -103,7 +103,7 @@ pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<Str
         let name = format!("{}#{}", found.is.name, member_key(member));
         let mut places = all.iter().filter(|one| one.is.name == name);
         let place = places.next().filter(|_| places.next().is_none())?;
-        // Parameters of records are no declarations of their own.
+        // A parameter of a record has no declaration of its own.
         let own = &compiled[place.range.clone()];
         own.ends_with([';', '}']).then(|| MemberHead::from_declaration(own))
     };
@@ -184,10 +184,10 @@ fn check_type(decl: &TypeDecl) -> Result<(), Refused> {
     Err(Refused::new(format!("{} {why}", decl.symbol()), "name another type"))
 }
 
-/// Members by their keys, with their heads.
+/// Keys of members, with their heads.
 type Chosen = Vec<(String, MemberHead)>;
 
-/// The members of a type that the interface gets.
+/// Chooses the members of the interface.
 fn choose(decl: &TypeDecl, request: &Asked, head: impl Fn(&Member) -> Option<MemberHead>) -> Result<Chosen, Refused> {
     let plain = |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
     let is_named = |name: &str, member: &Member| {
@@ -229,7 +229,7 @@ fn choose(decl: &TypeDecl, request: &Asked, head: impl Fn(&Member) -> Option<Mem
     }
 }
 
-/// Why an interface cannot have a member, or does not unless it is named.
+/// Returns why an interface cannot have a member, or omits it unless the request names it.
 fn why_not(decl: &TypeDecl, member: &Member, head: Option<&MemberHead>, is_asked: bool) -> Option<&'static str> {
     let is_kind = matches!(
         member.kind,
@@ -256,14 +256,14 @@ fn has_word(text: &str, word: &str) -> bool {
     lex(text).tokens.iter().any(|token| token.text(text) == word)
 }
 
-/// The text in which the type that stands in a range has one more base.
+/// Adds a base to the type declared in a range.
 fn with_base(text: &str, compiled: &str, range: &Range<usize>, base: &str) -> String {
     let own = &compiled[range.clone()];
     let tokens = lex(own).tokens;
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(own));
     let (mut depth, mut angles, mut at, mut has_bases) = (0_usize, 0_usize, 0, false);
     let is_keyword = |at: &usize| matches!(word(*at), "class" | "struct" | "record");
-    // Attributes may hold these words in brackets.
+    // Skip attributes, which may contain these keywords in brackets.
     while at < tokens.len() && !(depth == 0 && is_keyword(&at)) {
         match word(at) {
             "[" | "(" => depth += 1,

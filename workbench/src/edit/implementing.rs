@@ -1,4 +1,4 @@
-//! Stubs for the members that a type owes to its bases, with the using directives that their types need.
+//! Adds stubs for the members that a type's bases require, with the using directives that their types need.
 
 use super::adding_members::with_member;
 use super::adding_usings::with_using;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// A text with stubs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Implemented {
-    /// The text.
+    /// Text with the stubs.
     pub text: String,
     /// Keys of the new members.
     pub keys: BTreeSet<String>,
@@ -22,11 +22,11 @@ pub struct Implemented {
     pub usings: Vec<String>,
 }
 
-/// What is known of names of types.
+/// Lookup of type names.
 pub struct Known<'k> {
-    /// Whether a namespace has a type, of so many type parameters if that is known.
+    /// Whether a namespace has a type, with this number of type parameters if given.
     pub has_type: &'k dyn Fn(&str, &str, Option<u32>) -> bool,
-    /// Whether a namespace is of the workspace or of .NET.
+    /// Whether a namespace belongs to the workspace or to .NET.
     pub is_namespace: &'k dyn Fn(&str) -> bool,
 }
 
@@ -77,14 +77,14 @@ pub fn with_stubs(text: &str, symbol: &str, owed: &[Owed], defines: &BTreeSet<St
     })
 }
 
-/// The key that a declaration has inside a type.
+/// Returns the key of a member's declaration inside a type.
 fn key_of(declaration: &str) -> String {
     let syntax = parse_code(&format!("class C__ {{\n{declaration}\n}}"), &BTreeSet::new());
     let member = syntax.types.first().and_then(|decl| decl.members.first());
     member.map_or_else(|| declaration.to_owned(), member_key)
 }
 
-/// One stub, as an explicit implementation or not.
+/// Returns one stub, as an explicit implementation or by name.
 fn stub(owed: &Owed, throw: &str, unit: &str, is_explicit: bool) -> String {
     let head = &owed.head;
     let mut made = String::new();
@@ -110,7 +110,7 @@ fn stub(owed: &Owed, throw: &str, unit: &str, is_explicit: bool) -> String {
     if head.has("unsafe") {
         word("unsafe");
     }
-    // What overrides or implements by name has the constraints of its base.
+    // Overrides and explicit implementations inherit the constraints of the base.
     let text = match is_explicit || !owed.is_of_interface {
         true => without_constraints(&head.text),
         false => &head.text,
@@ -144,7 +144,7 @@ fn without_constraints(text: &str) -> &str {
     found.map_or(text, |token| text[..token.start as usize].trim_end())
 }
 
-/// Where the name of a member begins in its head.
+/// Returns the offset of a member's name in its head.
 fn name_begins(text: &str) -> usize {
     let tokens = lex(text).tokens;
     let word = |at: usize| tokens[at].text(text);
@@ -162,13 +162,13 @@ fn name_begins(text: &str) -> usize {
     tokens.get(last).map_or(0, |token| token.start as usize)
 }
 
-/// Whether brackets follow the name of the member, or its type parameters: tuples and arrays are types before it.
+/// Whether a bracket opens the parameters of a member, and not a tuple or an array type before its name.
 fn is_name_before(tokens: &[producers::csharp::lexer::Token], text: &str, open: usize) -> bool {
     let before = tokens[open - 1].text(text);
     before == "this" || text[tokens[open].start as usize..].starts_with('(') && before != ","
 }
 
-/// The using directives that the types of a member need where the type stands.
+/// Returns the namespaces that the types of a member need, and that the target file does not import yet.
 fn needed(owed: &Owed, target: &Syntax, namespace: &str, known: &Known<'_>) -> Vec<String> {
     let plain = |one: &&Using| one.alias.is_none() && !one.is_static;
     let mut sources: Vec<&str> = ancestors(&owed.namespace);
@@ -192,7 +192,7 @@ fn needed(owed: &Owed, target: &Syntax, namespace: &str, known: &Known<'_>) -> V
                     needed.push(first);
                 }
             }
-            // A package may declare it.
+            // A package may declare the type.
             None => needed.extend(
                 sources
                     .iter()
@@ -204,13 +204,13 @@ fn needed(owed: &Owed, target: &Syntax, namespace: &str, known: &Known<'_>) -> V
     needed
 }
 
-/// Whether code of a namespace in a file sees the types of another namespace by their names.
+/// Whether code in a namespace of a file sees the types of another namespace by their simple names.
 fn is_visible(source: &str, target: &Syntax, namespace: &str) -> bool {
     let plain = |one: &Using| one.alias.is_none() && !one.is_static && one.target.trim_start_matches("global::") == source;
     is_within(namespace, source) || target.usings.iter().any(plain)
 }
 
-/// A namespace and those that it is in, the nearest first.
+/// Returns a namespace and its outer namespaces, innermost first.
 fn ancestors(namespace: &str) -> Vec<&str> {
     let (mut found, mut next) = (Vec::new(), Some(namespace).filter(|one| !one.is_empty()));
     while let Some(one) = next {

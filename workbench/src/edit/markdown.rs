@@ -1,5 +1,5 @@
-//! The Markdown form of an answer (seed 004 §6), byte for byte, and its reader, which checks every part. Headings are those of the form, in its
-//! language. What is said in the parts is on one line each.
+//! The Markdown form of an answer (seed 004 §6), byte for byte, and its parser, which checks every part. Headings are in the language of the form;
+//! each part is on one line.
 
 use super::candidate::Candidate;
 use super::flags::{Flag, Flags, flags_allowed};
@@ -15,7 +15,7 @@ const CANDIDATES: &str = "### [Target] 候选选区\n| Id | MarkerStart | Marker
                           | --- | --- | --- | --- | --- | --- | --- |\n";
 const DETAIL: &str = "### [Detail] 详情\n";
 
-/// What is read of the Markdown form.
+/// The parsed Markdown form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     /// `status`
@@ -28,15 +28,15 @@ pub struct Read {
     pub summary: String,
     /// `guidance`
     pub guidance: Option<String>,
-    /// The table of figures.
+    /// The table of metrics.
     pub metrics: Metrics,
-    /// The table of candidates; their lines are not in it.
+    /// The table of candidates; it does not have their lines.
     pub candidates: Option<Vec<Candidate>>,
-    /// What stands behind.
+    /// The detail after the tables.
     pub detail: Option<String>,
 }
 
-/// Where a text is not of the form.
+/// The place where a text violates the form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the answer has not its form: {0}")]
 pub struct SchemaError(pub String);
@@ -49,7 +49,7 @@ fn icon(status: Status) -> &'static str {
     }
 }
 
-/// The form of an answer, without a line end behind it.
+/// Formats an answer, without a line end at its end.
 pub fn format(response: &Response) -> String {
     let flags: Vec<String> = response.flags.names.iter().map(|flag| format!("`{flag:?}`")).collect();
     let flags = if flags.is_empty() { "-".to_owned() } else { flags.join(", ") };
@@ -96,7 +96,7 @@ pub fn format(response: &Response) -> String {
     text
 }
 
-/// On one line.
+/// Joins the lines of a text into one.
 fn line(text: &str) -> Cow<'_, str> {
     if text.contains(['\n', '\r']) {
         return Cow::Owned(
@@ -111,11 +111,11 @@ fn line(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// Inline code in a cell: as many backticks around it as it takes, its pipes escaped.
+/// Formats inline code for a table cell: with a fence longer than any run of backticks in it, and escaped pipes.
 fn code(text: &str) -> String {
     let fence = "`".repeat(longest_run(text) + 1);
     let text = line(text).replace('|', "\\|");
-    // White space at both ends belongs to the fence, and so a space is put there.
+    // CommonMark removes one space from both ends, so add one there.
     let room = if text.starts_with('`') || text.ends_with('`') || text.starts_with(' ') && text.ends_with(' ') {
         " "
     } else {
@@ -128,10 +128,10 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Reads the form.
+/// Parses the form.
 ///
 /// # Errors
-/// What is missing, misspelled, or does not belong together.
+/// When a part is missing, misspelled or inconsistent; names it.
 pub fn parse(text: &str) -> Result<Read, SchemaError> {
     let wrong = |what: &str| SchemaError(what.to_owned());
     let (head, rest) = text
@@ -262,7 +262,7 @@ fn candidate(row: &str) -> Result<Candidate, SchemaError> {
     })
 }
 
-/// The cells of a row, their pipes as they were.
+/// Splits a row into its cells, with unescaped pipes.
 fn cells(row: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut chars = row.chars().peekable();
@@ -275,7 +275,7 @@ fn cells(row: &str) -> Vec<String> {
         }
     }
     let count = cells.len();
-    // One space belongs to the table at each inner end of a cell.
+    // The table itself adds one space at each inner end of a cell.
     let trimmed = cells.into_iter().enumerate().map(|(at, cell)| {
         let cell = if at > 0 {
             cell.strip_prefix(' ').unwrap_or(&cell).to_owned()

@@ -1,26 +1,26 @@
-//! The head of a member's declaration: its modifiers, what stands between them and its body, and its accessors.
+//! The head of a member's declaration: modifiers, signature and accessors.
 
 use producers::csharp::lexer::{Token, lex};
 
 /// A declaration without documentation, attributes and bodies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemberHead {
-    /// As written.
+    /// Modifiers as written.
     pub(crate) modifiers: Vec<String>,
-    /// `int Get<T>(int id = 0) where T : class`, on one line.
+    /// Signature on one line: `int Get<T>(int id = 0) where T : class`.
     pub(crate) text: String,
-    /// Accessors of a property, an indexer or an event.
+    /// Accessors of a property, indexer or event.
     pub(crate) accessors: Vec<Accessor>,
-    /// Whether it, or an accessor of it, has a body.
+    /// Whether the member or one of its accessors has a body.
     pub(crate) has_body: bool,
 }
 
-/// `private set`.
+/// An accessor, such as `private set`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Accessor {
     /// `get`, `set`, `init`, `add` or `remove`.
     pub(crate) name: String,
-    /// `private `, where it is less accessible than its member.
+    /// Its own accessibility with a space, `private `, if it is less accessible than the member.
     pub(crate) accessibility: String,
 }
 
@@ -48,7 +48,7 @@ const MODIFIERS: [&str; 18] = [
 pub(crate) const ACCESSIBILITIES: [&str; 4] = ["public", "private", "protected", "internal"];
 
 impl MemberHead {
-    /// Reads the declaration that a text is, without code that `#if` leaves out.
+    /// Parses the text of a declaration, from which code excluded by `#if` is already removed.
     pub(crate) fn from_declaration(text: &str) -> Self {
         let tokens = lex(text).tokens;
         let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
@@ -123,7 +123,7 @@ impl MemberHead {
         self.modifiers.iter().any(|one| one == modifier)
     }
 
-    /// The declaration that an interface has of it.
+    /// Returns the declaration of the member in an interface.
     pub(crate) fn of_interface(&self) -> String {
         let accessors: Vec<String> = self
             .accessors
@@ -139,7 +139,7 @@ impl MemberHead {
     }
 }
 
-/// The token behind brackets that one opens.
+/// Returns the index of the token after the bracket that matches the one at `open`.
 fn behind_brackets(text: &str, tokens: &[Token], open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
@@ -155,7 +155,7 @@ fn behind_brackets(text: &str, tokens: &[Token], open: usize) -> usize {
     tokens.len()
 }
 
-/// Tokens with the spaces between them, without comments and ends of lines.
+/// Joins tokens with single spaces in place of the white space, comments and line ends between them.
 fn on_one_line(text: &str, tokens: &[Token]) -> String {
     let mut made = String::new();
     let mut last: Option<&Token> = None;

@@ -1,4 +1,4 @@
-//! A type taken out of its file into one of its own: with its documentation and attributes, in its namespace, below the using directives that it had.
+//! Moves a type to a file of its own, with its documentation, attributes and namespace, and a copy of the using directives that it had.
 
 use super::adding_usings::leading_usings;
 use super::declared::declared;
@@ -14,19 +14,19 @@ use std::ops::Range;
 /// Two texts in place of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// What stays.
+    /// New text of the old file.
     pub rest: String,
-    /// The file of the type.
+    /// Text of the new file.
     pub own: String,
 }
 
-/// What leads on where a type cannot be moved.
+/// Hint when a type cannot be moved.
 const OTHERWISE: &str = "move it with a patch, or remove the obstacles first";
 
-/// Takes a type out of a text, as it is compiled under these symbols for `#if`.
+/// Moves a type out of a text, compiled with these `#if` symbols.
 ///
 /// # Errors
-/// When it cannot stand in a file of its own, or has one.
+/// When the type depends on its file, or already has a file to itself.
 pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Moved, Refused> {
     let before = parse_code(text, defines);
     let all = declared(text, &before);
@@ -78,11 +78,11 @@ pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) ->
     })
 }
 
-/// The directives that hold for the whole file, to be repeated; of a type that leaves it others around it are refused.
+/// Returns the directives for the whole file, which the new file repeats. Refuses other directives around the type that leaves the file.
 pub(super) fn leading_directives(text: &str, compiled: &str, leaves: Option<&Range<usize>>) -> Result<Vec<String>, Refused> {
     let first = lex(compiled).tokens.first().map_or(text.len(), |token| token.start as usize);
     let (mut at, mut kept) = (0, Vec::new());
-    // What `#pragma warning disable` says until it is restored.
+    // Codes of `#pragma warning disable` without a later `restore`.
     let mut disabled: Vec<&str> = Vec::new();
     for line in split(text) {
         let start = at;
@@ -117,7 +117,7 @@ pub(super) fn leading_directives(text: &str, compiled: &str, leaves: Option<&Ran
     Ok(kept)
 }
 
-/// What a directive about warnings says, with their codes.
+/// A directive about warnings, with their codes.
 enum Warnings<'t> {
     Disable(&'t str),
     Restore(&'t str),
@@ -130,7 +130,7 @@ fn warnings_of(directive: &str) -> Option<Warnings<'_>> {
     disable.or_else(|| rest.strip_prefix("restore").map(|codes| Warnings::Restore(codes.trim())))
 }
 
-/// A file with a declaration of the namespace around a byte of a text, below its licence, directives and usings.
+/// Returns a file with a declaration in the namespace that contains an offset of a text, below the same licence, directives and usings.
 pub(super) fn file_beside(text: &str, compiled: &str, at: usize, directives: &[String], declaration: &str) -> String {
     let end = Ends::from_text(text).most_frequent();
     let tokens = lex(compiled).tokens;
@@ -170,7 +170,7 @@ pub(super) fn file_beside(text: &str, compiled: &str, at: usize, directives: &[S
     made
 }
 
-/// The comment that a file begins with, where it is no documentation.
+/// Returns the comment at the start of a file, unless it documents the first declaration.
 fn licence(text: &str, tokens: &[Token], end: &str) -> String {
     let until = tokens.first().map_or(text.len(), |token| token.start as usize);
     let mut made = String::new();
@@ -180,7 +180,7 @@ fn licence(text: &str, tokens: &[Token], end: &str) -> String {
         .is_some_and(|first| matches!(first.text(text), "using" | "namespace" | "global" | "extern" | "["));
     let lead = text[..until].trim_end();
     if !is_of_file && split(&text[lead.len()..until]).count() < 3 && split(lead).all(|line| line.trim_start().starts_with("//")) {
-        // It is about the declaration below.
+        // The comment is about the declaration below it.
         return made;
     }
     for line in split(&text[..until]) {
@@ -198,16 +198,16 @@ fn licence(text: &str, tokens: &[Token], end: &str) -> String {
     made
 }
 
-/// What a type stands in: the compilation unit, and namespaces below it.
+/// A scope around a type: the compilation unit, or a namespace.
 #[derive(Default)]
 struct Level {
     /// `namespace N;` or `namespace N {`.
     header: Option<Range<usize>>,
-    /// Directives that are not global.
+    /// Using directives of the scope that are not global.
     usings: Vec<Range<usize>>,
 }
 
-/// The levels around a byte, the outermost first.
+/// Returns the scopes around an offset, outermost first.
 fn levels(text: &str, tokens: &[Token], at: usize) -> Vec<Level> {
     let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));
     let mut stack = vec![Level {
@@ -241,7 +241,7 @@ fn levels(text: &str, tokens: &[Token], at: usize) -> Vec<Level> {
     stack
 }
 
-/// The directives that stand where tokens begin, and the first token behind them. Aliases of assemblies come with them.
+/// Returns the using directives and assembly aliases from a token on, and the first token after them.
 fn usings_at(text: &str, tokens: &[Token], at: usize) -> (Vec<Range<usize>>, usize) {
     let (found, next) = leading_usings(text, tokens, at);
     let mut all: Vec<Range<usize>> = found.into_iter().filter(|one| one.rank > 0).map(|one| one.range).collect();

@@ -1,4 +1,4 @@
-//! What can be asked of a session.
+//! The requests that a session accepts.
 
 use super::edit_log::Category;
 use super::merge::unified;
@@ -7,107 +7,107 @@ use super::symbol::{self, Where};
 use super::tools::Tool;
 use serde_json::{Value, json};
 
-/// What is asked.
+/// An operation with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Open a file.
     Open,
-    /// Put `new` where `old` stands.
+    /// Replace `old`, which must occur once, with `new`.
     Replace {
-        /// What stands there, exactly.
+        /// The text to replace, exactly.
         old: String,
-        /// What is to stand there.
+        /// The new text.
         new: String,
     },
-    /// Put `new` wherever `old` stands.
+    /// Replace all occurrences of `old` with `new`.
     ReplaceAll {
-        /// What stands there, exactly.
+        /// The text to replace, exactly.
         old: String,
-        /// What is to stand there.
+        /// The new text.
         new: String,
     },
-    /// Put `new` in the place of nodes of the syntax.
+    /// Replace syntax nodes with `new`.
     ReplaceNodes {
-        /// A query of tree-sitter: which nodes.
+        /// A tree-sitter query that selects the nodes.
         selector: String,
-        /// Only those whose text is this one.
+        /// The text that a node must have, if any.
         old: Option<String>,
-        /// What is to stand there.
+        /// The new text.
         new: String,
-        /// All of them; else there must be one.
+        /// Whether to replace all nodes; otherwise there must be exactly one.
         all: bool,
     },
-    /// Put the text of a pending replacement at one of its places.
+    /// Choose one of the candidates of a pending replacement.
     Select {
-        /// The candidate's number.
+        /// Number of the candidate.
         id: usize,
-        /// Another text than that of the replacement.
+        /// A new text in place of the replacement's.
         new: Option<String>,
     },
     /// Show candidates from a number on.
     Candidates {
-        /// The first, from 1.
+        /// Number of the first candidate, from 1.
         from: usize,
     },
-    /// Put a text behind another one.
+    /// Insert a text after another one.
     Append {
-        /// What it is to stand behind: `^` is the beginning of the file, `$` its end.
+        /// The text after which to insert: `^` is the beginning of the file, `$` its end.
         anchor: String,
-        /// The text.
+        /// The new text.
         new: String,
     },
-    /// Make a file where none is.
+    /// Create a file with this text; the file must not exist.
     Create(String),
-    /// Give a file a whole new text, or make it.
+    /// Replace the whole text of a file, or create the file.
     Write(String),
     /// Edit a type or a member.
     Symbol(symbol::SymbolEdit),
     /// Apply a patch.
     Patch(String),
-    /// Give several files whole new texts, all or none, each in place of the text that it was made of.
+    /// Replace the whole texts of several files, all or none, if each still has the text that its new one is based on.
     Rewrite {
-        /// What the edit is called.
+        /// Name of the edit.
         operation: &'static str,
-        /// The files.
+        /// Files with their old and new texts.
         texts: Vec<Rewritten>,
     },
-    /// Make several replacements, all or none; each text must stand in one place.
+    /// Apply several replacements, all or none; each old text must occur once.
     Batch(Vec<Part>),
-    /// Save.
+    /// Save the buffers.
     Commit,
-    /// Drop a selection, or what is not saved.
+    /// Drop a selection, or unsaved edits.
     Discard,
-    /// Show what differs.
+    /// Show the difference between buffer and file.
     Diff,
-    /// Read the file anew.
+    /// Reread the file.
     Refresh,
-    /// Save under another name.
+    /// Save the buffer under another path.
     PersistAs(String),
     /// Undo the last edit.
     Undo,
-    /// Make it again.
+    /// Redo the last undone edit.
     Redo,
     /// End the session.
     Close,
-    /// Name the sessions.
+    /// List the sessions.
     List,
 }
 
-/// A file and its text before and after.
+/// A file with its text before and after an edit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// What it holds; none where there is no such file.
+    /// Text before; `None` for a new file.
     pub before: Option<String>,
-    /// What it is to hold; none where it is deleted.
+    /// Text after; `None` for a deleted file.
     pub after: Option<String>,
-    /// A file whose encoding and permissions a new one gets.
+    /// A file whose encoding and permissions a new file gets.
     pub like: Option<String>,
 }
 
 impl Rewritten {
-    /// A file that is there before and after.
+    /// Returns a file that exists before and after.
     pub fn of(path: impl Into<String>, before: impl Into<String>, after: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -117,7 +117,7 @@ impl Rewritten {
         }
     }
 
-    /// What changes, as a unified diff.
+    /// Returns the change as a unified diff.
     pub fn diff(&self) -> String {
         let name = |text: &Option<String>| if text.is_some() { self.path.as_str() } else { "/dev/null" };
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -125,34 +125,34 @@ impl Rewritten {
     }
 }
 
-/// One replacement among several.
+/// One replacement of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// In which file; that of the order if none is named.
+    /// Path of the file; `None` for that of the order.
     pub path: Option<String>,
-    /// What stands there, exactly.
+    /// The text to replace, exactly.
     pub old: String,
-    /// What is to stand there.
+    /// The new text.
     pub new: String,
 }
 
-/// An order with what it is about.
+/// A request: an order with session and file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditRequest {
-    /// What is to be done.
+    /// The order.
     pub order: Order,
-    /// In which session; a new one if none is named.
+    /// Handle of the session; `None` for a new one.
     pub session: Option<String>,
-    /// With which file; the only one of the session if none is named.
+    /// Path of the file; `None` for the only one of the session.
     pub path: Option<String>,
-    /// When a new session saves.
+    /// When a new session saves its edits.
     pub mode: Option<Mode>,
-    /// Whether `old`, `new` and anchors are to have the line ends of the file.
+    /// Whether `old`, `new` and anchors are adapted to the line ends of the file.
     pub fit: bool,
 }
 
 impl Order {
-    /// Its name.
+    /// Returns the name of the order.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -162,7 +162,7 @@ impl Order {
         }
     }
 
-    /// The tool that the state of a document must allow for it.
+    /// Returns the tool that the document's state must allow.
     pub fn tool(&self) -> Option<Tool> {
         match self {
             Self::Open | Self::Close | Self::List => None,
@@ -189,7 +189,7 @@ impl Order {
         }
     }
 
-    /// The log that tells of it.
+    /// Returns the log category of the order.
     pub fn category(&self) -> Category {
         match self {
             Self::Commit | Self::Discard | Self::PersistAs(_) | Self::Undo | Self::Redo | Self::Open | Self::Close | Self::List => {
@@ -201,11 +201,11 @@ impl Order {
     }
 }
 
-/// Texts are logged up to so many characters.
+/// Most characters of a text in the log.
 const LOGGED: usize = 200;
 
 impl EditRequest {
-    /// What was asked, for the log.
+    /// Returns the arguments for the log, with shortened texts.
     pub fn arguments(&self) -> Value {
         let cut = |text: &str| text.chars().take(LOGGED).collect::<String>();
         let own = match &self.order {

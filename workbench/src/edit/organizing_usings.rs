@@ -1,4 +1,4 @@
-//! Using directives put in order: those of `System` first, then by name, static ones and aliases last, each once.
+//! Sorts using directives, without duplicates: those of `System` first, then by name, static ones and aliases last.
 
 use super::adding_usings::{UsingDirective, leading_usings};
 use super::declared::declared;
@@ -8,10 +8,10 @@ use producers::csharp::lexer::lex;
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 
-/// The text with its directives in order; `None` where they are.
+/// Returns the text with sorted directives; `None` if they are sorted already.
 ///
 /// # Errors
-/// When something stands between them that would not keep its place.
+/// When other text between them would lose its place, or the new order changes the meaning of the file.
 pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String>, Refused> {
     let compiled = blank(text, defines);
     let tokens = lex(&compiled).tokens;
@@ -44,7 +44,7 @@ pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String
     }
 }
 
-/// Directives in order, each on its line.
+/// Returns the sorted directives, one per line.
 fn ordered(text: &str, all: &[UsingDirective]) -> Result<String, Refused> {
     for two in all.windows(2) {
         let between = &text[two[0].range.end..two[1].range.start];

@@ -1,5 +1,5 @@
-//! One operation from its order to its answer: the documents are looked at, the state is asked whether it allows the operation, the operation is
-//! done, and the answer is made of what came of it.
+//! Performs one operation, from its order to its answer: read the documents' files, check that their states allow the operation, carry it out, and
+//! compose the answer.
 
 use super::buffer_operations::{again, both, close, commit, diff, discard, persist_as, refresh};
 use super::candidate::Candidate;
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use std::io;
 use std::time::Instant;
 
-/// What leads on where the session cannot be written.
+/// Guidance when the session cannot be written.
 const AGAIN: &str = "free some space on the disk and check the permissions of .cortex, then try again";
 
 /// Outcome of an operation.
@@ -61,7 +61,7 @@ impl Done {
     }
 }
 
-/// Does what is asked, alone in the checkout. `now` is in seconds.
+/// Performs a request under the checkout's edit lock. `now` is in seconds.
 pub fn perform<F: Files>(files: &F, request: &EditRequest, now: u64) -> Response {
     let began = Instant::now();
     let mut met = Met::default();
@@ -88,7 +88,7 @@ pub fn perform<F: Files>(files: &F, request: &EditRequest, now: u64) -> Response
     response
 }
 
-/// An answer whose Markdown form can be read; one whose form cannot says so, and the form comes with it.
+/// Checks that the Markdown form of an answer can be parsed. If not, returns an answer that reports it, and the malformed form for the log.
 pub(super) fn formed(response: Response) -> (Response, Option<Value>) {
     let text = markdown::format(&response);
     match markdown::parse(&text) {
@@ -97,10 +97,10 @@ pub(super) fn formed(response: Response) -> (Response, Option<Value>) {
     }
 }
 
-/// Puts right what operations that were killed left half done, where there is any: as the next operation would. What was done, in sentences.
+/// Completes or rolls back the saves of killed processes, as the next operation would. Returns sentences about the recovery.
 ///
 /// # Errors
-/// When what is kept of sessions cannot be read or written.
+/// When the notes of sessions cannot be read or written.
 pub fn recover<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     if files.notes("saving")?.is_empty() {
         return Ok(Vec::new());
@@ -116,7 +116,7 @@ fn perform_locked<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mu
     }
 }
 
-/// What is asked, where nothing is half done any more; `told` is what was put right.
+/// Performs a request after the recovery of interrupted saves; `recovered` describes that recovery.
 fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met, recovered: Vec<String>) -> Response {
     if request.order == Order::List {
         return list_sessions(files, now, recovered).unwrap_or_else(|trouble| refusal_response(&trouble, "-"));
@@ -141,7 +141,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
     run.notes.extend(recovered.iter().cloned());
     let offered = run.offers();
     let mode = run.session.mode;
-    // Without a handle the files are meant, not the buffers of a session that has saved all of its own.
+    // Undo and redo without a handle concern the files, so save at once if the session has no unsaved edits.
     if request.session.is_none() && !is_new && run.session.is_saved() && mode == Mode::Manual {
         run.session.mode = Mode::Immediate;
     }
@@ -185,7 +185,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
         run.session.remember_failed(failed);
     }
     let closed = request.order == Order::Close && done.status == Some(Status::Success);
-    // A session in which nothing came to be is none, unless it was asked for.
+    // Drop a new session without edits and candidates, unless the request opened it.
     let is_empty = run.session.done.is_empty() && run.session.documents.values().all(|one| one.selection.is_none());
     let is_nothing = is_new && is_empty && (request.order != Order::Open || run.session.documents.is_empty());
     let kept = match closed || is_nothing {
@@ -197,7 +197,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
         false => run.session.store(files),
     };
     if run.is_saving && kept.is_ok() {
-        // What stays of it is older than what was stored, and counts no more.
+        // The stored session is newer than the journal, so a journal that remains is ignored.
         let _ = run.session.end_saving(files);
     }
     let mut is_told = !closed && !is_nothing;
@@ -219,7 +219,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
     if !is_told {
         response.session = None;
     } else if is_new {
-        // Readers of the text alone need it, too.
+        // A reader of the text form needs the handle, too.
         response.summary = format!("{} (session {})", response.summary, run.session.id);
         if request.order != Order::Open {
             let can_undo = !run.session.done.is_empty() && response.allowed.contains(&Tool::Undo);
@@ -229,21 +229,21 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
     response
 }
 
-/// Whether what an operation did counts although the session could not be stored: what was being saved is known to the next operation, and a
-/// session that is gone has ended.
+/// Whether an operation counts although its session could not be stored: the next operation finds the journal of its save, or the closed session is
+/// gone.
 fn stands<F: Files>(run: &Run<'_, F>, closed: bool) -> bool {
     let id = &run.session.id;
     match closed {
         true => matches!(Session::load(run.files, id, run.now), Err(NoSession::Unknown(_))),
         false => {
-            // It may have been stored, and not be known to last.
+            // The write may have succeeded without being durable.
             let is_stored = Session::load(run.files, id, run.now).is_ok_and(|stored| stored.operations >= run.session.operations);
             is_stored || Session::interrupted(run.files).is_ok_and(|all| all.iter().any(|one| one.id == *id))
         }
     }
 }
 
-/// The answer where the session stays what it was before the operation.
+/// Returns the answer for an operation that is rolled back because its session could not be stored.
 fn unkept<F: Files>(
     run: &mut Run<'_, F>,
     request: &EditRequest,
@@ -277,7 +277,7 @@ fn unkept<F: Files>(
     answer(run, request, done, focus)
 }
 
-/// The answer where there is no document to tell of.
+/// Returns the answer without a document.
 fn refusal_response(trouble: &Trouble, id: &str) -> Response {
     Response {
         status: trouble.status,
@@ -340,7 +340,7 @@ fn mode_word(mode: Mode) -> &'static str {
 }
 
 fn answer<F: Files>(run: &Run<'_, F>, request: &EditRequest, done: Done, focus: Option<String>) -> Response {
-    // Of several documents the one that most has to be done about.
+    // Of several documents, report the one whose state is most urgent.
     let weight = |state: State| match state.workflow_state() {
         WorkflowState::OutOfSync => 3,
         WorkflowState::SelectionPending => 2,
@@ -362,7 +362,7 @@ fn answer<F: Files>(run: &Run<'_, F>, request: &EditRequest, done: Done, focus: 
     let document = path.as_ref().and_then(|path| run.session.documents.get(path));
     let status = done.status.unwrap_or(Status::Success);
     let closed = request.order == Order::Close && status == Status::Success;
-    // With the session all that was under way has ended.
+    // A closed session has no pending state.
     let state = document
         .filter(|_| !closed)
         .map_or(State::On(Ground::Idle), |document| document.state);
@@ -466,7 +466,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<D
     for path in &paths {
         let goes_on = matches!(request.order, Order::Diff | Order::Discard | Order::PersistAs(_) | Order::Close);
         let found = match run.read_document_file(path) {
-            // What the buffer holds can be told and saved elsewhere whatever became of the file.
+            // `diff` shows the buffer even if its file cannot be read.
             Err(trouble) if request.order == Order::Diff => {
                 run.notes.push(trouble.summary);
                 continue;
@@ -487,13 +487,13 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<D
     }
     if let Some(tool) = request.order.tool() {
         if paths.len() > 1 && matches!(tool, Tool::Commit | Tool::Diff) {
-            // Of several documents those that have something to save or to show are meant.
+            // Of several documents, choose those with unsaved edits or a pending state.
             let first = paths.first().cloned();
             paths.retain(|path| {
                 run.document(path)
                     .is_ok_and(|document| document.is_edited() || document.state.workflow_state() != WorkflowState::Idle)
             });
-            // Where none has, it is with all of them as it is with one.
+            // If there are none, one document suffices to report that nothing differs.
             if paths.is_empty() && tool == Tool::Diff {
                 paths.extend(first);
             }

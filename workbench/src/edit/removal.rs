@@ -106,7 +106,7 @@ fn range_to_remove(text: &str, one: &Declared) -> Range<usize> {
     }
 }
 
-/// Where the comments right above a line begin. Those that a file begins with are about the file.
+/// Returns the start of the comments directly above a line. Comments from the start of the file on are excluded: they are about the file.
 fn comments_above(text: &str, line: usize) -> usize {
     let mut start = line;
     for above in split(&text[..line]).collect::<Vec<_>>().into_iter().rev() {
@@ -119,7 +119,7 @@ fn comments_above(text: &str, line: usize) -> usize {
     line
 }
 
-/// The text without the namespace around a place, if nothing is left in it.
+/// Removes the namespace around an offset if it is empty.
 pub fn without_empty_namespace(text: &str, at: usize) -> String {
     let tokens = lex(text).tokens;
     let close = tokens.partition_point(|token| (token.start as usize) < at);

@@ -1,4 +1,4 @@
-//! `[edit]` of the manifest: the default level of detail of answers, whether edits that lose names are refused, and the compiler that looks at edits.
+//! `[edit]` of the manifest: the default level of detail of answers, whether edits that lose names are refused, and the compiler check.
 
 use super::response::Level;
 use toml::Table;
@@ -11,21 +11,21 @@ pub fn level_of_manifest(manifest: &[u8]) -> Level {
     }
 }
 
-/// Whether a manifest says that edits which leave names without a meaning are refused.
+/// Whether a manifest refuses edits that leave names without a meaning.
 pub fn refuses_lost_names(manifest: &[u8]) -> bool {
     setting(manifest, "on_lost").as_deref() == Some("refuse")
 }
 
-/// A compiler that is run on the texts after an edit.
+/// A command that compiles the texts after an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckSetting {
-    /// A line for `sh`.
+    /// A shell line.
     pub command: String,
-    /// Seconds that it may take.
+    /// Time limit in seconds.
     pub seconds: u64,
 }
 
-/// Seconds that a check may take unless the manifest says otherwise.
+/// Time limit in seconds, unless the manifest sets one.
 const CHECK_SECONDS: u64 = 120;
 
 /// Reads `[edit] check` from a manifest.

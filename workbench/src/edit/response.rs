@@ -1,4 +1,4 @@
-//! What every operation answers, whatever it came to: the contract of seed 004 §4.1. Markdown and JSON are made of the one value.
+//! The answer of every operation, whatever its result: the contract of seed 004 §4.1. Markdown and JSON are formatted from this one value.
 
 use super::candidate::Candidate;
 use super::changed::Changed;
@@ -85,7 +85,7 @@ pub enum Level {
 }
 
 impl Response {
-    /// At a level.
+    /// Reduces the answer to a level of detail.
     pub fn at(mut self, level: Level) -> Self {
         let is_done = self.status == Status::Success && !self.changed.is_empty();
         if level == Level::Basic || (level == Level::Detail && is_done) {
@@ -95,7 +95,7 @@ impl Response {
         self
     }
 
-    /// As an answer whose form is not what it is to be: it says so, and nothing else of it can be relied upon.
+    /// Converts the answer to one that reports a malformed form; its other parts are unreliable.
     pub fn malformed(mut self) -> Self {
         self.summary = MALFORMED.to_owned();
         self.flags = self.flags.with(Flag::SchemaViolation);
@@ -106,5 +106,5 @@ impl Response {
     }
 }
 
-/// What an answer says that has not the form that it is to have.
+/// Summary of an answer with a malformed form.
 pub const MALFORMED: &str = "[Fail] 响应格式不符合规范";

@@ -1,10 +1,10 @@
-//! The documents that an operation is about.
+//! The documents of an operation.
 
 use super::files::Files;
 use super::order::{EditRequest, Order};
 use super::run::{Run, Trouble};
 
-/// The documents that an order is about, opened.
+/// Opens the documents of a request and returns their paths.
 pub(super) fn targets<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<Vec<String>, Trouble> {
     if let Order::Undo | Order::Redo = request.order {
         let stack = if request.order == Order::Undo {
@@ -17,7 +17,7 @@ pub(super) fn targets<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> 
         }
     }
     if let Some(given) = &request.path {
-        // Whatever became of its file, a document keeps its name.
+        // A document keeps its path even if its file has become a link or is gone.
         let path = match run.session.documents.contains_key(given) {
             true => given.clone(),
             false => resolved(run.files, given)?,
@@ -52,7 +52,7 @@ pub(super) fn targets<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> 
     }
 }
 
-/// The real path that is meant.
+/// Resolves a path to that of the real file.
 pub(super) fn resolved<F: Files>(files: &F, given: &str) -> Result<String, Trouble> {
     files.resolve(given).map_err(|why| Trouble::new(why.to_string(), why.hint()))
 }

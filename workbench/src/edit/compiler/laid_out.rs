@@ -1,5 +1,5 @@
-//! The copy of the sources that a check runs on. It stays between runs, so that the compiler builds only what changed; files with the same bytes are
-//! not written again.
+//! The copy of the sources on which a check runs the compiler. It stays between runs, and files with equal bytes are not rewritten, so that the
+//! compiler builds only changes.
 
 use super::FOLDER;
 use crate::edit::tree::Tree;
@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders of what a compiler makes; they stay.
+/// Folders of compiler output; they stay.
 const MADE: [&str; 2] = ["bin", "obj"];
 
 /// Returns the folder of the copy.
@@ -16,16 +16,16 @@ pub(super) fn copy_folder(root: &Path) -> PathBuf {
     root.join(FOLDER).join("tree")
 }
 
-/// Makes the copy hold the files of the workspace, with texts in place of some of them, and nothing else but what a compiler made.
+/// Updates the copy to the files of the workspace, with some texts replaced. Removes all other files except compiler output.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the copy cannot be written.
 pub(super) fn lay_out(root: &Path, tree: &Tree, texts: &BTreeMap<&str, Option<&[u8]>>) -> io::Result<()> {
     let copy = copy_folder(root);
     fs::create_dir_all(&copy)?;
     let mut wanted: BTreeSet<PathBuf> = BTreeSet::new();
     for path in tree.keys().filter(|path| !texts.contains_key(path.as_str())) {
-        // A file that went meanwhile is none of the copy.
+        // Skip a file that was deleted since the tree was read.
         if let Ok(bytes) = fs::read(root.join(path)) {
             put_file(&copy, path, &bytes)?;
             wanted.insert(copy.join(path));
@@ -60,7 +60,7 @@ fn put_file(copy: &Path, path: &str, bytes: &[u8]) -> io::Result<()> {
     fs::write(&target, bytes)
 }
 
-/// Copies what a restore of packages has left in the `obj` of a project, which `--no-restore` needs.
+/// Copies the results of a package restore from the `obj` folder of a project; `--no-restore` needs them.
 fn copy_restored(root: &Path, copy: &Path, folder: &str) -> io::Result<()> {
     let Ok(entries) = fs::read_dir(root.join(folder).join("obj")) else {
         return Ok(());

@@ -1,14 +1,14 @@
-//! Errors as compilers print them: `path(line,column): error CODE: text [project]` of MSBuild, and `path:line:column: error: text`.
+//! Parses the errors of compilers: `path(line,column): error CODE: text [project]` of MSBuild, and `path:line:column: error: text`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// An error of a compiler.
+/// A compiler error.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CompilerError {
-    /// Path of the file, from the folder that was compiled; empty where the error is of no file.
+    /// Path of the file, relative to the compiled folder; empty if the error concerns no file.
     pub path: String,
-    /// Line and column, from 1, as far as they are told.
+    /// Line and column, from 1, as far as the compiler reports them.
     pub position: Vec<u32>,
     /// Code and text.
     pub text: String,
@@ -25,7 +25,7 @@ impl fmt::Display for CompilerError {
     }
 }
 
-/// Reads the errors of an output, each once. `folder` is where the compiler ran: paths below it are told from there.
+/// Parses the errors in a compiler's output, without duplicates. Paths below `folder`, where the compiler ran, become relative to it.
 pub fn errors_of_output(output: &str, folder: &str) -> Vec<CompilerError> {
     let mut errors: Vec<CompilerError> = output.lines().filter_map(|line| error_of_line(line, folder)).collect();
     errors.sort();
@@ -43,7 +43,7 @@ fn error_of_line(line: &str, folder: &str) -> Option<CompilerError> {
         None => text,
     };
     let (path, position) = place_and_position(place.trim());
-    // Without a position it is the name of a tool: `CSC : error CS5001: …`.
+    // Without a position, the place is the name of a tool: `CSC : error CS5001: …`.
     let path = if position.is_empty() { "" } else { path };
     let path = path.strip_prefix(folder).map_or(path, |rest| rest.trim_start_matches('/'));
     Some(CompilerError {
@@ -76,8 +76,8 @@ fn place_and_position(place: &str) -> (&str, Vec<u32>) {
     }
 }
 
-/// Returns the errors that are new. Lines move, so that an error of the same file and text counts as the same; of several of them those are known
-/// that did not move.
+/// Returns the errors that are new. Because an edit shifts lines, errors with the same file and text count as the same; errors at unchanged positions
+/// are matched first.
 pub fn new_errors(before: &[CompilerError], after: &[CompilerError]) -> Vec<CompilerError> {
     let mut known: Vec<&CompilerError> = before.iter().filter(|one| !after.contains(one)).collect();
     let mut new: Vec<CompilerError> = after.iter().filter(|one| !before.contains(one)).cloned().collect();

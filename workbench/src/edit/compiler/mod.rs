@@ -1,5 +1,5 @@
-//! `[edit] check`: the compiler of the workspace, run on the texts after an edit. The sources are copied to a folder of their own below `.cortex`,
-//! with the edited texts in place; files of the user are read only. What it says is compared with what it says of the texts before the edit.
+//! `[edit] check`: runs the workspace's compiler on the texts after an edit, and reports the errors that the texts before it did not have. The
+//! sources are copied to a folder below `.cortex`, with the edited texts in place; the user's files are only read.
 
 mod laid_out;
 pub mod messages;
@@ -20,38 +20,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-/// Folder of the copy and of what is known of earlier runs.
+/// Folder of the copy and of the errors of earlier runs.
 pub(super) const FOLDER: &str = ".cortex/check";
-/// Runs whose errors are remembered.
+/// Most runs whose errors are remembered.
 const REMEMBERED: usize = 8;
-/// Most bytes of them.
+/// Most bytes of the file with these errors.
 const MOST_BYTES: usize = 16 << 20;
-/// Endings of files that a compiler may read.
+/// Extensions of files that a compiler may read.
 const COMPILED: [&str; 8] = [".cs", ".csproj", ".props", ".targets", ".razor", ".cshtml", ".xaml", ".resx"];
-/// What stands for the projects in a command.
+/// Placeholder of the projects in a command.
 const PROJECTS: &str = "{projects}";
 
-/// A file of an edit: its bytes before and after; `None` where it does not exist.
+/// An edited file with its bytes before and after; `None` if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedBytes {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// Before.
+    /// Bytes before the edit.
     pub before: Option<Vec<u8>>,
-    /// After.
+    /// Bytes after the edit.
     pub after: Option<Vec<u8>>,
 }
 
-/// What a check came to.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compiled {
-    /// Errors that the edit made.
+    /// Errors that the edit adds.
     pub errors: Vec<String>,
-    /// Why nothing is known, in a sentence.
+    /// Reason why the errors are unknown.
     pub note: Option<String>,
 }
 
-/// Errors of a run, by what was run on which texts.
+/// Errors of an earlier run, with the digest of its command and texts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct KnownRun {
     key: String,
@@ -88,7 +88,8 @@ pub fn may_be_compiled(files: &[EditedBytes]) -> bool {
     files.iter().any(|file| COMPILED.iter().any(|end| file.path.ends_with(end)))
 }
 
-/// Runs the check on the workspace with the texts after an edit, and compares it with that before. The caller has asked whether it is trusted.
+/// Runs the check on the workspace with the texts after an edit; if there are errors, also with the texts before, to find the new ones. The caller
+/// has checked that the command is trusted.
 ///
 /// # Errors
 /// When the copy cannot be written.
@@ -144,7 +145,7 @@ fn unknown(why: String) -> Compiled {
     }
 }
 
-/// Returns the project files in the nearest folder above each file that has any; a project file stands for itself.
+/// Returns the project files in the nearest folder at or above each file that has any.
 fn projects_of_files(tree: &Tree, files: &[EditedBytes]) -> BTreeSet<String> {
     let is_project = |path: &&String| path.ends_with(".csproj");
     let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
@@ -189,7 +190,7 @@ fn known_runs(root: &Path) -> Vec<KnownRun> {
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-/// Remembers the last runs. Where they cannot be written, they are run again.
+/// Stores the errors of the last runs. If that fails, the next check runs the compiler again.
 fn remember_runs(root: &Path, known: &mut Vec<KnownRun>) {
     known.drain(..known.len().saturating_sub(REMEMBERED));
     let bytes = serde_json::to_vec(&known).expect("invariant: errors are plain values");

@@ -1,4 +1,4 @@
-//! One run of the compiler: a line for `sh` in the copy, with a time limit.
+//! Runs the compiler once: a shell line in the copy, with a time limit.
 
 use super::FOLDER;
 use super::laid_out::copy_folder;
@@ -12,22 +12,22 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often a run is looked at.
+/// Poll interval for the end of a run.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Most bytes of its output that are read.
+/// Most bytes of output that are read.
 const MOST_BYTES: usize = 8 << 20;
-/// Most characters of its last line that are told.
+/// Most characters shown of the last line of output.
 const MOST_CHARS: usize = 200;
 
-/// How a run ended.
+/// Result of a run.
 pub(super) enum Ended {
-    /// With these errors; none when it succeeded.
+    /// The errors in the output; none if the run succeeded.
     Errors(Vec<CompilerError>),
-    /// Otherwise, for this reason.
+    /// The errors are unknown, for this reason.
     Unknown(String),
 }
 
-/// Runs a line.
+/// Runs a shell line in the copy.
 ///
 /// # Errors
 /// When the output cannot be written or read.
@@ -38,7 +38,7 @@ pub(super) fn run_line(root: &Path, line: &str, seconds: u64, cancel: &Cancel) -
     command
         .args(["-c", line])
         .current_dir(&copy)
-        // Build nodes would outlive the run.
+        // MSBuild's worker nodes would outlive the run.
         .env("MSBUILDDISABLENODEREUSE", "1")
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
@@ -62,7 +62,7 @@ pub(super) fn run_line(root: &Path, line: &str, seconds: u64, cancel: &Cancel) -
     Ok(Ended::Errors(errors))
 }
 
-/// Waits for the end of a run; `None` where it took too long or was cancelled, and was ended with all that it started.
+/// Waits for the end of a run; `None` if it took too long or was cancelled, after killing its process group.
 fn wait_for_end(child: &mut Child, limit: Duration, cancel: &Cancel) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     loop {
