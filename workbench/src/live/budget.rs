@@ -5,7 +5,7 @@ pub fn tokens(text: &str) -> usize {
     text.len().saturating_mul(10).div_ceil(33)
 }
 
-/// Estimates the bytes of so many tokens.
+/// Estimates the bytes of a number of tokens.
 pub(super) fn estimate_bytes(tokens: usize) -> usize {
     tokens.saturating_mul(33) / 10
 }
@@ -29,7 +29,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Creates a budget of so many tokens, at most those of the room.
+    /// Creates a budget with a limit of tokens, lowered to that of the room.
     pub fn of_tokens(tokens: usize, room: Option<Room>) -> Self {
         let tokens = room.map_or(tokens, |room| tokens.min(room.most));
         Self { tokens, room }

@@ -89,7 +89,7 @@ impl Live<'_> {
         }
     }
 
-    /// Renders a window of about so many tokens around the focus, and an outline.
+    /// Renders a window of about `room` tokens around the focus, and an outline.
     fn window(&self, room: usize) -> Body {
         let title = self.title(self.made);
         let outline = self.outline(room / OUTLINE_PART);
@@ -116,7 +116,7 @@ impl Live<'_> {
         }
     }
 
-    /// Renders an outline in at most so many tokens.
+    /// Renders an outline of at most `most` tokens.
     fn outline(&self, most: usize) -> String {
         let mut kept = String::new();
         for (number, line) in skeleton(self.text, OUTLINE) {
@@ -145,7 +145,7 @@ impl Live<'_> {
     }
 }
 
-/// Returns the byte of a line and column; outside of the text the nearest one.
+/// Returns the byte offset of a line and column, or the nearest one inside the text.
 fn byte_at(text: &str, (number, column): (usize, usize)) -> usize {
     let mut begin = 0;
     for (at, line) in (1..).zip(split(text)) {
@@ -158,7 +158,7 @@ fn byte_at(text: &str, (number, column): (usize, usize)) -> usize {
     begin
 }
 
-/// Splits a text into blocks of at most so many bytes: of whole lines, and of parts of longer lines.
+/// Splits a text into blocks of at most `most` bytes: groups of whole lines, and parts of longer lines.
 fn blocks(text: &str, most: usize) -> Vec<Range<usize>> {
     let most = most.max(4);
     let mut blocks = Vec::new();
@@ -183,7 +183,7 @@ fn blocks(text: &str, most: usize) -> Vec<Range<usize>> {
     blocks
 }
 
-/// Returns a range of blocks around a byte within so many bytes: a few before it, then those after it, then more before it.
+/// Returns a range of blocks around a byte within `room` bytes: a few before it, then those after it, then more before it.
 fn blocks_around(blocks: &[Range<usize>], at: usize, room: usize) -> Range<usize> {
     let Some(most) = blocks.len().checked_sub(1) else {
         return 0..0;
@@ -203,11 +203,11 @@ fn blocks_around(blocks: &[Range<usize>], at: usize, room: usize) -> Range<usize
     blocks[first].start..blocks[last].end
 }
 
-/// Describes a part of a text: words, its first and last line, the cuts.
+/// Describes a shown range of a text: a sentence, its first and last line, and the cuts.
 fn described(text: &str, shown: &Range<usize>) -> (String, (usize, usize), Vec<String>) {
     let mut cut = Vec::new();
     let (mut begin, mut first, mut last) = (0, 1, 1);
-    // The first and the last character that are shown of a line, and its number of characters.
+    // First and last shown character of a partly shown line, and its number of characters.
     let (mut from, mut to) = (None, None);
     let mut all = 0;
     for (number, line) in (1..).zip(split(text)) {

@@ -1,5 +1,5 @@
-//! Changes of a document by cortex itself. Saves of edit sessions and merges of overlays become versions of the file, failed tries are recorded too;
-//! the versions of a session's buffer are its own steps.
+//! Changes of a document by cortex itself. Saves of edit sessions and merges of overlays become versions of the file; failed tries are recorded, too.
+//! The versions of a session's buffer are the session's steps.
 
 use super::difference::Difference;
 use super::journal::{BETWEEN, ChangeReport, Journal, PATCH, SOMEBODY, Version, digest_of_text, operation};
@@ -20,7 +20,7 @@ const AGENT: &str = "agent";
 /// Author of a file's change unless another one is reported.
 pub const PERSON: &str = "person";
 
-/// Limit of steps that the first look takes over: no more would be shown.
+/// Limit of steps that the first look records: no more would be shown.
 const STEPS: usize = 16;
 
 /// Records the saves and failed tries of sessions since the last look at a document as versions of it. Returns the handles of the sessions that have
@@ -90,7 +90,7 @@ fn record_edits<F: Files>(files: &F, root: &Path, lock: &Held, (path, names): (&
                 let texts = [text_of_content(files, &over), text_of_content(files, &to)];
                 saved(root, lock, path, texts.each_ref().map(Option::as_deref), step.at, &report)?
             }
-            // A failed try left the document unchanged.
+            // A failed try leaves the document unchanged.
             Did::Failed(why) => match journal
                 .current()
                 .and_then(|current| stored_journals::stored_text(root, path, &current.digest))
@@ -175,10 +175,10 @@ pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&
     record_found_text(root, &lock, path, &text, now, &report).map(drop)
 }
 
-/// A document as it is in a session.
+/// A document's buffer in a session.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// The path that it has in the session.
+    /// Path of the document in the session.
     pub path: String,
     /// Its text.
     pub text: String,
@@ -186,7 +186,7 @@ pub struct Buffer {
     pub versions: Vec<Version>,
     /// The texts of the versions, in their order; `None` where a text is not stored.
     texts: Vec<Option<String>>,
-    /// The first remembered version number and its text: 0 and the initial text, unless the session has dropped early steps.
+    /// The first remembered version number, with its text: 0 and the initial text, unless the session dropped early steps.
     first: (u64, Option<String>),
     /// The digest of the base of the buffer, as [`digest_of_text`] returns it; `None` where there was no file.
     pub base: Option<String>,
@@ -246,7 +246,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     let Some(document) = session.documents.get(path) else {
         return Ok(None);
     };
-    // The text of a document that was only read is stored nowhere but in the file.
+    // The text of a document that the session only read is nowhere but in the file.
     let file = files.read(path).ok().flatten().map(|found| found.bytes);
     let content = session::content(file.as_deref());
     let known = |wanted: &Content| match wanted {

@@ -138,13 +138,13 @@ impl Journal {
         version.map_or_else(|| self.anchored(number, None), |version| Some(&version.digest))
     }
 
-    /// Returns the text digest that an anchor keeps of a version of a session or of the file.
+    /// Returns the text digest of a version of a session or of the file, if an anchor refers to it.
     pub fn anchored(&self, number: u64, session: Option<&str>) -> Option<&str> {
         let mut anchors = self.anchors_of(session);
         anchors.find(|anchor| anchor.version == number).map(|anchor| anchor.digest.as_str())
     }
 
-    /// Returns the numbers of versions before `first`, of a session or of the file, that anchors keep.
+    /// Returns the numbers of versions before `first`, of a session or of the file, that anchors refer to.
     pub fn anchored_before(&self, first: u64, session: Option<&str>) -> BTreeSet<u64> {
         let numbers = self.anchors_of(session).map(|anchor| anchor.version);
         numbers.filter(|number| *number < first).collect()
@@ -224,7 +224,7 @@ impl Journal {
         self.told.get(session).is_some_and(|last| number <= *last)
     }
 
-    /// Marks an operation of an edit session as recorded, or as never to be recorded.
+    /// Marks an operation of an edit session as recorded, so that it is not recorded again.
     pub fn know(&mut self, edit: Option<&str>) {
         if let Some((session, number)) = edit.map(operation) {
             let last = self.told.entry(session.to_owned()).or_default();
@@ -249,7 +249,7 @@ impl Journal {
         }
     }
 
-    /// Adds an anchor; a name refers to one anchor of each session and one of the file. Returns the anchor that is dropped for it above the limit.
+    /// Adds an anchor; it replaces one with the same name in the same session or file. Returns the oldest anchor of its kind if the limit drops it.
     pub fn set_anchor(&mut self, anchor: Anchor) -> Option<Anchor> {
         if anchor.name.is_some() {
             self.anchors

@@ -21,9 +21,9 @@ pub(super) struct Step {
 /// The effect of a step on a file.
 #[derive(Clone, Debug)]
 pub(super) enum Did {
-    /// The file got another text, over the earlier one if there was a file.
+    /// The session saved the file, over the earlier content if there was a file.
     Saved { over: Content, to: Content },
-    /// None; with the reason.
+    /// The operation failed, for this reason, and left the file unchanged.
     Failed(String),
 }
 

@@ -2,7 +2,7 @@
 
 use crate::edit::lines::{body, split};
 
-/// Limit of depth of the lines.
+/// Deepest level of indentation in an outline.
 const DEEPEST: usize = 3;
 
 /// Returns the outline's lines, each with its number from 1; at most `most`, the outer ones first.

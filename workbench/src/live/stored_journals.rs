@@ -96,7 +96,7 @@ pub fn change_journal(root: &Path, _: &Held, path: &str, texts: &[&str], change:
         Ok(Some(serde_json::to_vec(&changed)?))
     })?;
     for digest in gone {
-        // A file that stays takes room and does no harm.
+        // A text that cannot be removed takes space, but does no harm.
         let _ = checkout::remove(root, &format!("{folder}/{digest}"));
     }
     Ok(changed)

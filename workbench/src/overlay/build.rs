@@ -36,7 +36,8 @@ pub fn store_beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
     Arc::new(SnapshotStore::new(store, view))
 }
 
-/// Returns the engine of an overlay over that of its workspace at a root. The overlay keeps its results; nothing is sent to other machines.
+/// Returns the engine of an overlay over that of its workspace at a root. The overlay records the results that it needs; nothing is sent to other
+/// machines.
 pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> Engine {
     let (files, name) = (Disk::new(root), name.to_owned());
     let on_results = move |keys: &[ActionKey]| {
@@ -46,7 +47,7 @@ pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> En
     stacked(engine, documents, Box::new(on_results))
 }
 
-/// Returns the engine of a reader beside a build of the workspace: an overlay without documents, which keeps no results.
+/// Returns the engine of a reader beside a build of the workspace: an overlay without documents, which records no results.
 pub fn reading(engine: Engine) -> Engine {
     stacked(engine, Documents::new(), Box::new(|_: &[ActionKey]| {}))
 }
@@ -101,9 +102,9 @@ pub fn leave_results(root: &Path, handle: &str, now: u64) -> Result<(), OverlayE
     texts::leave_merged(&files, handle, now.saturating_add(LIFETIME))
 }
 
-/// Releases the results of merged overlays and closed sessions if the graph of the workspace at a root, just built, is current: it then refers to
-/// Releases the results of merged overlays and closed sessions, if the graph of the workspace at a root, just built, is current: it refers to those
-/// it needs.
+/// Releases the results of merged overlays and closed sessions if the graph of the workspace at a root, just built, is current: the graph then refers
+/// to those that it needs.
+///
 /// # Errors
 /// When they cannot be read or removed.
 pub fn release_merged_results(root: &Path, is_current: impl FnOnce() -> bool) -> Result<(), OverlayError> {

@@ -27,26 +27,26 @@ pub struct Compared {
 /// The change of a file by an overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It has another text.
+    /// The overlay changes the text.
     Changed,
-    /// It is new.
+    /// The overlay adds the file.
     Added,
-    /// It is removed.
+    /// The overlay removes the file.
     Removed,
-    /// It is unchanged.
+    /// The overlay leaves the file unchanged.
     Same,
 }
 
 /// The change of a document's file meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// It is unchanged.
+    /// The file is unchanged.
     Same,
-    /// It changed, and a merge joins both.
+    /// The file changed, and a merge joins both changes.
     Moved,
-    /// It changed, and a merge would conflict.
+    /// The file changed, and a merge would conflict.
     Conflict,
-    /// Another entry is in its place, and a merge would be refused.
+    /// Another entry replaced the file, and a merge would be refused.
     Blocked,
 }
 

@@ -1,4 +1,4 @@
-//! Edit sessions as overlays: the unsaved documents of a session replace files. So its edits can be built, queried and compared before they are
+//! Edit sessions as overlays: the unsaved documents of a session replace files, so that its edits can be built, queried and compared before they are
 //! saved. Only `edit` changes and saves them.
 
 use super::OverlayError;
@@ -52,12 +52,13 @@ fn is_manifest<F: Files>(files: &F, path: &str) -> bool {
     matches!(files.resolve(path), Err(Refused::Manifest(_)))
 }
 
-/// Makes a session take over the writes of other processes, as its next operation would: it then shows the result of saving. Call it unlocked.
+/// Takes over the writes of other processes into a session, as its next operation would, so that it shows the result of saving. Call without the
+/// editing lock.
 pub(super) fn read_foreign_writes<F: Files>(files: &F, handle: &str, now: u64) {
     if let Ok(session) = Session::load(files, handle, now) {
         let paths = session.documents.keys().filter(|path| !is_manifest(files, path));
         let paths: BTreeSet<String> = paths.cloned().collect();
-        // If nothing can be written, it shows its last known state.
+        // If nothing can be written, the session shows its last known state.
         let _ = notice(files, Some(&paths), now);
     }
 }
@@ -86,7 +87,7 @@ pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), 
     Ok(())
 }
 
-/// Reads a text that a session keeps.
+/// Reads a text that a session stores.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -94,7 +95,7 @@ pub(super) fn session_text<F: Files>(files: &F, digest: &Digest) -> Result<Optio
     Ok(session::read_kept_content(files, &digest.to_string())?)
 }
 
-/// Creates the error that a name belongs to a session, where an overlay was requested.
+/// Creates the error for a request of an overlay by the name of a session.
 pub(super) fn no_overlay(handle: &str) -> OverlayError {
     let why = format!("{handle} is an edit session, which is changed and saved by `cortex edit`");
     let hint = format!(

@@ -51,7 +51,7 @@ pub enum How {
     Joined,
     /// The file is removed.
     Removed,
-    /// The file is so already.
+    /// The file already equals the document.
     Same,
 }
 

@@ -12,7 +12,7 @@ use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A list is shared where at most one file in this many differs.
+/// Overlays share a list if at most one file in this many differs.
 const SHARED: usize = 16;
 
 /// The files at the opening of an overlay.

@@ -20,7 +20,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// Permissions of a document of which none are known.
+/// Permissions of a document without known ones.
 const USUAL: u32 = 0o644;
 
 /// The files of a workspace as an overlay shows them. A save creates documents, all or none.
@@ -28,7 +28,7 @@ struct Within<'f, F: Files> {
     files: &'f F,
     name: &'f str,
     now: u64,
-    /// Files whose contents the patch does not show, unless it is based on the present files.
+    /// Files whose base the patch does not show, unless the patch is based on the present files.
     unsaid: BTreeSet<String>,
     overlay: RefCell<Option<Overlay>>,
     notes: RefCell<BTreeMap<String, Vec<u8>>>,
@@ -39,9 +39,9 @@ struct Within<'f, F: Files> {
 /// The files of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Patched {
-    /// It changed these.
+    /// The patch changed these files.
     Changed(Vec<String>),
-    /// They were so already, and no document was created.
+    /// These files already had the patch's content, so no document was created.
     Same(Vec<String>),
 }
 
@@ -129,7 +129,7 @@ impl<F: Files> Files for Within<'_, F> {
 
     fn lock_for_editing(&self) -> io::Result<F::Alone> {
         let alone = self.files.lock_for_editing()?;
-        // The state from now on.
+        // From now on, use the record as it is under the lock.
         *self.overlay.borrow_mut() = Some(unexpired_overlay(self.files, self.name, self.now).map_err(|error| other(&error))?);
         Ok(alone)
     }

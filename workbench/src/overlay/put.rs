@@ -58,10 +58,10 @@ pub fn write_document<F: Files>(
     write_over(files, name, path, what, false, now)
 }
 
-/// Puts a document. With `onto_now` its base is the present file, whatever it was before; otherwise the state at the opening of the overlay.
+/// Puts a document. With `onto_now` its base is the present file, whatever its state at the opening of the overlay; otherwise that state.
 ///
 /// # Errors
-/// As [`put_document`].
+/// As [`write_document`].
 pub fn write_over<F: Files>(
     files: &F,
     name: &str,
@@ -152,7 +152,7 @@ fn read_workspace_file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>
     Ok(found.map(|found| found.bytes))
 }
 
-/// Checks that a file, to be removed if `goes`, is unchanged since the opening: a document with an older base would revert others' changes.
+/// Checks that a file, to be removed if `goes`, is unchanged since the opening: a document with an older base would revert the changes of others.
 fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: Option<Digest>, goes: bool) -> Result<(), OverlayError> {
     let Some(opened) = &overlay.opened_on else { return Ok(()) };
     let made_of_now = match goes {
@@ -161,7 +161,7 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
     };
     let (done, harm, hint) = match (opened.digest_at_opening(files, path)?, is) {
         (was, is) if was == is => return Ok(()),
-        // The earlier state of files that are not recorded is unknown.
+        // The state at the opening is unknown for files outside the recorded tree.
         (None, Some(_)) if !files.is_in_tree(path)? => return Ok(()),
         (None, _) => ("added", "a document that is not based on it would lose its content", made_of_now),
         (_, None) => {

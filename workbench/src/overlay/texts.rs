@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const TEXTS: &str = "texts";
-/// Folder of the lists of results.
+/// Folder with the lists of results.
 pub(super) const RESULTS: &str = "results";
 /// The list of results of merged overlays and closed sessions, after the time of their expiry.
 const MERGED: &str = "merged/results";
@@ -95,7 +95,7 @@ pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -
     Ok(())
 }
 
-/// Results that were built or found in merged overlays and closed sessions since the last build of the workspace.
+/// Results that builds in merged overlays and closed sessions used since the last build of the workspace.
 pub(super) struct Merged {
     /// Their expiry, in seconds since 1970.
     pub(super) until: u64,
