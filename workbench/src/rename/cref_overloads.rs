@@ -4,10 +4,10 @@ use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{How, Options, Resolution, resolve};
 
-/// Overloads of one name that a reference is compared with.
+/// Most overloads of one name that a reference is compared with.
 const MOST_OVERLOADS: usize = 500;
 
-/// Resolves a name to the overloads that have these parameters; to all overloads where none is known to have them.
+/// Resolves a name to the overloads with these parameters; to all overloads if none is known to have them.
 pub(super) fn overloads_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, name: &str, parameters: &str) -> Result<Resolution, O::Error> {
     let options = Options {
         most: MOST_OVERLOADS,
@@ -22,7 +22,7 @@ pub(super) fn overloads_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, name:
     resolve(symbols, outputs, name, &options)
 }
 
-/// The parameters that a reference writes behind a name, `(A, B<T>)`, with type arguments as code writes them; empty where it writes none.
+/// Returns the parameters after a name in a reference, `(A, B<T>)`, with type arguments as in code; empty if there are none.
 pub(super) fn parameters_behind(rest: &str) -> String {
     let rest = match rest.starts_with('{') {
         true => &rest[end_of_type_arguments(rest)..],
@@ -34,7 +34,7 @@ pub(super) fn parameters_behind(rest: &str) -> String {
     }
 }
 
-/// The byte behind the brace that closes the first one, or the end.
+/// Returns the offset after the brace that closes the first one, or the end.
 fn end_of_type_arguments(text: &str) -> usize {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {

@@ -1,5 +1,5 @@
-//! References in documentation: `cref="…"`. They are not code; their names alone decide. A reference that means the symbol changes, one that may
-//! mean another symbol stays and is reported.
+//! References in documentation: `cref="…"`. Only their names decide, because they are not code. A reference to the symbol changes; one that may refer
+//! to another symbol stays and is reported.
 
 use super::Planning;
 use super::cref_overloads::{overloads_of, parameters_behind};
@@ -13,7 +13,7 @@ use producers::csharp::lexer::lex;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Changes the references that mean one of the family.
+/// Renames the references to members of the family.
 pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
     let Planning {
         outputs,
@@ -46,7 +46,7 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
     Ok(())
 }
 
-/// Whether a reference may contain a name, wherever `cref=` occurs in a text: then the text must be lexed.
+/// Whether any `cref=` value in a text contains a name, so that the text must be lexed.
 fn is_in_a_reference(text: &str, name: &str) -> bool {
     text.split("cref=").skip(1).any(|rest| match rest.chars().next() {
         Some(quote @ ('"' | '\'')) => rest[1..].split(quote).next().is_some_and(|reference| reference.contains(name)),
@@ -54,7 +54,7 @@ fn is_in_a_reference(text: &str, name: &str) -> bool {
     })
 }
 
-/// The references of all documentation, without their quotes.
+/// Returns the values of all references in documentation.
 fn references(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for (from, to) in lex(text).docs {
@@ -73,7 +73,7 @@ fn references(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Positions of the name in a reference: of a member, its last word before parameters; of a type, any word.
+/// Returns the offsets of the name in a reference: for a member, the last word before the parameters; for a type, any word.
 fn offsets_of_name(text: &str, reference: &Range<usize>, family: &Family) -> Vec<usize> {
     let (whole, name) = (&text[reference.clone()], family.old.as_str());
     let head = match family.is_type {
@@ -92,12 +92,12 @@ fn offsets_of_name(text: &str, reference: &Range<usize>, family: &Family) -> Vec
     found.last().copied().into_iter().collect()
 }
 
-/// The types that declare or inherit a member of a family: a name of any other type never means one.
+/// The types that declare or inherit a member of the family. A name qualified with another type never refers to it.
 #[derive(Default)]
 struct Carriers {
-    /// Their keys without the marks of projects.
+    /// Keys of the types, without project marks.
     keys: BTreeSet<String>,
-    /// Their names without type parameters.
+    /// Simple names of the types.
     names: BTreeSet<String>,
 }
 
@@ -116,7 +116,7 @@ impl Carriers {
     }
 }
 
-/// Whether the word at `at` of a reference means a member of the family; `None` if undecided.
+/// Whether the word at `at` of a reference refers to the family; `None` if undecided.
 fn means<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -161,7 +161,7 @@ fn means<O: Outputs>(
     Ok(if may { None } else { Some(false) })
 }
 
-/// Where the dotted name begins that ends at a byte, type arguments in braces included; `M:` and `global::` are no part of it.
+/// Returns the start of the dotted name that ends at an offset, with type arguments in braces and without `M:` or `global::`.
 fn dotted_name_start(reference: &str, end: usize) -> usize {
     let mut depth = 0_usize;
     let mut start = end;
@@ -178,7 +178,7 @@ fn dotted_name_start(reference: &str, end: usize) -> usize {
     start
 }
 
-/// A dotted name without type arguments in braces.
+/// Removes type arguments in braces from a dotted name.
 fn without_arguments(text: &str) -> String {
     let mut depth = 0_usize;
     let kept = text.chars().filter(|c| match c {

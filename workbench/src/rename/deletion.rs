@@ -1,4 +1,4 @@
-//! Deletes an unused type or member: lists the obstacles, or returns the texts without it.
+//! Deletes an unused type or member: returns the texts without it, or the obstacles.
 
 use super::family::{Family, NAMED};
 use super::places::{Change, Texts};
@@ -25,10 +25,10 @@ use producers::csharp::usages::Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Plans to delete a symbol; the new name of `asked` says nothing.
+/// Plans the deletion of a symbol; ignores the new name of `request`.
 ///
 /// # Errors
-/// The outer error: outputs cannot be read; the inner one: the obstacles.
+/// Outer: when outputs cannot be read; inner: the obstacles.
 pub fn delete<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -103,7 +103,7 @@ pub fn delete<O: Outputs>(
     Ok(way.result(files.collect()))
 }
 
-/// Refuses symbols that code uses without their names.
+/// Adds obstacles for symbols that are used without their names.
 fn check(symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) {
     let key = candidate.key();
     if let Some(heir) = &candidate.inherited_by {
@@ -124,7 +124,7 @@ fn check(symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) {
     }
 }
 
-/// Refuses tests: test runners find them by their attributes.
+/// Adds obstacles for tests, which test runners find by their attributes.
 fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obstacles) -> Result<(), O::Error> {
     let label = type_label(candidate.key(), "members");
     for output in outputs.read(&[label])? {
@@ -148,7 +148,7 @@ fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obs
     Ok(())
 }
 
-/// A file without the deleted parts; removed if only directives, comments and empty namespaces are left.
+/// Returns the change of a file without the deleted parts; deletes the file if only using directives, comments and empty namespaces remain.
 fn without_file_if_empty(path: String, before: String, after: String) -> Rewritten {
     Rewritten {
         after: Some(after).filter(|after| !declares_nothing(after)),
@@ -156,7 +156,7 @@ fn without_file_if_empty(path: String, before: String, after: String) -> Rewritt
     }
 }
 
-/// Whether a text has nothing but using directives that are not global, comments, and namespaces with nothing in them.
+/// Whether a text contains nothing but using directives that are not global, comments, and empty namespaces.
 fn declares_nothing(text: &str) -> bool {
     if text.lines().any(|line| line.trim_start().starts_with('#')) {
         return false;
@@ -180,10 +180,10 @@ fn declares_nothing(text: &str) -> bool {
     true
 }
 
-/// Where programs begin.
+/// Name of a program's entry point.
 const MAIN: &str = "Main";
 
-/// A symbol by its path, with its files.
+/// Returns a symbol by its path, with its files.
 fn with_files(symbols: &Symbols, path: &str) -> Candidate {
     let row = symbols
         .find(Candidate::from_path(path, &[]).key())
@@ -194,7 +194,7 @@ fn with_files(symbols: &Symbols, path: &str) -> Candidate {
 /// A text before and after, with its deleted ranges.
 type Gone = (String, String, Vec<Range<usize>>);
 
-/// The files that declare it, without it.
+/// Returns the declaring files without the symbol.
 fn without<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -224,7 +224,7 @@ fn without<O: Outputs>(
             Ok(None) => continue,
             Ok(Some(without)) => {
                 let mut after = without.text;
-                // A deletion shifts the places after it.
+                // Each deletion shifts the offsets after it.
                 let before = |at: usize| without.ranges[..at].iter().map(Range::len).sum::<usize>();
                 for at in (0..without.ranges.len()).rev() {
                     after = without_empty_namespace(&after, without.ranges[at].start - before(at));
@@ -241,8 +241,8 @@ fn without<O: Outputs>(
     Ok(gone)
 }
 
-/// Uses of the symbol in code and documentation, and for a type also of its members. A possible use is an obstacle, unless it is `outside` of every
-/// type.
+/// Returns the certain uses of the symbol and, for a type, of its members, in code and documentation. A possible use is an obstacle, unless it is
+/// `outside` of every type.
 fn used<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -275,7 +275,7 @@ fn used<O: Outputs>(
     if request.candidate.member().is_some() {
         return Ok(certain);
     }
-    // Types that it declares and its extension methods are used without its name.
+    // Code uses nested types and extension methods without the type's name.
     let (member, nested) = (format!("{path}#"), format!("{}+", symbol_of(path)));
     for output in outputs.read(&["//types/...:usages".to_owned()])? {
         let Some(bytes) = output.bytes else { continue };
@@ -289,7 +289,7 @@ fn used<O: Outputs>(
     Ok(certain)
 }
 
-/// Refuses to delete the last type of a namespace that using directives name.
+/// Adds obstacles for the using directives of a namespace that would lose its last type.
 fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut Texts<'_>, way: &mut Obstacles) {
     let (own, nested) = (namespace(key), format!("{}+", symbol_of(key)));
     let mut outer = own;

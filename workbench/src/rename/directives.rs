@@ -11,7 +11,7 @@ use producers::csharp::lexer::{Kind, Token, lex};
 use producers::csharp::types::symbol_of;
 use std::collections::BTreeSet;
 
-/// Refuses files that name the symbol and could not be read as a whole: they may hold uses that cortex does not see.
+/// Adds obstacles for files that contain the name and could not be read completely: they may contain unknown uses.
 pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut Obstacles) {
     let flawed = request
         .sources
@@ -24,7 +24,7 @@ pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut 
     }
 }
 
-/// Changes the using directives that name the type; any other use outside of types blocks the rename.
+/// Renames the type in using directives; any other use outside of types is an obstacle.
 pub(super) fn rename_in_directives<O: Outputs>(planning: &mut Planning<'_, O>, outside: &BTreeSet<Spot>) -> Result<(), O::Error> {
     let Planning {
         outputs,
@@ -52,7 +52,7 @@ pub(super) fn rename_in_directives<O: Outputs>(planning: &mut Planning<'_, O>, o
         let Some((_, text, tokens)) = &lexed else { continue };
         let at = tokens.partition_point(|token| (token.end as usize) <= start);
         let path = (at < tokens.len()).then(|| path_in_using(text, tokens, at)).flatten();
-        // Only an attribute may leave out the end of its name.
+        // Only attributes may omit the ending `Attribute`.
         if path.is_some() && word != family.old {
             continue;
         }
@@ -90,7 +90,7 @@ fn path_in_using(text: &str, tokens: &[Token], at: usize) -> Option<String> {
     if at == first && word(first + 1) == "=" {
         return Some(ALIAS.to_owned());
     }
-    // The dotted name that ends there, also within type arguments.
+    // The dotted name that ends there, including one inside type arguments.
     let is_part = |at: &usize| tokens[*at].kind == Kind::Word || matches!(word(*at), "." | "::");
     let start = (first..=at).rev().take_while(is_part).last()?;
     let path: String = (start..=at).map(word).collect();
@@ -100,21 +100,21 @@ fn path_in_using(text: &str, tokens: &[Token], at: usize) -> Option<String> {
 /// Placeholder path for the alias name that a directive declares.
 const ALIAS: &str = "=";
 
-/// Whether a dotted name refers to the type; `None` if that is undecided.
+/// Whether a dotted name refers to the type; `None` if undecided.
 fn names_family<O: Outputs>(outputs: &mut O, symbols: &Symbols, family: &Family, path: &str) -> Result<Option<bool>, O::Error> {
     let key = family.paths.first().map(String::as_str).unwrap_or_default();
     let plain = |key: &str| symbol_of(key).split('`').next().unwrap_or_default().replace('+', ".");
     if path == ALIAS {
         return Ok(Some(false));
     }
-    // Behind type arguments: `Outer<int>.Widget`.
+    // A name after type arguments, such as `Outer<int>.Widget`, is not resolved.
     if path.starts_with('.') {
         return Ok(None);
     }
     if plain(key) == path {
         return Ok(Some(true));
     }
-    // A namespace, or another type by its whole name.
+    // The name is a namespace, or the full name of another type.
     if symbols.namespaces().iter().any(|one| one == path) || symbols.keys().any(|other| plain(other) == path) {
         return Ok(Some(false));
     }

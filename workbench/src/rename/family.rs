@@ -1,4 +1,4 @@
-//! The family of symbols that a rename changes together: a type, or a member with all that override or implement it.
+//! The family of symbols that are renamed together: a type, or a member with all members that override or implement it.
 
 use super::{Obstacles, RenameRequest};
 use crate::symbols::calls::counterparts;
@@ -19,7 +19,7 @@ use producers::csharp::types::symbol_of;
 use producers::csharp::usages::{outside, related};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Kinds of members that have a name of their own.
+/// Kinds of members that have names.
 pub(super) const NAMED: [&str; 6] = ["method", "property", "event", "field", "constant", "enum member"];
 
 /// Symbols that are renamed together.
@@ -32,7 +32,7 @@ pub(super) struct Family {
     pub(super) is_type: bool,
 }
 
-/// Whether a word is forbidden as the name of a type, or would change the meaning of other code.
+/// Whether C# forbids a word as the name of a type, or the name would change the meaning of other code.
 fn has_meaning_as_type(word: &str) -> bool {
     matches!(
         word,
@@ -65,7 +65,7 @@ pub(super) fn accessed_by(name: &str) -> Option<&str> {
         .find_map(|prefix| name.strip_prefix(prefix))
 }
 
-/// Refuses an invalid new name, and a symbol without a changeable name.
+/// Adds obstacles for an invalid new name, and for a symbol whose name cannot change.
 pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mut Obstacles) {
     let (candidate, new) = (request.candidate, request.new);
     // A new name is valid if C# parses it as the name of a field.
@@ -171,7 +171,7 @@ impl Family {
         Ok(found)
     }
 
-    /// Refuses a member that bases outside of the workspace declare, too.
+    /// Adds an obstacle if a base outside of the workspace declares the member, too.
     fn check_bases<O: Outputs>(
         &self,
         outputs: &mut O,

@@ -17,7 +17,7 @@ fn selector(text: &str) -> Selector {
     Selector::compile(".cs", text).expect("invariant: the grammar has these nodes")
 }
 
-/// Reports each changed place from which a name is inferred. A tuple counts only if code in its file uses a member of that name that does not change.
+/// Adds an obstacle for each changed place from which a name is inferred. A tuple counts only if its file also uses an unchanged member of that name.
 pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut Obstacles) {
     for file in change.files() {
         let Some(text) = texts.text_of(file) else { continue };
@@ -42,7 +42,7 @@ pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut Obs
     }
 }
 
-/// Whether a file has a member access of that name that the rename leaves alone.
+/// Whether a file has a member access with that name that the rename leaves unchanged.
 fn uses_other_member(change: &Change, file: &str, text: &str, old: &str) -> bool {
     let dotted = format!(".{old}");
     let is_word = |c: char| c.is_alphanumeric() || c == '_';

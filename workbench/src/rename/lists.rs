@@ -1,22 +1,22 @@
-//! Lists in brackets in code: parameters of a declaration, arguments of a call. Their pieces between commas are cut out unchanged, and joined again
-//! with the same white space.
+//! Bracketed lists in code: parameters of a declaration, arguments of a call. Items are cut out unchanged, and joined again with the same white
+//! space.
 
 use producers::csharp::lexer::{Kind, Token, lex};
 use std::ops::Range;
 
-/// Bytes that are read behind the beginning of a list at most.
+/// Most bytes that are read from the beginning of a list.
 const LONGEST: usize = 1 << 17;
 
 /// A list in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List {
-    /// The text between the brackets, in bytes.
+    /// Byte range between the brackets.
     pub(super) inside: Range<usize>,
-    /// The pieces between the commas, with the white space around them.
+    /// Ranges of the items between the commas, with the white space around them.
     pub(crate) pieces: Vec<Range<usize>>,
 }
 
-/// The tokens behind a byte, as far as a list may go; their bytes are counted from it.
+/// Returns the text from an offset on, up to the longest supported list, with its tokens; their offsets are relative to that text.
 pub(super) fn tokens_behind(text: &str, at: usize) -> (&str, Vec<Token>) {
     let mut end = text.len().min(at + LONGEST);
     while !text.is_char_boundary(end) {
@@ -26,14 +26,14 @@ pub(super) fn tokens_behind(text: &str, at: usize) -> (&str, Vec<Token>) {
     (rest, lex(rest).tokens)
 }
 
-/// What a list is of: names follow types in the one, and not in the other.
+/// Kind of a list. Names follow types in parameters only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Of {
     Parameters,
     Arguments,
 }
 
-/// The list that an opening bracket begins; `None` where it does not end.
+/// Returns the list that an opening bracket begins; `None` if the bracket is not closed.
 pub(crate) fn list_at(text: &str, open: usize, of: Of) -> Option<List> {
     let (rest, tokens) = tokens_behind(text, open);
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(rest));
@@ -72,7 +72,8 @@ pub(crate) fn list_at(text: &str, open: usize, of: Of) -> Option<List> {
     None
 }
 
-/// The token that ends the type arguments which begin at one; `None` where it compares. A name follows only where something is declared.
+/// Returns the index of the `>` that closes the type arguments opened at a token; `None` if the `<` is a comparison. `declares`: whether a name may
+/// follow.
 pub(super) fn type_arguments_end(text: &str, tokens: &[Token], open: usize, declares: bool) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
@@ -99,14 +100,14 @@ pub(super) fn type_arguments_end(text: &str, tokens: &[Token], open: usize, decl
     None
 }
 
-/// A piece without the white space around it.
+/// Trims the white space around an item.
 pub(super) fn trimmed(text: &str, piece: &Range<usize>) -> Range<usize> {
     let own = &text[piece.clone()];
     let start = piece.start + own.len() - own.trim_start().len();
     start..start + own.trim().len()
 }
 
-/// Whether a list contains a line comment: the text after it must not move to that line.
+/// Whether a list contains a line comment, to whose line no following text must move.
 pub(super) fn has_line_comment(text: &str, list: &List) -> bool {
     let own = &text[list.inside.clone()];
     let mut end = 0;
@@ -119,7 +120,7 @@ pub(super) fn has_line_comment(text: &str, list: &List) -> bool {
     own[end..].contains("//")
 }
 
-/// A piece without the white space and the comments around it.
+/// Trims the white space and comments around an item.
 pub(super) fn code(text: &str, piece: &Range<usize>) -> Range<usize> {
     let tokens = lex(&text[piece.clone()]).tokens;
     match (tokens.first(), tokens.last()) {
@@ -128,20 +129,20 @@ pub(super) fn code(text: &str, piece: &Range<usize>) -> Range<usize> {
     }
 }
 
-/// The texts around the code of a piece.
+/// The texts around the code of an item.
 #[derive(Clone, Debug, Default)]
 struct Around<'t> {
-    /// White space.
+    /// White space before the item.
     lead: &'t str,
     /// Comments before the code, on its line or above it.
     head: &'t str,
     /// A comment before the comma.
     behind: &'t str,
-    /// A comment to the end of the line, behind the comma if there is one.
+    /// A comment at the end of the line, after the comma if there is one.
     line: &'t str,
 }
 
-/// The texts around the pieces of a list, and before its end.
+/// Returns the texts around each item, and the white space before the closing bracket.
 fn around<'t>(text: &'t str, list: &List) -> (Vec<Around<'t>>, &'t str) {
     let mut all: Vec<Around<'_>> = Vec::with_capacity(list.pieces.len());
     let mut rest = "";
@@ -167,10 +168,10 @@ fn around<'t>(text: &'t str, list: &List) -> (Vec<Around<'t>>, &'t str) {
     (all, rest)
 }
 
-/// An entry of a list, with the number of the piece that it was.
+/// An item of a new list, with the number of the old item that it was, if any.
 pub(super) type Entry = (Option<usize>, String);
 
-/// A list with other entries: each gets the white space of the one that stood in its place, and keeps its comments.
+/// Returns the text of a list with new items: each gets the white space at its position, and keeps its comments.
 pub(super) fn rewritten(text: &str, list: &List, entries: &[Entry]) -> String {
     let (around, rest) = around(text, list);
     let lead = |at: usize| match (around.get(at), around.last()) {

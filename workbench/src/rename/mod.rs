@@ -1,7 +1,7 @@
 //! Renames a type or a member everywhere: the symbols that change with it, their places, and a check that all uses keep their meaning.
 //!
-//! A plan follows from the knowledge of the workspace, and is refused if there are obstacles. Before it is saved, an overlay with the new texts is
-//! checked: the same places must use the symbol, and no others.
+//! A plan is derived from the outputs of targets, and is refused if there are obstacles. Before it is saved, an overlay with the new texts is
+//! checked: exactly the same places must use the symbol.
 
 mod cref_overloads;
 mod crefs;
@@ -39,9 +39,9 @@ pub struct RenameRequest<'a> {
     pub candidate: &'a Candidate,
     /// Its new name.
     pub new: &'a str,
-    /// Whether possible uses stay as they are, instead of blocking the rename.
+    /// Whether to leave possible uses unchanged instead of blocking the rename.
     pub leave_possible: bool,
-    /// Whether string literals with the name change, too.
+    /// Whether to change string literals that contain the name.
     pub in_strings: bool,
     /// Projects whose references are not all known.
     pub gaps: &'a BTreeSet<String>,
@@ -52,7 +52,7 @@ pub struct RenameRequest<'a> {
 }
 
 impl RenameRequest<'_> {
-    /// Refuses a file to change that has syntax errors, or that a generator writes.
+    /// Adds an obstacle if a file to be changed has syntax errors, or is generated.
     fn check_file(&self, file: &str, text: &str, layout: &Layout, way: &mut Obstacles) {
         if self.flawed.contains(file) {
             way.add_obstacle(format!("{file} has syntax errors, so it may contain uses that cortex does not see"));
@@ -91,27 +91,27 @@ struct Planning<'a, O> {
 /// A place: file, line and column in characters, both from 1.
 type Spot = (String, u32, u32);
 
-/// A rename without obstacles.
+/// A rename without obstacles, ready to be verified and saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The symbols that get the name, by their paths before and after.
+    /// Paths of the renamed symbols, before and after.
     pub renamed: BTreeMap<String, String>,
-    /// The files.
+    /// The changed files.
     pub files: Vec<Rewritten>,
     /// Number of changed places.
     pub places: usize,
-    /// Places that may be uses and stay as they are.
+    /// Places that may be uses and stay unchanged.
     pub left: Vec<String>,
-    /// The uses of each renamed symbol as they are to be afterwards.
+    /// The places that must use the renamed symbols afterwards.
     expected: BTreeSet<Spot>,
 }
 
-/// What files change, as a unified diff.
+/// Returns the changes of files as a unified diff.
 pub fn diff(files: &[Rewritten]) -> String {
     files.iter().map(Rewritten::diff).collect()
 }
 
-/// Lines with the name in files that cortex does not read.
+/// Returns the lines that contain the name in files that cortex does not read.
 fn unread_uses(world: &dyn World, candidate: &Candidate, family: &Family) -> Vec<String> {
     let beside = (candidate.accessibility == "private").then_some(candidate.files.as_slice());
     let paths = family.paths.iter().map(String::as_str);
@@ -121,7 +121,7 @@ fn unread_uses(world: &dyn World, candidate: &Candidate, family: &Family) -> Vec
 /// Plans a rename.
 ///
 /// # Errors
-/// The outer error: outputs cannot be read; the inner one: the obstacles.
+/// Outer: when outputs cannot be read; inner: the obstacles.
 pub fn plan<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

@@ -1,4 +1,4 @@
-//! Clashes of a new name: symbols that already have it where a renamed type or member would be.
+//! Clashes of a new name with symbols that already have it.
 
 use super::Obstacles;
 use super::family::{Family, accessed_by, renamed_key};
@@ -11,7 +11,7 @@ use producers::csharp::types::symbol_of;
 use producers::csharp::usages::{outside, related};
 
 impl Family {
-    /// Refuses a new name that another symbol there already has.
+    /// Adds obstacles for other symbols that already have the new name there.
     pub(super) fn check_clashes<O: Outputs>(
         &self,
         outputs: &mut O,

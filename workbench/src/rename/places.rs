@@ -1,4 +1,4 @@
-//! Places of a name in declarations and uses, and the texts with another name there.
+//! Places of a name in declarations and uses, and the texts with the new name.
 
 use super::family::Family;
 use super::{Obstacles, Planning, Rewritten, Spot};
@@ -37,7 +37,7 @@ impl<'w> Texts<'w> {
         self.read.entry(file.to_owned()).or_insert_with(|| text_of(world, file)).as_deref()
     }
 
-    /// Reads the C# files among all `sources` that contain all of some words, and returns them in order.
+    /// Reads the C# files of `sources` that contain all of some words; returns their paths in order.
     pub(super) fn read_naming(&mut self, sources: &[String], words: &[&str]) -> Vec<String> {
         let (world, known) = (self.world, &self.read);
         let finders: Vec<Finder<'_>> = words.iter().map(Finder::new).collect();
@@ -46,7 +46,7 @@ impl<'w> Texts<'w> {
                 Some(text) => text.clone()?,
                 None => {
                     let bytes = world.read_at_most(file, LARGEST).ok()?;
-                    // Most files lack a word: they need no decoding. ASCII is the same in all encodings but UTF-16.
+                    // Decode only files whose bytes contain all words: ASCII words have the same bytes in all encodings but UTF-16.
                     let is_plain = words.iter().all(|word| word.is_ascii()) && !bytes.contains(&0);
                     if is_plain && !finders.iter().all(|finder| finder.find(&bytes).is_some()) {
                         return None;
@@ -63,12 +63,12 @@ impl<'w> Texts<'w> {
         files
     }
 
-    /// A file that was read.
+    /// Returns a file that was read before.
     pub(super) fn text_of(&self, file: &str) -> Option<&str> {
         self.read.get(file)?.as_deref()
     }
 
-    /// The identifier at a place, and where it begins in bytes.
+    /// Returns the identifier at a place, with its byte offset.
     pub(super) fn identifier_at(&mut self, (file, line, column): &Spot) -> Option<(usize, String)> {
         let text = self.read_text(file)?;
         let start = start_of_line(text, *line)?;
@@ -84,24 +84,24 @@ fn text_of(world: &dyn World, file: &str) -> Option<String> {
     decode(&world.read_at_most(file, LARGEST).ok()?).ok().map(|(text, _)| text)
 }
 
-/// Where a line begins, in bytes; a byte order mark is no part of a text here.
+/// Returns the byte offset of a line; texts have no byte order mark.
 fn start_of_line(text: &str, line: u32) -> Option<usize> {
     let before: usize = split(text).take(line.checked_sub(1)? as usize).map(str::len).sum();
     (before <= text.len()).then_some(before)
 }
 
-/// What changes.
+/// The changed and unchanged places of a rename.
 #[derive(Default)]
 pub(super) struct Change {
-    /// Positions of the name in files, in bytes, and whether it is the short name of an attribute.
+    /// Byte offsets of the name in files, with whether it is the short name of an attribute.
     at: BTreeMap<String, BTreeMap<usize, bool>>,
-    /// Uses that are certain.
+    /// Certain uses.
     uses: BTreeSet<Spot>,
-    /// Places that may be uses and stay as they are.
+    /// Places that may be uses and stay unchanged.
     pub(super) left: Vec<String>,
 }
 
-/// What ends the names of attributes, and may be left out where they are used.
+/// Ending of attribute names, which uses may omit.
 const ATTRIBUTE: &str = "Attribute";
 
 impl Change {
@@ -117,7 +117,7 @@ impl Change {
         self.at.keys()
     }
 
-    /// All places, in bytes.
+    /// Returns all changed places, with byte offsets.
     pub(super) fn places(&self) -> impl Iterator<Item = (&String, usize)> {
         self.at.iter().flat_map(|(file, places)| places.keys().map(move |at| (file, *at)))
     }
@@ -126,7 +126,7 @@ impl Change {
         self.at.values().map(BTreeMap::len).sum()
     }
 
-    /// The uses at their later positions: changes before them on their lines shift them.
+    /// Returns the positions of the uses after the rename: changes before them on the same line shift their columns.
     pub(super) fn expected(&self, family: &Family, new: &str, texts: &Texts<'_>) -> BTreeSet<Spot> {
         let count = |text: &str| text.chars().count() as i64;
         let moved = |(file, line, column): &Spot| {
@@ -149,7 +149,7 @@ impl Change {
         self.uses.iter().map(moved).collect()
     }
 
-    /// The texts afterwards.
+    /// Returns the changed files.
     pub(super) fn rewritten(&self, family: &Family, new: &str, texts: &Texts<'_>, way: &mut Obstacles) -> Vec<Rewritten> {
         let mut files = Vec::new();
         for (file, places) in &self.at {
@@ -173,7 +173,7 @@ impl Change {
     }
 }
 
-/// The names before and after, as they are written at a place.
+/// Returns the old and the new name as written at a place.
 fn names_as_written<'n>(family: &'n Family, new: &'n str, is_short: bool) -> (&'n str, &'n str) {
     match is_short {
         true => (without_ending(&family.old), without_ending(new)),
@@ -185,7 +185,7 @@ fn without_ending(name: &str) -> &str {
     name.strip_suffix(ATTRIBUTE).filter(|short| !short.is_empty()).unwrap_or(name)
 }
 
-/// Where the family is declared, in all parts, and the constructors and finalizers of a type.
+/// Collects the declarations of the family, including all parts, and the constructors and finalizers of a type.
 pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
     let Planning {
         outputs,
@@ -213,7 +213,7 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
         let spot = (spot.file, spot.line, spot.column);
         match texts.identifier_at(&spot) {
             Some((at, word)) if word == family.old => change.add_place(&spot.0, at, false),
-            // Not every type writes its constructor.
+            // A constructor may be implicit.
             _ if family.is_type && halves(&candidate).is_some() => {}
             _ => way.add_obstacle(format!(
                 "{}:{}: the name of {candidate} is not found in its declaration",
@@ -227,7 +227,7 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
     Ok(())
 }
 
-/// Finds where the family is used; returns where its name stands outside of every type.
+/// Collects the uses of the family; returns the places of its name outside of every type.
 pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BTreeSet<Spot>, O::Error> {
     let Planning {
         outputs,
@@ -270,7 +270,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BT
             Some((at, word)) if family.is_type && without_ending(&family.old) != family.old && word == without_ending(&family.old) => {
                 change.add_place(&place.file, at, true);
             }
-            // A use of a type may have no name: `new()`, `this(…)`.
+            // A use of a type may omit its name: `new()`, `this(…)`.
             _ if family.is_type => {}
             _ => way.add_obstacle(format!(
                 "{}:{}: this code uses it without writing its name: {}",
@@ -302,7 +302,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BT
 }
 
 impl Family {
-    /// Whether a type that is named with a member's name declares one of the family.
+    /// Whether the type of a path declares a member of the family.
     fn has_member_of(&self, path: &str) -> bool {
         let key = halves(path).map_or(path, |(key, _)| key);
         self.paths.iter().any(|own| halves(own).is_some_and(|(own, _)| own == key))

@@ -1,4 +1,4 @@
-//! Parameters of positional records: the property has the name of the parameter, so named arguments and positional patterns name it, too.
+//! Parameters of positional records: named arguments and positional patterns use the property's name, because the parameter has the same name.
 
 use super::Planning;
 use crate::edit::lines::split;
@@ -15,7 +15,7 @@ static PARAMETERS: LazyLock<Selector> = LazyLock::new(|| {
     Selector::compile(".cs", text).expect("invariant: the grammar has these nodes")
 });
 
-/// Reports each place that may name the parameter of a renamed property: `new R(First: 1)`, `is R(First: 1)`.
+/// Adds an obstacle for each place that may name the parameter of a renamed property: `new R(First: 1)`, `is R(First: 1)`.
 pub(super) fn check<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
     if planning.family.is_type || !renames_parameter(planning) {
         return Ok(());
@@ -51,7 +51,7 @@ pub(super) fn check<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O:
     Ok(())
 }
 
-/// Whether a place that changes is a parameter of a positional record.
+/// Whether a changed place is a parameter of a positional record.
 fn renames_parameter<O: Outputs>(planning: &Planning<'_, O>) -> bool {
     let mut parameters: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     planning.change.places().any(|(file, at)| {
@@ -64,7 +64,7 @@ fn renames_parameter<O: Outputs>(planning: &Planning<'_, O>) -> bool {
     })
 }
 
-/// Whether a word names an argument or a part of a pattern: `(First: 1`, `, First: 2`.
+/// Whether a word is the name of an argument or of a subpattern: `(First: 1`, `, First: 2`.
 fn is_name_of_argument(text: &str, at: usize, old: &str) -> bool {
     let (before, after) = (text[..at].trim_end(), text[at + old.len()..].trim_start());
     before.ends_with(['(', ',']) && after.starts_with(':') && !after.starts_with("::")

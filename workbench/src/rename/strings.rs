@@ -1,11 +1,11 @@
-//! String literals that contain the name as a whole word: on request they change, too.
+//! Renames whole words in string literals, on request.
 
 use super::Planning;
 use crate::symbols::outputs::Outputs;
 use producers::csharp::lexer::{Kind, Token, lex};
 use std::ops::Range;
 
-/// Changes the name in string literals of all sources, and in the texts between the holes of interpolated ones.
+/// Renames the symbol in string literals of all sources, and in the text parts of interpolated strings.
 pub(super) fn change_in_strings<O: Outputs>(planning: &mut Planning<'_, O>) {
     let (texts, change) = (&mut planning.texts, &mut planning.change);
     let name = planning.family.old.as_str();
@@ -18,7 +18,7 @@ pub(super) fn change_in_strings<O: Outputs>(planning: &mut Planning<'_, O>) {
     }
 }
 
-/// The text of a literal: all of it, or the parts between the holes of an interpolated one.
+/// Returns the ranges of a literal's text: all of it, or the parts between the holes of an interpolated string.
 fn pieces_of_text(text: &str, token: Token) -> Vec<Range<usize>> {
     let (start, end) = (token.start as usize, token.end as usize);
     let literal = &text[start..end];
@@ -49,12 +49,12 @@ fn pieces_of_text(text: &str, token: Token) -> Vec<Range<usize>> {
             pieces.extend((open == 0).then_some(from..end));
             pieces
         }
-        // The number of dollars is the number of braces that open a hole.
+        // Skip literals with several dollars: there, that number of braces opens a hole.
         _ => Vec::new(),
     }
 }
 
-/// Positions of a whole word.
+/// Returns the offsets of a whole word.
 fn words_in(text: &str, piece: Range<usize>, name: &str) -> Vec<usize> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let stands_alone = |at: &usize| !text[..*at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word);

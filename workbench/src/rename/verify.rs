@@ -8,7 +8,7 @@ use crate::symbols::usages::{Subject, Why, usages};
 use engine::values::label::halves;
 use std::collections::BTreeSet;
 
-/// Checks the workspace with a plan's texts in place of its files.
+/// Checks that the workspace with a plan's texts in place of its files has exactly the expected uses.
 ///
 /// # Errors
 /// Outer: when outputs cannot be read; inner: the uses that changed.
@@ -47,7 +47,7 @@ pub fn verify<O: Outputs>(
     for ((file, line, column), why) in possible {
         let is_known = plan.expected.contains(&(file.clone(), line, column));
         let is_other = match &why {
-            // The name that was there before cannot have referred to it.
+            // Code that already contained the new name refers to something else.
             Why::UnknownValue | Why::UnknownValueNear(_) | Why::OutsideTypes | Why::Excluded => true,
             Why::Through(path) => !keys.contains(halves(path).map_or(path.as_str(), |(key, _)| key)),
             Why::ByName | Why::Wired(_) | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,

@@ -1,4 +1,4 @@
-//! What a type derives from and implements, and what a member overrides and implements: [`super::hierarchy`] the other way round.
+//! Finds the bases of a type, and the members that a member overrides or implements: the reverse of [`super::hierarchy`].
 
 use super::calls::counterparts;
 use super::hierarchy::{Implementation, Relation, implementations};
@@ -13,13 +13,14 @@ use producers::csharp::deps::world::World;
 use producers::csharp::usages::related;
 use std::collections::BTreeSet;
 
-/// Every class has it.
+/// The base of every class.
 const OBJECT: &str = "System.Object";
 
-/// The bases of a symbol, nearest first, then by path. Those outside of the workspace have a name and no place; places are added later.
+/// Returns the bases of a symbol, nearest first, then by path. Bases outside of the workspace have a name and no place; [`super::hierarchy::locate`]
+/// adds the places of others.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn ancestors<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &Candidate) -> Result<Vec<Implementation>, O::Error> {
     let types = types_above(symbols, of.key())?;
     match of.member() {
@@ -57,7 +58,7 @@ fn types_above(symbols: &Symbols, key: &str) -> Result<Vec<Implementation>, Symb
     Ok(found)
 }
 
-/// Keys of the bases that a type names, and that are known.
+/// Returns the keys of the known bases that a type names.
 fn direct_bases(world: &World<'_>, key: &str) -> Vec<String> {
     let keys = |bases: &mut dyn Iterator<Item = Shape>| bases.filter_map(|base| base.key().map(str::to_owned)).collect();
     let mut bases: Vec<String> = match key.strip_prefix('~') {
@@ -72,7 +73,7 @@ fn direct_bases(world: &World<'_>, key: &str) -> Vec<String> {
     bases
 }
 
-/// Whether a type is an interface. For a bare name, convention decides: `I` and another capital.
+/// Whether a type is an interface. An unresolved name is one by convention: `I` before another capital.
 fn is_interface_key(world: &World<'_>, key: &str) -> bool {
     let Some(name) = key.strip_prefix('^') else {
         return world.kind(key) == 'i';
@@ -114,7 +115,7 @@ fn members_above<O: Outputs>(
     Ok(found)
 }
 
-/// Members of .NET that a member overrides or implements, by their number of parameters.
+/// Returns the .NET members that a member overrides or implements, compared by the number of parameters.
 fn outside_members(symbols: &Symbols, own: &Overload, name: &str, types: &[Implementation]) -> Result<Vec<Implementation>, SymbolError> {
     let object = Implementation {
         distance: types.iter().map(|one| one.distance).max().unwrap_or_default() + 1,

@@ -102,7 +102,7 @@ impl Walk {
     }
 }
 
-/// The members that use a member, in at most `depth` steps; `gaps` as for [`super::usages::usages`].
+/// Returns the members that use a member, in at most `depth` steps; `gaps` as for [`super::usages::usages`].
 ///
 /// # Errors
 /// When the outputs cannot be read or are damaged.
@@ -152,7 +152,7 @@ pub fn callers<O: Outputs>(
     Ok(walk)
 }
 
-/// The members that members use, in at most `depth` steps.
+/// Returns the members that members use, in at most `depth` steps.
 ///
 /// # Errors
 /// When the outputs cannot be read or are damaged.

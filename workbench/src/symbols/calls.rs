@@ -1,4 +1,4 @@
-//! Which overloads a call may mean, by the number, names and types of its arguments.
+//! Determines which overloads a call may refer to, by the number, names and types of its arguments.
 //!
 //! An overload is excluded only if the compiler excludes it, too. The types of literals are certain, so C#'s own rules apply: which conversions
 //! exist, and which of two is better. Other arguments count only if they have exactly the type of a parameter. Several remaining overloads are all
@@ -11,12 +11,12 @@ use producers::csharp::members::ParameterRow;
 use producers::csharp::usages::{Call, MADE};
 use std::cmp::Ordering;
 
-/// Which of the overloads a call can mean, in their order.
+/// Returns the overloads that a call may refer to, in their order.
 pub fn possible<'o>(overloads: &'o [Overload], call: &Call) -> Vec<&'o Overload> {
     possible_of(overloads.iter().map(|one| (one, false)), call)
 }
 
-/// As [`possible`], of overloads each with whether the code that calls is known to see it.
+/// As [`possible`]; each overload has a flag whether the calling code certainly sees it.
 pub fn possible_of<'o>(overloads: impl Iterator<Item = (&'o Overload, bool)>, call: &Call) -> Vec<&'o Overload> {
     let fitting: Vec<(&Overload, bool, Laid<'_>)> = overloads
         .filter_map(|(one, is_seen)| Some((one, is_seen, lay(one, call)?)))
@@ -32,13 +32,13 @@ pub fn possible_of<'o>(overloads: impl Iterator<Item = (&'o Overload, bool)>, ca
     fitting.iter().filter(|found| is_left(found)).map(|(one, ..)| *one).collect()
 }
 
-/// Whether the one can be called wherever the other can, and takes part in the choice among them before its type arguments are known.
+/// Whether `one` can be called wherever `other` can, and competes with it before type inference.
 fn is_comparable(one: &Overload, other: &Overload, is_seen: bool) -> bool {
     let is_seen = is_seen || one.accessibility == "public" || one.accessibility == other.accessibility;
     is_seen && one.is_static == other.is_static && arity(&one.key) == 0
 }
 
-/// Whether each argument is of the very type of its parameter, or a literal that converts to it.
+/// Whether each argument has exactly the type of its parameter, or is a literal that converts to it.
 fn fits_surely(laid: &Laid<'_>, call: &Call) -> bool {
     let fits = |(at, argument): (usize, &String)| {
         let is_bound = !argument.is_empty() && laid.bound[at] == Some(argument);
@@ -49,44 +49,44 @@ fn fits_surely(laid: &Laid<'_>, call: &Call) -> bool {
     call.arguments.iter().enumerate().all(fits)
 }
 
-/// Whether of two overloads the language prefers the one for those arguments that go to other types there.
+/// Whether C# prefers `one` for all arguments whose parameter types differ between the two overloads.
 fn is_better(one: &Laid<'_>, other: &Laid<'_>, call: &Call) -> bool {
     let is_same = |at: &usize| one.kinds[*at] == other.kinds[*at] || one.bound[*at].is_some() && one.bound[*at] == other.bound[*at];
     let mut differing = (0..call.arguments.len()).filter(|at| !is_same(at)).peekable();
     let any = differing.peek().is_some();
     any && differing.all(|at| match call.exact.contains(&at) {
         true => prefers(&call.arguments[at], one.kinds[at], other.kinds[at]),
-        // `new(…)` becomes either type, and a parameter that is passed by value goes before one of `in`.
+        // `new(…)` becomes either type; a by-value parameter is preferred over `in`.
         false if call.arguments[at] == MADE => !is_passed(one.kinds[at]) && other.kinds[at].starts_with("in "),
         false => is_identical(one, other, at, &call.arguments[at]),
     })
 }
 
-/// Whether an argument is of the very type of the parameter of the one and not of that of the other. Numbers are left out: what operators make of
-/// them is not followed.
+/// Whether an argument has exactly the type of `one`'s parameter and not that of `other`'s. Always false for numbers: the types that operators give
+/// them are not computed.
 fn is_identical(one: &Laid<'_>, other: &Laid<'_>, at: usize, argument: &str) -> bool {
     let (Some(own), Some(others)) = (one.bound[at], other.bound[at]) else {
         return false;
     };
-    // Of a generic type without its arguments no more is known.
+    // A generic type without its type arguments is only partly known.
     let is_whole = !argument.is_empty() && (argument.contains('{') || !argument.contains('`'));
-    // An interpolated text goes to a handler before all others.
+    // An interpolated string prefers a handler.
     let may_be_nearer = others == argument || others.contains("InterpolatedStringHandler");
-    // What is open may become the same type; then the one goes first that takes no default value.
+    // An open type may turn out to be the same; then the overload without default values is preferred.
     let may_be_same = others.contains(['?', '!']) && !one.is_plain;
-    // A parameter of `in` takes what one without it takes.
+    // An `in` parameter accepts the same arguments as a by-value one.
     let is_passed = |written: &str| is_passed(written) && !written.starts_with("in ");
     let is_passed = is_passed(one.kinds[at]) || is_passed(other.kinds[at]);
     is_whole && simple(argument) != Some(NUMBER) && own == argument && !may_be_nearer && !may_be_same && !is_passed
 }
 
-/// Whether a parameter is passed in a way of its own: by reference.
+/// Whether a parameter is passed by reference.
 fn is_passed(written: &str) -> bool {
     without_words(written).len() != written.len()
 }
 
-/// Whether a literal of a type goes to the one parameter rather than to the other: to its own type before all others; else to the type that
-/// converts to the other one and not back, or is signed where the other is not.
+/// Whether a literal of a type prefers parameter `one` over `other`: its own type before all others, then the type that converts to the other and not
+/// back, or is signed where the other is unsigned.
 fn prefers(literal: &str, one: &str, other: &str) -> bool {
     if is_passed(one) || is_passed(other) {
         return false;
@@ -95,19 +95,20 @@ fn prefers(literal: &str, one: &str, other: &str) -> bool {
         return !is_own(literal, other);
     }
     match (predefined(one).key(), predefined(other).key()) {
-        // Every number becomes an object, too.
+        // Every number also converts to `object`.
         (Some(one), Some(other)) => numbers::widens(literal, one) && (other == "~System.Object" || numbers::is_nearer(one, other)),
         _ => false,
     }
 }
 
-/// Whether a parameter is of the type itself.
+/// Whether a parameter has exactly the type of the literal.
 fn is_own(literal: &str, written: &str) -> bool {
     let plain = written.strip_suffix('?').filter(|plain| *plain == "string").unwrap_or(written);
     predefined(plain).key() == Some(literal)
 }
 
-/// Whether a call can mean an overload, whatever others there are. `receiver`: whether what it is called on may be the first argument.
+/// Whether a call may refer to an overload, regardless of other overloads. `receiver`: whether the value that it is called on may be the first
+/// argument.
 pub fn can_mean(overload: &Overload, call: &Call, receiver: bool) -> bool {
     let extended = || Call {
         extension: true,
@@ -116,7 +117,8 @@ pub fn can_mean(overload: &Overload, call: &Call, receiver: bool) -> bool {
     lay(overload, call).is_some() || receiver && lay(overload, &extended()).is_some()
 }
 
-/// Whether no overload takes a call, if nothing that is `excluded` is passed by value: what an argument is, and what a parameter was bound to.
+/// Whether no overload accepts a call. `excluded` takes an argument's type and a parameter's bound type, and returns whether no such value can be
+/// passed.
 pub(super) fn none_takes(overloads: &[Overload], call: &Call, excluded: &dyn Fn(&str, &str) -> bool) -> bool {
     let is_excluded = |laid: &Laid<'_>, at: usize| {
         let argument = call.arguments[at].as_str();
@@ -127,13 +129,13 @@ pub(super) fn none_takes(overloads: &[Overload], call: &Call, excluded: &dyn Fn(
     !overloads.iter().any(|one| lay(one, call).is_some_and(takes))
 }
 
-/// Arguments laid over parameters.
+/// The arguments of a call, assigned to the parameters of an overload.
 struct Laid<'p> {
-    /// Type of the parameter of each argument.
+    /// Written type of the parameter for each argument.
     kinds: Vec<&'p str>,
-    /// What that is bound to, where it is known.
+    /// Bound type of that parameter, if known.
     bound: Vec<Option<&'p str>>,
-    /// Whether no default value is taken and no argument is one of any number.
+    /// Whether the call uses neither default values nor a `params` parameter.
     is_plain: bool,
 }
 
@@ -185,7 +187,7 @@ fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
     Some(Laid { kinds, bound, is_plain })
 }
 
-/// What a parameter of any number of arguments has many of.
+/// Returns the element type of a `params` parameter.
 fn element(kind: &str) -> &str {
     kind.trim_end_matches('?').strip_suffix("[]").unwrap_or("")
 }
@@ -194,7 +196,7 @@ fn element(kind: &str) -> &str {
 fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
     let written = without_marks(parameter);
     let Some(from) = simple(argument) else {
-        // Nothing of .NET itself becomes a text by itself; behind an object there may be anything (`dynamic`).
+        // No value of a .NET type converts to `string` implicitly; an `object` may be anything (`dynamic`).
         let is_text = predefined(written).key() == Some("~System.String");
         return !(is_text && argument.starts_with("~System.") && argument != "~System.Object");
     };
@@ -206,12 +208,12 @@ fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
     }
 }
 
-/// A type without what says how it is passed and that it may be null.
+/// Returns a written type without passing mode and nullable mark.
 fn without_marks(written: &str) -> &str {
     without_words(written).trim_end_matches('?')
 }
 
-/// Whether two types differ for all type arguments: both are keywords of the language, or one is an array.
+/// Whether two types differ for all type arguments: both are predefined types of C#, or one is and the other is an array.
 fn differ(one: &str, other: &str) -> bool {
     let known = |written: &str| predefined(without_marks(written)).key().map(str::to_owned);
     let is_array = |written: &str| without_marks(written).ends_with(']');
@@ -226,7 +228,7 @@ fn differ(one: &str, other: &str) -> bool {
 /// The class of numbers and characters.
 const NUMBER: u8 = 2;
 
-/// The classes of simple types between which the language converts nothing.
+/// Returns the class of a simple type; no conversions exist between classes.
 pub(super) fn simple(key: &str) -> Option<u8> {
     Some(match key.strip_prefix("~System.")? {
         "String" => 0,
@@ -238,8 +240,9 @@ pub(super) fn simple(key: &str) -> Option<u8> {
     })
 }
 
-/// What may override or implement an overload among those of another type: the one of the same parameters, or else, for type arguments may be in
-/// the place of type parameters, those of as many that could become the same, the likest of them. Their numbers of type parameters are equal.
+/// Returns the overloads of another type that may override or implement `of`: the one with the same parameters; otherwise the most similar ones among
+/// those with as many parameters that may become the same types, because type arguments may replace type parameters. All have the same number of type
+/// parameters.
 pub fn counterparts<'o>(of: &Overload, among: &'o [Overload]) -> Vec<&'o Overload> {
     let own = parameter_types(&of.key);
     let may_be_same = |other: &&Overload| {
@@ -265,11 +268,11 @@ pub fn counterparts<'o>(of: &Overload, among: &'o [Overload]) -> Vec<&'o Overloa
     found
 }
 
-/// How like two types of parameters are: as written, in the type without its arguments, or not.
+/// Returns the similarity of two parameter types: 2 or more as written, 1 for the same generic type with other arguments, else 0.
 fn likeness(one: &str, other: &str) -> usize {
     let head = |written: &str| without_marks(written).split_once('<').map(|(head, _)| head.to_owned());
     match (head(one), head(other)) {
-        // `int` and `int?` are two types, `string` and `string?` are one.
+        // `int` and `int?` are two types, but `string` and `string?` are one.
         _ if alike(one) == alike(other) => 2 + usize::from(one.ends_with('?') == other.ends_with('?')),
         (Some(one), Some(other)) if one == other => 1,
         _ => 0,

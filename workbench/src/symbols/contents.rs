@@ -163,7 +163,7 @@ impl Layout {
         }
     }
 
-    /// The projects that compile a file.
+    /// Returns the projects that compile a file.
     pub fn projects_of(&self, file: &str) -> impl Iterator<Item = &str> {
         let row = self.files.get(file).into_iter();
         row.flat_map(|row| row.project.iter().chain(&row.also)).map(String::as_str)

@@ -18,12 +18,12 @@ fn known_contracts() -> &'static BTreeMap<String, Part> {
     })
 }
 
-/// The contract of a type of .NET, by its key: ``System.Collections.Generic.IList`1``.
+/// Returns the contract of a .NET type, by its key: ``System.Collections.Generic.IList`1``.
 pub(super) fn contract(key: &str) -> Option<&'static Part> {
     known_contracts().get(key)
 }
 
-/// The bases of a contract: the key and how it is written.
+/// Returns the bases of a contract that have contracts themselves, each with its key and its written form.
 pub(super) fn bases(of: &'static Part) -> impl Iterator<Item = (&'static str, &'static str)> {
     of.decl.bases.iter().filter_map(|written| {
         let (name, arguments) = name_and_arguments(written);
@@ -36,7 +36,7 @@ pub(super) fn bases(of: &'static Part) -> impl Iterator<Item = (&'static str, &'
     })
 }
 
-/// The members of a contract, in the form of overloads of a workspace type.
+/// Returns the members of a contract, in the form of a workspace type's overloads.
 pub(super) fn members(of: &Part) -> Vec<Overload> {
     let row = |(member, head): &(producers::csharp::model::Member, crate::edit::member_head::MemberHead)| Overload {
         key: member_key(member),
@@ -49,7 +49,7 @@ pub(super) fn members(of: &Part) -> Vec<Overload> {
     of.heads.iter().map(row).collect()
 }
 
-/// Whether a class of .NET without a contract may have abstract members.
+/// Whether a .NET class without a contract may have abstract members.
 pub(super) fn may_be_abstract(class: &str) -> bool {
     !["Exception", "Attribute", "EventArgs", "System.Object"]
         .iter()

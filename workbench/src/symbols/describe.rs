@@ -47,7 +47,7 @@ pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>,
     Ok(described)
 }
 
-/// Says of the hits that a text lists where they are declared; namespaces are declared nowhere.
+/// Adds the places of their declarations to the hits that a text lists; namespaces have none.
 ///
 /// # Errors
 /// When the outputs cannot be read.

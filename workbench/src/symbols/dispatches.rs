@@ -1,5 +1,5 @@
-//! Places that give a message to a mediator or a bus: `mediator.Send(command)`. They are found by the name of the called method and by the types of
-//! its arguments ([`producers::csharp::usages::Call`]), wherever the message was created.
+//! Places that pass a message to a mediator or a bus: `mediator.Send(command)`. The name of the called method and the types of its arguments
+//! ([`producers::csharp::usages::Call`]) identify them, wherever the message was created.
 
 use super::outputs::{Outputs, SymbolError};
 use super::word_index::WordSource;
@@ -58,7 +58,7 @@ pub(super) fn dispatches<O: Outputs>(
     Ok(found)
 }
 
-/// The key of a type in a written shape.
+/// Returns the key of a type in a written shape, without type arguments.
 fn without_arguments(shape: &str) -> &str {
     shape.split('{').next().unwrap_or(shape)
 }

@@ -1,7 +1,7 @@
-//! What implements, derives from or overrides a type or a member.
+//! Finds the types and members that implement, derive from or override a type or a member.
 //!
-//! Heirs of a type come from the bases in `//index:declarations`. A member is implemented by the members of heirs of its name and parameters: of
-//! an interface by explicit ones first, then public ones, then those that the heir inherits; of a class by those that say `override`.
+//! Heirs of a type come from the bases in `//index:declarations`. Members of heirs with the same name and parameters implement a member: of an
+//! interface, explicit implementations first, then public members, then inherited ones; of a class, members with `override`.
 
 use super::calls::counterparts;
 use super::index::{Symbols, simple_name};
@@ -31,7 +31,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// The word for it.
+    /// Returns the word for the relation.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Implements => "implements",
@@ -75,10 +75,10 @@ impl<'w> Heirs<'w> {
     }
 }
 
-/// The heirs of a symbol, nearest first, then by path; only direct ones unless `all`. Places are added later.
+/// Returns the heirs of a symbol, nearest first, then by path; only direct ones unless `all`. [`locate`] adds their places.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn implementations<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &Candidate, all: bool) -> Result<Vec<Implementation>, O::Error> {
     let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
     let lookups = Lookups::new(&rows);
@@ -92,10 +92,10 @@ pub fn implementations<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &Cand
     }
 }
 
-/// Tells where they are declared.
+/// Sets the places of declarations.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn locate<O: Outputs>(outputs: &mut O, symbols: &Symbols, found: &mut [Implementation]) -> Result<(), O::Error> {
     let paths: Vec<&str> = found.iter().map(|one| one.path.as_str()).collect();
     let places = declarations_of_paths(outputs, symbols, &paths)?;
@@ -161,7 +161,7 @@ fn members<O: Outputs>(
         search.open_types(outputs, &keys)?;
         here = Vec::new();
         for (heir, from_interface) in steps.into_iter().rev() {
-            // What has the interface among its own bases implements it anew.
+            // A type that names the interface among its own bases implements it again.
             if !seen.insert(heir) {
                 continue;
             }
@@ -183,12 +183,12 @@ fn members<O: Outputs>(
                 };
                 match found.get_mut(&one.path) {
                     None => _ = found.insert(one.path.clone(), one),
-                    // List a type with the base itself before one that inherits the member.
+                    // A type with the base itself takes precedence over one that inherits the member.
                     Some(known) if known.through.is_some() && one.through.is_none() => *known = one,
                     Some(_) => {}
                 }
             }
-            // Nothing overrides an explicit implementation.
+            // No member overrides an explicit implementation.
             if all && !is_explicit || !is_met {
                 here.push(heir);
             }
@@ -200,17 +200,17 @@ fn members<O: Outputs>(
     Ok(found)
 }
 
-/// A member whose implementations are looked for.
+/// The search for implementations of a member.
 struct Search<'s> {
     symbols: &'s Symbols,
     wanted: Overload,
     of_interface: bool,
-    /// Key of the type that declares it.
+    /// Key of the declaring type.
     contract: &'s str,
     known: BTreeMap<String, Vec<Overload>>,
 }
 
-/// A member that answers for the wanted one, how, and the heir that has it from a base.
+/// A member that implements or overrides the wanted one, its relation, and the heir that inherits it from a base.
 type Answering = (String, Relation, Option<String>);
 
 impl Search<'_> {
@@ -225,21 +225,22 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The members of a type that override or implement the wanted one, up to a limit. `levels` is the base with the type's arguments.
+    /// Returns the members of a type that override or implement the wanted one, up to `times`. `levels`: the base with the type arguments of the
+    /// type.
     fn implementing_members(&self, key: &str, levels: &[Shape], times: usize, fits: impl Fn(&Overload) -> bool) -> Vec<String> {
         let known = self.known.get(key).into_iter().flatten();
-        // What implements a member of an interface has its very result.
+        // The implementation of an interface's member has exactly its result type.
         let has_other_result = |one: &Overload| self.of_interface && differs_in_result(&self.wanted, levels, one);
         let may_be = |one: &&Overload| fits(one) && !differs(&self.wanted, levels, one) && !has_other_result(one);
         let rows: Vec<Overload> = known.filter(may_be).cloned().collect();
         let found = counterparts(&self.wanted, &rows);
-        // Overloads that only type parameters tell apart may each be the one.
+        // Each of several overloads that differ only by type parameters may implement it.
         let is_one = !self.wanted.bound.is_empty() || self.wanted.parameters.is_empty();
         let times = if is_one || times == 0 { times } else { found.len() };
         found.iter().take(times).map(|one| format!("{key}#{}", one.key)).collect()
     }
 
-    /// Whether a member writes the types of parameters that the wanted one does.
+    /// Whether a member has the written parameter types of the wanted one.
     fn is_alike(&self, one: &Overload) -> bool {
         let types = |of: &Overload| parameter_types(&of.key).into_iter().map(alike).collect::<Vec<_>>();
         types(one) == types(&self.wanted)
@@ -253,7 +254,8 @@ impl Search<'_> {
             && type_arguments(&one.name) == arity
     }
 
-    /// What an heir, which has the base so, answers for the wanted member, and how; and the heir, when a base of it has the member.
+    /// Returns the members by which an heir implements or overrides the wanted one, with relations, and the heir itself if it inherits the member
+    /// from a base. `levels`: the base with the heir's type arguments.
     fn met<O: Outputs>(
         &mut self,
         outputs: &mut O,
@@ -271,7 +273,7 @@ impl Search<'_> {
         let public = |one: &Overload| one.name == name && one.accessibility == "public";
         let own = self.known.get(heir).into_iter().flatten();
         let has_same = own.filter(|one| public(one)).any(|one| self.is_alike(one));
-        // An explicit implementation of another overload is none of this one.
+        // Exclude explicit implementations of another overload.
         let explicit = |one: &Overload| self.is_explicit(one) && (!has_same || self.is_alike(one));
         let times = levels.len().max(1);
         let mut found = self.implementing_members(heir, levels, times, explicit);
@@ -290,7 +292,7 @@ impl Search<'_> {
                 .symbols
                 .find(&base)
                 .is_some_and(|at| self.symbols.glance(at).kind != "interface");
-            // Its parameters are in terms of those of the heir's base.
+            // The parameters of an inherited member are in terms of the heir's base.
             let level = [Shape::of_key(self.contract)];
             let levels = if all_parameters(self.contract) == 0 { &level[..] } else { &[] };
             let found = self.implementing_members(&base, levels, times, |one| public(one) || self.is_explicit(one));
@@ -309,7 +311,7 @@ fn is_explicit(path: &str) -> bool {
     short_of(member.split('(').next().unwrap_or(member)).is_some()
 }
 
-/// How many type arguments the interface has that an explicit implementation names.
+/// Returns the number of type arguments of the interface that an explicit implementation names.
 fn type_arguments(name: &str) -> usize {
     let Some(short) = short_of(name) else { return 0 };
     let before = &name[..name.len() - short.len() - 1];
@@ -329,7 +331,7 @@ fn type_arguments(name: &str) -> usize {
     count
 }
 
-/// Simple name of the interface that an explicit implementation names.
+/// Returns the simple name of the interface that an explicit implementation names.
 pub(super) fn explicit_interface(name: &str) -> &str {
     let Some(short) = short_of(name) else { return "" };
     let before = &name[..name.len() - short.len() - 1];

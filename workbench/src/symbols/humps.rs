@@ -1,8 +1,8 @@
 //! CamelHumps: `NS` for NodeStore, `GeNoBy` for GetNodeById.
 //!
-//! A name consists of humps: its first character, each capital letter, each digit after something else, and what follows `_` or another
-//! sign begin one. A pattern's first character and its capitals stand for beginnings of humps, its other characters for what follows the
-//! one before. In a pattern without capitals each character may do either (`ns`, `gnbi`). Humps may be left out.
+//! Humps begin at the first character of a name, at each capital letter, at each digit after another character, and after `_` or another sign. The
+//! first character of a pattern and its capitals match beginnings of humps; its other characters match the characters that follow. In a pattern
+//! without capitals, each character may match either way (`ns`, `gnbi`). A match may skip humps.
 
 use engine::values::fold::fold;
 
@@ -12,7 +12,7 @@ const LONGEST: usize = 128;
 /// A pattern of humps.
 #[derive(Clone, Debug)]
 pub struct Humps {
-    /// Each character without its case, and whether it begins a hump for certain.
+    /// Each character without its case, and whether it must begin a hump.
     chars: Vec<(char, bool)>,
     /// Whether other characters may begin a hump, too.
     loose: bool,

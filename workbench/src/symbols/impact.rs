@@ -1,8 +1,8 @@
 //! Impact of changed members: the members that use them over several steps, their overriding and implementing members, and the tests among these.
 //!
-//! Certain uses, uses through a base or an interface and wired ones are followed; other possible uses are only reported. A member reached only through a possible
-//! use is possible. A test is a method with an attribute of xUnit, NUnit or MSTest; a method that runs before each test of a class reaches all of
-//! them. The walk looks one step past its depth, to report how much lies beyond.
+//! Certain uses, uses through a base or an interface, and uses by a framework are followed; other possible uses are only reported. A member reached
+//! only through a possible use is itself possible. A test is a method with an attribute of xUnit, NUnit or MSTest; a method that runs before each
+//! test of a class reaches all of them. The walk looks one step past its depth, to report how much lies beyond.
 
 use super::call_graph::{path_of, subjects_of};
 use super::hierarchy::{Relation, implementations};
@@ -403,7 +403,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The types that derive from a type, at any distance; as many as are looked at.
+    /// Returns the types that derive from a type at any distance, up to about [`MOST_FOLLOWED`].
     fn all_heirs(&self, key: &str) -> BTreeSet<String> {
         let (mut found, mut next) = (BTreeSet::new(), vec![key.to_owned()]);
         while let Some(base) = next.pop().filter(|_| found.len() < MOST_FOLLOWED) {
@@ -476,7 +476,8 @@ fn is_of_test(attribute: &str) -> bool {
     TESTS.iter().any(|test| attribute.ends_with(test))
 }
 
-/// Whether what has an attribute, in its canonical text, is run by what looks for it: a test, or what is run beside tests or at the start.
+/// Whether an attribute, in its canonical text, makes a framework or the runtime run the method: a test, a method around tests, or a module
+/// initializer.
 pub(crate) fn runs_by_attribute(attribute: &str) -> bool {
     let name = attribute_name(attribute);
     is_of_test(name) || AROUND.contains(&name) || name == "ModuleInitializer"

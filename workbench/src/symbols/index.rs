@@ -265,7 +265,7 @@ impl Symbols {
     /// Returns the name at `at`, and its folded form.
     ///
     /// # Panics
-    /// If `at` is not below [`Symbols::names`].
+    /// If `at` is not below [`Symbols::name_count`].
     pub fn name(&self, at: usize) -> (&str, &str) {
         (self.member_table().row(at).0, self.names.get(at))
     }

@@ -1,4 +1,4 @@
-//! Where types and members are declared: file, line and column of the name.
+//! Finds the places where types and members are declared: file, line and column of the name.
 
 use super::index::{Symbols, simple_name};
 use super::outputs::Outputs;
@@ -27,10 +27,10 @@ impl std::fmt::Display for SourceLocation {
     }
 }
 
-/// First declaration of each symbol, in their order; `None` for a symbol that no present file declares.
+/// Returns the main declaration of each symbol, in their order; `None` for a symbol that no present file declares.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<SourceLocation>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
     Ok(found
@@ -38,10 +38,10 @@ pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Resu
         .collect())
 }
 
-/// Declarations of the symbols of these paths, as by [`declarations`].
+/// As [`declarations`], for the symbols of these paths.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn declarations_of_paths<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -59,10 +59,10 @@ pub fn declarations_of_paths<O: Outputs>(
     declarations(outputs, &candidates.iter().collect::<Vec<_>>())
 }
 
-/// Declarations of symbols, as by [`declarations`], each with its line.
+/// As [`declarations`], with the line of each declaration.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn declaration_lines<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<(SourceLocation, String)>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?;
     let of = |(source, symbol): (&Source, &&Candidate)| {
@@ -74,10 +74,10 @@ pub fn declaration_lines<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) ->
     Ok(found.iter().zip(symbols).map(of).collect())
 }
 
-/// Where symbols are declared, all parts of each, with the symbols' paths.
+/// Returns the places of all declarations of symbols, with the symbols' paths.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn all_declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<(String, SourceLocation)>, O::Error> {
     let found = declared_parts(outputs, symbols)?.into_iter().zip(symbols);
     let of = |(parts, symbol): (Vec<(SourceLocation, Part)>, &&Candidate)| {
@@ -87,10 +87,10 @@ pub fn all_declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> 
     Ok(found.flat_map(of).collect())
 }
 
-/// The declarations of symbols, in the symbols' order: the place of each name, and the range of the declaration.
+/// Returns all declarations of each symbol, in the symbols' order: the place of the name, and the source of the declaration.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn declared_parts<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Vec<(SourceLocation, Part)>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
     let of = |(source, symbol): (Source, &&Candidate)| {
@@ -100,14 +100,14 @@ pub fn declared_parts<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Re
     Ok(found.map(of).collect())
 }
 
-/// Place of the name in a declaration of a symbol.
+/// Returns the place of the name in a declaration.
 fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
     let text = part.text.trim_start_matches('\u{feff}');
     let start = text.char_indices().nth(part.start_column as usize - 1).map_or(0, |(byte, _)| byte);
     let name = match symbol.member_name() {
         None => simple_name(symbol.key()),
         Some(".ctor" | ".cctor") => simple_name(symbol.key()),
-        // A finalizer bears the name of its type; a method may be called so.
+        // A finalizer is written with the name of its type; a method may also be called `Finalize`.
         Some("Finalize") if text[start..].contains('~') => simple_name(symbol.key()),
         Some(name) => match short_of(name).unwrap_or(name) {
             "this[]" => "this",
@@ -126,8 +126,7 @@ fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
     }
 }
 
-/// Returns the part of a source that stands for it: the one in the file of the type's name (`Form1.cs` rather than `Form1.Designer.cs`), otherwise the
-/// first.
+/// Returns the main part of a source: the one in the file with the type's name (`Form1.cs` rather than `Form1.Designer.cs`), or else the first.
 fn main_part<'s>(source: &'s Source, symbol: &Candidate) -> Option<&'s Part> {
     let file = format!("{}.cs", simple_name(symbol.key()));
     let is_main = |part: &&Part| part.file.rsplit('/').next() == Some(&file);

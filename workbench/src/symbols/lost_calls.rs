@@ -1,4 +1,4 @@
-//! Calls that an edit left without a fitting overload: by the number and names of their arguments, and by their types if certainly no conversion
+//! Calls that an edit leaves without a fitting overload: by the number and names of their arguments, and by their types if certainly no conversion
 //! exists.
 
 use super::calls::{none_takes, possible, simple};
@@ -16,10 +16,10 @@ use producers::csharp::types::symbol_of;
 use producers::csharp::usages::{Call, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Places that call each member, by its type and its name.
+/// Places that call each member, by its type and name.
 pub(super) type Calls = BTreeMap<(String, String), BTreeSet<Place>>;
 
-/// Calls that came with an edit, or of members that it changed, and that no overload takes.
+/// Describes calls that no overload accepts, among the calls that the edit added and the calls of members that it changed.
 pub(super) fn misfits<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -49,7 +49,7 @@ pub(super) fn misfits<O: Outputs>(
     for ((key, name), places) in &wanted {
         let all = rows.get(key.as_str()).into_iter().flatten();
         let mut own: Vec<Overload> = all.filter(|one| one.name == *name).cloned().collect();
-        // What is no method is called as a delegate, and a type without constructors has one that is not written.
+        // Skip members that are called as delegates, and types whose only constructor is not written.
         let are_called = own.iter().all(|one| matches!(one.kind.as_str(), "method" | "constructor"));
         if own.is_empty() || !are_called {
             continue;
@@ -60,7 +60,7 @@ pub(super) fn misfits<O: Outputs>(
             let Some(call) = place.call.as_ref().filter(|call| name != ".ctor" || !call.arguments.is_empty()) else {
                 continue;
             };
-            // What a range takes of a value has another type than one element of it.
+            // A range of a value has another type than one of its elements.
             let are_types_known = !place.text.contains("..");
             let is_misfit = possible(&own, &untyped(call)).is_empty()
                 || are_types_known
@@ -87,8 +87,8 @@ pub(super) fn misfits<O: Outputs>(
     Ok(messages)
 }
 
-/// Whether certainly no value of the one type can be passed as the other: one of them is of the workspace, and the other too
-/// or a simple one; the one is no base of the other, and neither declares a conversion.
+/// Whether certainly no value of one type can be passed as the other: each is a type of the workspace or a simple type, the first is not derived from
+/// the second, and neither declares a conversion.
 fn excludes(world: &World<'_>, argument: &str, parameter: &str) -> bool {
     let (from, to) = (Shape::read(argument, false), Shape::read(parameter, false));
     let (Some(from_key), Some(to_key)) = (from.key(), to.key()) else {
@@ -96,7 +96,7 @@ fn excludes(world: &World<'_>, argument: &str, parameter: &str) -> bool {
     };
     let is_own = |key: &str| world.type_line(key).is_some() && world.kind(key) != 'd' && !key.contains("InterpolatedString");
     let is_clear = |key: &str| simple(key).is_some() || !key.starts_with(['~', '^']) && is_own(key);
-    // Zero is a value of every enumeration.
+    // Zero converts to every enumeration.
     let may_be_zero = simple(from_key).is_some() && world.kind(to_key) == 'e';
     let are_simple = simple(from_key).is_some() && simple(to_key).is_some();
     if !is_clear(from_key) || !is_clear(to_key) || may_be_zero || are_simple {
@@ -112,7 +112,7 @@ fn excludes(world: &World<'_>, argument: &str, parameter: &str) -> bool {
     all().all(is_known) && !sources.iter().any(is_base) && conversions.is_empty()
 }
 
-/// Whether nothing generated may be a part of the types of arguments and parameters.
+/// Whether no type of an argument or parameter can have generated parts.
 fn are_whole<O: Outputs>(outputs: &mut O, symbols: &Symbols, own: &[Overload], call: &Call) -> Result<bool, O::Error> {
     let parameters = own.iter().flat_map(|one| &one.bound);
     for one in call.arguments.iter().chain(parameters) {
@@ -125,7 +125,7 @@ fn are_whole<O: Outputs>(outputs: &mut O, symbols: &Symbols, own: &[Overload], c
     Ok(true)
 }
 
-/// A call, described by the number and the names of its arguments.
+/// Reduces a call to the number and names of its arguments.
 fn untyped(call: &Call) -> Call {
     Call {
         arguments: vec![String::new(); call.arguments.len()],
@@ -134,7 +134,7 @@ fn untyped(call: &Call) -> Call {
     }
 }
 
-/// Types and names of the members whose parameters differ after an edit.
+/// Returns the types and names of the members whose parameters differ after an edit.
 pub(super) fn changed_members(files: &[EditedFile]) -> BTreeSet<(String, String)> {
     let all = |text: fn(&EditedFile) -> &str| -> BTreeSet<String> { files.iter().flat_map(|file| signatures(text(file))).collect() };
     let (before, after) = (all(|file| &file.before), all(|file| &file.after));
@@ -146,7 +146,7 @@ pub(super) fn changed_members(files: &[EditedFile]) -> BTreeSet<(String, String)
     before.symmetric_difference(&after).filter_map(name).collect()
 }
 
-/// Members with their parameters, whose names and default values count, too.
+/// Returns the members of a text with their parameters, including names and default values.
 fn signatures(text: &str) -> BTreeSet<String> {
     let syntax = crate::edit::symbol::parse_code(text, &BTreeSet::new());
     let mut found = declared_names(text);
@@ -157,7 +157,7 @@ fn signatures(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether the line of a place is one that the edit wrote.
+/// Whether the edit wrote the line of a place.
 pub(super) fn is_new(files: &[EditedFile], place: &Place) -> bool {
     let Some(file) = files.iter().find(|file| file.path == place.file) else {
         return false;

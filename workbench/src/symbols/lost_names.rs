@@ -18,24 +18,24 @@ use producers::csharp::usages::{NOTHING, Place, UseKind};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Types that are looked at beside those that were touched.
+/// Most types that are checked beside the edited ones.
 pub const MOST_READERS: usize = 200;
 
-/// Places that are named of one lost name.
+/// Most places that are listed per name.
 const MOST_PLACES: usize = 5;
 
 /// A file with its text before and after an edit.
 pub struct EditedFile {
     /// Its path.
     pub path: String,
-    /// What it held.
+    /// Text before the edit.
     pub before: String,
-    /// Its contents.
+    /// Text after the edit.
     pub after: String,
 }
 
 impl EditedFile {
-    /// Whether the edit brought a word.
+    /// Whether the edit added an occurrence of a word.
     pub(super) fn gains(&self, word: &str) -> bool {
         count_of_word(&self.after, word) > count_of_word(&self.before, word)
     }
@@ -54,16 +54,16 @@ impl EditedFile {
     }
 }
 
-/// What is found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LostNames {
     /// A sentence for each name, with its places: file, line and column.
     pub lost: Vec<String>,
-    /// How many types were not looked at.
+    /// Number of types that were not checked.
     pub left_out: usize,
 }
 
-/// What the files no longer declare.
+/// Declarations that the edit removed from the files.
 #[derive(Default)]
 struct Gone {
     /// Members by the symbols of their types.
@@ -86,14 +86,14 @@ impl Gone {
                 None => drop(gone.types.insert(name.clone())),
                 Some((owner, member)) => {
                     let same = |other: &String| halves(other).is_some_and(|(of, other)| of == owner && simple(other) == simple(member));
-                    // Another member may have its name.
+                    // An overload of the same name may remain.
                     if !after.iter().any(same) {
                         gone.members.entry(owner.to_owned()).or_default().insert(member.to_owned());
                     }
                 }
             }
         }
-        // A member of a type that is gone went with it.
+        // A removed type includes its members.
         gone.members.retain(|owner, _| !gone.types.contains(owner));
         gone
     }
@@ -103,7 +103,7 @@ impl Gone {
     }
 }
 
-/// Looks for what edits of files left without a meaning.
+/// Finds names that edits of files leave without a meaning.
 ///
 /// # Errors
 /// When outputs cannot be read.
@@ -149,7 +149,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
                 continue;
             }
             let all: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
-            // A member that is called may be an extension method where packages are seen, unless the edit took it away.
+            // Where packages are imported, a call may refer to an extension method of one, unless the edit removed a member of that name.
             let is_of_package = |place: &Place| place.kind == UseKind::Call && with_packages.contains(&place.file);
             let came = |place: &Place| gone.has_member(name) || !is_of_package(place) && came_with(files, place, name);
             let mut all: Vec<Place> = all.into_iter().filter(came).collect();
@@ -183,7 +183,7 @@ impl Gone {
     }
 }
 
-/// Whether an edit added the word, or removed a declaration that it may have meant: a local, a parameter.
+/// Whether an edit added the word, or removed a declaration that it may have referred to, such as a local or a parameter.
 fn came_with(files: &[EditedFile], place: &Place, name: &str) -> bool {
     let Some(file) = files.iter().find(|file| file.path == place.file) else {
         return false;
@@ -201,7 +201,7 @@ fn count_of_word(text: &str, name: &str) -> usize {
     text.match_indices(name).map(|(at, _)| at).filter(alone).count()
 }
 
-/// A similar name that the files declare.
+/// Returns a similar name that the files declare.
 fn nearest(files: &[EditedFile], name: &str) -> Option<String> {
     let wanted = Word::new(name);
     let declared = files.iter().flat_map(|file| declared_names(&file.after));
@@ -210,7 +210,7 @@ fn nearest(files: &[EditedFile], name: &str) -> Option<String> {
     near.filter(|(_, near)| near != name).min().map(|(_, other)| other)
 }
 
-/// What is lost of one name, with its places.
+/// Describes a lost name with its places.
 fn describe_loss(name: &str, places: &BTreeSet<Place>, gone: &Gone, files: &[EditedFile]) -> String {
     let shown = places.iter().take(MOST_PLACES);
     let mut at: Vec<String> = shown

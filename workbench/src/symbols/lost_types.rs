@@ -1,4 +1,4 @@
-//! What an edit of texts breaks in declarations: names of types that are none, members that a type owes to its bases, members declared twice.
+//! Finds declarations that an edit breaks: names of unknown types, missing implementations of bases' members, and duplicate members.
 
 use super::distance::Word;
 use super::index::{Symbols, is_within, simple_name};
@@ -17,7 +17,7 @@ use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files that see namespaces which neither the workspace nor .NET declares: any name may be of a package there.
+/// Returns the files that import namespaces which neither the workspace nor .NET declares: a package may declare any name there.
 pub(super) fn files_with_packages(symbols: &Symbols, files: &[EditedFile], globals: &GlobalUsings) -> BTreeSet<String> {
     let namespaces = symbols.namespaces();
     let is_known = |target: &str| {
@@ -33,14 +33,14 @@ pub(super) fn files_with_packages(symbols: &Symbols, files: &[EditedFile], globa
     files.iter().filter(opens).map(|file| file.path.clone()).collect()
 }
 
-/// Whether a source generator may declare a part of the types that the code names, which no file shows.
+/// Whether source generators may declare parts of a type and of the types that its code names; no file shows such parts.
 pub(super) struct GeneratedParts {
     own: bool,
     named: bool,
 }
 
 impl GeneratedParts {
-    /// Those that the code of a type sees.
+    /// Determines which generated parts the code of a type may see.
     pub(super) fn seen_from<O: Outputs>(outputs: &mut O, symbols: &Symbols, user: &str) -> Result<Self, O::Error> {
         let mut named = false;
         if let Some(bytes) = read_one(outputs, type_label(user, "deps"))? {
@@ -55,17 +55,17 @@ impl GeneratedParts {
         })
     }
 
-    /// Whether they may declare a name, that of a member behind a value or not.
+    /// Whether a generated part may declare a name; `is_behind_value`: whether it is a member after a value and a dot.
     pub(super) fn may_declare(&self, is_behind_value: bool) -> bool {
         self.own || self.named && is_behind_value
     }
 }
 
-/// Endings of code files that belong to a markup file: a generator makes the other part of their types from it.
+/// Endings of code files beside a markup file, from which a generator creates the other part of their types.
 const OF_MARKUP: [&str; 5] = [".xaml.cs", ".axaml.cs", ".razor.cs", ".cshtml.cs", ".paml.cs"];
 
-/// Whether a source generator may declare a part of a type: its only declaration says that it has others, and has an attribute, a partial member
-/// without a body, or a markup file.
+/// Whether a source generator may declare a part of a type: its only declaration is `partial` and has an attribute, a partial member without a body,
+/// or a markup file.
 pub(super) fn may_be_generated<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
     let files = symbols.find(key).map(|at| symbols.type_row(at)).transpose()?.map(|row| row.files);
     let Some([file]) = files.as_deref() else { return Ok(false) };
@@ -85,7 +85,7 @@ pub(super) fn may_be_generated<O: Outputs>(outputs: &mut O, symbols: &Symbols, k
     })
 }
 
-/// Names of types in the new texts that are none: where the file sees no packages, or a type of nearly that name is there.
+/// Describes names of unknown types in the new texts: where the file imports no packages, or a type with a similar name exists.
 pub(super) fn unknown_types<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -104,7 +104,7 @@ pub(super) fn unknown_types<O: Outputs>(
     let mut messages = missing_usings(symbols, files, &names, globals);
     for name in names.into_iter().filter(|name| dotnet::get(name).is_none()) {
         let last = last_name(&name);
-        // A name of a package, or of a part of .NET that is not known, may be written in full.
+        // A package, or an unknown part of .NET, may declare a fully qualified name.
         let is_foreign = name.rsplit_once('.').is_some_and(|(around, _)| {
             let is_own = |space: &String| super::index::is_within(space, around);
             let is_type = || symbols.find(around).is_some() || dotnet::known(around).is_some();
@@ -116,7 +116,7 @@ pub(super) fn unknown_types<O: Outputs>(
                 continue;
             }
             let places = new_places(file, last, |before| name.contains('.') || !before.ends_with(['.', ':'])).join(", ");
-            // An attribute may be of a newer .NET.
+            // A newer .NET may declare the attribute.
             if places.is_empty() || near.is_none() && is_attribute(file, last) {
                 continue;
             }
@@ -127,13 +127,13 @@ pub(super) fn unknown_types<O: Outputs>(
     Ok(messages)
 }
 
-/// Whether a word follows the bracket of attributes.
+/// Whether a word is written as an attribute: directly after `[`.
 fn is_attribute(file: &EditedFile, word: &str) -> bool {
     let short = word.strip_suffix("Attribute").unwrap_or(word);
     file.after.contains(&format!("[{short}"))
 }
 
-/// Places of a word on lines of the edit, after text that `may_follow` accepts.
+/// Returns the places of a word on lines that the edit wrote, after text that `may_follow` accepts.
 pub(super) fn new_places(file: &EditedFile, word: &str, may_follow: impl Fn(&str) -> bool) -> Vec<String> {
     let was: BTreeSet<&str> = file.before.lines().collect();
     let lines: Vec<&str> = file.after.lines().collect();
@@ -151,7 +151,7 @@ pub(super) fn new_places(file: &EditedFile, word: &str, may_follow: impl Fn(&str
         .collect()
 }
 
-/// A type of the workspace whose name is nearly another.
+/// Returns a type of the workspace with a similar name.
 fn nearest_type(symbols: &Symbols, name: &str) -> Option<String> {
     let wanted = Word::new(name);
     let near = symbols
@@ -160,7 +160,7 @@ fn nearest_type(symbols: &Symbols, name: &str) -> Option<String> {
     near.filter(|(_, near)| *near != name).min().map(|(_, near)| near.to_owned())
 }
 
-/// Members that types owe to their bases since the edit: it brought the member or the base, or took away what met it.
+/// Describes members that types fail to implement since the edit: it added the member or the base, or removed the implementation.
 pub(super) fn unimplemented<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -225,7 +225,7 @@ pub(super) fn unimplemented<O: Outputs>(
     Ok(messages)
 }
 
-/// Members and types that a file declares twice since the edit.
+/// Describes members and types that a file declares twice since the edit.
 pub(super) fn duplicates(files: &[EditedFile]) -> BTreeSet<String> {
     let twice = |text: &str| -> BTreeMap<String, u32> {
         let all = declared(text, &parse_code(text, &BTreeSet::new()));

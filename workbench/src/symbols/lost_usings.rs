@@ -1,5 +1,5 @@
-//! Using directives that the new text of an edit needs: names of .NET types that are known by the namespaces which an SDK opens, in files that
-//! neither open these namespaces themselves nor belong to a project that opens them.
+//! Using directives that the new text of an edit needs: it names a .NET type of a namespace that SDKs import implicitly, and neither the file nor a
+//! project of the file imports that namespace.
 
 use super::index::{Symbols, is_within};
 use super::lost_names::{EditedFile, last_name};
@@ -12,14 +12,14 @@ use producers::csharp::deps::index::Globals;
 use producers::csharp::deps::resolve::IMPLICIT;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the global usings of all projects are, by folder.
+/// Table with the global usings of all projects, by folder.
 const SYMBOLS: &str = "//index:symbols";
 
-/// The targets of the global usings of projects, by folder; `?` for those that apply everywhere.
+/// Targets of the global usings of projects, by folder; `?` for those that apply everywhere.
 pub(super) struct GlobalUsings(BTreeMap<String, Vec<String>>);
 
 impl GlobalUsings {
-    /// Reads them.
+    /// Reads the global usings.
     pub(super) fn from_symbols<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut found = BTreeMap::new();
         for output in outputs.read(&[SYMBOLS.to_owned()])? {
@@ -35,14 +35,14 @@ impl GlobalUsings {
         Ok(Self(found))
     }
 
-    /// The targets that apply to a file, of each project that may compile it.
+    /// Returns the targets that apply to a file, from each project that may compile it.
     pub(super) fn of_file<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s str> {
         let applies = move |folder: &str| folder == "?" || is_in_folder(folder, path);
         let all = self.0.iter().filter(move |(folder, _)| applies(folder));
         all.flat_map(|(_, targets)| targets).map(String::as_str)
     }
 
-    /// Whether a project is known that may compile a file.
+    /// Whether a known project may compile a file.
     fn have_project_of(&self, path: &str) -> bool {
         self.0.keys().any(|folder| folder != "?" && is_in_folder(folder, path))
     }
@@ -52,8 +52,8 @@ fn is_in_folder(folder: &str, path: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Says which .NET types the edits name without the using directive that they need. `named`: the types outside of the workspace that the
-/// touched types name.
+/// Describes the .NET types that the edits name without the needed using directive. `named`: types outside of the workspace that the edited types
+/// name.
 pub(super) fn missing_usings(
     symbols: &Symbols,
     files: &[EditedFile],
@@ -62,7 +62,7 @@ pub(super) fn missing_usings(
 ) -> BTreeSet<String> {
     let mut messages = BTreeSet::new();
     for file in files {
-        // Nothing says which usings a file without a project has.
+        // The global usings of a file without a project are unknown.
         if !globals.have_project_of(&file.path) {
             continue;
         }
@@ -81,7 +81,7 @@ pub(super) fn missing_usings(
             if !IMPLICIT.contains(&space) || opened.contains(space) || is_around(space) || !file.gains(last) {
                 continue;
             }
-            // A member of the workspace with this name may be the meaning.
+            // The name may refer to a member of the workspace.
             if symbols.declared(last).next().is_some() {
                 continue;
             }

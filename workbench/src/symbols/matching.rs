@@ -13,7 +13,7 @@ pub fn rank(key: &str, access: Access) -> (usize, Access, usize, &str) {
     (depth(key), access, key.len(), key)
 }
 
-/// Whether a name as it is given has the words of a path in other letters: `nodestore.get` for `N.NodeStore#Get()`. Parameters do not count.
+/// Whether a name differs from a path by case: `nodestore.get` for `N.NodeStore#Get()`. Parameters are ignored.
 pub fn differs_in_case(given: &str, path: &str) -> bool {
     fn words_of_name(text: &str) -> Vec<&str> {
         let name = text.split('(').next().unwrap_or(text);

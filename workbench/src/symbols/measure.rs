@@ -92,7 +92,7 @@ impl Outputs for MadeUp {
     }
 }
 
-/// Generates so many types and queries them.
+/// Generates this number of types and queries them.
 ///
 /// # Errors
 /// When the synthetic outputs cannot be read: a defect of the program.

@@ -9,11 +9,11 @@ use producers::csharp::deps::declarations::member_key;
 use producers::csharp::deps::flow::IMPLICIT;
 use std::collections::BTreeMap;
 
-/// By subject the labels of the usages of types, and whether the code of each names the subject's type.
+/// For each subject, labels of usages of types, with whether the type's code names the subject's type.
 pub(super) type Mentioning = Vec<BTreeMap<String, bool>>;
 
-/// By subject the labels of the usages of the types whose code may use it, and whether that code names its type; then the types whose code has its
-/// words.
+/// Returns, for each subject, the labels of usages of the types whose code may use it, with whether that code names its type; then the types whose
+/// code has its words.
 pub(super) fn mentioning<O: Outputs>(
     outputs: &mut O,
     subjects: &[Subject],
@@ -45,7 +45,7 @@ pub(super) fn mentioning<O: Outputs>(
                     let users = words.holders(&subject.key, &subject.key);
                     mentioning.extend(users.map(|(user, _)| (user.label("usages"), true)));
                 }
-                // A conversion may be used where nothing names its type.
+                // A conversion may be used where no code names its type.
                 WordSource::Reach => {
                     for (user, _) in words.holders(&member_key(&subject.key, subject.name_in_uses()), "") {
                         mentioning.entry(user.label("usages")).or_default();

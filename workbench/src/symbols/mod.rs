@@ -1,5 +1,5 @@
-//! Symbols: what names mean, and what is known of the types and members behind them. Pure over outputs of targets: nothing here builds, prints
-//! or remembers. Answers are values; what cannot be answered is a [`outputs::SymbolError`] with a diagnostic.
+//! Symbols: the meaning of names, and facts about the types and members that they refer to. Pure over outputs of targets: nothing here builds, prints
+//! or remembers. Answers are values; a failure is a [`outputs::SymbolError`] with a diagnostic.
 
 pub mod ancestors;
 pub mod call_graph;

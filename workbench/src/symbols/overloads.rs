@@ -25,28 +25,28 @@ pub struct Overload {
     pub name: String,
     /// Member part of its identifier, `""` if overloads are not distinguished.
     pub id: String,
-    /// Its kind in words.
+    /// Its kind, as a word.
     pub kind: String,
-    /// Effective accessibility, `""` if overloads are not distinguished.
+    /// Effective accessibility; `""` if overloads are not distinguished.
     pub accessibility: String,
     /// The files that declare it, several for a partial member; none if overloads are not distinguished.
     pub files: Vec<String>,
     /// Its parameters.
     pub parameters: Vec<ParameterRow>,
-    /// The types that these were bound to, as shapes are written; none when it is not known which line of the declarations is of it.
+    /// Bound types of the parameters, as shapes; empty if no single line of the declarations fits the member.
     pub bound: Vec<String>,
-    /// The type of its value or result, as a shape is written; `""` when it is not known which line of the declarations is of it.
+    /// Bound type of its value or result, as a shape; `""` if no single line of the declarations fits the member.
     pub bound_result: String,
-    /// Whether it overrides a base's.
+    /// Whether it overrides a member of a base.
     pub is_override: bool,
-    /// Whether it is called without a value.
+    /// Whether it is static.
     pub is_static: bool,
-    /// What `[OverloadResolutionPriority]` says; 0 without it.
+    /// The value of `[OverloadResolutionPriority]`; 0 without it.
     pub priority: i32,
 }
 
 impl Overload {
-    /// What a row of `//types/T:members` says.
+    /// Converts a row of `//types/T:members`.
     pub fn of_row(key: &str, row: MemberRow) -> Self {
         let has = |modifier| {
             let mut modifiers = row.signature.split(' ').take_while(|word| !word.contains('('));
@@ -71,7 +71,7 @@ impl Overload {
         }
     }
 
-    /// All overloads of a name, of which only the flags of the index are known.
+    /// Represents all overloads of a name, of which only the flags in the index are known.
     pub fn from_index(name: &str, flags: &str) -> Self {
         Self {
             key: name.to_owned(),
@@ -82,7 +82,7 @@ impl Overload {
     }
 }
 
-/// What the index's flags tell of a member's kind.
+/// Returns the kind of a member by its flags in the index.
 pub fn kind_of(name: &str, flags: &str) -> &'static str {
     match flags.as_bytes().first() {
         _ if name == ".ctor" => "constructor",
@@ -96,10 +96,10 @@ pub fn kind_of(name: &str, flags: &str) -> &'static str {
     }
 }
 
-/// The members of types, in the order of `keys`; none where a type could not be read.
+/// Reads the members of types, in the order of `keys`; none for a type that could not be read.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn read_overloads<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload>>, O::Error> {
     if keys.is_empty() {
         return Ok(Vec::new());
@@ -126,15 +126,15 @@ pub fn read_overloads<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<
 /// The name of constructors.
 const CONSTRUCTOR: &str = ".ctor";
 
-/// Words of C# for types that an argument may be compared with.
+/// C# keywords of types that an argument may have.
 const SIMPLE: [&str; 15] = [
     "bool", "byte", "char", "decimal", "double", "float", "int", "long", "object", "sbyte", "short", "string", "uint", "ulong", "ushort",
 ];
 
-/// Notes of the members of a type what their parameters and results are bound to.
+/// Sets the bound types of the parameters and results of a type's members.
 ///
 /// # Errors
-/// When the declarations are not of our making.
+/// When the declarations are damaged.
 pub fn bind(symbols: &Symbols, key: &str, members: &mut [Overload]) -> Result<(), SymbolError> {
     let table = Table::open(symbols.declarations()).ok_or_else(SymbolError::damaged)?;
     for member in members.iter_mut() {
@@ -149,10 +149,11 @@ pub fn bind(symbols: &Symbols, key: &str, members: &mut [Overload]) -> Result<()
     Ok(())
 }
 
-/// The primary constructors of a type, which no member of it is: those of the declarations that none of its listed members is bound by.
+/// Returns the primary constructors of a type, which are not among its members: the constructors in the declarations that fit none of the `listed`
+/// members.
 ///
 /// # Errors
-/// When the declarations are not of our making.
+/// When the declarations are damaged.
 pub fn primary_constructors(symbols: &Symbols, key: &str, listed: &[Overload]) -> Result<Vec<Overload>, SymbolError> {
     let table = Table::open(symbols.declarations()).ok_or_else(SymbolError::damaged)?;
     let row = table.get(&member_key(key, CONSTRUCTOR)).unwrap_or_default();
@@ -206,7 +207,7 @@ fn primary_constructor(line: &MemberLine<'_>) -> Overload {
     }
 }
 
-/// The types of the parameters of a line, if it may be that of a member.
+/// Returns the parameter types of a declaration line, if the line may be that of a member.
 fn bound_by(member: &Overload, line: &MemberLine<'_>) -> Option<Vec<String>> {
     let texts = line.parameters.split(';').filter(|text| !text.is_empty());
     let types: Vec<&str> = texts.map(|text| text.split_once(' ').map_or(text, |(_, text)| text)).collect();
@@ -215,22 +216,22 @@ fn bound_by(member: &Overload, line: &MemberLine<'_>) -> Option<Vec<String>> {
     (is_of && member.parameters.iter().zip(&types).all(fits)).then(|| types.into_iter().map(str::to_owned).collect())
 }
 
-/// Number of type parameters in the key of a member.
+/// Returns the number of type parameters in the key of a member.
 pub fn arity(key: &str) -> usize {
     let name = key.split('(').next().unwrap_or_default();
     name.rsplit_once('`').and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
 }
 
-/// A type of a parameter without the words that say how it is passed.
+/// Returns a parameter's type without the passing mode.
 pub(super) fn without_words(written: &str) -> &str {
     let words = ["ref readonly ", "ref ", "in ", "out "];
     words.iter().find_map(|word| written.strip_prefix(word)).unwrap_or(written)
 }
 
-/// Reads the members of all types at once, for later requests one by one.
+/// Reads the members of all types in one request, ahead of single requests.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn read_ahead<'p, O: Outputs>(outputs: &mut O, paths: impl IntoIterator<Item = &'p String>) -> Result<(), O::Error> {
     let keys: BTreeSet<&str> = paths.into_iter().filter_map(|path| Some(halves(path)?.0)).collect();
     let labels: Vec<String> = keys.into_iter().map(|key| type_label(key, "members")).collect();
@@ -240,8 +241,8 @@ pub fn read_ahead<'p, O: Outputs>(outputs: &mut O, paths: impl IntoIterator<Item
     Ok(())
 }
 
-/// The members that a name, with or without parameter types, means. The name may be that of an explicit implementation without its interface,
-/// or a pattern; parameters may be written with other spaces, without namespaces or nullable marks, and with .NET's names for C#'s.
+/// Returns the members that a name, with or without parameter types, refers to. The name may be an explicit implementation's without its interface,
+/// or a pattern; parameter types may differ in spaces, namespaces and nullable marks, and may be .NET's names of C# keywords.
 pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) -> Vec<Overload> {
     let glob = is_wild(name).then(|| Glob::new(name));
     let tiers: [&dyn Fn(&Overload) -> bool; 4] = [
@@ -275,7 +276,7 @@ pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) 
     Vec::new()
 }
 
-/// The member that C# writes with the name of its type, given the type's key: a constructor, or behind `~` the finalizer.
+/// Returns the name of the member that C# writes with the name of its type: the constructor or, after `~`, the finalizer.
 pub fn named_as_type(key: &str, name: &str) -> Option<&'static str> {
     let own = simple_name(key);
     match name.strip_prefix('~') {
@@ -284,7 +285,7 @@ pub fn named_as_type(key: &str, name: &str) -> Option<&'static str> {
     }
 }
 
-/// What a member may be called: its key, the name in it with its arity mark, and without.
+/// Returns the names by which a path may refer to a member: its key, its name with arity mark, and its name without.
 fn possible_names(member: &Overload) -> [&str; 3] {
     let marked = name_of(&member.key);
     let plain = match member.name.as_str() {
@@ -298,14 +299,14 @@ fn short_name(member: &Overload) -> Option<&str> {
     short_of(&member.name)
 }
 
-/// The name of an explicit implementation without its interface: `Bar` of `IFoo<A.B>.Bar`.
+/// Returns the name of an explicit implementation without its interface: `Bar` of `IFoo<A.B>.Bar`.
 pub fn short_of(name: &str) -> Option<&str> {
     let start = name.rfind('>').unwrap_or(0);
     let at = start + name[start..].rfind('.')?;
     (at > 0).then_some(&name[at + 1..])
 }
 
-/// The parameter types in a key, as written.
+/// Returns the parameter types in a key, as written.
 pub fn parameter_types(key: &str) -> Vec<&str> {
     let named = name_of(key);
     let Some(inner) = key[named.len()..]
@@ -332,7 +333,7 @@ pub fn parameter_types(key: &str) -> Vec<&str> {
     types
 }
 
-/// A type as far as it is written the same by everyone: no spaces, no nullable marks, no namespaces, .NET's names.
+/// Normalizes a written type for comparison: .NET names, no spaces, nullable marks or namespaces.
 pub(super) fn alike(written: &str) -> String {
     let mut text = String::new();
     for word in written.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')) {

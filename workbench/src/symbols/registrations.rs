@@ -1,13 +1,13 @@
-//! Registrations of types with a container in the code of a file: which types are requested, and which are created. Known are the containers of
-//! .NET itself, Autofac, Ninject, Windsor, Lamar, Unity, and those with the same method names.
+//! Finds registrations of types with a container in the code of a file: the requested types, and the created ones. Supports the containers of .NET,
+//! Autofac, Ninject, Windsor, Lamar, Unity, and those with the same method names.
 
 use super::unimplemented::name_and_arguments;
 use producers::csharp::lexer::{Kind, Token, lex};
 
-/// How methods end that register a type with a container, behind `Add` or `TryAdd`.
+/// Ends of method names that register a type with a container, after `Add` or `TryAdd`.
 const LIFETIMES: [&str; 3] = ["Singleton", "Scoped", "Transient"];
 
-/// Further methods whose type argument a container makes.
+/// Further methods that register their type argument.
 const MAKERS: [&str; 11] = [
     "AddHostedService",
     "AddHttpClient",
@@ -25,7 +25,7 @@ const MAKERS: [&str; 11] = [
 /// Methods that name the requested type; a later call in the chain names the created one.
 const BINDERS: [&str; 3] = ["Bind", "Rebind", "For"];
 
-/// Methods in the chain of a registration that name what is made.
+/// Methods later in the chain that name the created type.
 const MADE_BY: [&str; 8] = [
     "To",
     "ToMethod",
@@ -37,7 +37,7 @@ const MADE_BY: [&str; 8] = [
     "Add",
 ];
 
-/// Methods inside a factory that make a type, or take one that is registered.
+/// Methods inside a factory that create a type, or return a registered one.
 const FACTORIES: [&str; 4] = ["CreateInstance", "GetRequiredService", "GetService", "Resolve"];
 
 /// A registration.
@@ -47,9 +47,9 @@ pub(super) struct Registration {
     pub services: Vec<String>,
     /// Whether every interface of the created type is requested.
     pub is_by_interfaces: bool,
-    /// Simple names of the types that are made.
+    /// Simple names of the created types.
     pub implementations: Vec<String>,
-    /// Its first and its last line.
+    /// First and last line.
     pub lines: (u32, u32),
 }
 
@@ -60,14 +60,14 @@ pub(super) fn registrations(text: &str) -> Vec<Registration> {
     (0..tokens.len()).filter_map(|at| reader.registration(at)).collect()
 }
 
-/// What a call names.
+/// The types that a call names.
 #[derive(Default)]
 struct Named {
     /// Type arguments, and types in `typeof`.
     types: Vec<String>,
-    /// Types that its arguments make.
+    /// Types that its arguments create.
     made: Vec<String>,
-    /// The token behind it.
+    /// Index of the token after the call.
     end: usize,
 }
 
@@ -81,7 +81,7 @@ impl Reader<'_> {
         self.tokens.get(at).map_or("", |token| token.text(self.text))
     }
 
-    /// The registration that begins with a word.
+    /// Returns the registration that begins with a word.
     fn registration(&self, at: usize) -> Option<Registration> {
         let word = self.text_of_token(at);
         if self.tokens[at].kind != Kind::Word || !matches!(self.text_of_token(at + 1), "<" | "(") {
@@ -130,7 +130,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What a call names: `M<A, B>(typeof(C), _ => new D())`.
+    /// Reads the types that a call names: `M<A, B>(typeof(C), _ => new D())`.
     fn read_call(&self, at: usize) -> Option<Named> {
         let mut named = Named::default();
         let open = (at + 1..self.tokens.len()).find(|open| matches!(self.text_of_token(*open), "(" | ";" | "{"))?;
@@ -156,7 +156,7 @@ impl Reader<'_> {
         Some(named)
     }
 
-    /// The last name of a dotted one.
+    /// Returns the last name of a dotted name.
     fn path(&self, mut at: usize) -> String {
         while matches!(self.text_of_token(at + 1), "." | "::") {
             at += 2;
@@ -169,7 +169,7 @@ fn simple_names(written: &[&str]) -> Vec<String> {
     written.iter().map(|one| name_and_arguments(one).0.to_owned()).collect()
 }
 
-/// Whether a method adds a type to the services of .NET.
+/// Whether a method registers a type with the container of .NET.
 fn adds(word: &str) -> bool {
     let rest = word.strip_prefix("Try").unwrap_or(word);
     let rest = rest.strip_prefix("Add").map(|rest| rest.strip_prefix("Keyed").unwrap_or(rest));

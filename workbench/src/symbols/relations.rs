@@ -75,10 +75,10 @@ pub struct Graph {
 }
 
 impl Relations {
-    /// Says where the types are declared.
+    /// Adds the places of the types' declarations.
     ///
     /// # Errors
-    /// When the outputs cannot be read or are not of our making.
+    /// When the outputs cannot be read or are damaged.
     pub fn locate<O: Outputs>(&mut self, outputs: &mut O, symbols: &Symbols) -> Result<(), O::Error> {
         let paths: Vec<&str> = self.types.iter().map(|one| one.path.as_str()).collect();
         let places = declarations_of_paths(outputs, symbols, &paths)?;

@@ -153,7 +153,7 @@ pub struct Hit {
 }
 
 impl Page {
-    /// The hits that a text lists in a row each, then those that it names alone: beside what has the very name, others.
+    /// Returns the hits that a text lists one per line, then those that it only names: the other matches when some match exactly.
     pub fn rows(&self) -> (Vec<&Hit>, Vec<&Hit>) {
         let is_exact = self.hits.iter().any(|hit| hit.matched == Matched::Exact);
         let is_beside = |hit: &&Hit| is_exact && !matches!(hit.matched, Matched::Exact | Matched::Former);

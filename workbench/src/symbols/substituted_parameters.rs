@@ -1,19 +1,20 @@
-//! Compares the parameters and the result of a member with those of a base, after substitution of type arguments for the base's type parameters.
+//! Compares the parameters and the result of a member with those of a base's member, after substituting type arguments for the base's type
+//! parameters.
 
 use super::overloads::Overload;
 use producers::csharp::deps::resolve::all_parameters;
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::World;
 
-/// The base as the heir has it, with type arguments in terms of the heir's parameters: a generic interface several times where it is
-/// implemented for several types.
+/// Returns a base with type arguments in terms of the heir's parameters; a generic interface that the heir implements for several types appears
+/// several times.
 pub(super) fn base_levels(world: &World<'_>, heir: &str, base: &str) -> Vec<Shape> {
     let own = (0..all_parameters(heir)).map(Shape::Own).collect();
     let levels = world.levels(&Shape::Named(heir.into(), own));
     levels.into_iter().filter(|level| level.key() == Some(base)).collect()
 }
 
-/// Whether a member of an heir cannot have the parameters of the base's, as far as what their types were bound to is known.
+/// Whether the parameters of an heir's member certainly differ from those of the base's member, as far as their types are bound.
 pub(super) fn differs(of_base: &Overload, levels: &[Shape], of_heir: &Overload) -> bool {
     let is_bound = !of_base.bound.is_empty() && of_base.bound.len() == of_heir.bound.len();
     let differs_by = |level: &Shape| {
@@ -23,7 +24,7 @@ pub(super) fn differs(of_base: &Overload, levels: &[Shape], of_heir: &Overload) 
     is_bound && !levels.is_empty() && levels.iter().all(differs_by)
 }
 
-/// Whether a member of an heir cannot have the result of the base's, as far as what these were bound to is known.
+/// Whether the result of an heir's member certainly differs from that of the base's member, as far as both are bound.
 pub(super) fn differs_in_result(of_base: &Overload, levels: &[Shape], of_heir: &Overload) -> bool {
     let is_bound = !of_base.bound_result.is_empty() && !of_heir.bound_result.is_empty();
     let (base, heir) = (Shape::read(&of_base.bound_result, false), Shape::read(&of_heir.bound_result, false));
@@ -31,7 +32,7 @@ pub(super) fn differs_in_result(of_base: &Overload, levels: &[Shape], of_heir: &
     is_bound && !levels.is_empty() && levels.iter().all(differs_by)
 }
 
-/// A type with type arguments in the place of the declaring type's parameters; those of the method stay.
+/// Substitutes type arguments for the parameters of the declaring type; those of the method stay.
 fn substituted(shape: &Shape, own: &[Shape]) -> Shape {
     /// Limit of distinguished type parameters of a method.
     const MOST: u32 = 16;
@@ -39,7 +40,7 @@ fn substituted(shape: &Shape, own: &[Shape]) -> Shape {
     shape.substitute(own, &method)
 }
 
-/// Whether two types are known and are not the same. Whether a value may be none is not compared: `T?` is written for both kinds of types.
+/// Whether two types are known and different. Nullability is not compared, because `T?` exists for both kinds of types.
 fn are_different(one: &Shape, other: &Shape) -> bool {
     let is_open = |shape: &Shape| !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'));
     let (one, other) = (one.without_null(), other.without_null());

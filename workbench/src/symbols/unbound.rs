@@ -1,4 +1,4 @@
-//! Names of types that binding finds nothing for, or several things: what an edit must not add to.
+//! Type names that bind to nothing or to several types; an edit must not add such names.
 
 use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError};
@@ -8,28 +8,28 @@ use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::types::symbol_of;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A name that a type uses, with the types that it may mean; none where nothing is known of it, as of what packages declare.
+/// An unbound name in a type, with the types that it may refer to; none if nothing is known, as for types of packages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unbound {
-    /// Key of the type.
+    /// Key of the type that contains the name.
     pub of: String,
-    /// As written.
+    /// Name as written.
     pub name: String,
-    /// Keys of the types that it may mean.
+    /// Keys of the types that it may refer to.
     pub meanings: Vec<String>,
 }
 
-/// What the names of all types mean.
+/// The bindings of the names of all types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
-    /// Names without one meaning.
+    /// Names that do not bind to exactly one type.
     pub unbound: BTreeSet<Unbound>,
-    /// What each type names, by its key.
+    /// By key of a type, the types that it names.
     named: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Bound {
-    /// Of the workspace as it is.
+    /// Reads the bindings of the workspace.
     ///
     /// # Errors
     /// When outputs cannot be read.
@@ -52,17 +52,18 @@ impl Bound {
         Ok(found)
     }
 
-    /// The types that name one of some types, given by their symbols.
+    /// Returns the types that name one of some types, which are given by their symbols.
     pub fn naming(&self, wanted: &BTreeSet<String>) -> BTreeSet<String> {
         let names = |named: &BTreeSet<String>| named.iter().any(|key| wanted.contains(symbol_of(key)));
         let of = self.named.iter().filter(|(_, named)| names(named));
         of.map(|(key, _)| key.clone()).collect()
     }
 
-    /// What is unbound after an edit and was not before it, each with its place. A name that others have nothing known of either is one of a package.
+    /// Describes names that are unbound after an edit and were not before, with their places. A name that is unknown in other types, too, belongs to
+    /// a package.
     ///
     /// # Errors
-    /// When the names of the workspace are damaged.
+    /// When the symbol index is damaged.
     pub fn lost(
         &self,
         before: &Self,
@@ -86,7 +87,7 @@ impl Bound {
             };
             messages.insert(format!("{}: {} {means}", spot(symbols, &one.of, &one.name, &mut read)?, one.name));
         }
-        // A name without any of its former meanings means something else.
+        // A name whose former type is replaced by another type of that name has changed its meaning.
         for (key, named) in &self.named {
             let Some(was) = before.named.get(key) else { continue };
             let (gone, came): (Vec<&String>, Vec<&String>) = (was.difference(named).collect(), named.difference(was).collect());
@@ -105,7 +106,7 @@ impl Bound {
     }
 }
 
-/// Where a type writes a name: file, line and column.
+/// Returns the place where a type writes a name: file, line and column.
 fn spot(symbols: &Symbols, key: &str, name: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Result<String, SymbolError> {
     let Some(at) = symbols.find(key) else { return Ok(key.to_owned()) };
     let simple = name.rsplit(['.', ':', '+']).next().unwrap_or(name);

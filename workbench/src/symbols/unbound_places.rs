@@ -1,5 +1,5 @@
-//! Unbound names: in code that `#if` excludes, in attributes of assemblies and in using directives. By the number of their arguments some calls
-//! cannot mean a method; all others may.
+//! Finds names that are not bound: in code that `#if` excludes, in attributes of assemblies and in using directives. The number of arguments excludes
+//! some calls of a method; all other places are possible uses.
 
 use super::outputs::{Outputs, file_label};
 use super::usages::{Usages, Why};
@@ -14,20 +14,20 @@ use producers::csharp::preprocess::blank;
 use producers::csharp::usages::{Place, UseKind, display_line};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is looked for.
+/// The subject of a search by name.
 pub(super) struct Wanted<'s> {
-    /// Its name.
+    /// Name of the subject.
     pub(super) word: &'s str,
-    /// The parameters of the overload that is looked for; `None` for all overloads, and for what is no method.
+    /// Parameters of the wanted overload; `None` for all overloads, and for a subject that is not a method.
     pub(super) method: Option<&'s [ParameterRow]>,
-    /// Whether it is a type, or its constructors, which bear its name.
+    /// Whether the subject is a type, or its constructors, which are written with the type's name.
     pub(super) is_type: bool,
-    /// Whether it is a constructor.
+    /// Whether the subject is a constructor.
     pub(super) is_constructor: bool,
 }
 
 impl Wanted<'_> {
-    /// Whether a name may mean it; a name of an attribute may leave out its last word.
+    /// Whether a name may refer to the subject; an attribute may omit the ending `Attribute`.
     fn is_named(&self, name: &str) -> bool {
         let name = name.trim_start_matches('@');
         let is_short = || self.is_type && self.word.strip_suffix("Attribute") == Some(name);
@@ -35,7 +35,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Adds the places where unbound names may mean what is looked for to the possible uses, where `sees` is true of the file.
+/// Adds the places of unbound names that may refer to the subjects to their possible uses, in files where `sees` is true.
 pub(super) fn add_unbound<O: Outputs>(
     outputs: &mut O,
     wanted: &[Wanted<'_>],
@@ -93,7 +93,7 @@ fn place_at(file: &str, text: &str, byte: usize) -> Place {
     }
 }
 
-/// Where unbound names may mean what is looked for.
+/// Returns the places of a text where unbound names may refer to the subject.
 fn places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<(usize, Why)> {
     let outside = names_outside_types(compiled).into_iter();
     let is_constructed = |end: usize| !wanted.is_constructor || compiled[end..].trim_start().starts_with(['(', ']', ',']);
@@ -104,7 +104,7 @@ fn places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<(usize, Why)> 
     found
 }
 
-/// Where excluded code writes a name and may mean it.
+/// Returns the places where excluded code may refer to the subject.
 fn excluded_places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<usize> {
     let tokens = lex(text).tokens;
     let own = wanted.method.unwrap_or_default();

@@ -1,11 +1,11 @@
-//! Declarations in code that `#if` excludes: of another target framework than that of the evaluated project, or of symbols that nothing defines.
-//! The index has no types or members for them; `//files/F:variants` lists them.
+//! Declarations in code that `#if` excludes: code for another target framework than that of the evaluated project, or under symbols that no project
+//! defines. The index has no types or members for them; `//files/F:variants` lists them.
 
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::word_index::WordSource;
 use producers::csharp::variants::{Uncompiled, Variant};
 
-/// Most files that are looked at for one name.
+/// Most files that are searched for one name.
 const MOST_FILES: usize = 50;
 
 /// A declaration in code that `#if` excludes.
@@ -13,7 +13,7 @@ const MOST_FILES: usize = 50;
 pub struct UncompiledDeclaration {
     /// The file that contains it.
     pub file: String,
-    /// What it declares, and under which condition.
+    /// The declaration and its condition.
     pub declared: Variant,
 }
 
@@ -59,7 +59,7 @@ pub fn uncompiled<O: Outputs>(outputs: &mut O, name: &str) -> Result<Vec<Uncompi
 /// Returns the declarations of a file in code that `#if` excludes, as `//files/F:variants` lists them.
 ///
 /// # Errors
-/// When the output is not of our making.
+/// When the output is damaged.
 pub fn uncompiled_in_file(file: &str, variants: &[u8]) -> Result<Vec<UncompiledDeclaration>, SymbolError> {
     let read: Uncompiled = serde_json::from_slice(variants).map_err(|_| SymbolError::damaged())?;
     let declared = read.declared.into_iter().map(|declared| UncompiledDeclaration {
@@ -76,13 +76,13 @@ fn ends_with_names(variant: &Variant, wanted: &[&str]) -> bool {
     own.ends_with(wanted)
 }
 
-/// The simple names of a path, without type arguments and parameters.
+/// Returns the simple names of a path, without type arguments and parameters.
 fn segments(path: &str) -> Vec<&str> {
     let head = path.split('(').next().unwrap_or(path);
     head.split(['.', '+', '#']).map(plain_name).collect()
 }
 
-/// A name without its arity, type arguments and parameters.
+/// Returns a name without its arity, type arguments and parameters.
 fn plain_name(name: &str) -> &str {
     name.split(['`', '<', '(']).next().unwrap_or(name).trim()
 }

@@ -1,5 +1,5 @@
-//! Members that a type must implement: those of interfaces that neither it nor a base class has, and abstract ones that no class overrides. Their
-//! text is read from the sources of the bases, with the type arguments that the type gives them.
+//! Members that a type must implement: interface members that neither it nor a base class has, and abstract members that no class overrides. Their
+//! declarations are read from the sources of the bases, with the type arguments that the type gives them.
 
 use super::calls::counterparts;
 use super::contracts;
@@ -24,37 +24,37 @@ use producers::csharp::preprocess::blank;
 use producers::csharp::types::symbol_of;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A member that a type owes.
+/// A member that a type must implement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// Its path: `N.IShop#Price(int)`.
     pub path: String,
-    /// What it is.
+    /// Its kind.
     pub kind: MemberKind,
-    /// The base that asks for it, as the type writes it.
+    /// The base that requires it, as the type writes it.
     pub base: String,
     /// Whether the base is an interface.
     pub is_of_interface: bool,
-    /// How it is declared, with the type arguments of the base.
+    /// Its declaration, with the type arguments of the base.
     pub(crate) head: MemberHead,
-    /// Names of types in it.
+    /// Names of types in the declaration.
     pub names: Vec<NameUse>,
-    /// The using directives that it is written below, with the namespace around it.
+    /// Using directives that apply to the declaration.
     pub usings: Vec<Using>,
-    /// The namespace of the base.
+    /// Namespace of the base.
     pub namespace: String,
 }
 
-/// What a type owes to its bases.
+/// The members that a type must implement for its bases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Debts {
-    /// Members of the workspace, in the order of the bases.
+    /// Members with a known declaration, in the order of the bases.
     pub owed: Vec<Owed>,
-    /// Members of interfaces of .NET that it has nothing of the name for.
+    /// Members of .NET interfaces whose names no class of the type declares, and whose declarations are not known.
     pub of_dotnet: BTreeSet<String>,
-    /// Classes of .NET that it derives from and whose abstract members are not known.
+    /// .NET base classes whose abstract members are unknown.
     pub undescribed: BTreeSet<String>,
-    /// Why there may be more.
+    /// Reasons why more members may be missing.
     pub unknown: BTreeSet<String>,
 }
 
@@ -76,7 +76,7 @@ struct Level {
 }
 
 impl Level {
-    /// A type of .NET with these type arguments.
+    /// Returns a .NET type with these type arguments, if it has a contract.
     fn of_contract(key: &str, written: String, given: Vec<String>) -> Option<Self> {
         let part = contracts::contract(key)?;
         Some(Self {
@@ -88,7 +88,7 @@ impl Level {
         })
     }
 
-    /// The bases of a type of .NET, named in full.
+    /// Returns the bases of a .NET type, fully qualified.
     fn bases_of_contract(&self) -> Vec<Self> {
         let own = contracts::contract(&self.key[1..]);
         let of = |(key, written): (&str, &str)| {
@@ -108,7 +108,7 @@ impl Level {
         own.into_iter().flat_map(contracts::bases).filter_map(of).collect()
     }
 
-    /// The result and the kind of each member of a key: the text before its name.
+    /// Returns the result type of a member, by its key: the first word of its declaration.
     fn result_of(&self, key: &str) -> Option<String> {
         let heads = self.parts.iter().flat_map(|part| &part.heads);
         let mut own = heads.filter(|(member, _)| member_key(member) == key);
@@ -117,7 +117,7 @@ impl Level {
     }
 }
 
-/// Finds what a type owes to its bases.
+/// Finds the members that a type must implement.
 ///
 /// # Errors
 /// When outputs cannot be read.
@@ -163,15 +163,15 @@ pub fn debts<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, ke
     Ok(found)
 }
 
-/// Whether a key is that of a type of .NET.
+/// Whether a key belongs to a .NET type.
 fn is_of_dotnet(key: &str) -> bool {
     key.starts_with('~')
 }
 
-/// What the classes of .NET that a type derives from have.
+/// The members that a type inherits from .NET classes.
 struct Brought {
     classes: Vec<String>,
-    /// Keys of their interfaces.
+    /// Keys of the interfaces that these classes implement.
     interfaces: BTreeSet<String>,
 }
 
@@ -188,14 +188,14 @@ impl Brought {
         }
     }
 
-    /// Whether a class has a member of a name.
+    /// Whether one of these classes has a member with a name.
     fn has(&self, name: &str) -> bool {
         let mut known = self.classes.iter().filter_map(|class| dotnet::get(class));
         known.any(|class| class.members(name).next().is_some())
     }
 }
 
-/// A type and its bases in the workspace, nearest first; the others are noted.
+/// Returns a type and its known bases, nearest first; notes unknown ones.
 fn levels<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -276,7 +276,7 @@ fn levels<O: Outputs>(
     Ok(levels)
 }
 
-/// The declarations of a type, from the files as they are.
+/// Reads the declarations of a type from the present files.
 fn declarations_of<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -308,7 +308,7 @@ fn declarations_of<O: Outputs>(
     Ok(all)
 }
 
-/// Those declarations of a text that are wanted, with the heads of their members, and how well it parsed.
+/// Returns the wanted declarations of a text with the heads of their members, and how well the text parsed.
 pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&TypeDecl) -> bool) -> (Vec<Part>, Tier) {
     let syntax = parse_code(text, defines);
     let compiled = blank(text, defines);
@@ -332,7 +332,7 @@ pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&
     (wanted.map(part).collect(), syntax.tier)
 }
 
-/// What one base asks for and none of the classes has.
+/// Adds the members that one base requires and no class implements.
 fn owed_to((at, level): (usize, &Level), all: &[Level], rows: &BTreeMap<&str, Vec<Overload>>, brought: &Brought, owed: &mut Vec<Owed>) {
     let nearer = &all[..at];
     for part in &level.parts {
@@ -381,7 +381,7 @@ fn owed_to((at, level): (usize, &Level), all: &[Level], rows: &BTreeMap<&str, Ve
             };
             let public = |one: &Overload| one.name == own.name && one.accessibility == "public" && one.is_static == own.is_static;
             let overrides = |one: &Overload| one.name == own.name && one.is_override;
-            // One method cannot return what two interfaces of .NET ask for: that of more type arguments has it.
+            // One method cannot return the different results that two .NET interfaces require: it belongs to the interface with more type arguments.
             let is_taken = || {
                 let result = level.result_of(&key);
                 all.iter().enumerate().any(|(place, other)| {
@@ -422,8 +422,8 @@ fn owed_to((at, level): (usize, &Level), all: &[Level], rows: &BTreeMap<&str, Ve
     }
 }
 
-/// Members of interfaces of .NET without a contract that no class has a member of the name for: those that take and give nothing are written, others
-/// named.
+/// Adds the members of .NET interfaces without a contract whose names no class declares: those without parameters and result as declarations, the
+/// others by name.
 fn owed_to_dotnet(world: &World<'_>, brought: &Brought, key: &str, found: &mut Debts, has: impl Fn(&str) -> bool) {
     let levels = world.levels(&Shape::of_key(key));
     let keys: BTreeSet<&str> = levels
@@ -461,7 +461,7 @@ fn owed_to_dotnet(world: &World<'_>, brought: &Brought, key: &str, found: &mut D
     }
 }
 
-/// The name of a base without what it is in, and its type arguments: `A.I<B, C<D>>`.
+/// Splits a written base such as `A.I<B, C<D>>` into its simple name and its type arguments.
 pub(super) fn name_and_arguments(written: &str) -> (&str, Vec<&str>) {
     let tokens = lex(written).tokens;
     let word = |at: usize| tokens[at].text(written);
@@ -471,7 +471,7 @@ pub(super) fn name_and_arguments(written: &str) -> (&str, Vec<&str>) {
             "<" | "(" | "[" => {
                 depth += 1;
                 if depth == 1 && word(at) == "<" {
-                    // The arguments of the last name count.
+                    // Only the type arguments of the last name count.
                     open = tokens[at].start as usize;
                     start = tokens[at].end as usize;
                     arguments.clear();
@@ -503,7 +503,7 @@ fn arity_of(key: &str) -> usize {
     own.rsplit_once('`').and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
 }
 
-/// A text with type arguments in place of type parameters.
+/// Substitutes type arguments for type parameters in a text.
 fn with_arguments(text: &str, arguments: &BTreeMap<String, String>) -> String {
     let (mut made, mut end) = (String::new(), 0);
     for token in lex(text).tokens {

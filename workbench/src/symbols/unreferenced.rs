@@ -1,5 +1,5 @@
-//! Code that names a type whose namespace is open, in a project without a reference to a project that compiles the type. The reference may have a
-//! condition that is false here, or refer to a package built from the same sources. The uses there are unknown.
+//! Finds code that names a type of an imported namespace in a project without a reference to a project that compiles the type. The reference may have
+//! a condition that is false here, or refer to a package built from the same sources. Such uses are unknown.
 
 use super::index::{Symbols, is_within, namespace, simple_name};
 use super::outputs::SymbolError;
@@ -9,10 +9,10 @@ use super::word_index::WordIndex;
 use producers::csharp::deps::dotnet;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// By subject the types whose code has the words of the subject, each with whether a using directive of it opens the namespace of the subject's type.
+/// For each subject, the types whose code has its words, with whether a using directive opens the namespace of the subject's type.
 pub(super) type Naming = Vec<BTreeMap<String, bool>>;
 
-/// The types whose code mentions the words of a subject, each with whether it opens the namespace of the subject's type.
+/// Returns the types whose code mentions the words of a subject, with whether their code opens the namespace of the subject's type.
 pub(super) fn mentioning_types(words: &WordIndex, subject: &Subject) -> Vec<(String, bool)> {
     let of = namespace(&subject.key);
     if of.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn mentioning_types(words: &WordIndex, subject: &Subject) -> Vec<(Str
     named.map(|user| (user.clone(), opening.contains(&user))).collect()
 }
 
-/// Says of each subject which projects name it without a reference.
+/// Adds a sentence to each subject about the projects that name it without a reference.
 pub(super) fn note_unreferenced(
     symbols: &Symbols,
     visibility: &Visibility,
@@ -43,7 +43,7 @@ pub(super) fn note_unreferenced(
             is_internal: false,
             ..visibility.audience_of(symbols, &subject.key)?
         };
-        // Each with whether a using directive opens the namespace there.
+        // Projects, with whether a using directive opens the namespace there.
         let mut projects: BTreeMap<String, bool> = BTreeMap::new();
         let mut known: BTreeMap<(String, bool), bool> = BTreeMap::new();
         for (user, is_opened) in naming {
@@ -85,7 +85,7 @@ pub(super) fn note_unreferenced(
     Ok(())
 }
 
-/// Whether code in a file sees any type of a namespace: names there may be of another one.
+/// Whether code in a file sees any type of a namespace, so that a name may refer to another one.
 fn sees_namespace(symbols: &Symbols, visibility: &Visibility, of: &str, file: &str) -> Result<bool, SymbolError> {
     for key in symbols.keys().filter(|key| namespace(key) == of) {
         if visibility.sees(file, &visibility.audience_of(symbols, key)?) {
@@ -95,7 +95,7 @@ fn sees_namespace(symbols: &Symbols, visibility: &Visibility, of: &str, file: &s
     Ok(false)
 }
 
-/// Whether the name of the subject's type may mean something else in a file: a type or a member that code there sees, or a type of .NET.
+/// Whether the name of the subject's type may refer to something else in a file: a visible type or member, or a .NET type.
 fn means_other(symbols: &Symbols, visibility: &Visibility, subject: &Subject, file: &str) -> Result<bool, SymbolError> {
     let name = simple_name(&subject.key);
     if dotnet::has_type_named(name) {

@@ -1,9 +1,9 @@
 //! All uses of a type or a member, certain and possible ones.
 //!
-//! Candidates are the types that mention the word of the symbol (`//types/T:mentions`); the places come from their `//types/T:usages`. Uses of an
-//! inherited member, by the type that was named, are those of the base that declares it, and possible. A call may mean the overloads that fit its
-//! arguments ([`super::calls`]): it is a certain use of the only one that fits, a possible use of several, and no use of the others. Unchecked code
-//! is listed in [`Usages::unseen`].
+//! Candidates are the types that mention the word of the symbol (`//types/T:mentions`); the places come from their `//types/T:usages`. If the request
+//! names a type that only inherits the member, its uses are those of the declaring base, and possible. A call may refer to the overloads that fit its
+//! arguments ([`super::calls`]): it is a certain use of the only one that fits, a possible use of several, and no use of the others.
+//! [`Usages::unseen`] lists code that was not checked.
 
 use super::calls::{can_mean, counterparts, possible, possible_of};
 use super::index::{Symbols, simple_name};
@@ -21,7 +21,7 @@ use producers::csharp::hashes::Access;
 use producers::csharp::usages::{Call, Place, UseKind, may_be_answered, outside, related};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Members that constructs of the language call without their names: `using`, loops, `await`, initialisers, deconstruction, queries.
+/// Members that language constructs call without writing their names: `using`, loops, `await`, initialisers, deconstruction, queries.
 pub(super) const IMPLIED: [&str; 23] = [
     "Add",
     "Cast",
@@ -48,10 +48,10 @@ pub(super) const IMPLIED: [&str; 23] = [
     "Where",
 ];
 
-/// Those of them that are found on values of .NET's interfaces, too.
+/// Those of [`IMPLIED`] that are also found on values of .NET interfaces.
 const IMPLIED_OUTSIDE: [&str; 3] = ["Dispose", "DisposeAsync", "GetEnumerator"];
 
-/// Whether no use of a member bears its name: constructors, indexers, operators.
+/// Whether uses of a member never contain its name: constructors, indexers, operators.
 pub(super) fn is_nameless(word: &str) -> bool {
     word == CONSTRUCTOR || word == "this[]" || word.starts_with("op_")
 }
@@ -59,10 +59,10 @@ pub(super) fn is_nameless(word: &str) -> bool {
 /// The name of constructors.
 const CONSTRUCTOR: &str = ".ctor";
 
-/// What is looked for: a type, one of its members, or all its overloads of a name.
+/// The subject of a search: a type, one of its members, or all its overloads of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// Path: a key of `//index:types`, and behind `#` the member, or the name of all overloads.
+    /// Path: a key of `//index:types`, then after `#` the member, or the name of all overloads.
     pub path: String,
     /// Identifier of the type.
     pub type_id: String,
@@ -70,18 +70,18 @@ pub struct Subject {
     pub member_id: Option<String>,
     /// Paths of its symbols: its own, or those of the overloads.
     pub paths: Vec<String>,
-    /// The type in whose code's eyes it is looked for: the one that declares it, or the heir that was named.
+    /// Key of the type from which the search starts: the declaring type, or the heir that the request names.
     pub(super) key: String,
     /// The member's name and kind.
     name: Option<(String, String)>,
     /// Key of the overload, if it is one.
     overload: Option<String>,
-    /// The type that declares it, when another was named.
+    /// The declaring type, if the request names another one.
     inherited_from: Option<String>,
 }
 
 impl Subject {
-    /// What a resolution means: what it is resolved to, or the overloads of one name in one type.
+    /// Returns the subject of a resolution: the resolved symbol, or the overloads of one name in one type.
     ///
     /// # Errors
     /// As [`Resolution::candidate`].
@@ -89,7 +89,7 @@ impl Subject {
         Ok(Self::of_group(found.meant_with_overloads()?))
     }
 
-    /// The subjects of all symbols that share a name, as far as they can be shown together ([`Resolution::namesakes`]).
+    /// Returns the subjects of all symbols that share a name, as far as they can be shown together ([`Resolution::namesakes`]).
     ///
     /// # Errors
     /// As [`Resolution::candidate`].
@@ -97,12 +97,12 @@ impl Subject {
         Ok(found.namesakes()?.iter().map(|group| Self::of_group(group)).collect())
     }
 
-    /// A type.
+    /// Returns a type as a subject.
     pub(super) fn of_type(one: &Candidate) -> Self {
         Self::new(one, one.path.clone(), None)
     }
 
-    /// One symbol, or all overloads of one name in one type.
+    /// Returns one symbol, or all overloads of one name in one type, as a subject.
     fn of_group(group: &[Candidate]) -> Self {
         let first = &group[0];
         if group.len() == 1 {
@@ -121,7 +121,7 @@ impl Subject {
         self.name.is_some()
     }
 
-    /// The name that its uses bear.
+    /// Returns the name that uses contain.
     pub(super) fn name_in_uses(&self) -> &str {
         match &self.name {
             Some((name, _)) => short_of(name).unwrap_or(name),
@@ -129,7 +129,7 @@ impl Subject {
         }
     }
 
-    /// The type that declares it.
+    /// Returns the declaring type.
     fn declaring(&self) -> &str {
         self.inherited_from.as_ref().unwrap_or(&self.key)
     }
@@ -149,25 +149,25 @@ impl Subject {
     }
 }
 
-/// The places.
+/// The places that use a subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usages {
     /// Certain uses.
     pub certain: BTreeSet<Place>,
-    /// Places that may use it, and why it is not certain.
+    /// Places that may use it, with the reason why that is not certain.
     pub possible: BTreeMap<Place, Why>,
-    /// How many uses of the name on values of unknown type are none of it: code there cannot see it.
+    /// Number of uses of the name on values of unknown type that cannot refer to the subject, because their code does not see it.
     pub impossible: usize,
-    /// Those of the places that call it.
+    /// The places that are calls.
     pub called: BTreeSet<Place>,
-    /// Labels of the targets that could not be made: what they would tell is missing.
+    /// Labels of targets that could not be built, so that their uses are missing.
     pub unread: Vec<String>,
-    /// What was not looked at, each one sentence.
+    /// Code that was not searched, one sentence each.
     pub unseen: Vec<String>,
 }
 
 impl Usages {
-    /// Without references in documentation.
+    /// Removes references in documentation.
     pub fn in_code(mut self) -> Self {
         self.certain.retain(|place| place.kind != UseKind::Cref);
         self.possible.retain(|place, _| place.kind != UseKind::Cref);
@@ -190,7 +190,7 @@ pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject,
     Ok(found.into_iter().next().unwrap_or_default())
 }
 
-/// As [`usages`], of several subjects in their order: their inputs are requested together and read once.
+/// As [`usages`], for several subjects in their order; requests and reads their inputs together.
 ///
 /// # Errors
 /// When outputs cannot be read.
@@ -240,7 +240,7 @@ pub fn usages_of_all<O: Outputs>(
     }
     for found in &mut found {
         found.possible.retain(|place, _| !found.certain.contains(place));
-        // A file may be compiled with other symbols in another project.
+        // Another project may compile the file with other symbols.
         let spots: BTreeSet<_> = found.certain.iter().map(spot).collect();
         found
             .possible
@@ -249,7 +249,7 @@ pub fn usages_of_all<O: Outputs>(
     Ok(found)
 }
 
-/// Uses of a subject that no target knows.
+/// Describes uses of a subject that no target lists.
 fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolError> {
     let word = subject.name_in_uses();
     let Some((_, kind)) = subject.name.as_ref().filter(|_| word != CONSTRUCTOR) else {
@@ -272,37 +272,37 @@ fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolErr
 struct Search<'s> {
     subject: &'s Subject,
     word: &'s str,
-    /// Whether uses bear the member's name: not those of explicit implementations, which are uses of the interface's.
+    /// Whether uses contain the member's name; uses of an explicit implementation are those of the interface's member.
     is_named: bool,
-    /// The overload that is looked for; none where all of them are, or where there is but one.
+    /// The wanted overload; `None` if all are wanted, or there is only one.
     wanted: Option<Overload>,
-    /// All overloads of the name.
+    /// All overloads of the name in the declaring type.
     overloads: Vec<Overload>,
     /// Bases and heirs that declare the name.
     related: BTreeMap<String, Related>,
     /// Bases of .NET that declare the name.
     outside: Vec<String>,
     visibility: &'s Visibility,
-    /// The code that can use it.
+    /// The code that can use the subject.
     audience: Audience,
-    /// The code that can use what is internal in its type.
+    /// The code that can use internal members of its type.
     insiders: Audience,
-    /// The files that declare its type.
+    /// Files that declare its type.
     files: Vec<String>,
 }
 
-/// What another type declares of the name.
+/// The declarations of the name in another type.
 struct Related {
     /// Its overloads.
     overloads: Vec<Overload>,
-    /// The overloads that may be the wanted one; none if any may.
+    /// The overloads that may be the wanted one; `None` if all may be.
     same: Option<Vec<Overload>>,
-    /// The code that can use it.
+    /// The code that can use the other type.
     audience: Audience,
 }
 
 impl<'s> Search<'s> {
-    /// The searches for subjects, in their order.
+    /// Returns the searches for subjects, in their order.
     fn all<O: Outputs>(
         outputs: &mut O,
         symbols: &Symbols,
@@ -334,7 +334,7 @@ impl<'s> Search<'s> {
             .collect::<Result<_, _>>()?)
     }
 
-    /// The search for a subject; `rows`: the members of the type that declares it and of `related` ones.
+    /// Returns the search for a subject; `rows`: the members of the declaring type and of `related` ones.
     fn new(
         symbols: &Symbols,
         subject: &'s Subject,
@@ -389,7 +389,7 @@ impl<'s> Search<'s> {
         Ok(search)
     }
 
-    /// What a name that nothing binds may mean.
+    /// Returns the description of the subject for names that nothing binds.
     fn wanted_by_name(&self) -> Wanted<'_> {
         let is_constructor = self.word == ".ctor";
         let method = self.wanted.as_ref().filter(|one| one.kind == "method" || is_constructor);
@@ -405,12 +405,12 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Whether code in a file may see it.
+    /// Whether code in a file may see the subject.
     fn is_seen_in(&self, file: &str) -> bool {
         self.visibility.sees(file, &self.audience) && (!self.is_private() || self.files.iter().any(|own| own == file))
     }
 
-    /// Whether of a class and its base the one's members hide those of the other: a call means what its own type declares.
+    /// Whether one of two classes hides the members of the other, its base, so that a call refers to the members of its own type.
     fn is_hidden(&self, symbols: &Symbols, other: &str, same: Option<&[Overload]>) -> bool {
         let is_class = |key: &str| symbols.find(key).is_some_and(|at| symbols.glance(at).kind != "interface");
         let declaring = self.subject.declaring();
@@ -429,7 +429,7 @@ impl<'s> Search<'s> {
         is_base(other, declaring) && same.iter().all(hides) || is_base(declaring, other) && hides(wanted)
     }
 
-    /// Takes the places of the table of the type `user`; `is_near`: its code names the type that is looked for.
+    /// Collects the places in the table of the type `user`; `is_near`: its code names the subject's type.
     fn collect_places(&self, bytes: &[u8], (user, is_near): (&str, bool), found: &mut Usages) -> Result<(), SymbolError> {
         let table = Table::open(bytes).ok_or_else(SymbolError::damaged)?;
         let places = |key: &str| -> Result<Vec<Place>, SymbolError> {
@@ -497,19 +497,19 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    /// Whether only its own type sees it.
+    /// Whether only the subject's own type sees it.
     fn is_private(&self) -> bool {
         self.all_are(|access| access == Access::Private)
     }
 
-    /// Whether all overloads that are looked for have such an accessibility.
+    /// Whether all wanted overloads have an accessibility that passes the test.
     fn all_are(&self, is_such: impl Fn(Access) -> bool) -> bool {
         let wanted = self.wanted.as_ref().map(std::slice::from_ref);
         let mut all = wanted.unwrap_or(&self.overloads).iter().peekable();
         all.peek().is_some() && all.all(|one| !one.accessibility.is_empty() && is_such(Access::parse(&one.accessibility)))
     }
 
-    /// Whether a use of the name is one of the subject: for certain, maybe and why, or not.
+    /// Returns whether a use of the name refers to the subject: `Ok` for certainly, the reason for possibly, `None` for not.
     fn judged(&self, place: &Place) -> Option<Result<(), Why>> {
         let Some(wanted) = self.wanted.as_ref().filter(|_| self.overloads.len() > 1) else {
             return Some(if place.elsewhere { Err(self.elsewhere()) } else { Ok(()) });
@@ -536,7 +536,7 @@ impl<'s> Search<'s> {
         })
     }
 
-    /// Why a place is not certain that may mean what another type declares: of a conversion it is not known what is converted.
+    /// Returns the reason why a place may refer to another type's declaration; the operand of a conversion is unknown.
     fn elsewhere(&self) -> Why {
         match self.word {
             IMPLICIT => Why::UnknownValue,
@@ -544,14 +544,14 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Whether a call on another type fits none of its overloads, but the wanted one, which it inherits.
+    /// Whether a call on a related type fits none of that type's overloads, but does fit the wanted one, which the type inherits.
     fn passes(&self, place: &Place, related: &Related) -> bool {
         let wanted_fits = |call| self.wanted.as_ref().is_some_and(|wanted| can_mean(wanted, call, false));
         let is_of = |call: &&Call| possible(&related.overloads, call).is_empty();
         place.call.as_ref().filter(is_of).is_some_and(wanted_fits)
     }
 
-    /// Whether a call may mean one of the overloads that may be the wanted one; always true if none is wanted.
+    /// Whether a call may refer to one of the overloads that may be the wanted one; always true if none is wanted.
     fn may_be_through(&self, place: &Place, same: Option<&[Overload]>, receiver: bool) -> bool {
         match (&place.call, same) {
             (Some(call), Some(same)) => same.iter().any(|one| can_mean(one, call, receiver)),
@@ -561,12 +561,12 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Where a place is, whatever is done there.
+/// Returns the position of a place.
 fn spot(place: &Place) -> (String, u32, u32) {
     (place.file.clone(), place.line, place.column)
 }
 
-/// A place alone.
+/// Returns a place without its call.
 fn bare(place: Place) -> Place {
     Place {
         call: None,

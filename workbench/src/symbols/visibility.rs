@@ -1,8 +1,7 @@
-//! Which code can use a symbol: a project sees the projects that it references; internal symbols only as a friend of the assembly
-//! (`InternalsVisibleTo`); private members are visible only within their outermost type.
+//! Determines which code can use a symbol: a project sees the projects that it references; internal symbols are visible only to friends of the
+//! assembly (`InternalsVisibleTo`), and private members only within their outermost type.
 //!
-//! A file that no project compiles sees everything, and everything sees its declarations. The same holds for a project whose references are not all
-//! known.
+//! A file that no project compiles sees everything, and everything sees its declarations. The same applies to a project with unknown references.
 
 use super::contents::Layout;
 use super::index::Symbols;
@@ -16,36 +15,36 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The table of references between projects.
 const REFERENCES: &str = "//index:references";
 
-/// The table that says of each project whose internal types it sees, in rows of this prefix.
+/// Table whose rows with the prefix [`GLOBALS`] list the global usings of each project, and the projects whose internal types it sees.
 const SYMBOLS: &str = "//index:symbols";
 const GLOBALS: &str = "using:";
 
-/// Which projects see which.
+/// Visibility between projects.
 #[derive(Debug, Default)]
 pub struct Visibility {
     layout: Layout,
-    /// What each project sees, itself left out; of those that are not listed nothing is known.
+    /// Projects that each project sees, without itself; a project that is not listed has unknown references.
     references: BTreeMap<String, BTreeSet<String>>,
-    /// The projects whose internal types each project sees, itself left out.
+    /// Projects whose internal types each project sees, without itself.
     friends: BTreeMap<String, BTreeSet<String>>,
-    /// The namespaces that global usings of each project open.
+    /// Namespaces that global usings of each project open.
     opened: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// The code that can use a symbol: that of the projects that compile it and, unless it is internal to them, of those that reference one.
+/// The code that can use a symbol: that of the projects that compile it and, unless it is internal, of the projects that reference one of these.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audience {
-    /// The projects that compile it; none where a loose file declares it, which all code sees.
+    /// Projects that compile the symbol; empty if a loose file declares it, because all code sees that.
     pub projects: BTreeSet<String>,
-    /// Whether other projects see it as friends only.
+    /// Whether other projects need to be friends to see it.
     pub is_internal: bool,
 }
 
 impl Visibility {
-    /// Reads which files and projects there are. `gaps`: projects whose references are not all known.
+    /// Reads the files, projects and references. `gaps`: projects whose references are not all known.
     ///
     /// # Errors
-    /// When the outputs cannot be read or are not of our making.
+    /// When the outputs cannot be read or are damaged.
     pub fn from_outputs<O: Outputs>(outputs: &mut O, gaps: &BTreeSet<String>) -> Result<Self, O::Error> {
         let mut visibility = Self {
             layout: Layout::from_outputs(outputs)?,
@@ -87,7 +86,7 @@ impl Visibility {
         Ok(())
     }
 
-    /// The code that can use a type and those of its members that are not internal themselves.
+    /// Returns the audience of a type, and of its members that are not internal themselves.
     pub fn audience_of(&self, symbols: &Symbols, key: &str) -> Result<Audience, SymbolError> {
         let Some(at) = symbols.find(key) else {
             return Ok(Audience::default());
@@ -111,17 +110,17 @@ impl Visibility {
         self.opened.get(project).is_some_and(|opened| opened.contains(namespace))
     }
 
-    /// The projects that compile a file.
+    /// Returns the projects that compile a file.
     pub fn projects_of_file(&self, file: &str) -> Vec<String> {
         self.layout.projects_of(file).map(str::to_owned).collect()
     }
 
-    /// Whether a project that compiles a file declares what an audience is of.
+    /// Whether a project of the audience compiles a file.
     pub fn is_compiled_with(&self, file: &str, audience: &Audience) -> bool {
         self.layout.projects_of(file).any(|project| audience.projects.contains(project))
     }
 
-    /// Whether code in a file can use what has this audience.
+    /// Whether code in a file belongs to an audience.
     pub fn sees(&self, file: &str, audience: &Audience) -> bool {
         let projects = &audience.projects;
         let mut own = self.layout.projects_of(file).peekable();
@@ -139,12 +138,12 @@ impl Visibility {
     }
 }
 
-/// Whether this accessibility keeps other assemblies out that are no friends.
+/// Whether an accessibility excludes other assemblies that are not friends.
 pub fn is_internal(access: Access) -> bool {
     matches!(access, Access::Internal | Access::PrivateProtected | Access::File | Access::Private)
 }
 
-/// Whether a type, or one that it is nested in, is internal.
+/// Whether a type, or a type around it, is internal.
 fn is_internal_type(symbols: &Symbols, key: &str) -> bool {
     let (symbol, scope) = key.split_at(symbol_of(key).len());
     let ends = symbol.match_indices('+').map(|(at, _)| at).chain([symbol.len()]);
@@ -155,7 +154,7 @@ fn is_internal_type(symbols: &Symbols, key: &str) -> bool {
     around.into_iter().any(|at| is_internal(symbols.glance(at).access))
 }
 
-/// Whether two types lie in one outermost type, so that each sees the other's private members.
+/// Whether two types have one outermost type, so that each sees the private members of the other.
 pub fn is_same_outermost(one: &str, other: &str) -> bool {
     let outermost = |key: &str| symbol_of(key).split('+').next().unwrap_or_default().to_owned();
     outermost(one) == outermost(other)

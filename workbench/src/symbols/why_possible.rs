@@ -1,31 +1,31 @@
-//! Why a use is possible and not certain.
+//! The reasons why a use is possible and not certain.
 
 use std::fmt;
 
-/// Why a place may be a use and may not, the likeliest first.
+/// The reason why a place may or may not be a use; the most likely uses come first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// A framework uses it for the present text: how.
+    /// A framework uses it, as this text explains.
     Wired(String),
     /// The arguments also fit these overloads.
     Overloads(Vec<String>),
-    /// The arguments may mean an overload that another type declares.
+    /// The arguments may fit an overload that another type declares.
     Elsewhere,
-    /// It is a use of the member of a base or an heir.
+    /// It is a use of this member of a base or an heir.
     Through(String),
-    /// The overloads are named without a call.
+    /// It names several overloads without a call.
     Named,
-    /// The arguments fit no overload that is known.
+    /// The arguments fit no known overload.
     NoneFits,
-    /// The type of the value is not known, and the code names this type, which declares the member.
+    /// The value's type is unknown, and the code names this type, which declares the member.
     UnknownValueNear(String),
-    /// The type of the value is not known.
+    /// The value's type is unknown.
     UnknownValue,
-    /// It bears the name, and nothing binds the names of its language.
+    /// It has the name, in a language whose names are not bound.
     ByName,
-    /// It bears the name in an attribute of an assembly or in a using directive, where nothing binds names.
+    /// It has the name, in an attribute of an assembly or in a using directive, where names are not bound.
     OutsideTypes,
-    /// It bears the name in code that `#if` excludes.
+    /// It has the name, in code that `#if` excludes.
     Excluded,
 }
 

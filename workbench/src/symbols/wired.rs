@@ -1,5 +1,5 @@
 //! Uses by a framework: a container creates a registered type and passes it where an interface is requested; a mediator calls the handler of a
-//! message. They are found by the registration, or by the bases of the handler, and are never certain.
+//! message. They are found by registrations and by the bases of handlers, and are never certain.
 
 use super::dispatches::{Dispatch, dispatches};
 use super::index::{Symbols, simple_name};
@@ -17,7 +17,7 @@ use producers::csharp::usages::Place;
 use producers::text::decode_keeping_line_ends;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Interfaces of handlers, whose first type argument is what they handle.
+/// Interfaces of handlers; the first type argument is the handled message.
 const HANDLERS: [&str; 9] = [
     "IRequestHandler",
     "INotificationHandler",
@@ -30,7 +30,7 @@ const HANDLERS: [&str; 9] = [
     "IHandleMessages",
 ];
 
-/// Labels the uses that a framework makes among the uses of members, and adds those that bear no name of theirs.
+/// Explains the possible uses of members that a framework makes, and adds those that do not contain the member's name.
 ///
 /// # Errors
 /// When outputs cannot be read.
@@ -108,7 +108,7 @@ pub fn label_wired<O: Outputs>(
     Ok(())
 }
 
-/// Adds the uses of what handles a message: where the message is made, and where it is sent, once a line.
+/// Adds the uses of a message's handler: the places that create the message, and those that send it unless they are on the same line.
 fn label_handled<'p>(message: &str, made: impl Iterator<Item = &'p Place>, sent: Option<&BTreeSet<Dispatch>>, found: &mut Usages) {
     let name = simple_name(message);
     let mut lines: BTreeSet<(&str, u32)> = BTreeSet::new();
@@ -127,7 +127,7 @@ fn label_handled<'p>(message: &str, made: impl Iterator<Item = &'p Place>, sent:
     }
 }
 
-/// Types that a member handles, because its type is a handler of them.
+/// Returns the message types that a member handles because its type is their handler.
 fn handled_by<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject) -> Result<BTreeSet<String>, O::Error> {
     let word = subject.name_in_uses();
     let is_handler = subject.is_member() && (word.starts_with("Handle") || word == "Consume");
@@ -172,7 +172,7 @@ fn handled_by<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject)
     Ok(messages)
 }
 
-/// Whether a line makes a value of a type: `new Order(1)`, `new N.Order { … }`.
+/// Whether a line creates a value of a type: `new Order(1)`, `new N.Order { … }`.
 fn makes(line: &str, name: &str) -> bool {
     let ends = ['(', '{', ';', ')', ' '];
     line.split("new ")
@@ -180,7 +180,7 @@ fn makes(line: &str, name: &str) -> bool {
         .any(|rest| name_and_arguments(rest.split(ends).next().unwrap_or_default()).0 == name)
 }
 
-/// The registrations of each file with a place.
+/// Returns the registrations in the files of the places.
 fn registrations_at<'p, O: Outputs>(
     outputs: &mut O,
     places: impl Iterator<Item = &'p Place>,

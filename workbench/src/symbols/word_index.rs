@@ -116,17 +116,17 @@ pub struct WordIndex {
     rows: Vec<Row>,
     /// Numbers of words.
     numbers: Arc<FxHashMap<Box<str>, u32>>,
-    /// Where the holders of each word begin in `holders`, with an end behind the last one.
+    /// Start of each word's holders in `holders`, and the end of the last one's.
     starts: Vec<u32>,
     /// Rows that have a word, in their order, word after word.
     holders: Vec<u32>,
 }
 
 impl WordIndex {
-    /// Makes an index of the outputs of a source.
+    /// Builds the index of the outputs of a source.
     ///
     /// # Errors
-    /// When an output is damaged whose words must be known.
+    /// When an output with required words is damaged.
     pub fn from_outputs(source: WordSource, outputs: Vec<Output>) -> Result<Self, SymbolError> {
         let listed = outputs.iter().map(|output| {
             let digest = output.bytes.as_deref().map(Digest::of);
@@ -136,11 +136,11 @@ impl WordIndex {
         Self::update(source, listed, None, |_| Ok(outputs))
     }
 
-    /// Makes an index of the listed labels and digests of their outputs. Takes over the rows of `before` with the same digest, and reads the outputs of
-    /// the others, which come in the order of the labels.
+    /// Builds the index of the listed labels and digests of their outputs. Takes over the rows of `before` with the same digest; `read` returns the
+    /// other outputs, in the order of the labels.
     ///
     /// # Errors
-    /// When an output cannot be read, or is damaged and its words must be known.
+    /// When an output cannot be read, or one with required words is damaged.
     pub fn update<E: From<SymbolError>>(
         source: WordSource,
         listed: Vec<(Arc<str>, Option<Digest>)>,

@@ -1,4 +1,4 @@
-//! The arguments of a call, put in the order of other parameters.
+//! Rearranges the arguments of a call for changed parameters.
 
 use super::wanted::Wanted;
 use crate::rename::lists::{Entry, List, code, rewritten};
@@ -6,45 +6,45 @@ use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the parameters of a member change, for its callers.
+/// The change of a member's parameters, for the rearrangement of calls.
 pub(super) struct Reordering<'w> {
-    /// The parameters before, as the member that was named declares them.
+    /// Old parameters, as the requested member declares them.
     pub(super) own: &'w [ParameterRow],
-    /// The parameters afterwards.
+    /// New parameters.
     pub(super) wanted: &'w [Wanted],
-    /// The names that the declarations of the member give each parameter before.
+    /// For each old parameter, its names in all declarations of the member.
     pub(super) names: &'w [BTreeSet<String>],
-    /// Whether the call is an attribute, which may set properties, too.
+    /// Whether the call is an attribute, which may also set properties.
     pub(super) is_attribute: bool,
 }
 
-/// The arguments of one call afterwards.
+/// The new arguments of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// The text between the brackets; `None` if it stays.
+    /// New text between the brackets; `None` if unchanged.
     pub(super) text: Option<String>,
-    /// Arguments that are passed no more.
+    /// Arguments that are no longer passed.
     pub(super) dropped: Vec<String>,
 }
 
-/// What a call passes for the parameters, by their numbers.
+/// The arguments of a call by the numbers of their parameters.
 struct Supplied {
     by_number: BTreeMap<usize, Argument>,
-    /// What is passed for `params`, one by one.
+    /// Arguments for `params`, one by one.
     more: Vec<(usize, String)>,
-    /// What an attribute sets beside its arguments: `P = 3`.
+    /// Properties that an attribute sets: `P = 3`.
     set: Vec<(usize, String)>,
     all: Vec<String>,
 }
 
-/// An argument: its number in the call, its value, and the name that it is written with.
+/// An argument: its number in the call, its value, and its name if written.
 struct Argument {
     at: usize,
     value: String,
     label: Option<String>,
 }
 
-/// An argument afterwards: its number in the call before, its value, and the name that it can have.
+/// A new argument: its number in the old call, its value, and the name that it can be passed with.
 struct Passing {
     from: Option<usize>,
     value: String,
@@ -53,10 +53,10 @@ struct Passing {
 }
 
 impl Reordering<'_> {
-    /// The arguments of a call, of an extension method perhaps without the value that it is called on.
+    /// Rearranges the arguments of a call; `is_on_value`: whether an extension method is called on its first argument.
     ///
     /// # Errors
-    /// Why they cannot be put in order.
+    /// The reason why they cannot be rearranged.
     pub(super) fn passed(&self, text: &str, list: &List, is_on_value: bool) -> Result<Passed, String> {
         let supplied = self.supplied(text, list, is_on_value)?;
         let mut dropped = Vec::new();
@@ -128,7 +128,7 @@ impl Reordering<'_> {
         Ok(supplied)
     }
 
-    /// The parameter of a name, which must be the same in all declarations.
+    /// Returns the number of the parameter with a name, if all declarations agree.
     fn number_of(&self, name: &str) -> Result<usize, String> {
         let found: Vec<usize> = (0..self.names.len()).filter(|at| self.names[*at].contains(name)).collect();
         match found.as_slice() {
@@ -160,7 +160,7 @@ impl Reordering<'_> {
                     let given = supplied.by_number.get(from);
                     let label = given.and_then(|given| given.label.as_deref());
                     let name = match label {
-                        // Every declaration that calls it so gets the new name.
+                        // Every declaration with this name gets the new one.
                         Some(label) if *label == self.own[*from].name => Ok(renamed.clone().unwrap_or_else(|| label.to_owned())),
                         Some(label) => Ok(label.to_owned()),
                         None => self.name_afterwards(*from, renamed.as_deref()),
@@ -185,7 +185,7 @@ impl Reordering<'_> {
                 is_named: !in_order,
             });
         }
-        // Arguments are evaluated in textual order: if that matters, they keep their places and get names.
+        // C# evaluates arguments in textual order. If that order matters, keep the arguments in place and add names.
         if changes_evaluation(&passing) {
             passing.sort_by_key(|one| one.from.unwrap_or(usize::MAX));
             passing.iter_mut().for_each(|one| one.is_named = true);
@@ -204,7 +204,7 @@ impl Reordering<'_> {
         Ok(entries)
     }
 
-    /// The name that calls can use for a parameter afterwards.
+    /// Returns the name that calls can use for a parameter after the change.
     fn name_afterwards(&self, from: usize, renamed: Option<&str>) -> Result<String, String> {
         let own = &self.own[from].name;
         let names: BTreeSet<&str> = self.names[from]
@@ -220,7 +220,7 @@ impl Reordering<'_> {
     }
 }
 
-/// Whether this order of arguments changes the order of evaluation in an observable way.
+/// Whether the new order of arguments changes their evaluation in an observable way.
 fn changes_evaluation(passing: &[Passing]) -> bool {
     let order: Vec<(usize, Effect)> = passing.iter().filter_map(|one| Some((one.from?, effect_of(&one.value)))).collect();
     let matters = |one: Effect, other: Effect| one.max(other) == Effect::Acts && one.min(other) != Effect::Nothing;
@@ -231,14 +231,14 @@ fn changes_evaluation(passing: &[Passing]) -> bool {
     })
 }
 
-/// What the evaluation of an argument may do.
+/// The possible effect of evaluating an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
-    /// It is the same whenever it is evaluated.
+    /// None: the value is the same at any time.
     Nothing,
-    /// It depends on earlier side effects.
+    /// The value depends on earlier side effects.
     Reads,
-    /// It may do something.
+    /// It may have side effects.
     Acts,
 }
 
@@ -272,7 +272,7 @@ fn sets_property(argument: &str) -> bool {
     matches!(tokens.as_slice(), [name, equals, ..] if name.kind == Kind::Word && equals.text(argument) == "=")
 }
 
-/// The name of an argument that is written with one, and its value.
+/// Splits a named argument into name and value.
 pub(super) fn label_of(argument: &str) -> Option<(&str, &str)> {
     let tokens = lex(argument).tokens;
     let [name, colon, ..] = tokens.as_slice() else { return None };

@@ -1,4 +1,4 @@
-//! Obstacles of changed parameters besides the uses: texts that would no longer parse, constructors that are called without their names.
+//! Obstacles of changed parameters besides the uses: texts that would no longer parse, and constructors that are called without their names.
 
 use super::declarations::parameters_behind;
 use super::with_files;
@@ -17,7 +17,7 @@ use producers::csharp::model::Tier;
 use producers::csharp::{defines, parse};
 use std::collections::BTreeSet;
 
-/// Refuses changed files that parsed before and would parse no more.
+/// Adds obstacles for changed files that would no longer parse.
 pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way: &mut Obstacles) -> Result<(), O::Error> {
     let labels: Vec<String> = files.iter().map(|file| file_label(&file.path, "defines")).collect();
     for (file, output) in files.iter().zip(outputs.read(&labels)?) {
@@ -42,7 +42,7 @@ pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way:
     Ok(())
 }
 
-/// Refuses a member of an `extension` block: its receiver is not one of its parameters.
+/// Adds an obstacle for a member of an `extension` block: its receiver is not among its own parameters.
 pub(super) fn check_block<O: Outputs>(
     outputs: &mut O,
     candidate: &Candidate,
@@ -62,7 +62,7 @@ pub(super) fn check_block<O: Outputs>(
     Ok(())
 }
 
-/// Refuses a constructor of a type with a primary constructor: their calls cannot be distinguished.
+/// Adds an obstacle for a constructor of a type with a primary constructor: their calls cannot be distinguished.
 pub(super) fn check_primary<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -91,7 +91,7 @@ pub(super) fn check_primary<O: Outputs>(
     Ok(())
 }
 
-/// Refuses an empty constructor that gets parameters where its type is a type argument: `where T : new()` asks for the empty one.
+/// Adds obstacles where the type of a parameterless constructor that gets parameters is a type argument: `where T : new()` requires that constructor.
 pub(super) fn check_type_arguments<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -120,7 +120,7 @@ pub(super) fn check_type_arguments<O: Outputs>(
     Ok(())
 }
 
-/// Whether the type that begins at a byte is a type argument.
+/// Whether the type name at an offset is a type argument.
 fn is_type_argument(text: &str, at: usize) -> bool {
     let (rest, tokens) = tokens_behind(text, at);
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(rest));
@@ -149,7 +149,7 @@ fn is_type_argument(text: &str, at: usize) -> bool {
     false
 }
 
-/// Whether a text is read without errors.
+/// Whether a text parses without errors.
 pub(super) fn parses(text: &str, defines: &BTreeSet<String>) -> bool {
     matches!(parse::read(text, defines, "").0.tier, Tier::Whole | Tier::Repaired)
 }

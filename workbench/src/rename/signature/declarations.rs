@@ -1,4 +1,4 @@
-//! Changes the parameters of a declaration: its list, their names in its body, and its documentation.
+//! Changes the parameters of a declaration: the list, their names in the body, and the documentation.
 
 use super::wanted::{Wanted, parameter_name};
 use crate::rename::lists::{List, Of, code, list_at, rewritten, tokens_behind};
@@ -8,22 +8,22 @@ use std::ops::Range;
 
 /// A declaration whose parameters change.
 pub(super) struct Declaration<'d> {
-    /// The names that the member that was named gives its parameters.
+    /// Names of the parameters in the requested member.
     pub(super) own: &'d [&'d str],
-    /// The parameters afterwards.
+    /// New parameters.
     pub(super) wanted: &'d [Wanted],
 }
 
-/// Replacements of bytes of a text, none in another.
+/// Non-overlapping replacements of byte ranges of a text.
 pub(super) type Replacements = Vec<(Range<usize>, String)>;
 
-/// The names of parameters in a list.
+/// Returns the names of the parameters in a list.
 pub(super) fn parameter_names(text: &str, list: &List) -> Vec<String> {
     let name = |piece: &Range<usize>| parameter_name(&text[code(text, piece)]).unwrap_or_default().to_owned();
     list.pieces.iter().map(name).collect()
 }
 
-/// The list of parameters behind the name of a member.
+/// Returns the list of parameters after the name of a member.
 pub(super) fn parameters_behind(text: &str, name: usize) -> Option<List> {
     let (rest, tokens) = tokens_behind(text, name);
     let mut at = 1;
@@ -46,10 +46,10 @@ pub(super) fn parameters_behind(text: &str, name: usize) -> Option<List> {
 }
 
 impl Declaration<'_> {
-    /// What changes of a declaration whose name begins at a byte.
+    /// Returns the replacements in a declaration whose name begins at an offset.
     ///
     /// # Errors
-    /// Why it cannot change: a use of a parameter in its body.
+    /// The reason why it cannot change: a use of a parameter in its body.
     pub(super) fn replacements(&self, text: &str, name: usize) -> Result<Replacements, String> {
         let list = parameters_behind(text, name).ok_or("its parameters are not found where it is declared")?;
         let names = parameter_names(text, &list);
@@ -72,7 +72,7 @@ impl Declaration<'_> {
                 Wanted::Kept { from, renamed: new } => {
                     let written = &text[code(text, &list.pieces[*from])];
                     let declared = match new {
-                        // A declaration that gives it another name than the one that was asked about keeps that.
+                        // A declaration keeps its own name for the parameter if that differs from the requested member's.
                         Some(new) if names[*from] == self.own[*from] => {
                             let declared = with_name(written, &names[*from], new);
                             with_attributes(declared, &renamed, &gone)?
@@ -91,7 +91,7 @@ impl Declaration<'_> {
         Ok(changes)
     }
 
-    /// The names of parameters that go.
+    /// Returns the names of removed parameters.
     fn gone(&self, names: &[String]) -> Vec<String> {
         let is_kept = |number: usize| {
             self.wanted
@@ -101,7 +101,7 @@ impl Declaration<'_> {
         (0..names.len()).filter(|at| !is_kept(*at)).map(|at| names[at].clone()).collect()
     }
 
-    /// What changes behind the parameters.
+    /// Returns the replacements after the parameters.
     fn in_body(&self, text: &str, body: Range<usize>, renamed: &BTreeMap<String, String>, gone: &[String]) -> Result<Replacements, String> {
         let mut changes = Replacements::new();
         let came = self.wanted.iter().filter_map(|one| match one {
@@ -128,7 +128,7 @@ impl Declaration<'_> {
     }
 }
 
-/// A parameter's declaration with another name.
+/// Returns a parameter's declaration with another name.
 fn with_name(declared: &str, old: &str, new: &str) -> String {
     let head = &declared[..super::wanted::default_begins(declared).unwrap_or(declared.len())];
     match head.rfind(old) {
@@ -137,7 +137,7 @@ fn with_name(declared: &str, old: &str, new: &str) -> String {
     }
 }
 
-/// A parameter's declaration whose attributes name parameters by their new names.
+/// Returns a parameter's declaration with the renamed parameters in its attributes.
 fn with_attributes(mut declared: String, renamed: &BTreeMap<String, String>, gone: &[String]) -> Result<String, String> {
     let whole = 0..declared.len();
     for (range, new) in in_attributes(&declared, whole, renamed, gone)?.into_iter().rev() {
@@ -146,7 +146,7 @@ fn with_attributes(mut declared: String, renamed: &BTreeMap<String, String>, gon
     Ok(declared)
 }
 
-/// The text between the member before it and the name of a member: its attributes, modifiers and type.
+/// Returns the range from the end of the preceding member to the name of a member: attributes, modifiers and type.
 fn attributes_before(text: &str, name: usize) -> Range<usize> {
     let mut depth = 0_usize;
     for token in lex(&text[..name]).tokens.iter().rev() {
@@ -160,7 +160,7 @@ fn attributes_before(text: &str, name: usize) -> Range<usize> {
     0..name
 }
 
-/// What changes in attributes: `nameof` with a parameter.
+/// Returns the replacements in attributes: `nameof` of a parameter.
 fn in_attributes(text: &str, range: Range<usize>, renamed: &BTreeMap<String, String>, gone: &[String]) -> Result<Replacements, String> {
     let own = &text[range.clone()];
     let tokens: Vec<_> = lex(own).tokens.into_iter().filter(|token| token.kind != Kind::Unknown).collect();
@@ -181,7 +181,7 @@ fn in_attributes(text: &str, range: Range<usize>, renamed: &BTreeMap<String, Str
     Ok(changes)
 }
 
-/// The text from the parameters of a declaration to its end.
+/// Returns the range from the end of a declaration's parameters to its own end.
 fn body_behind(text: &str, at: usize) -> Range<usize> {
     let (rest, tokens) = tokens_behind(text, at);
     let (mut depth, mut is_expression) = (0_usize, false);
@@ -202,14 +202,14 @@ fn body_behind(text: &str, at: usize) -> Range<usize> {
     at..at + rest.len()
 }
 
-/// What a word of a body is.
+/// The role of a word in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// It may mean a parameter.
+    /// It may refer to a parameter.
     Value,
-    /// It names a member, or a parameter of the called member.
+    /// It refers to a member, or to a parameter of the called member.
     Member,
-    /// It is given to something else.
+    /// It declares another symbol.
     Declares,
 }
 
@@ -219,7 +219,7 @@ struct Word {
     role: Role,
 }
 
-/// The words of a body, also those in the holes of interpolated strings.
+/// Returns the words of a body, including those in the holes of interpolated strings.
 fn words_in(text: &str, body: Range<usize>) -> Result<Vec<Word>, String> {
     let own = &text[body.clone()];
     let tokens: Vec<_> = lex(own).tokens.into_iter().filter(|token| token.kind != Kind::Unknown).collect();
@@ -253,7 +253,7 @@ fn words_in(text: &str, body: Range<usize>) -> Result<Vec<Word>, String> {
     Ok(found)
 }
 
-/// Words behind which a name is no declaration, though they are words.
+/// Words that are not types, so that a name after them is not a declaration.
 const NO_TYPES: [&str; 26] = [
     "return",
     "throw",
@@ -283,7 +283,7 @@ const NO_TYPES: [&str; 26] = [
     "goto",
 ];
 
-/// Whether a name follows a type or `var`: it declares a local, or a parameter of a lambda or local function.
+/// Whether a name follows a type or `var`, so that it declares a local, or a parameter of a lambda or local function.
 fn declares(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).and_then(|at| tokens.get(at)) else {
         return false;
@@ -295,7 +295,7 @@ fn declares(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -
     is_range || is_type && matches!(next, "=" | ";" | "," | ")" | "in" | "(" | ":")
 }
 
-/// The opening brace around a token.
+/// Returns the index of the bracket that opens the block around a token.
 fn brace_around(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     (0..at).rev().find(|at| match tokens[*at].text(text) {
@@ -312,7 +312,7 @@ fn brace_around(text: &str, tokens: &[producers::csharp::lexer::Token], at: usiz
     })
 }
 
-/// Whether an assigned name is in an object initialiser, of whose type it is a member.
+/// Whether an assigned name is in an object initialiser, where it refers to a member of the created type.
 fn is_initialiser(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
     let Some(open) = brace_around(text, tokens, at).filter(|open| tokens[*open].text(text) == "{") else {
         return false;
@@ -334,12 +334,12 @@ fn is_initialiser(text: &str, tokens: &[producers::csharp::lexer::Token], at: us
     false
 }
 
-/// Whether a name alone in `new { … }` also names a property.
+/// Whether a single name in `new { … }` also declares a property.
 fn is_anonymous(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
     brace_around(text, tokens, at).is_some_and(|open| open > 0 && tokens[open].text(text) == "{" && tokens[open - 1].text(text) == "new")
 }
 
-/// Whether a name is among the parameters of a lambda.
+/// Whether a name is a parameter of a lambda.
 fn ends_in_arrow(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
     let close = tokens[at..]
         .iter()
@@ -348,7 +348,7 @@ fn ends_in_arrow(text: &str, tokens: &[producers::csharp::lexer::Token], at: usi
     behind.is_some_and(|close| tokens.get(close + 1).is_some_and(|token| token.text(text) == "=>"))
 }
 
-/// The code in the holes of an interpolated string.
+/// Returns the code ranges in the holes of an interpolated string.
 fn holes(text: &str, literal: &Range<usize>) -> Result<Vec<Range<usize>>, String> {
     let own = &text[literal.clone()];
     let head = own.find('"').unwrap_or(0);
@@ -378,7 +378,7 @@ fn holes(text: &str, literal: &Range<usize>) -> Result<Vec<Range<usize>>, String
     Ok(found)
 }
 
-/// Range of the documentation of a declaration, before its first word.
+/// Returns the range of a declaration's documentation.
 fn documentation(text: &str, name: usize) -> Option<Range<usize>> {
     let lexed = lex(text);
     let tokens = &lexed.tokens;
@@ -405,7 +405,7 @@ fn documentation(text: &str, name: usize) -> Option<Range<usize>> {
     Some(docs.first()?.0 as usize..docs.last()?.1 as usize)
 }
 
-/// What changes in the documentation of a declaration.
+/// Returns the replacements in the documentation of a declaration.
 fn in_documentation(text: &str, name: usize, renamed: &BTreeMap<String, String>, gone: &[String]) -> Replacements {
     let Some(range) = documentation(text, name) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Marks at places of a text that change: one change shifts the others, and calls are nested in arguments of calls. Changes are applied from the
+//! Marks at the changing places of a text: each change shifts the others, and calls may be nested in arguments of calls. Changes are applied from the
 //! last place to the first.
 
 use super::Change;
@@ -10,23 +10,23 @@ use crate::rename::lists::{Of, list_at, tokens_behind, type_arguments_end};
 use producers::csharp::lexer::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a place follows.
+/// How to change a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// It calls the member.
+    /// A call of the member.
     Call {
-        /// Whether an extension method is called on a value.
+        /// Whether it calls an extension method on a value.
         is_on_value: bool,
     },
-    /// It declares the member.
+    /// A declaration of the member.
     Declaration,
-    /// It refers to the member in documentation.
+    /// A reference to the member in documentation.
     Reference,
-    /// It uses the member and stays unchanged.
+    /// A use of the member that stays unchanged.
     Stays,
 }
 
-/// The places of files, by the bytes where their names begin.
+/// The marks of files, by the offsets of names.
 #[derive(Default)]
 pub(super) struct Marked {
     pub(super) files: BTreeMap<String, BTreeMap<usize, Vec<Mark>>>,
@@ -41,24 +41,24 @@ impl Marked {
     }
 }
 
-/// A text with its places changed. Places are bytes of the text before.
+/// A text with all places changed. Places are offsets in the old text.
 #[derive(Default)]
 pub(super) struct Rewrite {
     pub(super) text: String,
-    /// Where code uses the member, in bytes of the new text.
+    /// Offsets of the member's uses in the new text.
     pub(super) uses: Vec<usize>,
-    /// Places that cannot follow, and why.
+    /// Places that cannot change, with reasons.
     pub(super) refused: Vec<(usize, String)>,
-    /// Arguments that are passed no more.
+    /// Arguments that are no longer passed.
     pub(super) dropped: Vec<(usize, String)>,
-    /// How many places changed.
+    /// Number of changed places.
     pub(super) changed: usize,
 }
 
 /// The character before each marked name while the text changes; no code contains it.
 const MARK: char = '\u{e000}';
 
-/// Changes all places of a text.
+/// Changes all marked places of a text.
 pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: &Change, names: &[BTreeSet<String>]) -> Rewrite {
     let mut made = Rewrite {
         text: before.to_owned(),
@@ -73,7 +73,7 @@ pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: 
         made.text.insert(*at, MARK);
     }
     let own: Vec<&str> = change.own.iter().map(|one| one.name.as_str()).collect();
-    // Names of the old text, the last first, and the present places of their marks: the text after them has changed already.
+    // Go through the names of the old text from the last one, with the present offset of each mark: the text after it has changed already.
     let mut remaining = marks.len();
     for (at, all) in marks.iter().rev() {
         remaining -= 1;
@@ -106,7 +106,7 @@ pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: 
     }
     let is_use = |all: &Vec<Mark>| all.iter().any(|mark| matches!(mark, Mark::Call { .. } | Mark::Stays));
     let positions: Vec<usize> = made.text.match_indices(MARK).map(|(at, _)| at).collect();
-    // A missing mark was in a deleted part; it has no place.
+    // If a mark is missing, it was in a deleted part, and the others cannot be matched.
     if positions.len() == marks.len() {
         let shift = |number: usize, at: usize| at - number * MARK.len_utf8();
         let all = positions.iter().enumerate().zip(marks.values());
@@ -129,7 +129,7 @@ fn replace_all(text: &mut String, mut changes: Replacements) {
     }
 }
 
-/// What changes of a call, and arguments that are passed no more.
+/// Returns the replacements in a call, and the arguments that are no longer passed.
 fn call(
     text: &str,
     name: usize,
@@ -163,7 +163,7 @@ fn call(
     Ok((vec![(list.inside, made)], dropped))
 }
 
-/// Whether a constructor's name is that of an attribute: neither `new` nor the `:` of a constructor precedes it.
+/// Whether a constructor's name belongs to an attribute: neither `new` nor the `:` of a constructor initialiser precedes it.
 fn is_attribute(text: &str, name: usize) -> bool {
     let (rest, tokens) = tokens_behind(text, name);
     if tokens
@@ -181,11 +181,11 @@ fn is_attribute(text: &str, name: usize) -> bool {
     head.ends_with(['[', ',', ':', ']'])
 }
 
-/// Where the arguments of a call begin.
+/// Start of the arguments of a call.
 enum Open {
-    /// At a bracket.
+    /// Offset of the opening bracket.
     At(usize),
-    /// They are not written, and would be here: `new T { … }`.
+    /// Offset where the missing brackets belong: `new T { … }`.
     Nowhere(usize),
 }
 
@@ -195,7 +195,7 @@ fn arguments_open(text: &str, name: usize) -> Option<Open> {
     let is_new = word(0) == "new";
     let mut at = 1;
     if is_new && word(1) != "(" {
-        // The name of the type.
+        // Skip the name of the type.
         while tokens
             .get(at)
             .is_some_and(|token| token.kind == Kind::Word || token.kind == Kind::Unknown)
@@ -214,7 +214,7 @@ fn arguments_open(text: &str, name: usize) -> Option<Open> {
     }
 }
 
-/// The types of parameters in a reference of documentation.
+/// Returns the replacements of the parameter types in a reference of documentation.
 fn reference(text: &str, name: usize, change: &Change) -> Replacements {
     let rest = &text[name..];
     let end = rest.find(['"', '\'', '\n']).unwrap_or(rest.len());

@@ -1,8 +1,8 @@
-//! Changes the parameters of a method or a constructor: adds, removes, reorders, renames. Its overrides, implementations, bases and parts change
-//! with it, and so do all calls and references in documentation, or nothing changes.
+//! Changes the parameters of a method or a constructor: adds, removes, reorders, renames. Its overrides, implementations, bases, parts, calls and
+//! references in documentation change with it, or nothing changes.
 //!
-//! Every place is marked in its text before anything changes, so that calls in arguments of calls move with these, and the later uses of the member
-//! are known.
+//! Every place is marked in its text before any change, so that calls in arguments of calls move with these, and the places of the member's uses
+//! after the change are known.
 
 mod arguments;
 mod checks;
@@ -34,7 +34,7 @@ use producers::csharp::usages::{Place, UseKind};
 use std::collections::{BTreeMap, BTreeSet};
 use wanted::Wanted;
 
-/// What is known of the change before places are looked for.
+/// A validated change, before its places are known.
 struct Change {
     own: Vec<ParameterRow>,
     wanted: Vec<Wanted>,
@@ -42,10 +42,10 @@ struct Change {
     is_constructor: bool,
 }
 
-/// Plans other parameters for a member; the new name of `asked` is their list.
+/// Plans new parameters for a member; `request.new` is their list.
 ///
 /// # Errors
-/// The outer error: outputs cannot be read; the inner one: the obstacles.
+/// Outer: when outputs cannot be read; inner: the obstacles.
 pub fn change_signature<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -103,7 +103,7 @@ pub fn change_signature<O: Outputs>(
     }))
 }
 
-/// What is to change; nothing where that is refused already.
+/// Validates a request; `None` if there are obstacles already.
 fn change_of<O: Outputs>(
     outputs: &mut O,
     (symbols, world): (&Symbols, &dyn World),
@@ -179,7 +179,7 @@ fn change_of<O: Outputs>(
         }
     }
     if is_constructor && change.own.iter().all(|one| one.optional || one.params) && change.asks_for_more() {
-        // Heirs call it where they write nothing.
+        // An heir may call the constructor implicitly.
         let heirs = implementations(outputs, symbols, &Candidate::from_path(candidate.key(), &[]), true)?;
         for heir in heirs {
             way.add_obstacle(format!("{} may call it without writing so", heir.path));
@@ -189,14 +189,14 @@ fn change_of<O: Outputs>(
 }
 
 impl Change {
-    /// Whether callers have to pass something new.
+    /// Whether callers must pass a new argument.
     fn asks_for_more(&self) -> bool {
         self.wanted
             .iter()
             .any(|one| matches!(one, Wanted::Added(added) if !added.is_optional))
     }
 
-    /// The paths of changed members, before and after.
+    /// Returns the paths of the changed members, before and after.
     fn paths_afterwards(&self) -> BTreeMap<String, String> {
         let afterwards = |path: &String| {
             let Some((key, member)) = halves(path) else { return path.clone() };
@@ -211,7 +211,7 @@ impl Change {
     }
 }
 
-/// Refuses parameters that another member of the name has.
+/// Adds obstacles for other members of the same name with the new parameters.
 fn check_clashes<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -238,7 +238,7 @@ fn check_clashes<O: Outputs>(
     Ok(())
 }
 
-/// A symbol by its path, with its files.
+/// Returns a symbol by its path, with its files.
 fn with_files(symbols: &Symbols, path: &str) -> Candidate {
     let row = symbols
         .find(Candidate::from_path(path, &[]).key())
@@ -246,7 +246,7 @@ fn with_files(symbols: &Symbols, path: &str) -> Candidate {
     Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
 }
 
-/// Marks the declarations; the names that they give each parameter.
+/// Marks the declarations; returns for each parameter its names in them.
 fn mark_declarations<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -277,7 +277,7 @@ fn mark_declarations<O: Outputs>(
     Ok(names)
 }
 
-/// Marks the uses; those that cannot follow are obstacles.
+/// Marks the uses; those that cannot change are obstacles.
 fn mark_uses<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -313,7 +313,7 @@ fn mark_uses<O: Outputs>(
         };
         let text = texts.text_of(&place.file).unwrap_or_default();
         match mark_of(text, at, place, called.contains(place)) {
-            // An operator that converts to the type bears its name and calls nothing.
+            // A conversion operator to the type contains its name, but does not call the constructor.
             Some(Mark::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => {
                 marked.mark_place(&place.file, at, Mark::Stays)
             }
@@ -339,7 +339,7 @@ fn mark_uses<O: Outputs>(
     Ok(())
 }
 
-/// How a use follows; none where it names the member as a value.
+/// Returns the mark of a use; `None` if it names the member as a value.
 fn mark_of(text: &str, at: usize, place: &Place, is_called: bool) -> Option<Mark> {
     match place.kind {
         UseKind::Cref => Some(Mark::Reference),
@@ -350,7 +350,7 @@ fn mark_of(text: &str, at: usize, place: &Place, is_called: bool) -> Option<Mark
     }
 }
 
-/// Whether a name follows a value, and not the type that declares it.
+/// Whether a name follows a value and a dot, and not the declaring type.
 fn follows_value(text: &str, at: usize, owner: &str) -> bool {
     let Some(head) = text[..at].trim_end().strip_suffix('.') else {
         return false;
@@ -362,7 +362,7 @@ fn follows_value(text: &str, at: usize, owner: &str) -> bool {
     word.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')) != owner
 }
 
-/// Whether a type, possibly qualified, follows `operator`: it is the target of a conversion.
+/// Whether a type name, possibly qualified, follows `operator`: it is the target of a conversion.
 fn is_behind_operator(text: &str, at: usize) -> bool {
     let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '@');
     let head = text[..at].trim_end_matches(is_in_name).trim_end();

@@ -1,4 +1,4 @@
-//! Parses the wanted parameters of a member: `count, old -> new, bool exact = false, int depth := 0`.
+//! Parses the new parameters of a member: `count, old -> new, bool exact = false, int depth := 0`.
 
 use super::arguments::label_of;
 use super::checks::parses;
@@ -9,39 +9,39 @@ use producers::csharp::model::Tier;
 use producers::csharp::parse;
 use std::collections::BTreeSet;
 
-/// One parameter of those that are wanted.
+/// One of the new parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// One that is there.
+    /// An existing parameter.
     Kept {
-        /// Its number before, from 0.
+        /// Its old number, from 0.
         from: usize,
-        /// Its new name, if it gets one.
+        /// Its new name, if it changes.
         renamed: Option<String>,
     },
-    /// A new one.
+    /// An additional parameter.
     Added(Added),
 }
 
-/// A parameter that is new.
+/// An additional parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Added {
-    /// As it is declared, with its default value.
+    /// Its declaration, with its default value.
     pub(super) text: String,
     /// Its name.
     pub(super) name: String,
-    /// Its type as keys of members write it.
+    /// Its type, as in keys of members.
     pub(super) kind: String,
-    /// What callers pass; nothing where they leave the default value.
+    /// The argument that callers pass; `None` if they use the default value.
     pub(super) argument: Option<String>,
     /// Whether it has a default value.
     pub(super) is_optional: bool,
 }
 
-/// Reads a list of parameters for a member that has others.
+/// Parses a list of new parameters for a member with the parameters `own`.
 ///
 /// # Errors
-/// What of it is none, or cannot be.
+/// The invalid part of the list, with the reason.
 pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
     let is_whole = |text: &str| list_at(text, 0, Of::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
     let request = list.trim();
@@ -136,12 +136,12 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
     }))
 }
 
-/// Words of C# that name no type.
+/// C# keywords that are not types.
 const RESERVED: &str = "abstract as base break case catch checked class const continue default delegate do else enum event explicit extern false \
     finally fixed for foreach goto if implicit interface internal is lock namespace new null operator override private protected \
     public return sealed sizeof stackalloc static struct switch throw true try typeof unchecked unsafe using virtual volatile while";
 
-/// Refuses a new parameter that C# would not read as one.
+/// Checks that C# parses an additional parameter as intended.
 fn check_added(piece: &str, declared: &str, kind: &str, argument: Option<&str>) -> Result<(), String> {
     let head = declared[..default_begins(declared).unwrap_or(declared.len())].trim_end();
     let written = lex(head).tokens.last().map_or("", |token| token.text(head));
@@ -161,7 +161,7 @@ fn check_added(piece: &str, declared: &str, kind: &str, argument: Option<&str>) 
     }
 }
 
-/// Whether a text is one expression and nothing else.
+/// Whether a text is exactly one expression.
 fn is_expression(text: &str) -> bool {
     let call = format!("({text})");
     let is_one = list_at(&call, 0, Of::Arguments).is_some_and(|list| list.inside.end == text.len() + 1 && list.pieces.len() == 1);
@@ -182,7 +182,7 @@ fn ends_statement(text: &str) -> bool {
     })
 }
 
-/// Refuses an order of parameters that C# does not allow.
+/// Checks that C# allows the order of parameters.
 fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     let mut optional: Option<String> = None;
@@ -228,7 +228,7 @@ fn is_name(text: &str) -> bool {
     read.tier == Tier::Whole && lex(text).tokens.len() == 1 && members.map(|member| member.name.as_str()).eq([text.trim_start_matches('@')])
 }
 
-/// Where the default value of a parameter begins: its `=`.
+/// Returns the offset of the `=` before a parameter's default value.
 pub(super) fn default_begins(declared: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for token in lex(declared).tokens {
@@ -242,7 +242,7 @@ pub(super) fn default_begins(declared: &str) -> Option<usize> {
     None
 }
 
-/// The name of a parameter in its declaration.
+/// Returns the name in a parameter's declaration.
 pub(super) fn parameter_name(declared: &str) -> Option<&str> {
     let head = &declared[..default_begins(declared).unwrap_or(declared.len())];
     let tokens = lex(head).tokens;
