@@ -43,7 +43,7 @@ fn columns(terminal: impl os::handles::AsFd) -> Option<usize> {
 pub struct Terminal {
     /// Colours of standard error.
     pub style: Style,
-    /// Whether diagnostics are printed as JSON, one a line, and nothing else is.
+    /// Whether to print only diagnostics, as JSON lines.
     pub is_json: bool,
 }
 

@@ -154,10 +154,10 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.0, name.as_ref(), AtFlags::empty())?)
     }
 
-    /// Removes a folder in it that has nothing in it.
+    /// Removes an empty folder in it.
     ///
     /// # Errors
-    /// When it has something in it, is none, or cannot be removed.
+    /// When the folder is not empty, is not a folder, or cannot be removed.
     pub fn remove_empty_folder(&self, name: impl AsRef<Path>) -> Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name.as_ref(), AtFlags::REMOVEDIR)?)
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Notice about a folder, which has the number that [`Queue::add`] returned.
+/// Notice about a folder, which has the number that [`Queue::add_folder`] returned.
 #[derive(Debug)]
 pub enum Notice<'n> {
     /// The queue overflowed: anything may have happened.

@@ -3,13 +3,13 @@
 use crate::handles::AsFd;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// Returns columns and rows of a terminal, 0 if unknown; `None` if it is no terminal.
+/// Returns columns and rows of a terminal, 0 if unknown; `None` if it is not a terminal.
 pub fn terminal_size(terminal: impl AsFd) -> Option<(usize, usize)> {
     let size = tcgetwinsize(terminal).ok()?;
     Some((size.ws_col.into(), size.ws_row.into()))
 }
 
-/// Suppresses the echo of `^C` until it is restored. Does nothing if standard input is no terminal.
+/// Suppresses the echo of `^C` until it is restored. Does nothing if standard input is not a terminal.
 #[derive(Clone)]
 pub struct QuietControl {
     saved: Option<Termios>,

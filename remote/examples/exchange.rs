@@ -1,5 +1,5 @@
-//! Offers results to a server as one machine and finds them as another: `exchange '{"endpoint": "grpc://…"}' [RESULTS]`. Prints what was
-//! agreed, how long it took and what was counted as JSON, one object a line; ends with 1 when something did not come back as it went.
+//! Offers results to a server as one machine and finds them as another: `exchange '{"endpoint": "grpc://…"}' [RESULTS]`. Prints the agreed terms,
+//! durations and counters as JSON lines; exits with 1 if a result does not return unchanged.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "it is a program")]
 
 use engine::manifest::remote::RemoteDef;
@@ -44,7 +44,7 @@ fn told(what: &str, began: Instant, summary: &RemoteSummary) {
     println!("{}", serde_json::json!({ "step": what, "took_ms": took_ms, "summary": summary }));
 }
 
-/// Bytes that differ from run to run, so that nothing is there already.
+/// Returns bytes that differ from run to run, so that the server does not have them.
 fn bytes(run: u64, number: usize, len: usize) -> Arc<[u8]> {
     let seed = Digest::of(format!("{run} {number}").as_bytes());
     seed.0.iter().copied().cycle().take(len).collect()

@@ -38,18 +38,18 @@ struct State {
     found: HashSet<ActionKey>,
 }
 
-/// Transfers that the speed is measured from. Those that run at the same time share the connection, so that their time counts once.
+/// Transfers that the speed is measured from. Parallel transfers share the connection, so their time counts once.
 #[derive(Default)]
 struct Transfers {
     bytes: u64,
-    /// How long at least one ran.
+    /// Time during which at least one transfer ran.
     busy: Duration,
     running: usize,
-    /// Bytes of those that run.
+    /// Bytes of the running transfers.
     running_bytes: u64,
-    /// How often one began while none ran.
+    /// Number of times that a transfer began while no other ran.
     periods: u32,
-    /// When the first of those that run began.
+    /// Time at which `running` last rose from 0.
     since: Duration,
 }
 
@@ -175,14 +175,14 @@ impl Account {
         state.round_trip = Some(state.round_trip.map_or(took, |before| before.min(took)));
     }
 
-    /// Notes that a transfer of so many bytes begins at `now`.
+    /// Notes that a transfer of `bytes` bytes begins at `now`.
     pub(crate) fn begin_transfer(&self, bytes: u64, now: Duration) {
         if bytes >= TELLING {
             self.lock_counts().transfers.begin_one(bytes, now);
         }
     }
 
-    /// Notes that a transfer of so many bytes ends at `now`, with or without success.
+    /// Notes that a transfer of `bytes` bytes ends at `now`, with or without success.
     pub(crate) fn end_transfer(&self, bytes: u64, now: Duration, is_complete: bool) {
         if bytes >= TELLING {
             self.lock_counts().transfers.end_one(bytes, now, is_complete);
@@ -194,7 +194,7 @@ impl Account {
         self.lock_counts().speed()
     }
 
-    /// Returns how long a transfer of so many bytes takes beside those that run, by the measured speed; `None` before one is measured.
+    /// Returns how long a transfer of `bytes` bytes takes beside the running ones, by the measured speed; `None` before one is measured.
     pub(crate) fn expected_time(&self, bytes: u64) -> Option<Duration> {
         let state = self.lock_counts();
         let all = state.transfers.running_bytes.saturating_add(bytes).saturating_mul(1_000);

@@ -14,7 +14,7 @@ pub(crate) enum Breaker {
     /// The server answers, or has had no request yet.
     #[default]
     Untried,
-    /// The last so many requests failed.
+    /// The last requests failed, this many in a row.
     Failing(u32),
     /// Too many requests failed, the last one at this time.
     Open(Duration),

@@ -37,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Limit of a worker's output, in bytes.
 const LONGEST: u64 = 1 << 30;
 
-/// Usual terms: a sandbox costs a tenth of a second, so a shard is worth half of one.
+/// Default terms: a sandbox costs a tenth of a second, so a shard is worth half of one.
 const USUAL: Terms = Terms {
     worth: Duration::from_micros(200),
     backlog: Duration::from_secs(1),

@@ -123,7 +123,7 @@ struct EarlierRows {
 }
 
 impl EarlierRows {
-    /// Returns the changes that make `rows` of these, in order.
+    /// Returns the changes from these rows to `rows`, in order.
     fn changes(mut self, rows: &[GraphRow]) -> Vec<WrittenRow> {
         let mut changes = Vec::new();
         for row in rows {
@@ -195,7 +195,7 @@ impl Inner {
         Some(all)
     }
 
-    /// Reads a graph, sorted by table and key; `None` if a piece is missing or damaged, or `is_worth` denies to read so many more bytes.
+    /// Reads a graph, sorted by table and key; `None` if a piece is missing or damaged, or `is_worth` refuses the remaining bytes.
     pub(crate) fn read_graph(&self, server: &Arc<Server>, address: &GraphAddress, is_worth: &dyn Fn(u64) -> bool) -> Option<Vec<GraphRow>> {
         let mut rows = Rows::new();
         for row in self.graph_pieces::<WrittenRow>(server, address, |piece| piece.rows, is_worth)? {

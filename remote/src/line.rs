@@ -54,9 +54,9 @@ pub(crate) enum Kind {
     Greeting,
     /// A small request, whose duration is about the round trip.
     Lookup,
-    /// Blobs of so many bytes that the server sends.
+    /// The server sends blobs of this many bytes.
     Read(u64),
-    /// Blobs of so many bytes that the server receives.
+    /// The server receives blobs of this many bytes.
     Write(u64),
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum Kind {
 const SLOWEST: u64 = 1 << 20;
 /// Slowest accepted speed before one is measured, beyond the time-out of a small request.
 const SLOWEST_FIRST: u64 = 128 << 10;
-/// How much longer than by the measured speed a transfer may take, beyond the time-out of a small request.
+/// Factor by which a transfer may exceed the time expected from the measured speed, beyond the time-out of a small request.
 const PATIENCE: u32 = 8;
 
 /// Sends requests, with retries.
@@ -154,7 +154,7 @@ impl Line {
                     return Err(Unanswered::Said(status));
                 }
                 Err(status) => {
-                    // The same takes as long again, and what cannot be reached at first is not there.
+                    // Do not retry a time-out, which would take as long again, nor a server that cannot be reached at first: it is not there.
                     let is_unreachable = kind == Kind::Greeting && std::error::Error::source(&status).is_some();
                     let is_final = is_unreachable || status.code() == Code::DeadlineExceeded;
                     // A server that is too busy still answers.

@@ -1,5 +1,5 @@
-//! Pieces: the blobs that bundles consist of, compressed CBOR of one format. A piece that a server keeps damaged is written with another number, and so
-//! under another name.
+//! Pieces: the blobs that bundles consist of, compressed CBOR of one format. If a server has a damaged copy of a piece, the piece is written again
+//! with another number, and so under another name.
 
 use crate::names::Name;
 use minicbor::{Decode, Encode};

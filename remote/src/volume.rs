@@ -1,5 +1,6 @@
 //! Volumes: some results of a bundle in three pieces: the records, with a list of the outputs; the outputs, which are fetched when one of them is
-//! read; and an index, which says what the others contain. All are blobs of the server; a piece that it keeps damaged is written with another number, and so under another name.
+//! read; and an index, which says what the others contain. All are blobs of the server. If a server has a damaged copy of a piece, the piece is
+//! written again with another number, and so under another name.
 
 use crate::names::Name;
 use crate::piece::{self, Piece};

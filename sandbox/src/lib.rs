@@ -1,6 +1,6 @@
 //! Runs a program so that it reads and writes only the paths given to it, has no network, and leaves no process running.
 //!
-//! The caller's binary is started twice before the program. The first process ([`run_stage_if_asked`], stage `supervise`) watches all processes
+//! The caller's binary is started twice before the program. The first process ([`run_stage_if_requested`], stage `supervise`) watches all processes
 //! below it and kills them; the second (stage `confine`) gives up rights and starts the program. Nothing runs between `fork` and `exec` of the
 //! caller, because each start would cost time in proportion to its size. [`Level`] lists what each level stops.
 

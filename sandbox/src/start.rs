@@ -18,7 +18,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// This program's binary, once it is known to run as a stage.
 static OWN: OnceLock<PathBuf> = OnceLock::new();
 
-/// Notes that this program's binary calls [`crate::run_stage_if_asked`].
+/// Notes that this program's binary calls [`crate::run_stage_if_requested`].
 pub(crate) fn answers() {
     if let Ok(own) = std::env::current_exe() {
         // On a second call the path is already set, to the same value.

@@ -13,7 +13,7 @@ const TO: &str = "to";
 /// Argument of programs for the operation, which on a command line is the command.
 const OP: &str = "op";
 
-/// `cortex edit` with a command for each operation.
+/// Builds `cortex edit` with a subcommand per operation.
 pub fn edit_command(entry: &Entry) -> Command {
     let whole = (entry.arguments_of)(Command::new(entry.name));
     let about = whole.get_about().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `cortex edit-output`: a person's words in the place of an output.
+//! `cortex edit-output`: replaces an output with a person's text.
 
 use crate::cli::EditOutputArgs;
 use crate::context::Context;
@@ -18,7 +18,7 @@ use workbench::editor::{self, EditError};
 use workbench::short_names::with_target;
 use workbench::status::target_status;
 
-/// Runs it.
+/// Runs `cortex edit-output`.
 pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     let workspace = context.building("edit-output")?;
     let mut session = workspace.session()?;
@@ -33,7 +33,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     let last = session.last(&label)?.ok_or_else(nothing)?;
     let old = session.engine.store.output(&last.filed.output)?.ok_or_else(nothing)?;
     let old = String::from_utf8_lossy(&old).into_owned();
-    // A person takes his time; the checkout stays ours, or the correction could be of an answer that is no more.
+    // Editing takes long, so release the store lock. The checkout stays locked, so that the corrected answer remains the latest.
     session.engine.store.release_lock();
     let (new, noted, words) = if args.release {
         (old.clone(), released(&last.record.notes), corrections::Words::new())
@@ -50,7 +50,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
             return Ok(Code::Ok);
         }
         let noted = notes_of_correction(&old, &new, &last.record.notes);
-        // What was corrected here before, and is not in this version, is still wanted.
+        // Earlier corrections of this checkout that the new version lacks remain in force.
         let before = corrections::list_corrections(&*session.engine.store, &label)?;
         let before = before.into_iter().find(|record| record.view == session.engine.view);
         let mut words = before.map(|record| record.words).unwrap_or_default();
@@ -69,7 +69,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
         };
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_STALE, why).label(&label)]);
     } else {
-        // Lays the file out, which shows the correction.
+        // Lay the file out with the correction.
         let request = Request {
             patterns: build::patterns(std::slice::from_ref(&label))?,
             digest: Digest::of(label.as_bytes()),
@@ -92,7 +92,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     Ok(Code::Ok)
 }
 
-/// Refuses targets that no model makes, and summaries of groups.
+/// Refuses targets that no model answers, and summaries of groups.
 fn check_correctable(session: &Session, label: &str) -> Result<(), Failed> {
     if !workbench::paid::is_paid(session, label) {
         let why = Diagnostic::error(

@@ -17,7 +17,7 @@ use workbench::edit::encoding::decode;
 use workbench::editor::{self, EditError};
 use workbench::overlay::put::MOST_BYTES;
 
-/// Bytes of the longest argument.
+/// Limit of an argument, in bytes.
 const LONGEST: u64 = 4 << 20;
 
 /// Returns the arguments, including the one from a file.
@@ -32,7 +32,7 @@ fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
     };
     let most = if form == FileForm::AsItIs { MOST_BYTES as u64 } else { LONGEST };
     let bytes = editor::read_bytes(file, most + 1).map_err(unread)?;
-    // A cut text would be a different one.
+    // A truncated text would be a different one.
     if bytes.len() as u64 > most {
         let why = Diagnostic::error(
             ErrorCode::E_TOO_LARGE,

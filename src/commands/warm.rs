@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workbench::workspace::Workspace;
 
-/// Next step where the results of a store came unsigned.
+/// Hint for a store whose results come unsigned from other machines.
 const MAKE_HERE: &str = "warm with a fresh store (CORTEX_STORE) to build them here";
 
 /// Runs `cortex warm`.
@@ -37,7 +37,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
     };
     let workspace = context.asking("warm", &args.asking)?;
     let cache = writable_cache(context, &workspace)?;
-    // This connects, so that a cache that takes nothing, or a signing key that cannot be read, is found before the build.
+    // Connect before the build, to find a cache that stores nothing or an unreadable signing key early.
     let insists = cache.insists_on_signatures();
     if !cache.writes() {
         if let Some(used) = sharing::finish_sharing(&workspace, Some(Duration::ZERO))? {
@@ -96,9 +96,9 @@ fn writable_cache(context: &Context, workspace: &Workspace) -> Result<Arc<dyn Re
 /// The bundle of a run.
 #[derive(Default)]
 struct Bundle {
-    /// Number of its results, and whether the cache took all of it; `None` if it was not offered.
+    /// Number of its results, and whether the cache stored all of them; `None` if the bundle was not offered.
     stored: Option<(usize, bool)>,
-    /// Whether no result is of this machine or signed.
+    /// Whether all results are unsigned and come from other machines.
     vouches_for_nothing: bool,
 }
 
@@ -117,7 +117,7 @@ fn store_bundle(
     let bundled = cache.kept_results(&names, near, &all_keys(&session.graph));
     let mut found = everything(&session.graph, &roots_of(report), &*store, &bundled, insists)?;
     if !found.lost.is_empty() {
-        // A graph of another machine names results that the cache no longer has: they are built, or the bundle would lack them.
+        // The graph of another machine may refer to results that the cache no longer has. Build them, so that the bundle includes them.
         found.lost.iter().for_each(|id| session.graph.forget_result(*id));
         *report = build::build(context, session, request)?;
         found = everything(&session.graph, &roots_of(report), &*store, &bundled, insists)?;
@@ -126,7 +126,7 @@ fn store_bundle(
         context.say(&[unsigned(found.unsigned)]);
     }
     let vouched = found.results.len() + found.kept;
-    // An empty bundle would only take the place of one that others can use.
+    // Do not replace a bundle that others can use with an empty one.
     let vouches_for_nothing = vouched == 0 && found.unsigned > 0;
     if report.cancelled || vouches_for_nothing {
         return Ok(Bundle {

@@ -1,4 +1,4 @@
-//! Bash ends a word at a colon: joins the parts of a label, and prints only what follows its last colon.
+//! Bash ends a word at a colon, so this joins the parts of a label, and prints only the text after its last colon.
 
 use clap::Command;
 use clap_complete::engine::complete;
@@ -7,10 +7,10 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Error, Write};
 use std::path::Path;
 
-/// Completes in bash.
+/// Completion for bash.
 pub struct Bash;
 
-/// The place of the word that is typed.
+/// Variable with the index of the typed word.
 const INDEX: &str = "_CORTEX_INDEX";
 
 impl EnvCompleter for Bash {
@@ -47,7 +47,7 @@ complete -o bashdefault -o nosort -F _{name}_complete {program}
         let index = std::env::var(INDEX).ok().and_then(|index| index.parse().ok()).unwrap_or_default();
         let (words, index) = join_at_colons(words, index);
         let word = words.get(index).cloned().unwrap_or_default();
-        // Bash replaces what it takes for the word: what follows the last colon.
+        // Bash replaces only the part that it takes for the word: the text after the last colon.
         let kept = word.to_str().and_then(|word| word.rfind(':')).map_or(0, |colon| colon + 1);
         for candidate in complete(command, words, index, directory)? {
             let value = candidate.get_value().to_string_lossy();
@@ -57,7 +57,7 @@ complete -o bashdefault -o nosort -F _{name}_complete {program}
     }
 }
 
-/// The words with those around a colon joined, and the new place of the one at `index`.
+/// Joins the words around a colon; returns them with the new index of the word at `index`.
 fn join_at_colons(words: Vec<OsString>, index: usize) -> (Vec<OsString>, usize) {
     let mut whole: Vec<OsString> = Vec::with_capacity(words.len());
     let (mut at, mut is_open) = (index, false);

@@ -1,4 +1,4 @@
-//! Why a command failed, shortened for people.
+//! Prints why a command failed, shortened for people.
 
 use super::Context;
 use engine::values::codes::ErrorCode;
@@ -9,7 +9,8 @@ use methods::failed::Failed;
 const MOST_TOLD: usize = 20;
 
 impl Context {
-    /// Prints why a command failed; as text the first errors only, and how many there are more: people read no further. Errors precede notes.
+    /// Prints the diagnostics of a failure; as text only the first errors and the number of the others, because people read no further. Errors
+    /// precede notes.
     pub fn say_why(&self, failed: &Failed) {
         if failed.diagnostics.len() <= MOST_TOLD || self.prints_json() {
             return self.say(&failed.diagnostics);
@@ -18,7 +19,7 @@ impl Context {
     }
 }
 
-/// The first of many: errors before others, and behind each kind how many more there are.
+/// Returns the first diagnostics: errors before others, and after each kind the number of omitted ones.
 fn shortened(all: &[Diagnostic]) -> Vec<Diagnostic> {
     let (errors, beside): (Vec<&Diagnostic>, Vec<&Diagnostic>) = all.iter().partition(|one| one.severity == Severity::Error);
     let told = errors.len().min(MOST_TOLD);

@@ -34,8 +34,8 @@ pub struct ShortenedAnswer {
     pub cut: Option<(usize, usize)>,
 }
 
-/// Returns a smaller limit to request a page with, of which only `kept` of `had` items fit, so that its information about the next page is
-/// right. Returns `None` if the limit cannot be smaller.
+/// Returns a smaller limit to request a page with, of which only `fitting` of `had` items fit, so that its information about the next page is right.
+/// Returns `None` if the limit cannot be smaller.
 pub fn smaller(entry: &Entry, arguments: &Value, (had, fitting): (usize, usize)) -> Option<usize> {
     let schema = (entry.arguments)();
     let usual = &schema.as_value()["properties"]["limit"]["default"];

@@ -1,4 +1,4 @@
-//! What commands show of a build while it runs, and the records that they write of it.
+//! Output of commands while a build runs, and the records that they write of it.
 
 mod critical;
 pub mod events;

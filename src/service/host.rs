@@ -481,7 +481,7 @@ impl CheckoutTurn for RequestTurn {
 }
 
 impl Seat<'_> {
-    /// Registers `held` to be released while the request waits: the right to build together with the checkout.
+    /// Registers `acquired` to be released while the request waits: the right to build together with the checkout.
     fn giving_back<'t>(&self, acquired: AcquiredTurn<'t>, is_beside: bool) -> AcquiredTurn<'t> {
         self.context.gives_back(Arc::new(RequestTurn {
             host: self.host.clone(),

@@ -110,7 +110,7 @@ pub fn write_file(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
 /// Changes a file under the folder's lock: `change` gets its old bytes and returns new ones, or `None` to keep it. Returns whether it was written.
 ///
 /// # Errors
-/// As [`read`], and when it cannot be written; then the file is unchanged. Also the errors of `change`.
+/// As [`read_file`], and when it cannot be written; then the file is unchanged. Also the errors of `change`.
 pub fn change<E: From<io::Error>>(
     root: &Path,
     below: &str,

@@ -1,8 +1,8 @@
 //! Facts from git about the workspace's checkout: the commit, whether files differ from it, and files of a commit. Annotations only: no key and no
 //! output depends on them.
 //!
-//! A build starts no program for this; [`crate::nearby_trees`] does. The commit is read from `HEAD` and the refs. Whether files differ is read from git's
-//! index: a tracked file below the workspace counts as changed if its size or time differs from the index, if it is missing, or if anything is
+//! A build starts no program for this; [`crate::nearby_trees`] does. The commit is read from `HEAD` and the refs. Whether files differ is read from
+//! git's index: a tracked file below the workspace counts as changed if its size or time differs from the index, if it is missing, or if anything is
 //! staged. So a touched file counts until git refreshes its index (`git status`), and untracked files never count. Stores of refs other than files
 //! are not supported: then nothing is known. Only valid names of commits are taken from these files.
 

@@ -40,9 +40,9 @@ pub struct Hold {
 pub(crate) struct ClaimTerms {
     /// The store's folder.
     pub folder: PathBuf,
-    /// Which checkout.
+    /// The checkout's view.
     pub view: ViewId,
-    /// How long to wait for other processes, and callbacks that report the wait.
+    /// Options for waiting for other processes, with callbacks that report the wait.
     pub options: DiskOptions,
 }
 

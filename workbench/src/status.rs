@@ -184,8 +184,8 @@ fn is_of_types(rule: &Rule) -> bool {
     rule.inner.is_none() && matches!(head, Some(Piece::Text(text)) if text.starts_with("//types/"))
 }
 
-/// Counts the types without a summary in the graph: of those with targets, or if `//index:types` has another number of them, `count`, of those that it
-/// lists. Targets of a removed type stay in the graph until a build requests them.
+/// Counts the types without a summary in the graph: of those with targets, or if `//index:types` has another number of them, `count`, of those that
+/// it lists. Targets of a removed type stay in the graph until a build requests them.
 fn types_without_summary(session: &Session, nodes: &RuledNodes, count: usize) -> Result<usize, WorkbenchError> {
     let rules = session.rules.manifest().rules.iter();
     let summaries: Vec<Option<bool>> = rules.map(|rule| is_of_types(rule).then(|| target_name(rule) == SUMMARY)).collect();

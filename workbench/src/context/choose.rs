@@ -14,11 +14,11 @@ use super::words::for_each_word;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Types that are considered for their words.
+/// Number of types that are ranked by their words.
 const RANKED: usize = 300;
-/// What is added to the fit of a type whose whole name the query says, as a multiple of it.
+/// Increase of a type's score if the query says its whole name, as a multiple of the score.
 const BY_NAME: f32 = 1.0;
-/// What is left of the fit of tests and samples where the query does not ask for them.
+/// Factor on the score of tests and samples if the query does not ask for them.
 const OF_TESTS: f32 = 0.7;
 /// Number of best types whose neighbours are considered too.
 const SEEDS: usize = 8;
@@ -116,7 +116,7 @@ impl Candidate {
 }
 
 /// Chooses at most `most` types, but `most` of each thing that the query names. `whole` is the size up to which a type can be shown whole; at most
-/// `told` of the others are listed.
+/// `most_others` of the others are listed.
 pub fn choose(question: &Question<'_>, most: usize, whole: usize, most_others: usize) -> Choice {
     let mut choice = Choice::default();
     let mut open = candidates(question, &mut choice.withheld);

@@ -1,4 +1,4 @@
-//! Types and members around lines of sources that hold words of a query which no code says: comments, which documents lack.
+//! Types and members around source lines that contain words of a query, used if no document contains them: documents lack comments.
 
 use super::mentioned::Mention;
 use crate::symbols::grep::{Hit, Query, grep, locate};
@@ -14,7 +14,7 @@ const MOST: (usize, usize) = (200, 8);
 /// Finds the symbols around the lines of `files` with most of the words: one mention, or none.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn mention_by_comments<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

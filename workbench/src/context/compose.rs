@@ -208,7 +208,7 @@ impl Draft<'_> {
     }
 }
 
-/// Gives files so many more tokens: equal shares, where short files leave the rest of theirs to longer ones.
+/// Distributes `free` tokens among files: equal shares, where short files leave the rest of theirs to longer ones.
 fn give(files: &[Attached], shown: &mut [Option<Fitted>], mut free: usize, count: &dyn Fn(&str) -> usize) {
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by_key(|at| files[*at].size());

@@ -1,10 +1,11 @@
 //! The context of a query: the types that a reader needs to answer it, and a text that shows them within a budget of tokens.
 //!
-//! [`words`] splits texts, [`document`] and [`index`] are the search data, which [`saved_documents`] stores between processes. [`mentioned`], [`members`], [`attached`] and [`package`] find what a query
-//! names ([`written`] cuts it into words, [`spaced`] finds file names with spaces, [`spelled`] converts spellings of members), [`relevance`] has the
-//! five factors, [`choose`] the choice, [`gather`] reads texts ([`secret`] excludes some), [`forms`] are their forms, [`compose`] writes the text,
-//! [`answers`] picks the answering parts, [`quality`] has figures. [`rounds`] are those of a conversation, with inheritance from earlier ones;
-//! [`kept`] stores them. Everything else is pure: the same index, log and query give the same context.
+//! [`words`] splits texts, [`document`] and [`index`] are the search data, which [`saved_documents`] stores between processes. [`mentioned`],
+//! [`members`], [`attached`] and [`package`] find what a query names ([`named_words`] cuts it into words, [`names_with_spaces`] finds file names with
+//! spaces, [`member_spellings`] converts spellings of members), [`relevance`] has the five factors, [`choose`] the choice, [`gather`] reads texts
+//! ([`secret`] excludes some), [`forms`] are their forms, [`compose`] writes the text, [`answers`] picks the answering parts, [`quality`] has
+//! figures. [`rounds`] are those of a conversation, with inheritance from earlier ones; [`stored_conversations`] stores them. Everything else is
+//! pure: the same index, log and query give the same context.
 
 pub mod answers;
 pub mod attached;

@@ -8,8 +8,8 @@ const SIDES: [(&str, &str); 6] = [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/
 /// Name of a missing file.
 const NONE: &str = "/dev/null";
 
-/// Returns the old and new name of a file, `None` for a missing one, from the `---` and `+++` lines at `number` and the next line; `told` are the
-/// names of the `diff --git` line.
+/// Returns the old and new name of a file, `None` for a missing one, from the `---` and `+++` lines at `number` and the next line; `git_names` are
+/// the names of the `diff --git` line.
 pub(super) fn both(old: &str, new: &str, git_names: Option<&str>, number: usize) -> Result<(Option<String>, Option<String>), String> {
     let (old, new) = (path(old, number)?, path(new, number + 1)?);
     // Only the `diff --git` line has both names of a created or deleted file.

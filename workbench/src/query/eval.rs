@@ -116,7 +116,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
         })
     }
 
-    /// Returns a shortest path, ends included; empty when there is none. Among equally short ones that over smaller numbers.
+    /// Returns a shortest path, ends included; empty if there is none. Among equally short paths, prefers lower node numbers.
     fn path(&mut self, from: &Expr, to: &Expr) -> Result<Vec<NodeId>, EngineError> {
         let (from, goal) = (self.set(from)?, self.set(to)?);
         let mut queue: VecDeque<NodeId> = from.iter().collect();

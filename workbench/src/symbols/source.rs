@@ -304,7 +304,7 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
     found
 }
 
-/// Returns the column after so many bytes of a line.
+/// Returns the column after the first `bytes` bytes of a line.
 fn column(lines: &[&str], line: u32, bytes: usize) -> u32 {
     let line = lines[line as usize - 1].trim_start_matches(MARK);
     let before = line.get(..bytes).unwrap_or(line);

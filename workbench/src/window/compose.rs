@@ -40,7 +40,7 @@ impl Card {
         }
     }
 
-    /// Returns the text with the `kept` most important sections.
+    /// Returns the text with the `section_count` most important sections.
     fn shortened_text(&self, section_count: usize) -> String {
         let mut text = format!("{}\n", self.outline);
         if section_count > 0
@@ -61,7 +61,7 @@ impl Card {
         ordered.into_iter()
     }
 
-    /// Returns the rank of the section after the first `kept`; `None` where there is none.
+    /// Returns the rank of the section after the first `section_count`; `None` if there is none.
     fn next(&self, section_count: usize) -> Option<usize> {
         self.ordered().nth(section_count).map(|(name, _)| rank(name))
     }
