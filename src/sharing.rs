@@ -10,7 +10,7 @@ use methods::render::{Style, duration, format_count, format_size, plural, printa
 use std::time::Duration;
 use workbench::workspace::{Connect, WorkbenchError, Workspace};
 
-/// How long a build waits at its end for pending uploads.
+/// Duration for which a build waits at its end for pending uploads.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Connects builds to the cache and the workers of their manifest, as far as it allows. Returns `None` in a program without the feature

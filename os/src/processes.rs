@@ -27,7 +27,7 @@ pub fn ask_to_end(process: i32) -> io::Result<()> {
     let process = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidData)?;
     kill_process(process, Signal::TERM)?;
     match kill_process(process, Signal::CONT) {
-        // It has ended since.
+        // The process has ended since.
         Err(rustix::io::Errno::SRCH) => Ok(()),
         continued => Ok(continued?),
     }
@@ -49,11 +49,11 @@ pub fn kill_group(leader: u32) {
 /// Reason why a program was killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Killed {
-    /// It exceeded its processor time.
+    /// The program exceeded its limit of processor time.
     ProcessorTime,
-    /// It wrote a file beyond the size limit.
+    /// The program wrote a file beyond the size limit.
     FileSize,
-    /// Another process killed it.
+    /// Another process killed the program.
     AtOnce,
 }
 

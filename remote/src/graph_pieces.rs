@@ -31,7 +31,7 @@ pub(crate) struct GraphAddress {
     /// Hash function of the names.
     #[n(0)]
     pub function: i32,
-    /// Its pieces, in the order in which they apply.
+    /// Pieces of the graph, in the order in which they apply.
     #[n(1)]
     pieces: Vec<RowPieces>,
 }

@@ -208,7 +208,7 @@ pub(crate) fn sentence(status: &Status) -> String {
     let words = words.split(" (os error ").next().unwrap_or_default();
     let words: String = words.trim().chars().take(200).collect();
     let code = format!("{:?}", status.code());
-    // What the transport or a file system says has no code of its own.
+    // An error of the transport or of a file system has no code of its own.
     let is_of_server = std::error::Error::source(status).is_none()
         && !matches!(
             status.code(),

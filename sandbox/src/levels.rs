@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 pub enum Level {
     /// No sandbox: the program has the rights of its caller, in its own folder. Its process group is killed after it.
     None,
-    /// It writes only to its folder, and reads only that, system programs and libraries, and named paths. It opens no socket, and signals only its
-    /// own processes, which all end with it. It sees the machine's processes, users and name.
+    /// The program writes only to its folder, and reads only that, system programs and libraries, and named paths. It opens no socket, and signals
+    /// only its own processes, which all end with it. It sees the machine's processes, users and name.
     Landlock,
     /// As `Landlock`, and with its own root, processes, users, network and host name: nothing else is visible.
     Strict,

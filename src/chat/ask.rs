@@ -69,9 +69,9 @@ pub struct Turned {
 pub struct Fault {
     /// Error code.
     pub code: String,
-    /// A sentence.
+    /// The reason, as a sentence.
     pub message: String,
-    /// What the person can do.
+    /// The person's next step.
     pub hint: Option<String>,
 }
 

@@ -13,7 +13,7 @@ const EDIT: &str = "edit";
 /// A method with its arguments from the command line.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Its index in the table.
+    /// Index of the method in the table.
     at: usize,
     /// Arguments of the command line.
     pub arguments: Value,

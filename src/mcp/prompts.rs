@@ -6,7 +6,7 @@ use rmcp::model::{JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 /// Limit of an argument, in bytes.
 const LONGEST: usize = 4096;
 
-/// One prompt.
+/// A prompt: arguments and texts.
 struct Task {
     name: &'static str,
     about: &'static str,
@@ -104,7 +104,7 @@ pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> 
         let own: Vec<&str> = task.arguments.iter().map(|(own, ..)| *own).collect();
         return Err(format!("'{}' takes: {}", task.name, own.join(", ")));
     }
-    // One pass: arguments may contain braces.
+    // Replace in one pass: arguments may contain braces.
     let mut opening = String::new();
     let mut rest = task.opening;
     while let Some((before, after)) = rest.split_once('{') {

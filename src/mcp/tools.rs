@@ -19,7 +19,7 @@ pub fn tool_name(entry: &Entry) -> String {
 /// Methods behind a tool.
 #[derive(Clone, Copy)]
 pub enum ToolMethods {
-    /// One method.
+    /// A single method.
     Method(&'static Entry),
     /// Several methods, selected by `op`.
     Group(&'static str),

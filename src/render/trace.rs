@@ -1,9 +1,9 @@
 //! The profile of `build --profile FILE`: a Chrome trace (JSON object with `traceEvents`) for Perfetto and `chrome://tracing`.
 //!
-//! One process. Lane 1 shows the phases of the build, lane 2 the critical path; each worker has a lane with a slice for each job. Slices of the
-//! critical path have the category `critical`, and arrows join them. Gaps between them are waits for a free worker, or the build's own
-//! bookkeeping. A slice lasts as long as its job holds the worker, including waits for the store or for another process's paid answer.
-//! Times are microseconds since the command began.
+//! The profile has one process. Lane 1 shows the phases of the build, lane 2 the critical path; each worker has a lane with a slice for each job.
+//! Slices of the critical path have the category `critical`, and arrows join them. Gaps between them are waits for a free worker, or the build's own
+//! bookkeeping. A slice lasts as long as its job holds the worker, including waits for the store or for another process's paid answer. Times are
+//! microseconds since the command began.
 
 use super::critical::{Step, Waits, critical};
 use engine::build::remote_costs::ProducerCost;

@@ -10,7 +10,7 @@ pub const LONGEST: usize = 4 << 20;
 /// Limit of a header line, in bytes.
 const HEADER: u64 = 1024;
 
-/// How messages are separated.
+/// Separation of messages in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// One message per line.

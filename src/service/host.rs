@@ -43,7 +43,7 @@ use workbench::live::budget::Room;
 use workbench::locks::Hold;
 use workbench::symbols::word_index::{WordIndex, WordSource};
 
-/// How long a request waits for its turn to build before it fails as busy.
+/// Patience of a request that waits for its turn to build, before it fails as busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     /// A client without progress: it learns soon that the service is loading, and retries.
@@ -56,13 +56,13 @@ pub enum Patience {
 
 /// The client side of a request.
 pub struct Asker {
-    /// How long the client waits.
+    /// Patience of the client.
     pub patience: Patience,
-    /// Receives status.
+    /// Callback for status.
     pub tell: Option<Tell>,
     /// Limit of the answer's length, if the client sets one.
     pub room: Option<Room>,
-    /// Receives a streamed model answer while it grows.
+    /// Callback for a streamed model answer while it grows.
     pub hear: Option<Hear>,
 }
 
@@ -428,7 +428,7 @@ impl Host {
     }
 }
 
-/// One request's access to the host.
+/// Access of a request to the host.
 struct Seat<'h> {
     host: &'h Arc<Host>,
     context: &'h RequestContext,

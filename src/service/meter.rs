@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Number of last calls that the percentiles cover.
 const WINDOW: usize = 1024;
 
-/// One method's calls.
+/// The calls of a method.
 #[derive(Debug, Default)]
 struct Calls {
     count: u64,

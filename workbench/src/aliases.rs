@@ -354,11 +354,11 @@ fn identities(states: &States<'_>, types: &TypeRows, at: u64, new: bool) -> Resu
 /// A target of a type under a former name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Former {
-    /// Its label.
+    /// Label of the target.
     pub label: String,
-    /// The number of its versions in History.
+    /// Number of versions of the target in History.
     pub versions: usize,
-    /// Those versions, oldest first.
+    /// The versions, oldest first.
     pub history: Vec<Past>,
 }
 
@@ -367,7 +367,7 @@ pub struct Former {
 pub struct Past {
     /// When it became the output, in seconds since 1970.
     pub at: u64,
-    /// Its output.
+    /// Digest of the output.
     pub output: Digest,
     /// The key that it was stored under.
     pub key: String,

@@ -27,9 +27,9 @@ const NO_FILE: &str = "is not a file";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path} {what}")]
 pub struct UnexpectedEntry {
-    /// Its path below the workspace's root.
+    /// Path of the entry below the workspace's root.
     pub path: String,
-    /// Its kind: `is a link, and links are not followed here`, `is not a folder`, `is not a file`.
+    /// Kind of the entry: `is a link, and links are not followed here`, `is not a folder`, `is not a file`.
     pub what: &'static str,
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 pub struct Removed {
     /// Number of files.
     pub files: u64,
-    /// Their bytes.
+    /// Total size of the files in bytes.
     pub bytes: u64,
 }
 

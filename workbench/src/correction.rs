@@ -19,15 +19,15 @@ pub const CORRECTED: &str = "corrected";
 /// The reason why a text cannot replace an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It is too long.
+    /// The text is too long.
     Long,
-    /// It contains control characters; the line of the first.
+    /// The text contains control characters; the first is in this line.
     Control(usize),
     /// A line inside a section would be parsed as a heading.
     Heading(usize),
     /// Sections that the output has are missing.
     Missing(Vec<String>),
-    /// It has sections that the output does not have.
+    /// The text has sections that the output does not have.
     Unknown(Vec<String>),
     /// A section appears twice.
     Twice(String),

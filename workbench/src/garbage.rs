@@ -139,7 +139,7 @@ pub struct Report {
     pub compacted: bool,
     /// Whether the requested size was reached; in a dry run, whether it would be, by estimate.
     pub reached: bool,
-    /// Why the file could not be compacted; all other steps were done.
+    /// Reason why the file could not be compacted; all other steps were done.
     pub not_compacted: Option<String>,
 }
 

@@ -39,9 +39,9 @@ impl Annotate for Notes {
 
 /// The folders of a checkout.
 struct Checkout {
-    /// Its top.
+    /// Top folder of the checkout.
     top: PathBuf,
-    /// The folder of its `HEAD` and index.
+    /// Folder of the checkout's `HEAD` and index.
     own: PathBuf,
     /// The folder of the refs of all worktrees.
     common: PathBuf,

@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 /// An outline in the scope.
 pub struct Candidate {
-    /// Its label, `//types/KEY:outline`.
+    /// Label of the outline, `//types/KEY:outline`.
     pub label: Arc<str>,
-    /// The blob.
+    /// Bytes of the outline.
     pub bytes: Arc<[u8]>,
 }
 
@@ -180,15 +180,15 @@ pub enum State {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Operation {
-    /// Its identifier: the same for the same question and scope.
+    /// Identifier of the operation: the same for the same question and scope.
     pub op_id: String,
-    /// Its kind.
+    /// Kind of the operation.
     pub kind: &'static str,
     /// The question.
     pub question: String,
     /// The scope.
     pub scope: Vec<String>,
-    /// Its state.
+    /// State of the operation.
     pub state: State,
     /// Label of the answer.
     pub label: String,
@@ -197,7 +197,7 @@ pub struct Operation {
     /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<serde_json::Value>,
-    /// Why there is no answer.
+    /// Reason why there is no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<serde_json::Value>,
     /// An answer that was rejected.

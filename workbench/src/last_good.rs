@@ -33,9 +33,9 @@ pub type Broken = BTreeMap<String, Place>;
 pub struct LastGood {
     /// When it became the target's output, in seconds since 1970.
     pub at: u64,
-    /// Its digest.
+    /// Digest of the output.
     pub digest: Digest,
-    /// Its bytes.
+    /// Bytes of the output.
     pub bytes: Arc<[u8]>,
     /// Whether it is the present output.
     pub present: bool,
@@ -183,9 +183,9 @@ pub fn gone(session: &Session, key: &str) -> Result<Option<HistoryRecord>, Store
 /// A former member of a type.
 #[derive(Debug)]
 pub struct GoneMember {
-    /// Its name, with parameters where these are known.
+    /// Name of the member, with parameters if these are known.
     pub name: String,
-    /// The target of the type whose versions show that.
+    /// Target of the type whose versions show that the member is gone.
     pub told_by: String,
     /// The last version that had it.
     pub last: HistoryRecord,

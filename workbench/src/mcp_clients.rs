@@ -34,7 +34,7 @@ a change, `context` for what belongs to a task, `edit` to change by symbol. They
 /// The reason why a file cannot be configured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unconfigured {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0} cannot be read: {1}")]
     Unread(&'static str, String),
     /// Another server has the name.

@@ -18,11 +18,11 @@ pub struct Vectors<'b> {
 /// The numbers of vectors that are not compared, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LeftOut {
-    /// They have no numbers: their files are not sent to a model.
+    /// Vectors without numbers: their files are not sent to a model.
     withheld: usize,
-    /// All their numbers are zero.
+    /// Vectors of zeros.
     zero: usize,
-    /// Their length differs from that of most vectors.
+    /// Vectors whose length differs from that of most.
     other_length: usize,
 }
 
@@ -32,20 +32,20 @@ pub const REMAKE: &str = "`cortex invalidate '//types/...:embedding'` and then `
 struct Row<'b> {
     key: &'b str,
     bytes: &'b [u8],
-    /// One over the length of the vector.
+    /// Reciprocal of the vector's length.
     scale: f32,
-    /// One over the length of the vector after the mean is subtracted.
+    /// Reciprocal of the vector's length after the mean is subtracted.
     centred_scale: f32,
 }
 
 /// Two types that are nearly the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair<'b> {
-    /// Their cosine, at most 1.
+    /// Cosine of the types' vectors, at most 1.
     pub likeness: f32,
-    /// The first by name.
+    /// Key of the first type by name.
     pub one: &'b str,
-    /// The other.
+    /// Key of the other type.
     pub other: &'b str,
 }
 

@@ -14,9 +14,9 @@ use std::time::Instant;
 pub struct Parsed {
     /// Files parsed.
     pub files: usize,
-    /// Their bytes.
+    /// Total size of the files in bytes.
     pub bytes: u64,
-    /// Nodes of their trees.
+    /// Number of nodes in the trees of the files.
     pub nodes: u64,
     /// Processor seconds of all threads while parsing, including reading the files.
     pub cpu_seconds: f64,

@@ -16,9 +16,9 @@ const MOST_TYPES: usize = 200;
 /// A type whose code changed.
 struct ChangedType<'t> {
     key: &'t str,
-    /// Its former key, or the present one.
+    /// Former key of the type, or the present one.
     then: &'t str,
-    /// The time of its last change, in seconds since 1970.
+    /// Time of the type's last change, in seconds since 1970.
     at: u64,
     now: Digest,
     earlier: Vec<Digest>,

@@ -103,17 +103,17 @@ pub struct Status {
     pub nodes: usize,
     /// Nodes by target name.
     pub targets: BTreeMap<String, Counts>,
-    /// The runs that building all of them needs.
+    /// Runs that are needed to build all targets.
     pub outlook: Outlook,
     /// Types, as they were last counted.
     pub types: usize,
     /// Types by the state of their summary (seed 000 §3.2).
     pub semantic: Counts,
-    /// The health of its projects.
+    /// Health of the workspace's projects.
     pub health: Health,
     /// Diagnostics of current targets, and of reading the sources.
     pub diagnostics: Vec<Diagnostic>,
-    /// Why targets failed at their present inputs.
+    /// Reasons why targets failed at their present inputs.
     pub failures: Vec<Diagnostic>,
     /// Usage of the store, if there is one on disk.
     pub usage: Option<Usage>,

@@ -82,11 +82,11 @@ fn graph_harm(disk: &DiskStore, view: ViewId) -> Result<Option<String>, StoreErr
 pub struct Share {
     /// Number of results.
     pub actions: u64,
-    /// Length of their outputs in bytes; an output that several results share counts for each.
+    /// Length of the results' outputs in bytes; an output that several results share counts for each.
     pub raw_bytes: u64,
-    /// Time of their producers, in microseconds.
+    /// Time of the results' producers, in microseconds.
     pub took_us: u64,
-    /// Their cost, in millionths of the currency, as far as known.
+    /// Cost of the results, in millionths of the currency, as far as known.
     pub micros: u64,
 }
 
@@ -104,13 +104,13 @@ impl Share {
 /// A checkout that the store knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checkout {
-    /// Its number, in hexadecimal.
+    /// Number of the checkout's view, in hexadecimal.
     pub view: String,
-    /// Its folder, if the store knows it.
+    /// Folder of the checkout, if the store knows it.
     pub root: Option<PathBuf>,
     /// Whether the folder exists now.
     pub there: Option<bool>,
-    /// Seconds since 1970 of its last use, give or take an hour.
+    /// Seconds since 1970 of the checkout's last use, give or take an hour.
     pub used: Option<u64>,
     /// Nodes with a result.
     pub nodes: u64,

@@ -23,11 +23,11 @@ const MOST: usize = 4 << 20;
 /// The definitions that are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trusting {
-    /// All of them: for machines that build any checkout.
+    /// Trust all definitions: for machines that build any checkout.
     Everything,
-    /// Those that the lists in this folder name.
+    /// Trust the definitions that the lists in this folder name.
     Listed(PathBuf),
-    /// None.
+    /// Trust no definition.
     #[default]
     Nothing,
 }
@@ -94,9 +94,9 @@ impl Trust for Trusted {
 
 /// A definition of a manifest that waits for the user's approval: it runs a program or sends data.
 pub struct Waiting {
-    /// Its owner: `producer.NAME`, `model.NAME` or `remote`.
+    /// Owner of the definition: `producer.NAME`, `model.NAME` or `remote`.
     pub of: String,
-    /// Its action; `argv`, `shell`, `command`, `api_key_command` or `credential_helper` is the command line of a program.
+    /// Action of the definition; `argv`, `shell`, `command`, `api_key_command` or `credential_helper` is the command line of a program.
     pub params: Params,
     /// Bounds of the program.
     pub bounds: Params,

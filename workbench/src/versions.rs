@@ -14,30 +14,30 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// One version of a target's output.
+/// A version of a target's output.
 #[derive(Clone, Debug)]
 pub struct Version {
-    /// Its number: from 1, and for versions under former names from 0 down.
+    /// Number of the version: from 1, and for versions under former names from 0 down.
     pub number: i64,
     /// The label of the version, if the type had another name then.
     pub former: Option<Arc<str>>,
-    /// Seconds since 1970 when it became the output.
+    /// Seconds since 1970 when the version became the output.
     pub at: u64,
-    /// The number of the build that stored it, if any.
+    /// Number of the build that stored the version, if any.
     pub build: Option<u64>,
     /// Git's commit at that build, and whether files differed from it, if the log still has them.
     pub revision: Option<Revision>,
-    /// Its digest.
+    /// Digest of the output.
     pub output: Digest,
-    /// Whether it is the present output.
+    /// Whether the version is the present output.
     pub present: bool,
-    /// Its pin, if any.
+    /// Pin of the version, if any.
     pub pin: Option<Pin>,
-    /// Whether its output was evicted; only a new run could produce it again.
+    /// Whether the output was evicted; only a new run could build it again.
     pub collected: bool,
-    /// The record of its result; `None` when the store no longer has it.
+    /// Record of the version's result; `None` if the store no longer has it.
     pub record: Option<ActionRecord>,
-    /// Whether its result was stored under its key already when it became the output: nothing ran for it.
+    /// Whether the result was already stored under its key when it became the output: nothing ran for it.
     pub found: bool,
     /// Whether a later build ran it again and got the same output, so that the record is of that build.
     pub made_again: bool,
@@ -159,13 +159,13 @@ fn under(mut record: ActionRecord, from: &str, to: &str) -> ActionRecord {
 /// The change of one input between two versions.
 #[derive(Clone, Debug)]
 pub struct InputChange {
-    /// Role in the rule.
+    /// Role of the input in the rule.
     pub role: Arc<str>,
-    /// The node.
+    /// Label of the input.
     pub label: Arc<str>,
-    /// Its digest in the first version; `None` when that did not read it.
+    /// Digest of the input in the first version; `None` if that version did not read it.
     pub from: Option<Digest>,
-    /// Its digest in the second version.
+    /// Digest of the input in the second version; `None` if that version does not read it.
     pub to: Option<Digest>,
 }
 

@@ -43,24 +43,24 @@ pub fn service(store: &Path, view: ViewId) -> PathBuf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Became {
-    /// It became a source.
+    /// The file became a source.
     Added,
-    /// Its bytes changed.
+    /// The file's bytes changed.
     Edited,
-    /// It is no longer a source.
+    /// The file is no longer a source.
     Removed,
-    /// It is again as last built.
+    /// The file is again as last built.
     Back,
-    /// A checkout changed it, and a build took it in before the watch reported it.
+    /// A checkout changed the file, and a build read it before the watch reported it.
     Built,
 }
 
 /// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ChangedFile {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// Its change.
+    /// Change of the file.
     pub change: Became,
 }
 
@@ -145,11 +145,11 @@ pub fn stale_targets(session: &Session) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Its declarations.
+    /// Declarations of the type.
     Structure,
-    /// The code of its members.
+    /// Code of the type's members.
     Body,
-    /// Its documentation.
+    /// Documentation of the type.
     Documentation,
     /// White space, comments or order only.
     Layout,

@@ -87,27 +87,27 @@ pub enum Access {
     Build,
 }
 
-/// How to open a workspace.
+/// Arguments for opening a workspace.
 pub struct Opening<'a> {
-    /// A folder in it.
+    /// A folder in the workspace.
     pub from: &'a Path,
     /// The choice of the store.
     pub store: StoreChoice,
-    /// How the store is locked, and callbacks that report a wait.
+    /// Options for locking the store, with callbacks that report a wait.
     pub options: DiskOptions,
     /// Limits of the questions to models.
     pub limits: Limits,
     /// The programs that may run.
     pub trust: Trusting,
-    /// Gets one sentence about the event that all questions wait for.
+    /// Callback for a sentence about the event that all questions wait for.
     pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Gets the text that model servers stream, as it grows.
+    /// Callback for the text that model servers stream, as it grows.
     pub hear: Option<Hear>,
-    /// The access.
+    /// Access to the checkout.
     pub access: Access,
     /// Whether a watch's build ahead stops for this command.
     pub interrupts: bool,
-    /// Connects to the cache that the manifest names; `None` does without.
+    /// Connects to the cache that the manifest names; `None` opens the workspace without one.
     pub connect: Option<Connect>,
     /// The overlay whose documents replace files, if any.
     pub overlay: Option<&'a str>,
@@ -122,9 +122,9 @@ pub type Connect = Arc<dyn Fn(&RemoteDef, &Path) -> Option<Sharing> + Send + Syn
 
 /// An open workspace.
 pub struct Workspace {
-    /// Its root, canonical.
+    /// Root of the workspace, canonical.
     pub root: PathBuf,
-    /// The engine over it, and over the documents of an overlay if it was opened in one.
+    /// Engine over the workspace, and over the documents of an overlay if it was opened in one.
     pub engine: Engine,
     /// The engine without the documents, if there are any.
     beneath: Option<Engine>,

@@ -19,7 +19,7 @@ const TOO_WIDE: &str = "…";
 pub struct Cluster<'t> {
     /// Byte where it begins.
     pub start: usize,
-    /// Its characters.
+    /// Characters of the cluster.
     pub text: &'t str,
 }
 

@@ -43,7 +43,7 @@ impl View<'_> {
         let columns = columns.max(1);
         let width = text_width(columns);
         let made = layout(self.input.text(), self.input.cursor(), width);
-        // One line each above and below; the current work and the answer get the rest.
+        // One line stays free above and below; the current work and the answer get the rest.
         let height = (rows.saturating_sub(4)).min(rows / 2).max(1).min(made.rows.len());
         let first = first_shown(made.rows.len(), made.cursor.0, height);
         let hidden_below = made.rows.len() - (first + height);

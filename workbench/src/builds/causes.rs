@@ -30,7 +30,7 @@ pub struct Cause {
 pub enum Why {
     /// A source file was read with other content, or by only one of the builds.
     File {
-        /// Its path.
+        /// Path of the file.
         path: String,
         /// Digest that the first build read.
         from: Option<Digest>,
@@ -39,7 +39,7 @@ pub enum Why {
     },
     /// The files of a set differ.
     Set {
-        /// Its label.
+        /// Label of the set.
         label: String,
     },
     /// The producer or its version differs.
@@ -53,13 +53,13 @@ pub enum Why {
     SameInputs,
     /// The inputs are others, none of which changed: the rule or a deciding node differs.
     OtherInputs,
-    /// Only the second build has it.
+    /// Only the second build has the node.
     New,
-    /// Only the first build has it, for reasons that no record shows.
+    /// Only the first build has the node, for reasons that no record shows.
     Gone,
-    /// The inputs of one of its results are unknown: that result was evicted.
+    /// The inputs of one of the node's results are unknown: that result was evicted.
     Collected,
-    /// An input changed of which no more is known: its node is gone, or History is too short.
+    /// An input changed without a known cause: its node is gone, or History is too short.
     Input {
         /// The input.
         label: String,
@@ -71,11 +71,11 @@ pub enum Why {
 /// A node with another output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Changed {
-    /// The node.
+    /// Label of the node.
     pub label: Arc<str>,
-    /// Its output after the first build.
+    /// Digest of the output after the first build.
     pub from: Option<Digest>,
-    /// Its output after the second build.
+    /// Digest of the output after the second build.
     pub to: Option<Digest>,
 }
 

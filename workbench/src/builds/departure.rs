@@ -22,13 +22,13 @@ pub struct Departure {
     pub at: Option<u64>,
     /// When the last version was built, in seconds since 1970.
     pub made: u64,
-    /// Its source files that no longer exist.
+    /// Source files of the target that no longer exist.
     pub removed: Vec<String>,
-    /// Files that declare targets and no longer declare it: no rule matches it, or its row of a table was removed.
+    /// Files that declare targets and no longer declare this one: no rule matches it, or its row of a table was removed.
     pub undeclared: Vec<&'static str>,
-    /// If there are none of either: existing source files that no target reads.
+    /// If both lists above are empty: existing source files that no target reads.
     pub unread: Vec<String>,
-    /// If there are none of these either: source files with other content now.
+    /// If those are empty too: source files with other content now.
     pub changed: Vec<String>,
 }
 

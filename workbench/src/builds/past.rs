@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// A changed source file of which both versions are available.
 #[derive(Clone, Debug)]
 pub struct FileChange {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// Its bytes before.
+    /// Bytes of the old version.
     pub from: Arc<[u8]>,
-    /// Its bytes after.
+    /// Bytes of the new version.
     pub to: Arc<[u8]>,
 }
 

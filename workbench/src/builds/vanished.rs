@@ -10,11 +10,11 @@ use engine::values::label::{escape_joined, unescape};
 /// A former type or member.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Vanished {
-    /// Its path: the type's key, and after a `#` the member's.
+    /// Path of the symbol: the type's key, and after a `#` the member's.
     pub path: String,
     /// The label of the requested target.
     pub label: String,
-    /// The cause of its removal.
+    /// Cause of the target's removal.
     pub why: Departure,
     /// Whether History has versions of that target.
     pub kept: bool,

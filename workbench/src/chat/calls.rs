@@ -21,9 +21,9 @@ pub const MOST: usize = 8;
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Its name.
+    /// Name of the tool.
     pub tool: String,
-    /// Its arguments.
+    /// Arguments of the call.
     pub arguments: Map<String, Value>,
 }
 

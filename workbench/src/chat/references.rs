@@ -12,9 +12,9 @@ pub enum Kind {
 /// A reference in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'t> {
-    /// Its kind.
+    /// Kind of the reference.
     pub kind: Kind,
-    /// The byte offset of its sign.
+    /// Byte offset of the reference's sign.
     pub start: usize,
     /// The text after the sign.
     pub name: &'t str,

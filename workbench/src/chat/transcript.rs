@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 16 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Transcript {
-    /// Its handle.
+    /// Handle of the conversation.
     pub id: String,
     /// Types, members and files that every context shows, as a query names them.
     pub pins: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Transcript {
     pub proposal: Option<String>,
     /// Edit sessions whose changes were accepted, oldest first: those that can be undone.
     pub accepted: Vec<String>,
-    /// The cost of its answers.
+    /// Cost of the answers.
     pub spent: Spent,
     /// Questions and answers, oldest first.
     pub exchanges: Vec<Exchange>,
@@ -44,13 +44,13 @@ pub struct Exchange {
     pub context: String,
     /// The reasons for the choice of the context; kept for the last question only.
     pub reasons: String,
-    /// The number of its round.
+    /// Number of the round.
     pub round: u64,
     /// Further lookups of the model; kept for the last question only.
     pub steps: Vec<Step>,
     /// The answer, as far as it was received.
     pub answer: String,
-    /// Its state.
+    /// State of the answer.
     pub state: State,
 }
 

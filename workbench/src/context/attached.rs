@@ -30,13 +30,13 @@ pub struct Place<'p> {
 /// A file to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// As the query names it.
+    /// Name of the file in the query.
     pub mention: String,
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// Notes on its lines: requested lines that do not exist.
+    /// Notes on the file's lines: requested lines that do not exist.
     pub notes: Vec<String>,
-    /// The number of its first line.
+    /// Number of the first line of `text`.
     first: usize,
     text: String,
 }
@@ -46,9 +46,9 @@ pub struct Attached {
 pub struct Fitted {
     /// The text.
     pub text: String,
-    /// Its tokens.
+    /// Length of the text in tokens.
     pub tokens: usize,
-    /// First and last of the lines that are left out after it.
+    /// First and last of the lines that are left out after the text.
     pub left_out: Option<(usize, usize)>,
 }
 

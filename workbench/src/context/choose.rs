@@ -40,11 +40,11 @@ pub struct Question<'q> {
     pub index: &'q Index,
     /// The types that no model may see; they are never chosen.
     pub secrets: &'q Secrets,
-    /// Its words, each once.
+    /// Words of the query, each once.
     pub words: &'q [String],
-    /// Files and types that it names.
+    /// Files and types that the query names.
     pub mentions: &'q [Mention],
-    /// Packages that it names.
+    /// Packages that the query names.
     pub packages: &'q [Package],
     /// The log of earlier use.
     pub log: &'q Log,
@@ -57,19 +57,19 @@ pub struct Question<'q> {
 /// A type that was chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// Its index in [`Question::index`].
+    /// Index of the type in [`Question::index`].
     pub at: usize,
     /// The factors when it was chosen, each between 0 and 1.
     pub factors: Factors,
     /// The score that decided its rank: the weighted sum of the factors, or the inherited score if that is higher.
     pub score: f32,
-    /// The words by which the query names it.
+    /// Words by which the query names the type.
     pub mention: Option<String>,
-    /// The round from which it is inherited.
+    /// Round from which the type is inherited.
     pub inherited: Option<Inherited>,
     /// A package that the query names, and how well the type belongs to it.
     pub package: Option<(String, Grade)>,
-    /// Types chosen before it that use it or that it uses, the nearest first.
+    /// Types chosen before this one that use it or that it uses, the nearest first.
     pub beside: Vec<usize>,
 }
 
@@ -86,14 +86,14 @@ pub struct Choice {
     pub withheld: usize,
 }
 
-/// Why a type was not chosen.
+/// Reason why a type was not chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
     /// The limit of chosen types was reached.
     Full,
-    /// Its score is too low beside the best.
+    /// The type's score is too low beside the best.
     Little,
-    /// Its score is zero.
+    /// The type's score is zero.
     Nothing,
 }
 

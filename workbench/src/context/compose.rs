@@ -25,13 +25,13 @@ const HEADING: usize = 160;
 /// A type as shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// Its index among the chosen.
+    /// Index of the type among the chosen.
     pub at: usize,
-    /// Its form.
+    /// Form in which the type is shown.
     pub form: Form,
     /// The members named by the query that are shown in full.
     pub members: Vec<usize>,
-    /// Its tokens.
+    /// Length of the text in tokens.
     pub tokens: usize,
 }
 

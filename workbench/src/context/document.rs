@@ -21,28 +21,28 @@ const ELSEWHERE: u32 = 1;
 /// Average bytes of declarations, bodies and documentation per token of the source: they have no indentation and no comments.
 const BYTES: f64 = 3.3;
 
-/// One type.
+/// A type, as the index finds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Its key.
+    /// Key of the type.
     pub key: String,
-    /// Its files.
+    /// Files of the type.
     pub files: Vec<String>,
-    /// Names that refer to it: its own; for a file of another language those of its first definitions.
+    /// Names that refer to the type: its own; for a file of another language those of its first definitions.
     pub names: Vec<String>,
     /// The language of a file that is shown as a whole; `None` for a C# type.
     pub language: Option<String>,
     /// Whether all of it is generated code.
     pub is_generated: bool,
-    /// Digest of all its inputs.
+    /// Digest of all inputs of the document.
     pub digest: Digest,
-    /// Numbers of its words in a vocabulary, sorted, each with its weight and whether it names the type or a member.
+    /// Numbers of the type's words in a vocabulary, sorted, each with its weight and whether it names the type or a member.
     pub words: Vec<(u32, u32, bool)>,
-    /// Sum of the weights of its words.
+    /// Sum of the weights of the words.
     pub length: u32,
-    /// Estimated tokens of its source, without nested types.
+    /// Estimated tokens of the type's source, without nested types.
     pub size: usize,
-    /// The types that it uses, by key; the flag tells whether by declarations.
+    /// The types that this type uses, by key; the flag says whether by declarations.
     pub uses: Vec<(String, bool)>,
     /// The outline of a file of another language; that of a type is an output of its own.
     pub outline: Option<Arc<[u8]>>,

@@ -29,21 +29,21 @@ pub enum Form {
 /// The texts of a type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Texts {
-    /// Its key.
+    /// Key of the type.
     pub key: String,
-    /// Its language, if it is a file of another language than C#.
+    /// Language of the file, if it is not C#.
     pub language: Option<String>,
-    /// Its positions: `FILE:START-END`, or files alone.
+    /// Positions of the type: `FILE:START-END`, or files alone.
     pub places: Vec<String>,
-    /// Its outline; empty when it is missing.
+    /// Outline of the type; empty if it is missing.
     pub outline: String,
-    /// Its source; `None` when it was not read: a named type far larger than the budget, or another type beyond the first ones.
+    /// Source of the type; `None` if it was not read: a named type far larger than the budget, or another type beyond the first ones.
     pub code: Option<String>,
     /// Members: those that the query names, then those that may answer it.
     pub members: Vec<Stretch>,
-    /// Number of them that the query names.
+    /// Number of `members` that the query names.
     pub named: usize,
-    /// Estimated tokens of its source: by its bytes where it was read, else by its outputs.
+    /// Estimated tokens of the source: by its bytes if it was read, else by the type's outputs.
     pub size: usize,
 }
 

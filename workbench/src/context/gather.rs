@@ -27,7 +27,7 @@ pub struct Wanted<'w> {
     pub chosen: &'w [Chosen],
     /// Files and types that the query names.
     pub mentions: &'w [Mention],
-    /// Its words, each once.
+    /// Words of the query, each once.
     pub words: &'w [String],
 }
 

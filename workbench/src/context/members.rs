@@ -126,13 +126,13 @@ fn stands(span: &Span, (from, to): Lines) -> bool {
 /// The source of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
-    /// Its path.
+    /// Path of the member.
     pub path: String,
     /// `FILE:START-END` of each part.
     pub places: Vec<String>,
-    /// Its lines.
+    /// Lines of the member.
     pub text: String,
-    /// How well it fits the query, relative to the best member.
+    /// Fit of the member to the query, relative to the best member.
     pub fit: f32,
 }
 

@@ -1,14 +1,14 @@
 //! Packages that a query names (`Core.Caching`, `src/Core/Caching`), and how well a type belongs to one: its namespace or the folder of one of its
 //! files ends with the package, contains it, or contains a part of it.
 
-/// How well a type belongs to a package.
+/// Strength of the match between a package and a type's namespace or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// A name in it contains the last name of the package.
+    /// A name in the namespace or folder contains the last name of the package.
     Part,
-    /// It contains all names of the package in succession.
+    /// The namespace or folder contains all names of the package in succession.
     Whole,
-    /// It ends with the package.
+    /// The namespace or folder ends with the package.
     Exact,
 }
 
@@ -26,7 +26,7 @@ impl Grade {
 /// A package as a query names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// As written.
+    /// Text of the package, as the query writes it.
     pub text: String,
     names: Vec<String>,
 }

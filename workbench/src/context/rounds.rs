@@ -30,9 +30,9 @@ pub const MOST_INHERITED: usize = 20;
 /// A type that was shown, with its score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShownType {
-    /// Its key.
+    /// Key of the type.
     pub path: String,
-    /// Its score, as reported.
+    /// Score of the type, as reported.
     pub score: f32,
 }
 
@@ -40,7 +40,7 @@ pub struct ShownType {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Round {
-    /// Its number, from 1.
+    /// Number of the round, from 1.
     pub number: u64,
     /// The query.
     pub query: String,
@@ -54,12 +54,12 @@ pub struct Round {
     pub new: Vec<ShownType>,
 }
 
-/// How often a type was shown or named, and in which round last.
+/// Record of a type that was shown or named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// The number of times.
+    /// Number of times that the type was shown or named.
     pub times: u32,
-    /// The number of the last round with it.
+    /// Number of the last round that showed or named the type.
     pub last: u64,
 }
 
@@ -67,11 +67,11 @@ pub struct Seen {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Conversation {
-    /// Its handle.
+    /// Handle of the conversation.
     pub id: String,
-    /// The number of its last use, among the uses of all conversations of the checkout.
+    /// Number of the conversation's last use, among the uses of all conversations of the checkout.
     pub used: u64,
-    /// The number of its rounds so far, dropped ones included.
+    /// Number of rounds so far, dropped ones included.
     pub count: u64,
     /// The last rounds, oldest first.
     pub rounds: Vec<Round>,

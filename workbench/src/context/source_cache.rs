@@ -12,11 +12,11 @@ const MOST: usize = 512;
 /// The source of a type, and its position.
 #[derive(Debug, Default, PartialEq)]
 pub struct Code {
-    /// Its lines, those of its parts in succession; `None` when none of its files could be read.
+    /// Lines of the type, those of its parts in succession; `None` if none of its files could be read.
     pub text: Option<String>,
     /// `FILE:START-END` of each part, or files alone.
     pub places: Vec<String>,
-    /// Its members, in the order of its files; their fit is not set yet.
+    /// Members of the type, in the order of its files; their fit is not set yet.
     pub members: Vec<Stretch>,
 }
 

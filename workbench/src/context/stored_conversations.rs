@@ -30,9 +30,9 @@ pub struct Conversations {
 /// The reason why a handle refers to no conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// It was never given.
+    /// The handle was never given.
     Unknown,
-    /// It was given, and the conversation has expired.
+    /// The handle was given, and the conversation has expired.
     Expired,
 }
 

@@ -141,7 +141,7 @@ pub fn distinct(text: &str) -> Vec<String> {
 #[derive(Default)]
 struct Humps {
     letters: String,
-    /// Where each hump ends in `letters`.
+    /// End of each hump in `letters`.
     ends: Vec<usize>,
 }
 

@@ -61,7 +61,7 @@ pub struct Log<'o, F> {
     pub files: &'o F,
     /// The name of the operation.
     pub operation: &'static str,
-    /// Its answer.
+    /// Answer of the operation.
     pub response: &'o Response,
     /// Time of the request, in seconds since 1970.
     pub at: u64,

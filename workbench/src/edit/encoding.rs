@@ -45,10 +45,10 @@ pub const PLAIN: Encoding = Encoding {
 /// Reason why bytes cannot be edited as text, or a text cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// It contains a NUL byte.
+    /// The bytes include a NUL byte.
     #[error("it is binary: byte {at} is NUL")]
     Binary {
-        /// Bytes before it.
+        /// Number of bytes before the NUL byte.
         at: usize,
     },
     /// UTF-16 without a byte order mark.
@@ -63,7 +63,7 @@ pub enum Unreadable {
     /// UTF-16 with an unpaired surrogate or an odd number of bytes.
     #[error("it is UTF-16 but for byte {at} in line {line}, where half of a character is missing; fix that place first")]
     BrokenUtf16 {
-        /// Bytes before it.
+        /// Number of bytes before the error.
         at: usize,
         /// Line with the error, from 1.
         line: usize,
@@ -73,7 +73,7 @@ pub enum Unreadable {
         "it is UTF-8 but for byte {at}, 0x{byte:02x} in line {line}; fix that place, or remove broken bytes with `iconv -c -f UTF-8 -t UTF-8`"
     )]
     BrokenUtf8 {
-        /// Bytes before the first invalid one.
+        /// Number of bytes before the first invalid one.
         at: usize,
         /// The invalid byte.
         byte: u8,

@@ -21,7 +21,7 @@ pub struct FileWithBytes {
     pub bytes: Vec<u8>,
     /// Metadata of the file.
     pub stamp: Stamp,
-    /// Its permissions.
+    /// Permissions of the file.
     pub mode: u32,
 }
 
@@ -56,9 +56,9 @@ pub enum SaveError {
     /// Two paths are hard links to one file. Nothing was saved.
     #[error("{path} and {other} are one file under two names (hard links), and are not saved at once; change it under one of them")]
     OneFile {
-        /// One of its names.
+        /// One name of the file.
         path: String,
-        /// Another of its names.
+        /// Another name of the file.
         other: String,
     },
     /// The operating system reports an error.

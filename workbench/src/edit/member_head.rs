@@ -20,7 +20,7 @@ pub(crate) struct MemberHead {
 pub(crate) struct Accessor {
     /// `get`, `set`, `init`, `add` or `remove`.
     pub(crate) name: String,
-    /// Its own accessibility with a space, `private `, if it is less accessible than the member.
+    /// Accessibility of the accessor with a space, `private `, if it is less accessible than the member.
     pub(crate) accessibility: String,
 }
 

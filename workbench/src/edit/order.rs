@@ -125,10 +125,10 @@ impl Rewritten {
     }
 }
 
-/// One replacement of a batch.
+/// A replacement of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Path of the file; `None` for that of the order.
+    /// Path of the file; `None` for the file of the order.
     pub path: Option<String>,
     /// The text to replace, exactly.
     pub old: String,
@@ -145,7 +145,7 @@ pub struct EditRequest {
     pub session: Option<String>,
     /// Path of the file; `None` for the only one of the session.
     pub path: Option<String>,
-    /// When a new session saves its edits.
+    /// Mode in which a new session saves its edits.
     pub mode: Option<Mode>,
     /// Whether `old`, `new` and anchors are adapted to the line ends of the file.
     pub fit: bool,

@@ -6,7 +6,7 @@ use super::unified;
 /// Change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePatch {
-    /// Its path in the patch.
+    /// Path of the file in the patch.
     pub path: String,
     /// New path, if the file is moved.
     pub to: Option<String>,
@@ -14,7 +14,7 @@ pub struct FilePatch {
     pub kind: Kind,
     /// Whether a new file is executable.
     pub executable: bool,
-    /// Number of its mail in a series of mails.
+    /// Number of the mail in a series of mails.
     pub mail: usize,
 }
 
@@ -39,23 +39,23 @@ pub enum Kind {
 /// Lines removed and added at one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
-    /// Line of the patch, for messages.
+    /// Number of the hunk's line in the patch, for messages.
     pub at: usize,
     /// Start line in the old file, from 1, if the patch has it.
     pub line: Option<usize>,
-    /// Context lines above, each below the previous one; the hunk is searched after the last.
+    /// Context lines above the hunk, each below the previous one; the hunk is searched after the last.
     pub below: Vec<String>,
-    /// Its lines: ` `, `-` or `+`, and the text.
+    /// Lines of the hunk: ` `, `-` or `+`, and the text.
     pub lines: Vec<(char, String)>,
     /// Line ends in the patch, one per line; empty at the end of the patch.
     pub ends: Vec<String>,
-    /// Whether it is at the end of the file.
+    /// Whether the hunk is at the end of the file.
     pub last: bool,
     /// Whether the last old line has no end.
     pub was_open: bool,
     /// Whether the last new line has no end.
     pub open: bool,
-    /// End of its new lines for a file without line ends, if the patch defines it.
+    /// End of the hunk's new lines for a file without line ends, if the patch defines it.
     pub end: Option<&'static str>,
 }
 

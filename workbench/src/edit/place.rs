@@ -15,22 +15,22 @@ pub enum Refused {
     /// The path is empty.
     #[error("no path is given")]
     Empty,
-    /// Its real path is outside the workspace.
+    /// The real path of the file is outside the workspace.
     #[error("{0} leads out of the workspace")]
     Outside(String),
-    /// It is in a folder `.git`, or is one.
+    /// The file is in a folder `.git`, or is one.
     #[error("{0} belongs to git")]
     Git(String),
-    /// It is in `.cortex`.
+    /// The file is in `.cortex`.
     #[error("{0} belongs to cortex, which keeps it itself")]
     Own(String),
-    /// It is `cortex.toml` or the target of its link, under any name.
+    /// The file is `cortex.toml` or the target of its link, under any name.
     #[error("{0} is the manifest, which is edited only where that is allowed")]
     Manifest(String),
-    /// It is in the store.
+    /// The file is in the store.
     #[error("{0} belongs to the store")]
     Store(String),
-    /// It is a folder, a pipe, a device …
+    /// The path is a folder, a pipe, a device …
     #[error("{0} is not a regular file")]
     NoFile(String),
     /// A parent of the path is a file.

@@ -10,9 +10,9 @@ use std::ops::Range;
 
 /// Place of a declaration.
 pub(super) struct Stand<'s> {
-    /// Its own bytes.
+    /// Bytes of the declaration.
     pub(super) own: &'s Range<usize>,
-    /// Its bytes with surrounding lines that belong to it.
+    /// Bytes of the declaration with surrounding lines that belong to it.
     pub(super) around: &'s Range<usize>,
 }
 

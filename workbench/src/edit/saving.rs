@@ -40,15 +40,15 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
 /// State of a file after its save was interrupted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
-    /// It has the new content.
+    /// The file has the new content.
     Saved,
-    /// It has the old content.
+    /// The file has the old content.
     Waits,
-    /// It has parts of both, after a write in place.
+    /// The file has parts of both, after a write in place.
     Torn,
-    /// It was saved, and another program wrote it since.
+    /// The file was saved, and another program wrote it since.
     Since,
-    /// Another program wrote it before, or it cannot be read.
+    /// Another program wrote the file before, or it cannot be read.
     Lost,
 }
 

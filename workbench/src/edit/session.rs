@@ -93,7 +93,7 @@ pub struct Document {
     pub selection: Option<Selection>,
 }
 
-/// One file's part of an edit.
+/// Change of a file by an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Path of the file.
@@ -122,14 +122,14 @@ pub struct Saving {
 pub struct Edit {
     /// The operation.
     pub operation: String,
-    /// Its identifier in the log.
+    /// Identifier of the edit in the log.
     pub id: String,
     /// Time, in seconds.
     pub at: u64,
     /// Order of edits within one second.
     #[serde(default)]
     pub turn: u64,
-    /// The changes of its files.
+    /// Changes of the edited files.
     pub changes: Vec<Change>,
 }
 
@@ -138,7 +138,7 @@ pub struct Edit {
 pub struct Failed {
     /// The operation.
     pub operation: String,
-    /// Its identifier in the log.
+    /// Identifier of the operation in the log.
     pub id: String,
     /// Time, in seconds.
     pub at: u64,
@@ -151,11 +151,11 @@ pub struct Failed {
 /// A session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Its handle.
+    /// Handle of the session.
     pub id: String,
-    /// When edits are saved.
+    /// Mode of saving edits.
     pub mode: Mode,
-    /// Whether it was opened explicitly, not created by an edit without a handle. Other sessions' edits never end it.
+    /// Whether the session was opened explicitly, not created by an edit without a handle. Other sessions' edits never end it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub opened: bool,
     /// Time of the last use, in seconds.
@@ -171,7 +171,7 @@ pub struct Session {
     /// Failed operations, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Failed>,
-    /// Steps of its documents, oldest first.
+    /// Steps of the session's documents, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trail: Vec<Step>,
     /// Files of a running save; after a crash some of them may be saved.
@@ -191,10 +191,10 @@ pub enum NoSession {
     /// No such session was opened here, or it was closed.
     #[error("there is no session {0} in this checkout")]
     Unknown(String),
-    /// It expired.
+    /// The session expired.
     #[error("the session {0} was not used for seven days and has ended")]
     Expired(String),
-    /// Its file is damaged.
+    /// The session's file is damaged.
     #[error("the session {id} cannot be read: {why}")]
     Damaged {
         /// The handle.

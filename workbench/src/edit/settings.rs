@@ -17,7 +17,7 @@ enum Setting {
     NullWarnings,
     /// All warnings without a setting of their own.
     Warnings,
-    /// One warning, by name.
+    /// A warning, by name.
     Warning(String),
     /// File and line numbers in messages.
     Lines,

@@ -83,12 +83,12 @@ pub enum Status {
 pub enum Event {
     /// The buffer has a new text.
     Edited {
-        /// Whether it differs from its base.
+        /// Whether the new text differs from the buffer's base.
         differs: bool,
     },
     /// The text to replace occurs in several places.
     Several,
-    /// It occurs nowhere.
+    /// The text to replace occurs nowhere.
     Nowhere,
     /// The operation had no effect.
     Nothing,
@@ -96,9 +96,9 @@ pub enum Event {
     Stale,
     /// The buffer was saved.
     Saved,
-    /// It could not be saved; the file is unchanged.
+    /// The buffer could not be saved; the file is unchanged.
     Unsaved,
-    /// It was not saved, because the file no longer equals its base.
+    /// The buffer was not saved, because the file no longer equals its base.
     Moved,
     /// The edits, or the selection, are discarded.
     Discarded,
@@ -117,9 +117,9 @@ pub enum Event {
 /// Result of rereading the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reread {
-    /// It equals the buffer's base.
+    /// The file equals the buffer's base.
     Same {
-        /// Whether the buffer differs from it.
+        /// Whether the buffer differs from its base.
         differs: bool,
     },
     /// The buffer took over the file's text.

@@ -12,7 +12,7 @@ const REMEMBERED: usize = 32;
 pub struct Step {
     /// The operation.
     pub operation: String,
-    /// Its identifier in the log: the session's handle and a number.
+    /// Identifier of the operation in the log: the session's handle and a number.
     pub id: String,
     /// Time, in seconds.
     pub at: u64,
@@ -37,7 +37,7 @@ pub struct Step {
 pub(super) enum Moved {
     /// The session changed its buffer.
     Own { from: Content, to: Content },
-    /// Its buffer took over a foreign write.
+    /// The buffer took over a foreign write.
     Foreign { from: Content, to: Content },
     /// The file was written.
     Saved { over: Content, to: Content },

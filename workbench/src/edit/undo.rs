@@ -13,7 +13,7 @@ use super::tools::Tool;
 pub(super) struct Again {
     /// The operation of the undone edit.
     pub(super) operation: String,
-    /// Its files.
+    /// Files of the undone edit.
     pub(super) paths: Vec<String>,
     /// Status of the answer.
     pub(super) status: Status,
@@ -21,9 +21,9 @@ pub(super) struct Again {
 
 /// The version that an undo restores.
 enum Back {
-    /// It is based on the file as it is now.
+    /// A version based on the file as it is now.
     On(Version),
-    /// Another program changed the same place.
+    /// A version in conflict, because another program changed the same place.
     Conflict(Version),
 }
 

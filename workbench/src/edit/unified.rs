@@ -15,17 +15,17 @@ const EMPTY: [&str; 2] = [
 /// Git's extended header of a file.
 #[derive(Default)]
 struct Head<'p> {
-    /// Its two names, and their line in the patch.
+    /// The two names of the file, and their line in the patch.
     names: Option<(&'p str, usize)>,
-    /// Its mode, and the line of the patch.
+    /// Mode of the file, and its line in the patch.
     mode: Option<(Mode, usize)>,
     /// Whether the file is created or deleted.
     change: Option<Change>,
-    /// Names of its blobs.
+    /// Names of the file's blobs.
     index: Option<(&'p str, &'p str)>,
     /// Paths of a move, from and to.
     moved: (Option<String>, Option<String>),
-    /// Number of its mail.
+    /// Number of the mail in a series of mails.
     mail: usize,
 }
 

@@ -180,7 +180,7 @@ pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&
 pub struct Buffer {
     /// Path of the document in the session.
     pub path: String,
-    /// Its text.
+    /// Text of the buffer.
     pub text: String,
     /// The session's steps; the number of a version is that of its operation.
     pub versions: Vec<Version>,
@@ -339,11 +339,11 @@ fn with_digests(versions: Vec<(Version, Option<String>)>, begun_with: &Option<St
 /// The reason why a session has no text under a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// It is not a document of the session.
+    /// The path is not a document of the session.
     Unknown,
-    /// It was removed there, or is not created yet.
+    /// The document was removed in the session, or is not created yet.
     Away,
-    /// It was only read, and the file was written since: its earlier text is not stored.
+    /// The document was only read, and the file was written since: its earlier text is not stored.
     Moved,
 }
 

@@ -54,16 +54,16 @@ pub struct Version {
 /// A version to compare with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
-    /// Its name; `None` for a timed anchor.
+    /// Name of the anchor; `None` for a timed anchor.
     pub name: Option<String>,
-    /// The edit session whose version it is; `None` for a version of the file.
+    /// Edit session of the version; `None` for a version of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// Number of the version.
     pub version: u64,
     /// When it was set, in seconds since 1970.
     pub at: u64,
-    /// Digest of its text.
+    /// Digest of the version's text.
     pub digest: String,
 }
 
@@ -86,7 +86,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Journal {
-    /// Its path below the workspace's root.
+    /// Path of the document below the workspace's root.
     pub path: String,
     /// Number of the newest version.
     pub given: u64,
@@ -120,7 +120,7 @@ pub struct ChangeReport {
     pub author: String,
     /// Purpose of the change.
     pub what: Option<String>,
-    /// Why the try failed, if it did.
+    /// Reason why the try failed, if it did.
     pub failed: Option<String>,
     /// The operation of an edit session that made the change.
     pub edit: Option<String>,

@@ -14,7 +14,7 @@ pub(super) struct Step {
     pub id: String,
     /// The kind of operation.
     pub what: String,
-    /// Its effect on the file.
+    /// Effect of the step on the file.
     pub did: Did,
 }
 

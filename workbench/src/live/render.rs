@@ -24,11 +24,11 @@ const FRAME: usize = 40;
 /// A document with everything that a rendering can show.
 #[derive(Clone, Debug)]
 pub struct Live<'l> {
-    /// Its path.
+    /// Path of the document.
     pub path: &'l str,
-    /// Its text.
+    /// Text of the document.
     pub text: &'l str,
-    /// The number of its version.
+    /// Number of the document's version.
     pub version: u64,
     /// The number of the version that its text came with; later versions are failed tries.
     pub made: u64,
@@ -38,9 +38,9 @@ pub struct Live<'l> {
     pub changed: Option<&'l Difference>,
     /// Versions, newest first.
     pub recent: Vec<&'l Version>,
-    /// The anchor: its name, its number, and the changes since.
+    /// The anchor's name, its number, and the changes since.
     pub anchor: Option<(String, u64, Difference)>,
-    /// The editor.
+    /// State of the editor.
     pub editor: &'l Editor,
     /// Plans, newest first.
     pub plans: Vec<&'l Plan>,

@@ -16,7 +16,7 @@ pub struct OtherSymbol {
     pub file: String,
     /// Path in the file: `Client.get`.
     pub within: String,
-    /// Its name.
+    /// Name of the definition.
     pub name: String,
     /// `class`, `function` …
     pub kind: String,

@@ -12,15 +12,15 @@ use engine::values::digest::Digest;
 /// A compared document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// Whether the overlay changes, adds or removes it.
+    /// Kind of the change: whether the overlay changes, adds or removes the file.
     pub kind: Kind,
-    /// A unified diff from the base to the document; a sentence where either is not text.
+    /// A unified diff from the base to the document; a sentence if either is not text.
     pub diff: String,
     /// Change of the file since the document was first put.
     pub since: Since,
-    /// Why the document cannot be merged, if something blocks it.
+    /// Reason why the document cannot be merged, if something blocks it.
     pub blocked: Option<String>,
 }
 

@@ -34,11 +34,11 @@ pub struct Merged {
 /// The bytes of a file before and after a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// Its bytes before.
+    /// Bytes before the merge.
     pub before: Vec<u8>,
-    /// Its bytes after.
+    /// Bytes after the merge.
     pub after: Rc<Vec<u8>>,
 }
 

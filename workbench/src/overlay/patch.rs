@@ -32,7 +32,7 @@ struct Within<'f, F: Files> {
     unsaid: BTreeSet<String>,
     overlay: RefCell<Option<Overlay>>,
     notes: RefCell<BTreeMap<String, Vec<u8>>>,
-    /// Why the save was refused.
+    /// Reason why the save was refused.
     refused: RefCell<Option<OverlayError>>,
 }
 

@@ -32,7 +32,7 @@ pub enum Put {
 /// The result of putting a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Became {
-    /// Its text changed.
+    /// The document's text changed.
     Changed,
     /// A file that the workspace does not have was added.
     Added,

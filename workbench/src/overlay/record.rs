@@ -33,9 +33,9 @@ pub struct Overlay {
     pub opened_on: Option<OpenedOn>,
     /// When it was last opened, changed or built in, in seconds since 1970, give or take a minute.
     pub used_at: u64,
-    /// Seconds from its last use to its end.
+    /// Seconds from the overlay's last use to its end.
     pub lifetime: u64,
-    /// Its documents, by path of the real file below the workspace.
+    /// Documents of the overlay, by path of the real file below the workspace.
     pub documents: BTreeMap<String, Document>,
     /// Documents of a merge in progress: after a crash some of them are in the workspace.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -57,9 +57,9 @@ pub struct Document {
 /// An overlay in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name.
+    /// Name of the overlay.
     pub name: String,
-    /// Its record; `None` when it is damaged.
+    /// Record of the overlay; `None` if it is damaged.
     pub overlay: Option<Overlay>,
 }
 

@@ -97,9 +97,9 @@ pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -
 
 /// Results that builds in merged overlays and closed sessions used since the last build of the workspace.
 pub(super) struct Merged {
-    /// Their expiry, in seconds since 1970.
+    /// Expiry of the results, in seconds since 1970.
     pub(super) until: u64,
-    /// Their keys.
+    /// Keys of the results.
     pub(super) keys: BTreeSet<ActionKey>,
 }
 

@@ -35,11 +35,11 @@ const HEAD: &str = "# Packs made at run time; cortex rewrites this file with eve
 /// A pack of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pack {
-    /// Its name: `//packs/NAME:pack`.
+    /// Name of the pack, as in `//packs/NAME:pack`.
     pub name: String,
-    /// Its definition.
+    /// Definition of the pack.
     pub row: PackRow,
-    /// Whether it was created at run time, so that it may be replaced and removed here.
+    /// Whether the pack was created at run time, so that it may be replaced and removed here.
     pub made: bool,
 }
 

@@ -16,14 +16,14 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// One node of an answer.
+/// A node of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its number in the session's graph.
+    /// Number of the node in the session's graph.
     pub id: NodeId,
-    /// Its label.
+    /// Label of the node.
     pub label: Arc<str>,
-    /// Name of the implementation that builds it; `source` for files and sets.
+    /// Name of the implementation that builds the node; `source` for files and sets.
     pub kind: String,
 }
 

@@ -151,13 +151,13 @@ pub enum Operator {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct QueryError {
-    /// One sentence.
+    /// The error, as a sentence.
     pub message: String,
     /// Byte offset into the text.
     pub at: usize,
     /// Length of the error in bytes.
     pub len: usize,
-    /// The correct form.
+    /// The correct form of the query.
     pub hint: String,
 }
 

@@ -37,7 +37,7 @@ pub use verify::verify;
 pub struct RenameRequest<'a> {
     /// The symbol.
     pub candidate: &'a Candidate,
-    /// Its new name.
+    /// New name of the symbol.
     pub new: &'a str,
     /// Whether to leave possible uses unchanged instead of blocking the rename.
     pub leave_possible: bool,

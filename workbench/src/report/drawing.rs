@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// A node to draw.
 #[derive(Clone, Debug)]
 pub struct NearNode {
-    /// Its label.
+    /// Label of the node.
     pub label: Arc<str>,
-    /// Its state.
+    /// State of the node.
     pub state: State,
-    /// Number of its inputs that are not drawn.
+    /// Number of inputs of the node that are not drawn.
     pub more_inputs: usize,
-    /// Number of its readers that are not drawn.
+    /// Number of readers of the node that are not drawn.
     pub more_readers: usize,
 }
 

@@ -40,13 +40,13 @@ pub type AvailableBytes = Option<Arc<[u8]>>;
 /// The versions of a target.
 #[derive(Debug)]
 pub struct Lineage {
-    /// Its label.
+    /// Label of the target.
     pub label: Arc<str>,
     /// The newest versions, the newest first.
     pub versions: Vec<Version>,
     /// Number of older versions.
     pub older: usize,
-    /// The difference of each version from the one before, in their order; the very first version has none.
+    /// Difference of each version from the version before, in their order; the very first version has none.
     pub changes: Vec<Change>,
 }
 
@@ -70,13 +70,13 @@ pub struct Change {
 /// A source file that was read with other content.
 #[derive(Debug)]
 pub struct SourceChange {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// Whether the older version read it.
+    /// Whether the older version read the file.
     pub before: bool,
-    /// Whether the newer version reads it.
+    /// Whether the newer version reads the file.
     pub after: bool,
-    /// Its bytes before and after, if both are available.
+    /// Bytes of the file before and after, if both are available.
     pub bytes: Option<BeforeAndAfter>,
 }
 

@@ -31,17 +31,17 @@ use timeline::timeline;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// A build requested it and did not get it: the last try failed, or it waits.
+    /// A build requested the target without success: the last try failed, or it waits.
     Pending,
-    /// Its key changed.
+    /// The target's key changed.
     Stale,
-    /// Stale if a target that has to be built first gets another output.
+    /// The target is stale if a target that has to be built first gets another output.
     MaybeStale,
-    /// Never built here.
+    /// The target was never built here.
     None,
     /// A source file or set that changed since the last build.
     Moved,
-    /// Stored under its present key.
+    /// The output is stored under the target's present key.
     Current,
     /// A source file or set as the last build saw it.
     Source,
@@ -60,32 +60,32 @@ impl State {
     ];
 }
 
-/// One node of the graph.
+/// A node of the graph, as a report shows it.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Its label.
+    /// Label of the node.
     pub label: Arc<str>,
-    /// Its state.
+    /// State of the node.
     pub state: State,
-    /// The implementation and version of its last result; `None` for sources and targets that were never built.
+    /// Implementation and version of the last result; `None` for sources and targets that were never built.
     pub producer: Option<String>,
-    /// Bytes of its last output.
+    /// Bytes of the last output.
     pub len: Option<u64>,
-    /// Microseconds of its last run.
+    /// Microseconds of the last run.
     pub took_us: Option<u64>,
-    /// Seconds since 1970 of the run that built its last output.
+    /// Seconds since 1970 of the run that built the last output.
     pub made_at: Option<u64>,
-    /// The cost of its last output.
+    /// Cost of the last output.
     pub spent: Option<Spent>,
-    /// Versions in History.
+    /// Number of versions in History.
     pub versions: usize,
     /// Number of versions whose output differs from that of the version before.
     pub moved: usize,
-    /// Nodes that it reads.
+    /// Number of nodes that the node reads.
     pub inputs: usize,
-    /// Nodes that read it.
+    /// Number of nodes that read the node.
     pub readers: usize,
-    /// Whether its rule builds many targets.
+    /// Whether the node's rule builds many targets.
     pub each: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct Report {
     pub redefined: bool,
     /// Every node, by label.
     pub targets: Vec<Target>,
-    /// Why targets failed at their present inputs.
+    /// Reasons why targets failed at their present inputs.
     pub failures: Vec<Diagnostic>,
     /// The newest builds, the oldest of them first.
     pub builds: Vec<BuildRecord>,

@@ -22,27 +22,27 @@ const SCHEME: &str = "cortex";
 /// All types of a workspace, by their keys.
 pub(super) type Names = BTreeMap<String, NamedType>;
 
-/// A type.
+/// A type with its symbols.
 pub(super) struct NamedType {
-    /// Its symbol.
+    /// Symbol of the type.
     pub(super) symbol: Rc<str>,
-    /// Its row.
+    /// Row of the type.
     pub(super) row: TypeRow,
-    /// Its declaration and documentation.
+    /// Declaration and documentation of the type.
     pub(super) described: Described,
-    /// Its members, in the order of their keys.
+    /// Members of the type, in the order of their keys.
     pub(super) members: Vec<NamedMember>,
-    /// Its overloads by name.
+    /// Overloads of the type's members by name.
     pub(super) overloads: BTreeMap<String, Vec<Overload>>,
 }
 
-/// A member.
+/// A member with its symbol.
 pub(super) struct NamedMember {
-    /// Its symbol.
+    /// Symbol of the member.
     pub(super) symbol: Rc<str>,
     /// The data that distinguishes overloads.
     pub(super) overload: Overload,
-    /// Its declaration and documentation.
+    /// Declaration and documentation of the member.
     pub(super) described: Described,
 }
 

@@ -38,7 +38,7 @@ impl Word {
             true => Cow::Borrowed(name),
             false => Cow::Owned(folded(name)),
         };
-        // One edit removes at most one letter class and adds at most one.
+        // An edit removes at most one letter class and adds at most one.
         if allowed == 0 || (self.letters ^ letters(&name)).count_ones() as usize > 2 * allowed {
             return None;
         }

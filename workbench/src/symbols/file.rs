@@ -19,7 +19,7 @@ pub const ENDINGS: [&str; 24] = [
 /// A requested file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRequest {
-    /// Its path, as the request gave it.
+    /// Path of the file, as the request gave it.
     pub path: String,
     /// First and last line, as the request gave them; the last is `None` for the rest of the file.
     pub lines: Option<(u64, Option<u64>)>,

@@ -451,11 +451,11 @@ impl Walk<'_> {
 /// Role of a member in tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// It is a test.
+    /// The member is a test.
     Test,
-    /// It runs before or after each test of its class.
+    /// The member runs before or after each test of its class.
     Around,
-    /// It is neither.
+    /// The member is neither.
     Other,
 }
 

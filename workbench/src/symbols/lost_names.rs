@@ -26,7 +26,7 @@ const MOST_PLACES: usize = 5;
 
 /// A file with its text before and after an edit.
 pub struct EditedFile {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
     /// Text before the edit.
     pub before: String,

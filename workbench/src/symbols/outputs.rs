@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Output {
     /// Label of the target.
     pub label: String,
-    /// Its bytes; `None` if the build of the target failed, which was already reported.
+    /// Bytes of the output; `None` if the build of the target failed, which was already reported.
     pub bytes: Option<Arc<[u8]>>,
 }
 
@@ -68,7 +68,7 @@ pub enum Trouble {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .diagnostic.message)]
 pub struct SymbolError {
-    /// Its kind.
+    /// Kind of the error.
     pub trouble: Trouble,
     /// The message for the user.
     pub diagnostic: Box<Diagnostic>,

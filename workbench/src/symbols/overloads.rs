@@ -16,30 +16,30 @@ use producers::csharp::members::{MemberRow, ParameterRow};
 use producers::csharp::priority::priority;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One member.
+/// A member, with the data that distinguishes its overloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overload {
-    /// Key inside its type.
+    /// Key of the member inside its type.
     pub key: String,
-    /// Simple name.
+    /// Simple name of the member.
     pub name: String,
-    /// Member part of its identifier, `""` if overloads are not distinguished.
+    /// Member part of the identifier, `""` if overloads are not distinguished.
     pub id: String,
-    /// Its kind, as a word.
+    /// Kind of the member, as a word.
     pub kind: String,
     /// Effective accessibility; `""` if overloads are not distinguished.
     pub accessibility: String,
-    /// The files that declare it, several for a partial member; none if overloads are not distinguished.
+    /// The files that declare the member, several if it is partial; none if overloads are not distinguished.
     pub files: Vec<String>,
-    /// Its parameters.
+    /// Parameters of the member.
     pub parameters: Vec<ParameterRow>,
     /// Bound types of the parameters, as shapes; empty if no single line of the declarations fits the member.
     pub bound: Vec<String>,
-    /// Bound type of its value or result, as a shape; `""` if no single line of the declarations fits the member.
+    /// Bound type of the member's value or result, as a shape; `""` if no single line of the declarations fits the member.
     pub bound_result: String,
-    /// Whether it overrides a member of a base.
+    /// Whether the member overrides a member of a base.
     pub is_override: bool,
-    /// Whether it is static.
+    /// Whether the member is static.
     pub is_static: bool,
     /// The value of `[OverloadResolutionPriority]`; 0 without it.
     pub priority: i32,

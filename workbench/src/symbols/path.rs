@@ -17,12 +17,12 @@ pub const MOST_CHARS: usize = 1024;
 /// Most wildcards in a path.
 pub const MOST_WILDCARDS: usize = 32;
 
-/// One name of a path.
+/// A name in a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// As written, without type arguments; may end in an arity mark.
+    /// Name as written, without type arguments; may end in an arity mark.
     pub name: String,
-    /// Whether a `+` precedes it.
+    /// Whether a `+` precedes the name.
     pub nested: bool,
     /// Number of written type arguments.
     pub arguments: Option<usize>,
@@ -31,7 +31,7 @@ pub struct Segment {
 /// A parsed path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolPath {
-    /// As written.
+    /// The path as written.
     pub text: String,
     /// Whether the path begins at the root namespace: the names before `#` are then whole, not an ending.
     pub rooted: bool,

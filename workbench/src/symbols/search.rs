@@ -93,7 +93,7 @@ pub enum Matched {
 pub struct Query<'q> {
     /// Part of a name, with an optional part of its namespace or type; may be empty when a filter is given.
     pub text: &'q str,
-    /// One of [`KINDS`].
+    /// Kind of symbol, one of [`KINDS`].
     pub kind: Option<&'q str>,
     /// A namespace, including those below it.
     pub namespace: Option<&'q str>,

@@ -44,16 +44,16 @@ pub struct State {
     pub notes: Vec<String>,
 }
 
-/// Why a list is empty.
+/// Reason why a list is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Empty {
     /// No symbol has the name.
     Unknown,
-    /// So many symbols have the name, but the filters exclude all.
+    /// This number of symbols have the name, but the filters exclude all.
     Filtered(usize),
-    /// So many symbols are similar in meaning, but the filters exclude all.
+    /// This number of symbols are similar in meaning, but the filters exclude all.
     FilteredByMeaning(usize),
-    /// The subject has none: a type without users, say.
+    /// The subject has no entries: a type without users, for example.
     None,
 }
 

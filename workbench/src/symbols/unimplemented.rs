@@ -27,15 +27,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A member that a type must implement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
-    /// Its path: `N.IShop#Price(int)`.
+    /// Path of the member: `N.IShop#Price(int)`.
     pub path: String,
-    /// Its kind.
+    /// Kind of the member.
     pub kind: MemberKind,
-    /// The base that requires it, as the type writes it.
+    /// The base that requires the member, as the type writes it.
     pub base: String,
     /// Whether the base is an interface.
     pub is_of_interface: bool,
-    /// Its declaration, with the type arguments of the base.
+    /// Declaration of the member, with the type arguments of the base.
     pub(crate) head: MemberHead,
     /// Names of types in the declaration.
     pub names: Vec<NameUse>,
@@ -58,7 +58,7 @@ pub struct Debts {
     pub unknown: BTreeSet<String>,
 }
 
-/// One declaration of a type.
+/// A declaration of a type.
 #[derive(Clone)]
 pub(super) struct Part {
     pub(super) decl: TypeDecl,
@@ -381,7 +381,7 @@ fn owed_to((at, level): (usize, &Level), all: &[Level], rows: &BTreeMap<&str, Ve
             };
             let public = |one: &Overload| one.name == own.name && one.accessibility == "public" && one.is_static == own.is_static;
             let overrides = |one: &Overload| one.name == own.name && one.is_override;
-            // One method cannot return the different results that two .NET interfaces require: it belongs to the interface with more type arguments.
+            // A method cannot return the different results that two .NET interfaces require: it belongs to the interface with more type arguments.
             let is_taken = || {
                 let result = level.result_of(&key);
                 all.iter().enumerate().any(|(place, other)| {

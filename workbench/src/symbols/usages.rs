@@ -48,7 +48,7 @@ pub(super) const IMPLIED: [&str; 23] = [
     "Where",
 ];
 
-/// Those of [`IMPLIED`] that are also found on values of .NET interfaces.
+/// Members of [`IMPLIED`] that are also found on values of .NET interfaces.
 const IMPLIED_OUTSIDE: [&str; 3] = ["Dispose", "DisposeAsync", "GetEnumerator"];
 
 /// Whether uses of a member never contain its name: constructors, indexers, operators.
@@ -293,7 +293,7 @@ struct Search<'s> {
 
 /// The declarations of the name in another type.
 struct Related {
-    /// Its overloads.
+    /// Overloads of the name in the other type.
     overloads: Vec<Overload>,
     /// The overloads that may be the wanted one; `None` if all may be.
     same: Option<Vec<Overload>>,

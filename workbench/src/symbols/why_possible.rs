@@ -5,15 +5,15 @@ use std::fmt;
 /// The reason why a place may or may not be a use; the most likely uses come first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// A framework uses it, as this text explains.
+    /// A framework uses the member, as this text explains.
     Wired(String),
     /// The arguments also fit these overloads.
     Overloads(Vec<String>),
     /// The arguments may fit an overload that another type declares.
     Elsewhere,
-    /// It is a use of this member of a base or an heir.
+    /// The place is a use of this member of a base or an heir.
     Through(String),
-    /// It names several overloads without a call.
+    /// The place names several overloads without a call.
     Named,
     /// The arguments fit no known overload.
     NoneFits,
@@ -21,11 +21,11 @@ pub enum Why {
     UnknownValueNear(String),
     /// The value's type is unknown.
     UnknownValue,
-    /// It has the name, in a language whose names are not bound.
+    /// The place has the name, in a language whose names are not bound.
     ByName,
-    /// It has the name, in an attribute of an assembly or in a using directive, where names are not bound.
+    /// The place has the name, in an attribute of an assembly or in a using directive, where names are not bound.
     OutsideTypes,
-    /// It has the name, in code that `#if` excludes.
+    /// The place has the name, in code that `#if` excludes.
     Excluded,
 }
 

@@ -1,5 +1,5 @@
-//! Which code contains which words: an index over the outputs of one target of all types or files. It finds the types whose uses may include those
-//! of a symbol, without opening the outputs of all others.
+//! Index of words over the outputs of one target of all types or files. It finds the types whose uses may include those of a symbol, without opening
+//! the outputs of all others.
 //!
 //! An index is built once and queried any number of times. After a change, the rows of unchanged outputs are reused.
 

@@ -22,9 +22,9 @@ const TOLD_PERCENT: usize = 10;
 /// The facts about a type that the window can show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
-    /// Its outline.
+    /// Outline of the type.
     pub outline: String,
-    /// The sections of its summary, by name.
+    /// Sections of the type's summary, by name.
     pub sections: Vec<(String, String)>,
     /// A remark about the summary, for instance that it is stale.
     pub remark: Option<String>,

@@ -19,14 +19,14 @@ pub const USUAL_CHARS: usize = 40_000;
 /// A pinned type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
-    /// Its symbol path.
+    /// Symbol path of the type.
     pub path: String,
 }
 
 /// A type that was viewed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recent {
-    /// Its symbol path.
+    /// Symbol path of the type.
     pub path: String,
     /// Moment of the first view since it was last dismissed.
     pub entered: u64,

@@ -234,11 +234,11 @@ fn changes_evaluation(passing: &[Passing]) -> bool {
 /// The possible effect of evaluating an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
-    /// None: the value is the same at any time.
+    /// No effect: the value is the same at any time.
     Nothing,
     /// The value depends on earlier side effects.
     Reads,
-    /// It may have side effects.
+    /// The evaluation may have side effects.
     Acts,
 }
 

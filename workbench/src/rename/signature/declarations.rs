@@ -205,11 +205,11 @@ fn body_behind(text: &str, at: usize) -> Range<usize> {
 /// The role of a word in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// It may refer to a parameter.
+    /// The word may refer to a parameter.
     Value,
-    /// It refers to a member, or to a parameter of the called member.
+    /// The word refers to a member, or to a parameter of the called member.
     Member,
-    /// It declares another symbol.
+    /// The word declares another symbol.
     Declares,
 }
 

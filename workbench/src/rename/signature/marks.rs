@@ -10,7 +10,7 @@ use crate::rename::lists::{Of, list_at, tokens_behind, type_arguments_end};
 use producers::csharp::lexer::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How to change a place.
+/// Kind of a place, which decides how it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// A call of the member.

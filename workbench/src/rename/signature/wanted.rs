@@ -9,14 +9,14 @@ use producers::csharp::model::Tier;
 use producers::csharp::parse;
 use std::collections::BTreeSet;
 
-/// One of the new parameters.
+/// A parameter of the new signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// An existing parameter.
     Kept {
-        /// Its old number, from 0.
+        /// Old number of the parameter, from 0.
         from: usize,
-        /// Its new name, if it changes.
+        /// New name of the parameter, if it changes.
         renamed: Option<String>,
     },
     /// An additional parameter.
@@ -26,15 +26,15 @@ pub(super) enum Wanted {
 /// An additional parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Added {
-    /// Its declaration, with its default value.
+    /// Declaration of the parameter, with its default value.
     pub(super) text: String,
-    /// Its name.
+    /// Name of the parameter.
     pub(super) name: String,
-    /// Its type, as in keys of members.
+    /// Type of the parameter, as in keys of members.
     pub(super) kind: String,
     /// The argument that callers pass; `None` if they use the default value.
     pub(super) argument: Option<String>,
-    /// Whether it has a default value.
+    /// Whether the parameter has a default value.
     pub(super) is_optional: bool,
 }
 
