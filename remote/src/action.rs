@@ -1,7 +1,8 @@
 //! The canonical action: the protocol's action cache stores a result under its digest.
 //!
-//! Its salt contains our key, so it changes exactly when our key does; a tenant's salt in front invalidates all its results at once. It has no
-//! input root, no platform and no path of any machine. A test pins the bytes, because any change leads to an empty cache.
+//! The action's salt contains the engine's key, so the action's digest changes exactly when the key does; a tenant's salt in front invalidates all
+//! its results at once. The action has no input root, no platform and no path of any machine. A test pins the bytes, because any change leads to an
+//! empty cache.
 
 use crate::names::{Function, Name};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{Action, Command, Directory};

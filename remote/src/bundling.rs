@@ -25,7 +25,7 @@ const SMALL: usize = 16;
 const AT_ONCE: usize = 8;
 /// Limit of bytes of earlier volumes that are read back; another sample each time.
 const READ_BACK: u64 = 8 << 20;
-/// Number of attempts to send a piece, each under another name, while the server keeps it damaged.
+/// Number of attempts to send a piece, each under another name, while the server's copy is damaged.
 const NUMBERS: u32 = 3;
 
 /// Name and bytes of a piece that the server has undamaged.
@@ -184,8 +184,8 @@ impl Inner {
         Ok(sent.iter().all(Option::is_some))
     }
 
-    /// Sends `count` pieces, whose bytes `write` returns. Sends a piece that the server keeps damaged again under another number, and so another
-    /// name. Returns name and bytes of each piece that the server has undamaged.
+    /// Sends `count` pieces, whose bytes `write` returns. If the server's copy of a piece is damaged, sends the piece again under another number, and
+    /// so another name. Returns name and bytes of each piece that the server has undamaged.
     pub(crate) fn send_pieces(
         &self,
         server: &Arc<Server>,

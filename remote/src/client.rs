@@ -51,7 +51,7 @@ pub struct Use {
     pub write: bool,
 }
 
-/// The server, once it has answered, or why there is none.
+/// The server, once it has answered, or the reason why it is not used.
 type Connection = tokio::sync::Mutex<Option<Result<Arc<Server>, String>>>;
 
 /// A remote cache behind the engine's seam. Connects on the first request.
@@ -122,7 +122,7 @@ impl Client {
         })
     }
 
-    /// Returns the server's workers; `program` is what they run, or a sentence on why there is none.
+    /// Returns the server's workers; `program` is the program that they run, or a sentence on why it is missing.
     pub fn workers(&self, program: Result<PathBuf, String>) -> Workers {
         Workers::new(self.inner.clone(), program)
     }

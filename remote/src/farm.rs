@@ -49,7 +49,7 @@ const USUAL: Terms = Terms {
 /// Workers behind the engine's seam.
 pub struct Workers {
     inner: Arc<Inner>,
-    /// Path of the program, or why there is none.
+    /// Path of the program, or the reason why it is missing.
     program: Result<PathBuf, String>,
     /// The server's name of the program, once the server has it.
     sent: Mutex<Option<Name>>,
@@ -85,7 +85,7 @@ impl From<NotTaken> for Trouble {
 }
 
 impl Workers {
-    /// Creates the workers of a client's server; `program` is what they run, or why there is none.
+    /// Creates the workers of a client's server; `program` is the program that they run, or the reason why it is missing.
     pub(crate) fn new(inner: Arc<Inner>, program: Result<PathBuf, String>) -> Self {
         let workers = Self {
             inner,

@@ -221,8 +221,8 @@ impl Inner {
         Some(earlier)
     }
 
-    /// Sends a graph: the rows that changed since an `earlier` one, whose pieces the server has, or all. `None` if there are none, or the server does
-    /// not keep them undamaged.
+    /// Sends a graph: the rows that changed since an `earlier` one, whose pieces the server has, or all. `None` if there are no rows, or the server's
+    /// copies are damaged.
     pub(crate) fn send_graph(
         &self,
         server: &Arc<Server>,

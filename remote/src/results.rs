@@ -125,7 +125,7 @@ impl Server {
         }
     }
 
-    /// Returns a result with its record's location, if it is one of ours and did not fail.
+    /// Returns a result with its record or the record's location, if the result succeeded and lists a record.
     fn with_record(&self, wanted: &Wanted, found: ActionResult) -> Option<(ActionResult, Record)> {
         let wrong = |lie| {
             self.account.lied_about(lie, Doubt::Result(wanted.key));

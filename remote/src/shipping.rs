@@ -89,7 +89,7 @@ impl Inner {
     }
 
     /// Sends a parcel, and stores its result if `goes` accepts the one now stored under its key; returns `None` if not. Stores nothing if the server
-    /// does not say what is stored there.
+    /// does not report what is stored there.
     pub(crate) fn ship_if(
         &self,
         server: &Arc<Server>,

@@ -192,7 +192,7 @@ impl Talk {
         }
     }
 
-    /// Lets the model answer, with turns of tool calls as long as it makes some.
+    /// Requests answers of the model, with turns of tool calls while it calls tools.
     fn converse(&mut self, model: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
         let tools = tools::definitions();
         let mut spent = Spent::default();

@@ -96,7 +96,7 @@ pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{}", printable(&plan.prompt)))
 }
 
-/// Builds the failure of a target that no model makes.
+/// Builds the failure of a target that no model answers.
 fn no_prompt(label: &str, has_output: bool) -> Failed {
     let why = Diagnostic::error(ErrorCode::E_NO_PROMPT, "no model is asked for it").label(label);
     let hint = match has_output {

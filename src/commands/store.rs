@@ -142,7 +142,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
 fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     let why = |error| result_file_failure(error, file, "read");
     let parcel = parcel::open_parcel(file).map_err(|error| why(error.into()))?;
-    // Creates the store if it does not exist: such files are made to fill an empty one.
+    // Creates the store if it does not exist: such files serve to fill an empty one.
     let workspace = context.workspace("store import")?;
     let done = result_files::import(&*workspace.engine.store, parcel, paid, current_seconds()).map_err(why)?;
     print(

@@ -50,7 +50,7 @@ impl Routes for Mcp {
         match (request.uri().path(), request.method()) {
             ("/mcp", &Method::DELETE) => {
                 let mut response = self.endpoint.handle(request).await;
-                // The session has already ended; 202 would say that it is yet to end, which clients warn about.
+                // The session has already ended; 202 would announce a later end, which clients warn about.
                 if response.status() == StatusCode::ACCEPTED {
                     *response.status_mut() = StatusCode::NO_CONTENT;
                 }

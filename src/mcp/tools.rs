@@ -103,7 +103,7 @@ pub fn find_tool(wanted: &str) -> Option<ToolMethods> {
     all_tools().into_iter().find(|stands| stands.name_of_tool() == wanted)
 }
 
-/// Returns the message that no tool has a name, and which operation of which tool does what the name says.
+/// Returns the message that no tool has this name, with the operation and tool that the name refers to.
 pub fn no_tool(wanted: &str) -> String {
     let name: String = wanted.chars().take(80).collect();
     let is_meant = |entry: &&Entry| self::tool_name(entry) == wanted || entry.group_and_word().1 == wanted;

@@ -160,7 +160,7 @@ pub fn notification(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-/// Builds the message of a failed method; `said` are its other diagnostics.
+/// Builds the message of a failed method; `diagnostics` are its other diagnostics.
 pub fn error_message(id: &Value, failed: &Failed, diagnostics: &[engine::values::diagnostic::Diagnostic]) -> Value {
     let data = fault(failed, diagnostics);
     let message = data["message"].as_str().unwrap_or("it failed").to_owned();

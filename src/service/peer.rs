@@ -113,7 +113,8 @@ impl Shared {
     }
 }
 
-/// Serves a client until it disconnects or breaks the protocol. A client that only ends its requests still gets the answers; `gone` tells them apart.
+/// Serves a client until it disconnects or breaks the protocol. A client that only ends its requests still gets the answers; `gone` returns whether
+/// the client disconnected.
 pub async fn serve<R, W>(shared: Shared, from: R, to: W, gone: impl Fn() -> bool)
 where
     R: AsyncRead + Unpin,

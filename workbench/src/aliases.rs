@@ -114,7 +114,7 @@ fn without_arities(name: &str) -> String {
     parts.fold(first, |before, part| before + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// Reads the file of a workspace; empty when there is none or it is invalid.
+/// Reads the file of a workspace; empty if the file is missing or invalid.
 pub fn read_aliases(root: &Path) -> Aliases {
     let bytes = std::fs::read(aliases_file(root)).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
@@ -124,8 +124,8 @@ fn aliases_file(root: &Path) -> PathBuf {
     root.join(FILE)
 }
 
-/// Returns the state of `//index:types` that the file has not evaluated yet; `None` where there is none, or where the file is not kept: no outputs
-/// are laid out, or a rule lays out a file of this name.
+/// Returns the state of `//index:types` that the file has not evaluated yet; `None` if there is no such state, or if the file is not written because
+/// no outputs are laid out, or a rule lays out a file of this name.
 fn behind(root: &Path, session: &Session, before: &Aliases) -> Option<Digest> {
     let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result)?.output;
     let taken = |rule: &engine::manifest::model::Rule| rule.out.as_ref().is_some_and(|out| out.path.literal() == Some(NAME));

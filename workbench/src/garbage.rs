@@ -39,7 +39,7 @@ pub struct Options {
     pub max_size: Option<u64>,
     /// Number of versions of each node that are kept.
     pub keep_versions: usize,
-    /// Results used within so many seconds are kept.
+    /// Age in seconds below which used results are kept.
     pub older_than: u64,
     /// Evict also paid results.
     pub paid: bool,

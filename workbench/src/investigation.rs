@@ -213,7 +213,7 @@ fn file_of(id: &str) -> String {
     format!(".cortex/out/ops/{id}.json")
 }
 
-/// Reads an operation's file; `None` when there is none of that identifier.
+/// Reads an operation's file; `None` if no operation has the identifier.
 pub fn read_operation(root: &Path, id: &str) -> Option<serde_json::Value> {
     if id.is_empty() || id.len() > 64 || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return None;

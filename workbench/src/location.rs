@@ -13,7 +13,7 @@ pub const MANIFEST: &str = "cortex.toml";
 /// The choice of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreChoice {
-    /// None: everything works, nothing is kept.
+    /// No store: everything works, and nothing is stored.
     None,
     /// This folder.
     Folder(PathBuf),

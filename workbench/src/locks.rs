@@ -206,7 +206,7 @@ pub(crate) fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions,
     }
 }
 
-/// Returns the rights that a build gives back while it waits for a model. Without a lock on the checkout, only the turn among a service's requests.
+/// Returns the rights that a build releases while it waits for a model. Without a lock on the checkout, only the turn among a service's requests.
 pub(crate) fn turn_of(hold: Option<&Arc<Hold>>, among_requests: Option<Arc<dyn CheckoutTurn>>) -> Option<Arc<dyn CheckoutTurn>> {
     let Some(hold) = hold else { return among_requests };
     let hold: Arc<dyn CheckoutTurn> = hold.clone();

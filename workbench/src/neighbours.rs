@@ -1,7 +1,7 @@
 //! Neighbours among the vectors of types: types near a text, and types that are nearly the same.
 //!
 //! Compares all vectors: for a repository of 13,000 types that takes some milliseconds, is exact, needs no index and follows every edit
-//! (docs/embeddings.md compares approximate indexes). The mean of all vectors is subtracted first, because features of all code say nothing.
+//! (docs/embeddings.md compares approximate indexes). The mean of all vectors is subtracted first, because features of all code distinguish nothing.
 
 use engine::values::table::Table;
 use producers::embedding::vector::Vector;
@@ -49,7 +49,7 @@ pub struct Pair<'b> {
     pub other: &'b str,
 }
 
-/// Weight of the prior: so many vectors without a common part are added, because the common part of a few types is their subject.
+/// Weight of the prior: this number of vectors without a common part is added, because the common part of a few types is their subject.
 const TYPES_OF_PRIOR: f32 = 20.0;
 /// Bits that two signatures must share in one of their parts to be compared, and the number of parts.
 const BITS: usize = 10;

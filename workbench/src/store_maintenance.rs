@@ -238,7 +238,7 @@ pub fn pin(
     let pin = Pin::new(label, version.version, &version.key, &version.output, now, note);
     let commit = Commit {
         rows: vec![pin.to_row()],
-        // Tell a running collection that a pin refers to this result.
+        // Notify a running collection that a pin refers to this result.
         used: vec![(version.key, now)],
         ..Commit::default()
     };

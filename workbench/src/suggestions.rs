@@ -8,7 +8,7 @@ use engine::values::label::unescape;
 use engine::values::table::Table;
 use producers::csharp::types::TypeRow;
 
-/// The table that says of each type whether it is generated.
+/// Name of the table that marks generated types.
 const TYPES: &str = "//index:types";
 
 /// Moves generated types after the other suggestions in errors about names of targets; the hint names the first one.

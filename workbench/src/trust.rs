@@ -2,7 +2,7 @@
 //!
 //! Trust is given to a whole definition (argv, environment, bounds; address, variables) in one repository, as with direnv; a changed definition
 //! needs new approval. It covers neither scripts that a program reads nor the program's own file. Each user's list is stored outside of checkouts,
-//! so that a cloned repository cannot bring its own.
+//! so that a cloned repository cannot include its own.
 
 use crate::checkout;
 use crate::edit::replies::check_of_manifest;

@@ -40,7 +40,7 @@ impl<'a> TypeVersion<'a> {
         (self.read_page)(digest).map_err(|_| PageError::Missing(*digest))
     }
 
-    /// Returns the row of a type; `None` if there is none, or it cannot be read.
+    /// Returns the row of a type; `None` if it is missing or cannot be read.
     pub(crate) fn type_row(&self, key: &str) -> Option<TypeRow> {
         let row = self.rows.borrow_mut().get::<PageError>(key, |digest| self.page(digest)).ok()??;
         serde_json::from_slice(&row).ok()

@@ -282,7 +282,7 @@ impl Members {
         Ok(Self { tables, digests })
     }
 
-    /// Returns the patterns to build to learn their present state; `None` when there are none.
+    /// Returns the patterns to build to learn their present state; `None` if there are no patterns.
     pub fn patterns(&self) -> Option<PatternSet> {
         let labels: Vec<String> = self.tables.keys().chain(self.digests.keys()).cloned().collect();
         (!labels.is_empty()).then(|| PatternSet::parse(&labels).ok()).flatten()

@@ -113,7 +113,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
 /// A target and the keys of its results before and after.
 type TargetKeys = (Arc<str>, [Option<ActionKey>; 2]);
 
-/// Returns the record of a target's result; `None` when there is none, or when it was evicted.
+/// Returns the record of a target's result; `None` if the target has no result or it was evicted.
 fn record_of_target(session: &Session, label: &str, key: Option<ActionKey>) -> Result<Option<ActionRecord>, StoreError> {
     let record = key.map(|key| session.engine.store.action(&key)).transpose()?.flatten();
     Ok(record.map(|record| shared_records::record_for(&session.rules, label, record)))

@@ -16,7 +16,7 @@ const LONGEST: usize = 160;
 /// Limit of lines of a named member or file.
 const NAMED: usize = 16;
 
-/// Beginnings of outline lines that say nothing about a type's purpose.
+/// Beginnings of outline lines that do not describe a type's purpose.
 const FRAME: [&str; 5] = ["DependsOn:", "Implements:", "Kind:", "XmlDocHash:", "```"];
 
 /// Quotes a context as Markdown; `None` when it has nothing that the question names, and no line with a word of the question.

@@ -79,7 +79,7 @@ pub enum State {
 }
 
 impl Transcript {
-    /// Reads the transcript of a conversation; empty when there is none.
+    /// Reads the transcript of a conversation; empty if nothing is stored.
     ///
     /// # Errors
     /// When the file is not a valid transcript.

@@ -20,7 +20,7 @@ const BY_WHOLENESS: f32 = 0.1;
 const BY_ACCESS: f32 = 0.1;
 /// Weight of the type's value beside the fit of a member.
 const OF_TYPE: f32 = 0.5;
-/// The share of the room for members where it is small, and where it has at least so many tokens; between them it grows.
+/// Shares of the room for members: in a room of [`SMALL`] tokens or less, and of [`LARGE`] or more; between them the share grows.
 const FOR_MEMBERS: (f32, f32) = (0.6, 0.85);
 const SMALL: f32 = 4_000.0;
 const LARGE: f32 = 8_000.0;

@@ -287,7 +287,7 @@ fn choose_type(question: &Question<'_>, candidate: Candidate, open: &mut BTreeMa
         for edge in edges {
             let Some(other) = open.get_mut(&edge.to) else { continue };
             let counts = if edge.structure { BY_DECLARATION } else { BY_CODE };
-            // A type that most types use says little about its users.
+            // A type that most types use does not characterise its users.
             let counts = strength * counts / (std::f32::consts::E + users(edge.to) as f32).ln();
             let dependency = &mut other.factors.dependency;
             *dependency = 1.0 - (1.0 - *dependency) * (1.0 - counts);

@@ -26,7 +26,7 @@ const B: f32 = 0.6;
 const TARGETS: [&str; 4] = ["structure", "impl", "xmldoc", "deps"];
 /// Outputs are read by pattern if more than one type in this many changed, otherwise by label.
 const ALL_IF_ONE_IN: usize = 4;
-/// Documents are built in so many groups a thread; each group reads an identifier once.
+/// Number of groups of documents per thread; each group reads an identifier once.
 const CHUNKS_A_THREAD: usize = 8;
 /// Documents are saved if more than one in this many was built.
 const SAVED_IF_ONE_IN: usize = 64;
@@ -235,7 +235,7 @@ impl Index {
         })
     }
 
-    /// Whether so many documents were built that the next process should not build them again.
+    /// Whether enough documents were built to be worth saving for the next process.
     pub fn is_worth_saving(&self) -> bool {
         self.built * SAVED_IF_ONE_IN > self.len()
     }
@@ -263,7 +263,7 @@ impl Index {
     /// Returns the key of the type at an index.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the index has no such type.
     pub fn key(&self, at: usize) -> &str {
         &self.documents[at].key
     }
@@ -277,7 +277,7 @@ impl Index {
     /// Estimates the tokens of the source of the type at an index, including its nested types.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the index has no such type.
     pub fn size(&self, at: usize) -> usize {
         self.sizes[at]
     }
@@ -368,7 +368,7 @@ impl Index {
             for_each_word(simple_name(&document.key), |word| own.push(word.to_owned()));
         }
         let is_said = |word: &String| words.contains(word);
-        // The name as a whole comes before its humps.
+        // The whole name comes before its humps.
         let humps = match own.split_first() {
             Some((whole, _)) if is_said(whole) => return 1.0,
             Some((_, humps)) if !humps.is_empty() => humps,

@@ -122,7 +122,7 @@ fn is_rest(part: &str) -> bool {
     part.ends_with('/') || part.starts_with(['/', '.']) && !is_whole
 }
 
-/// Returns the words of a query, each once, without those of paths that it names: a path refers to its file and says nothing about others.
+/// Returns the words of a query, each once, without those of paths that it names: a path refers only to its own file.
 pub fn query_words(query: &str, mentions: &[Mention]) -> Vec<String> {
     let is_file = |mention: &Mention| {
         let (path, _) = named_words::split_lines_suffix(&mention.text);

@@ -68,7 +68,7 @@ pub fn split_words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
     words.filter(|word| !word.text.is_empty()).collect()
 }
 
-/// Returns a file name of so many bytes with the line numbers after it, without the punctuation of a sentence.
+/// Returns a file name of `name` bytes with the line numbers after it, without the punctuation of a sentence.
 fn with_lines(word: &str, name: usize) -> &str {
     let ends = (name..=word.len()).rev().filter(|end| word.is_char_boundary(*end));
     let mut fits = ends.map(|end| &word[..end]).filter(|word| split_lines_suffix(word).0.len() == name);
@@ -300,7 +300,7 @@ pub fn decoded(path: &str) -> Option<String> {
     (decoded != path).then(|| decoded.into_owned())
 }
 
-/// Decodes the encoded characters of a text, with the original position of each byte and of the end; `None` when there are none.
+/// Decodes the encoded characters of a text, with the original position of each byte and of the end; `None` if no character is encoded.
 pub fn unescaped(text: &str) -> Option<(String, Vec<usize>)> {
     let (mut plain, mut places, mut at) = (String::new(), Vec::new(), 0);
     while at < text.len() {

@@ -107,7 +107,7 @@ fn quoted(text: &str) -> Vec<&str> {
     found
 }
 
-/// Folds case and separators; every byte keeps its position.
+/// Folds case and separators without changing the position of any byte.
 fn folded(text: &str) -> String {
     text.replace('\\', "/").to_ascii_lowercase()
 }

@@ -133,7 +133,7 @@ impl Log {
         self.note(path, 1, 0.5_f32.powf(place as f32 / HALF));
     }
 
-    /// Records that a type was shown or named so many times, the last time so many rounds ago.
+    /// Records that a type was shown or named `times` times, the last time `ago` rounds ago.
     pub fn record_shown(&mut self, path: &str, times: u32, ago: u64) {
         self.note(path, times, 0.5_f32.powf(ago as f32 / HALF_ROUNDS));
     }

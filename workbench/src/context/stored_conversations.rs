@@ -37,7 +37,7 @@ pub enum Absent {
 }
 
 impl Conversations {
-    /// Reads the conversations of a workspace; empty when there are none.
+    /// Reads the conversations of a workspace; empty if nothing is stored.
     ///
     /// # Errors
     /// When the file is invalid.
@@ -61,10 +61,10 @@ impl Conversations {
         Ok(changed.expect("invariant: what is changed without an error was given to the change"))
     }
 
-    /// The conversation of a handle.
+    /// Returns the conversation of a handle.
     ///
     /// # Errors
-    /// The reason why there is none.
+    /// The reason why the handle refers to no conversation.
     pub fn find(&self, id: &str) -> Result<&Conversation, Absent> {
         self.open.iter().find(|one| one.id == id).ok_or_else(|| self.absent(id))
     }
@@ -99,7 +99,7 @@ impl Conversations {
     /// Returns the conversation of a handle and counts it as used.
     ///
     /// # Errors
-    /// The reason why there is none.
+    /// The reason why the handle refers to no conversation.
     pub fn go_on(&mut self, id: &str) -> Result<&mut Conversation, Absent> {
         let absent = self.absent(id);
         self.used += 1;

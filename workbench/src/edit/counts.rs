@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Name of the note. Its folder is not the one that is locked while edits are made.
+/// Name of the note. Its folder is not the one that edits lock.
 const NOTE: &str = "figures/edits.json";
 
 /// Edits of a checkout in numbers.

@@ -53,7 +53,7 @@ impl Disk {
         Self { logs, ..self }
     }
 
-    /// Removes the folders of a file that is gone, as far up as nothing else is in them: git keeps none either.
+    /// Removes the folders of a deleted file, as far up as they are empty: git stores no empty folders either.
     fn remove_empty_folders(&self, mut path: &str) {
         while let Some((folder, _)) = path.rsplit_once('/') {
             let removed = self.folder(folder, false).map(|(outer, name)| outer.remove_empty_folder(name));

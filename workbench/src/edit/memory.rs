@@ -82,12 +82,12 @@ impl Memory {
             .map_or_else(String::new, |bytes| String::from_utf8(bytes).expect("UTF-8"))
     }
 
-    /// Kills the process after so many more steps; `None` revives it.
+    /// Kills the process after this number of further steps; `None` revives it.
     pub fn die_after(&self, steps: Option<usize>) {
         self.left.set(steps);
     }
 
-    /// Makes the disk full for a file or a folder of notes; `None` ends that.
+    /// Simulates a full disk for a file or a folder of notes; `None` ends that.
     pub fn fill(&self, path: Option<&str>) {
         *self.full.borrow_mut() = path.map(str::to_owned);
     }

@@ -220,7 +220,7 @@ fn around(text: &str, stretch: &Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// Formats `-1,7 +1,8` as if so many lines preceded.
+/// Formats `-1,7 +1,8` as if `lines` lines preceded.
 fn shifted(ranges: &str, lines: usize) -> String {
     let one = |range: &str| {
         let (sign, numbers) = range.split_at(1);

@@ -493,7 +493,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<D
                 run.document(path)
                     .is_ok_and(|document| document.is_edited() || document.state.workflow_state() != WorkflowState::Idle)
             });
-            // If there are none, one document suffices to report that nothing differs.
+            // If no document differs, one suffices to report that.
             if paths.is_empty() && tool == Tool::Diff {
                 paths.extend(first);
             }

@@ -47,7 +47,7 @@ impl Difference {
         }
     }
 
-    /// Limits the patch to so many lines and to 32 KiB, and adds a line that says so.
+    /// Limits the patch to `most` lines and 32 KiB, and adds a line about the omitted ones.
     #[must_use]
     pub fn with_line_limit(mut self, most: usize) -> Self {
         let all = self.patch.split_inclusive('\n').count();

@@ -282,7 +282,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     }))
 }
 
-/// Returns the version that an operation of a session made, without digest and change.
+/// Returns the version of a session's operation, without digest and change.
 fn version_of_operation(operation_name: &str, id: &str, at: u64) -> Version {
     Version {
         number: operation(id).1,

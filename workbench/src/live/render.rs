@@ -30,7 +30,7 @@ pub struct Live<'l> {
     pub text: &'l str,
     /// Number of the document's version.
     pub version: u64,
-    /// The number of the version that its text came with; later versions are failed tries.
+    /// Number of the version that introduced the text; later versions are failed tries.
     pub made: u64,
     /// The version that the reader has, with the changes since; then the text itself is not shown.
     pub since: Option<(u64, Difference)>,

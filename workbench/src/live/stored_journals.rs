@@ -23,7 +23,7 @@ fn folder_of_document(path: &str) -> String {
     format!("{FOLDER}/{}", &key[..16])
 }
 
-/// Reads the journal of a document; empty when there is none.
+/// Reads the journal of a document; empty if nothing is stored.
 ///
 /// # Errors
 /// When the file is not a valid journal.
@@ -60,8 +60,8 @@ pub fn stored_text(root: &Path, path: &str, digest: &str) -> Option<String> {
         .filter(|text| super::journal::digest_of_text(text) == digest)
 }
 
-/// Locks the journals of the checkout. Hold the lock from reading a document to recording it, or the later of two writers may record the text that it
-/// read earlier. Makes the folder private to its owner.
+/// Locks the journals of the checkout. Callers lock them before they read a document and until they have recorded it, or the later of two writers may
+/// record the text that it read earlier. Sets the folder private to its owner.
 ///
 /// # Errors
 /// When the folder cannot be created, or is a link.

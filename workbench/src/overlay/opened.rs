@@ -27,7 +27,7 @@ pub struct OpenedOn {
 }
 
 impl OpenedOn {
-    /// Records the present files. The caller holds the editing lock.
+    /// Records the present files. The caller has acquired the editing lock.
     pub(super) fn from_present_files<F: Files>(files: &F) -> Result<Self, OverlayError> {
         let now = files.tree()?;
         let opened = list_overlays(files)?.into_iter().filter_map(|listed| listed.overlay);

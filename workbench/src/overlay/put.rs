@@ -215,7 +215,7 @@ pub(super) enum MadeOf {
     Now,
 }
 
-/// Puts documents of real files, all or none. The caller holds the editing lock.
+/// Puts documents of real files, all or none. The caller has acquired the editing lock.
 pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<Became>, OverlayError> {
     let mut overlay = unexpired_overlay(files, name, now)?;
     unmerged(name, &overlay)?;

@@ -149,7 +149,7 @@ fn read_overlay_record<F: Files>(files: &F, name: &str) -> io::Result<Option<Opt
 /// Returns the unexpired overlay of a name.
 ///
 /// # Errors
-/// When there is none, or it has expired, or it cannot be read.
+/// When the overlay does not exist, has expired or cannot be read.
 pub fn unexpired_overlay<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     check_name(name)?;
     match read_overlay_record(files, name)? {
@@ -175,7 +175,7 @@ pub fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError>
 /// Returns the documents that replace files under a name: an overlay, or the unsaved documents of an edit session.
 ///
 /// # Errors
-/// When there is none of that name, or it has expired, or it cannot be read.
+/// When no overlay has the name, or it has expired, or it cannot be read.
 pub(super) fn seen<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     match unexpired_overlay(files, name, now) {
         Err(why) if is_session(files, name).is_ok_and(|is| is) => edited::overlay(files, name, now)?.ok_or(why),
@@ -248,7 +248,7 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
 /// takes over writes of other processes.
 ///
 /// # Errors
-/// When there is none of that name.
+/// When no overlay has the name.
 pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     let overlay = seen(files, name, now)?;
     if is_session(files, name)? {
@@ -293,7 +293,7 @@ pub fn list_overlays<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
 /// Ends an overlay: removes its documents and leaves the workspace unchanged. Returns the number of its documents, as far as known.
 ///
 /// # Errors
-/// When there is none of that name, or it cannot be removed.
+/// When no overlay has the name, or it cannot be removed.
 pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, OverlayError> {
     check_name(name)?;
     let _alone = files.lock_for_editing()?;
@@ -307,13 +307,13 @@ pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, Overl
     Ok(overlay.map_or(0, |overlay| overlay.documents.len()))
 }
 
-/// Removes a record, and the texts that only it needed. The caller holds the editing lock.
+/// Removes a record, and the texts that only it needed. The caller has acquired the editing lock.
 pub(super) fn remove_record<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     files.drop_note(&overlay_note_name(name))?;
     remove_expired(files, now)
 }
 
-/// Removes expired overlays, and texts and results that no overlay needs. The caller holds the editing lock.
+/// Removes expired overlays, and texts and results that no overlay needs. The caller has acquired the editing lock.
 pub(super) fn remove_expired<F: Files>(files: &F, now: u64) -> Result<(), OverlayError> {
     let (mut needed, mut damaged) = (BTreeSet::new(), false);
     for Listed { name, overlay } in list_overlays(files)? {

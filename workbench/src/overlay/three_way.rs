@@ -10,9 +10,9 @@ use std::ops::Range;
 pub struct Clash {
     /// Lines of the base, from 0.
     pub base: Range<usize>,
-    /// Lines of ours, from 0.
+    /// Lines of `ours`, from 0.
     pub ours: Range<usize>,
-    /// Lines of theirs, from 0.
+    /// Lines of `theirs`, from 0.
     pub theirs: Range<usize>,
 }
 

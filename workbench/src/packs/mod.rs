@@ -71,7 +71,7 @@ impl From<io::Error> for PackError {
     }
 }
 
-/// Reads the text of the file; empty when there is none.
+/// Reads the text of the file; empty if the file is missing.
 ///
 /// # Errors
 /// When it is a link, too large, not UTF-8 or cannot be read.

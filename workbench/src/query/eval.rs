@@ -15,7 +15,7 @@ pub(super) struct Evaluation<'a, G> {
 }
 
 impl<'a, G: Ground> Evaluation<'a, G> {
-    /// Creates the evaluation of a query with so many names.
+    /// Creates the evaluation of a query with this number of `let` variables.
     pub(super) fn new(ground: &'a mut G, variables: usize) -> Self {
         Self {
             ground,

@@ -65,7 +65,7 @@ pub enum Expr {
     Let(usize, Box<Expr>, Box<Expr>),
     /// First and the others, from left to right.
     Chain(Box<Expr>, Vec<(Operator, Expr)>),
-    /// The inputs of the nodes, transitively up to so many steps, the nodes included.
+    /// The inputs of the nodes, transitively up to this number of steps, the nodes included.
     Deps(Box<Expr>, Option<u32>),
     /// The readers of the nodes, transitively, the nodes included: of everything, or of what the universe depends on.
     Rdeps {

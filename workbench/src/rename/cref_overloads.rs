@@ -22,7 +22,7 @@ pub(super) fn overloads_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, name:
     resolve(symbols, outputs, name, &options)
 }
 
-/// Returns the parameters after a name in a reference, `(A, B<T>)`, with type arguments as in code; empty if there are none.
+/// Returns the parameters after a name in a reference, `(A, B<T>)`, with type arguments as in code; empty without parameters.
 pub(super) fn parameters_behind(rest: &str) -> String {
     let rest = match rest.starts_with('{') {
         true => &rest[end_of_type_arguments(rest)..],

@@ -153,7 +153,7 @@ impl Graph {
         self.own.insert(deps.own.clone(), deps);
     }
 
-    /// Returns the types one step away, and whether a declaration makes the step.
+    /// Returns the types one step away, and whether the step is by a declaration.
     fn neighbours(&self, key: &str, way: Way) -> BTreeMap<&str, bool> {
         match way {
             Way::Deps => {

@@ -30,7 +30,7 @@ const HANDLERS: [&str; 9] = [
     "IHandleMessages",
 ];
 
-/// Explains the possible uses of members that a framework makes, and adds those that do not contain the member's name.
+/// Explains the possible uses of members by frameworks, and adds those that do not contain the member's name.
 ///
 /// # Errors
 /// When outputs cannot be read.

@@ -284,7 +284,7 @@ impl Composing<'_> {
         }
     }
 
-    /// Appends the note about left-out types; at the end it moves no other text.
+    /// Appends the note about left-out types, at the end, so that no other text changes its position.
     fn append_cut_note(&mut self, max_chars: usize) {
         if self.made.cut.is_empty() {
             return;

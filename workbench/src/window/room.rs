@@ -16,7 +16,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Creates a room of so many characters, three fifths for pinned types.
+    /// Creates a room of `max_chars` characters, three fifths for pinned types.
     pub fn new(max_chars: usize) -> Self {
         Self {
             max_chars,

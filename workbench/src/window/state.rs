@@ -53,7 +53,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Reads the window of a workspace; empty when there is none.
+    /// Reads the window of a workspace; empty if nothing is stored.
     ///
     /// # Errors
     /// When the file is invalid: it may contain a person's pins, so it is not replaced.
