@@ -121,7 +121,7 @@ pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + '
 
 /// Ends the process with the exit code of the signal.
 fn end_by_signal(signal: i32) -> ! {
-    // While a `stop` runs, the list is locked; the process ends all the same.
+    // While a `stop` runs, the list is locked; the process ends nevertheless.
     if let Ok(listeners) = LISTENERS.try_lock() {
         listeners.iter().for_each(|(_, restore)| restore());
     }

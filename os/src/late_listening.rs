@@ -88,7 +88,7 @@ impl Queue {
                 }
                 Err(_) => state.is_lost = true,
             }
-            // A full pipe is readable all the same.
+            // A full pipe is readable nevertheless.
             let _ = (&tell).write(&[0]);
         };
         let watcher = RecommendedWatcher::new(hear, Config::default().with_follow_symlinks(false)).map_err(of_notify)?;

@@ -57,7 +57,7 @@ impl Fresh {
         self.kind != kind || self.is_full() || is_other && self.volume.results.len() >= FEW
     }
 
-    /// Returns its index.
+    /// Returns the index of the volume.
     pub(crate) fn index(&self) -> VolumeIndex {
         VolumeIndex {
             keys: self.volume.results.iter().map(|result| prefix(&result.key.0)).collect(),

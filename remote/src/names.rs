@@ -41,7 +41,7 @@ impl Function {
         }
     }
 
-    /// Returns its number in the protocol.
+    /// Returns the function's number in the protocol.
     pub(crate) fn protocol_number(self) -> i32 {
         match self {
             Self::Blake3 => digest_function::Value::Blake3 as i32,
@@ -49,7 +49,7 @@ impl Function {
         }
     }
 
-    /// Returns its path segment after `blobs/`; the protocol omits it for SHA-256.
+    /// Returns the function's path segment after `blobs/`; the protocol omits it for SHA-256.
     pub(crate) fn segment(self) -> &'static str {
         match self {
             Self::Blake3 => "blake3/",

@@ -53,7 +53,7 @@ impl Address {
             .map(|piece| piece.piece_name())
     }
 
-    /// Returns its address as the cache of this number hands it out.
+    /// Returns the reference to the volume that the cache with the number `cache` hands out.
     pub(crate) fn volume(&self, cache: u64) -> VolumeRef {
         VolumeRef {
             id: Digest(self.records.piece_name().hash),

@@ -159,7 +159,7 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
     Ok(true)
 }
 
-/// Returns the targets that [`update`] needs to decide whether added types are removed ones: none where no type was removed since the file's state.
+/// Returns the targets that [`update`] needs to decide whether added types are removed ones: none if no type was removed since the file's state.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -12,7 +12,7 @@ use std::path::Path;
 /// First and last line of each changed range, by file; for removed lines the line after them.
 pub type ChangedLines = BTreeMap<String, Vec<(u32, u32)>>;
 
-/// Returns the changed lines of sources; an uncommitted file is new in all its lines. `None` where git gives no answer.
+/// Returns the changed lines of sources; an uncommitted file is new in all its lines. `None` if git gives no answer.
 pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Option<ChangedLines> {
     let (commit, files) = git::changed(root, sources)?;
     let mut found = ChangedLines::new();

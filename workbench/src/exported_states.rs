@@ -6,7 +6,7 @@ use engine::build::layout::{Finish, OutputToFinish};
 use engine::build::query::NodeStatus;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Writes `semanticState`, and `lastError` where it is pending, into the exported `index.json`.
+/// Writes `semanticState`, and `lastError` if it is pending, into the exported `index.json`.
 #[derive(Default)]
 pub struct States {
     /// Whether `generatedAt` says when the output was built.

@@ -12,9 +12,9 @@ use std::time::Instant;
 /// The measurement; times in milliseconds. Verifying and hashing take turns, and the fastest round of each counts.
 #[derive(Debug, Serialize)]
 pub struct Measured {
-    /// Outputs.
+    /// Number of outputs.
     pub blobs: u64,
-    /// Bytes of each.
+    /// Bytes of each output.
     pub size: usize,
     /// Space on the disk that the store's file takes after filling.
     pub file_bytes: u64,

@@ -47,7 +47,7 @@ struct Checkout {
     common: PathBuf,
 }
 
-/// Returns the revision checked out in a folder; `None` outside of checkouts, before the first commit, and where it is unknown.
+/// Returns the revision checked out in a folder; `None` outside of checkouts, before the first commit, or if it is unknown.
 pub fn revision(root: &Path) -> Option<Revision> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;
@@ -79,7 +79,7 @@ fn output_of_git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-/// Returns the author of a commit, as git shows the name; `None` where the commit is unknown.
+/// Returns the author of a commit, as git shows the name; `None` if the commit is unknown.
 pub fn author(root: &Path, commit: &str) -> Option<String> {
     if !is_name(commit) {
         return None;
@@ -94,7 +94,7 @@ pub fn author(root: &Path, commit: &str) -> Option<String> {
 }
 
 /// Returns the commit that is checked out, and the files below a workspace that may differ from it: tracked ones, and untracked ones in `sources`.
-/// `None` outside of checkouts and where git's index cannot be read.
+/// `None` outside of checkouts or if git's index cannot be read.
 pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<String>)> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;

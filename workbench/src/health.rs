@@ -19,7 +19,7 @@ const PROJECTS: &str = "//index:projects";
 /// The state of a workspace's projects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// Number of projects, as last counted; 0 where nothing is wrong.
+    /// Number of projects, as last counted; 0 if nothing is wrong.
     pub projects: usize,
     /// Projects that lost references.
     pub lost: BTreeSet<String>,
@@ -32,7 +32,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// Reads the health. Reads no output where nothing is wrong.
+    /// Reads the health. Reads no output if nothing is wrong.
     ///
     /// # Errors
     /// When the store cannot be read.

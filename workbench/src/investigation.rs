@@ -246,7 +246,7 @@ impl Operation {
         }
     }
 
-    /// Writes it atomically.
+    /// Writes the operation's file atomically.
     ///
     /// # Errors
     /// When it cannot be written.

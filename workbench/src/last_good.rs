@@ -117,7 +117,7 @@ pub fn behind<'b>(session: &Session, keys: &BTreeSet<String>, broken: &'b Broken
         .collect())
 }
 
-/// Resolves a name in the newest state of the workspace that had such a type. Where the tables of types were evicted, it uses the names in the log of
+/// Resolves a name in the newest state of the workspace that had such a type. If the tables of types were evicted, it uses the names in the log of
 /// builds, and full names that have History.
 ///
 /// # Errors

@@ -15,9 +15,9 @@ pub const MANIFEST: &str = "cortex.toml";
 pub enum StoreChoice {
     /// No store: everything works, and nothing is stored.
     None,
-    /// This folder.
+    /// A store in this folder.
     Folder(PathBuf),
-    /// A folder per repository below this cache folder.
+    /// A store per repository, in a folder below this cache folder.
     Cache(PathBuf),
 }
 

@@ -16,9 +16,9 @@ const ANCESTORS: &str = "--max-count=32";
 const MAIN: [&str; 2] = ["main", "master"];
 /// Variables of jobs: the built branch.
 const BRANCH: [&str; 2] = ["GITHUB_REF", "CI_COMMIT_BRANCH"];
-/// The branch that it is to be merged into.
+/// Variables of jobs: the branch that the built branch is to be merged into.
 const BASE: [&str; 2] = ["GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"];
-/// The main line.
+/// Variables of jobs: the main line.
 const DEFAULT: [&str; 1] = ["CI_DEFAULT_BRANCH"];
 
 /// Returns the value of an environment variable.
@@ -28,7 +28,7 @@ pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 pub struct GitTrees {
     /// The workspace's folder.
     pub root: PathBuf,
-    /// The environment.
+    /// Lookup of environment variables.
     pub variables: Variables,
 }
 

@@ -155,7 +155,7 @@ pub struct Workspace {
 struct Read {
     manifest: Arc<Manifest>,
     warnings: Vec<Diagnostic>,
-    /// Rows that cache it; empty when it was read from them.
+    /// Rows that cache the manifest; empty if it was read from them.
     rows: Vec<RowChange>,
 }
 

@@ -17,19 +17,19 @@ const TOO_WIDE: &str = "…";
 /// A cluster and its position in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cluster<'t> {
-    /// Byte where it begins.
+    /// Byte where the cluster begins.
     pub start: usize,
     /// Characters of the cluster.
     pub text: &'t str,
 }
 
 impl<'t> Cluster<'t> {
-    /// Returns the byte after it.
+    /// Returns the byte after the cluster.
     pub fn end(&self) -> usize {
         self.start + self.text.len()
     }
 
-    /// Returns its cells in a row of at most `most`.
+    /// Returns the cluster's cells in a row of at most `most`.
     pub fn cells(&self, most: usize) -> usize {
         let cells = match self.text {
             "\t" => TAB,
@@ -39,7 +39,7 @@ impl<'t> Cluster<'t> {
         cells.min(most.max(1))
     }
 
-    /// Returns its drawn form in a row of at most `most` cells: exactly [`Self::cells`] wide in a terminal that supports clusters.
+    /// Returns the cluster's drawn form in a row of at most `most` cells: exactly [`Self::cells`] wide in a terminal that supports clusters.
     pub fn drawn(&self, most: usize) -> Cow<'t, str> {
         let text = self.text;
         let cells = self.cells(most);

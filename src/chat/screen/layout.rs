@@ -8,9 +8,9 @@ use super::cells::{Cluster, clusters};
 /// A row: a part of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Byte where it begins.
+    /// Byte where the row begins.
     pub start: usize,
-    /// Byte after its last cluster.
+    /// Byte after the row's last cluster.
     pub end: usize,
 }
 

@@ -170,7 +170,7 @@ pub(super) fn causes(moved: &BTreeMap<Arc<str>, Between>, leaves: &Leaves, is_ma
 
 type Inputs = BTreeMap<Arc<str>, (Option<Digest>, Option<Digest>)>;
 
-/// Returns the inputs whose digests differ, by label; empty where the inputs of one side are unknown.
+/// Returns the inputs whose digests differ, by label; empty if the inputs of one side are unknown.
 fn differing(between: &Between) -> Inputs {
     let mut inputs = Inputs::new();
     if between.is_collected() {

@@ -32,7 +32,7 @@ pub struct Past<'a> {
 const COMMITS: usize = 8;
 
 impl<'a> Past<'a> {
-    /// Creates it. It searches the commits of these builds first, then the one checked out, then those of the newest builds.
+    /// Prepares the search: first in the commits of the builds in `first`, then in the one checked out, then in those of the newest builds.
     ///
     /// # Errors
     /// When the store cannot be read.

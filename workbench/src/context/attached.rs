@@ -199,7 +199,7 @@ impl Attached {
         self.text.len()
     }
 
-    /// Returns all its lines, or as many of the first ones as fit into `most` tokens; `None` when not even one fits.
+    /// Returns all lines of the file, or as many of the first ones as fit into `most` tokens; `None` if not even one fits.
     pub fn fitted(&self, most: usize, count: &dyn Fn(&str) -> usize) -> Option<Fitted> {
         let ends = self.ends();
         let (mut best, mut over) = (None, ends.len() + 1);
@@ -215,7 +215,7 @@ impl Attached {
         best
     }
 
-    /// Returns its first line alone, if that fits.
+    /// Returns the first line of the file alone, if it fits.
     pub fn least(&self, most: usize, count: &dyn Fn(&str) -> usize) -> Option<Fitted> {
         let ends = self.ends();
         ends.first().and_then(|_| self.of_lines(1, &ends, most, count))

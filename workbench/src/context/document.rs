@@ -256,7 +256,7 @@ impl Document {
         }
     }
 
-    /// Gives its words other numbers.
+    /// Replaces the numbers of the document's words by `numbers`, which is indexed by the old ones.
     pub fn renumber(&mut self, numbers: &[u32]) {
         self.words.iter_mut().for_each(|word| word.0 = numbers[word.0 as usize]);
         self.words.sort_unstable();

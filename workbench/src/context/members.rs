@@ -137,7 +137,7 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Creates it from the source of a member.
+    /// Creates the stretch from the source of a member.
     pub fn from_source(source: &Source) -> Self {
         Self {
             path: source.path.clone(),
@@ -147,12 +147,12 @@ impl Stretch {
         }
     }
 
-    /// Returns its simple name.
+    /// Returns the simple name of the member.
     pub fn name(&self) -> &str {
         self.member().split(['(', '<', '`']).next().unwrap_or_default()
     }
 
-    /// Returns its key inside its type.
+    /// Returns the key of the member inside its type.
     pub fn member(&self) -> &str {
         halves(&self.path).map_or(&self.path, |(_, member)| member)
     }

@@ -50,7 +50,7 @@ impl Mention {
 /// The part of its types or files that a mention refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Wanted {
-    /// All of them.
+    /// All types or files of the mention.
     #[default]
     All,
     /// A member, by this name of a symbol.

@@ -9,11 +9,11 @@ use std::ops::Range;
 /// A word that may be a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<'t> {
-    /// As written.
+    /// The word as written.
     pub text: &'t str,
-    /// Whether it is in backquotes.
+    /// Whether the word is in backquotes.
     pub quoted: bool,
-    /// Whether it begins with the name of an existing file.
+    /// Whether the word begins with the name of an existing file.
     pub is_file: bool,
 }
 

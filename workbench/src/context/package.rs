@@ -13,7 +13,7 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// Returns its value as a factor.
+    /// Returns the grade as a factor.
     pub fn counts(self) -> f32 {
         match self {
             Self::Exact => 1.0,

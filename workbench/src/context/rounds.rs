@@ -15,7 +15,7 @@ const SEEN: usize = 512;
 const WORDS: f32 = 0.5;
 /// Weight of the files that both name.
 const FILES: f32 = 0.3;
-/// Weight of its recency.
+/// Weight of the round's recency.
 const TIME: f32 = 0.2;
 /// Factor by which the recency fades with each further round.
 const FADES: f32 = 0.8;
@@ -111,7 +111,7 @@ pub struct ComparedQuery {
 }
 
 impl ComparedQuery {
-    /// Creates it for a query that names these files.
+    /// Creates the parts of a query that names these files.
     pub fn new(query: &str, files: &[String]) -> Self {
         Self {
             words: distinct(query).into_iter().collect(),

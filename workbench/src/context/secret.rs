@@ -17,7 +17,7 @@ pub struct WithheldFiles {
 }
 
 impl WithheldFiles {
-    /// Creates it from these globs and the built-in ones.
+    /// Creates the rules from these globs and the built-in ones.
     pub fn new(root: &Path, never_send: &[String]) -> Self {
         Self {
             globs: Withheld::new(never_send),
@@ -40,7 +40,7 @@ pub fn never_send(session: &Session) -> Vec<String> {
     never_send_of(session.rules.manifest())
 }
 
-/// Returns the same for a manifest.
+/// Returns the globs of files that are never sent to a model, from the summaries' producer of a manifest.
 pub fn never_send_of(manifest: &Manifest) -> Vec<String> {
     let summaries = manifest.producers.iter().filter(|producer| producer.uses == "semantic");
     let globs = summaries.flat_map(|producer| [&producer.params, &producer.settings]);
@@ -62,7 +62,7 @@ impl Default for Secrets {
 }
 
 impl Secrets {
-    /// Creates it from the withheld files.
+    /// Creates an empty cache over the withheld files.
     pub fn new(globs: WithheldFiles) -> Self {
         Self {
             globs,

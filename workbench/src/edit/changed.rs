@@ -21,7 +21,7 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Compares two texts of a file; `None` where there is no file.
+    /// Compares two texts of a file; `None` if there is no file.
     pub fn from_texts(path: &str, old: Option<&str>, new: Option<&str>) -> Self {
         let before = old.unwrap_or_default();
         let after = new.unwrap_or_default();

@@ -32,13 +32,13 @@ pub enum EditOutcome {
 }
 
 impl EditCounts {
-    /// Reads the counts; none where they cannot be read.
+    /// Reads the counts; none if they cannot be read.
     pub fn read_counts<F: Files>(files: &F) -> Self {
         let note = files.note(NOTE).ok().flatten();
         note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Counts an operation. If the count cannot be written, the edit is applied all the same.
+    /// Counts an operation. If the count cannot be written, the edit is applied nevertheless.
     pub fn count_edit<F: Files>(files: &F, outcome: EditOutcome) {
         let Ok(_alone) = files.lock_for_editing() else { return };
         let mut counts = Self::read_counts(files);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// A directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Directive<'t> {
-    /// Offset of its `#`.
+    /// Offset of the directive's `#`.
     pub(super) at: usize,
     /// Text from there to the end of its line.
     pub(super) text: &'t str,
@@ -34,7 +34,7 @@ impl<'t> Directive<'t> {
         matches!(self.keyword(), "error" | "warning")
     }
 
-    /// Returns its normalized text: names of regions, comments and spaces are removed. A file name may contain `//`.
+    /// Returns the normalized text of the directive: names of regions, comments and spaces are removed. A file name may contain `//`.
     pub(super) fn meaning(&self) -> String {
         let text = match self.keyword() {
             word @ ("region" | "endregion" | "else" | "endif") => word,

@@ -10,7 +10,7 @@ use std::ops::Range;
 pub struct Change {
     /// Bytes of the old text.
     pub old: Range<usize>,
-    /// Bytes of the new one.
+    /// Bytes of the new text.
     pub new: Range<usize>,
 }
 

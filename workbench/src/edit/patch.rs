@@ -66,7 +66,7 @@ impl Hunk {
         self.ends.push(end.to_owned());
     }
 
-    /// Returns its old lines with their ends.
+    /// Returns the old lines of the hunk with their ends.
     pub(super) fn old(&self) -> impl Iterator<Item = (&str, &str)> {
         self.with_sign(|sign| sign != '+')
     }

@@ -25,7 +25,7 @@ struct Step<'p> {
 enum Origin {
     /// The patch creates it.
     Made {
-        /// Whether it is executable.
+        /// Whether the new file is executable.
         executable: bool,
     },
     /// This file, edited or moved.

@@ -333,7 +333,7 @@ impl<'f, F: Files> Run<'f, F> {
         })
     }
 
-    /// Returns the text of a document's version; `None` where the file did not exist.
+    /// Returns the text of a document's version; `None` if the file did not exist.
     ///
     /// # Errors
     /// When the stored bytes were lost.

@@ -14,7 +14,7 @@ pub(super) enum Held {
 }
 
 impl Held {
-    /// Returns its name within a sentence.
+    /// Returns the name of the searched text within a sentence.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::File => "the file",
@@ -22,7 +22,7 @@ impl Held {
         }
     }
 
-    /// Returns its name with the path, for the beginning of a sentence.
+    /// Returns the name of the searched text with the path, for the beginning of a sentence.
     pub(super) fn describe_with_path(self, path: &str) -> String {
         match self {
             Self::File => path.to_owned(),

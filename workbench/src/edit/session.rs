@@ -13,7 +13,7 @@ use std::io;
 
 /// Seconds after its last use at which a session ends: seven days.
 pub const LIFETIME: u64 = 7 * 24 * 3600;
-/// The same in words.
+/// [`LIFETIME`] in words.
 pub(super) const ENDS: &str = "the session ends seven days after it was last used";
 /// Most edits that can be undone.
 const REMEMBERED: usize = 200;

@@ -22,9 +22,9 @@ use std::collections::BTreeSet;
 pub enum Where {
     /// In place of the symbol.
     Replace,
-    /// Before it.
+    /// Before the symbol.
     Before,
-    /// After it.
+    /// After the symbol.
     After,
 }
 

@@ -53,7 +53,7 @@ impl<F: Files> Run<'_, F> {
     /// Undoes the last edit, or redoes it; with `only`, the part of one file in its last edit.
     ///
     /// # Errors
-    /// When there is none, or foreign writes changed its place and more edits would be lost.
+    /// When there is no edit to undo, or foreign writes changed its place and more edits would be lost.
     pub(super) fn take_back(&mut self, again: bool, only: Option<&str>) -> Result<Again, Trouble> {
         let stack = if again { &self.session.undone } else { &self.session.done };
         let meant = |change: &Change| only.is_none_or(|only| change.path == only);

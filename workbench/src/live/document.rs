@@ -32,7 +32,7 @@ pub(super) struct Body {
     pub(super) shown: RenderedDocument,
     /// First and last line that are shown.
     pub(super) lines: Option<(usize, usize)>,
-    /// The cuts.
+    /// Descriptions of omitted parts.
     pub(super) cut: Vec<String>,
 }
 

@@ -184,11 +184,11 @@ pub struct Buffer {
     pub text: String,
     /// The session's steps; the number of a version is that of its operation.
     pub versions: Vec<Version>,
-    /// The texts of the versions, in their order; `None` where a text is not stored.
+    /// The texts of the versions, in their order; `None` if a text is not stored.
     texts: Vec<Option<String>>,
     /// The first remembered version number, with its text: 0 and the initial text, unless the session dropped early steps.
     first: (u64, Option<String>),
-    /// The digest of the base of the buffer, as [`digest_of_text`] returns it; `None` where there was no file.
+    /// The digest of the base of the buffer, as [`digest_of_text`] returns it; `None` if there was no file.
     pub base: Option<String>,
 }
 
@@ -237,7 +237,7 @@ pub fn called<'n, F: Files>(
     Ok(names.into_iter().find(known).map(String::as_str))
 }
 
-/// Returns a document as it is in a session; `None` where the session does not have it, or it has no text there.
+/// Returns a document as it is in a session; `None` if the session does not have it, or it has no text there.
 ///
 /// # Errors
 /// When there is no such session.
@@ -297,7 +297,7 @@ fn version_of_operation(operation_name: &str, id: &str, at: u64) -> Version {
     }
 }
 
-/// Returns the version after a step of a session with its text, where that is stored.
+/// Returns the version after a step of a session with its text, if that is stored.
 fn version_of_step(step: &Step, known: impl Fn(&Content) -> Option<String>) -> (Version, Option<String>) {
     let mut version = version_of_operation(&step.operation, &step.id, step.at);
     let after = known(&step.to);

@@ -75,13 +75,13 @@ pub enum RenderedDocument {
 /// The rendered sections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
-    /// In their order.
+    /// Sections, in their order.
     pub sections: Vec<Section>,
     /// The form of the document.
     pub shown: RenderedDocument,
     /// First and last shown line.
     pub lines: Option<(usize, usize)>,
-    /// The cuts.
+    /// Descriptions of omitted parts.
     pub cut: Vec<String>,
     /// Estimated tokens of the sections.
     pub tokens: usize,

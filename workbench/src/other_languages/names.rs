@@ -23,7 +23,7 @@ pub struct OtherSymbol {
 }
 
 impl OtherSymbol {
-    /// Returns its name in requests: `FILE#PATH`.
+    /// Returns the definition's name in requests: `FILE#PATH`.
     pub fn path_in_requests(&self) -> String {
         format!("{}#{}", self.file, self.within)
     }

@@ -73,7 +73,7 @@ pub struct Conflict {
     pub path: String,
     /// The cause, in one sentence.
     pub why: String,
-    /// The lines of the common base; `None` where the conflict is not about lines.
+    /// The lines of the common base; `None` if the conflict is not about lines.
     pub base: Option<Span>,
     /// The lines of the overlay.
     pub ours: Option<Span>,

@@ -28,7 +28,7 @@ const RENEWED: u64 = 60;
 pub struct Overlay {
     /// When it was opened, in seconds since 1970.
     pub opened_at: u64,
-    /// The files at that time, where known.
+    /// The files at that time, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_on: Option<OpenedOn>,
     /// When it was last opened, changed or built in, in seconds since 1970, give or take a minute.

@@ -225,7 +225,7 @@ fn is_explicit(name: &str, key: &str) -> bool {
     plain.rsplit(['.', ':']).next() == Some(simple_name(key))
 }
 
-/// Returns the type of a member with a value, where the workspace declares it.
+/// Returns the type of a member with a value, if the workspace declares it.
 fn type_of<'n>(key: &str, overload: &Overload, names: &'n Names, world: &World<'_>) -> Option<&'n Rc<str>> {
     if !matches!(overload.kind.as_str(), "property" | "indexer" | "event" | "field" | "constant") {
         return None;

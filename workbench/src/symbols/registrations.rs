@@ -65,7 +65,7 @@ pub(super) fn registrations(text: &str) -> Vec<Registration> {
 struct Named {
     /// Type arguments, and types in `typeof`.
     types: Vec<String>,
-    /// Types that its arguments create.
+    /// Types that the call's arguments create.
     made: Vec<String>,
     /// Index of the token after the call.
     end: usize,

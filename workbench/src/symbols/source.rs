@@ -172,7 +172,7 @@ pub struct Enclosing {
     pub member: Option<String>,
 }
 
-/// Finds the type and member around each place, in order; `None` where a file cannot be read.
+/// Finds the type and member around each place, in order; `None` if a file cannot be read.
 ///
 /// # Errors
 /// When the outputs cannot be read or are damaged.

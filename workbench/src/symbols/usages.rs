@@ -154,7 +154,7 @@ impl Subject {
 pub struct Usages {
     /// Certain uses.
     pub certain: BTreeSet<Place>,
-    /// Places that may use it, with the reason why that is not certain.
+    /// Places that may use the subject, with the reason why that is not certain.
     pub possible: BTreeMap<Place, Why>,
     /// Number of uses of the name on values of unknown type that cannot refer to the subject, because their code does not see it.
     pub impossible: usize,
@@ -285,9 +285,9 @@ struct Search<'s> {
     visibility: &'s Visibility,
     /// The code that can use the subject.
     audience: Audience,
-    /// The code that can use internal members of its type.
+    /// The code that can use internal members of the subject's type.
     insiders: Audience,
-    /// Files that declare its type.
+    /// Files that declare the subject's type.
     files: Vec<String>,
 }
 

@@ -25,7 +25,7 @@ pub enum WordSource {
     Variants,
 }
 
-/// A word, without a copy where the text has no escapes.
+/// A word, without a copy if the text has no escapes.
 #[derive(Deserialize, PartialEq, Eq, Hash)]
 struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -247,7 +247,7 @@ pub struct Holder<'s> {
 }
 
 impl<'s> Holder<'s> {
-    /// Returns the label of another target of it.
+    /// Returns the label of another target of the type or file.
     pub fn label(&self, target: &str) -> String {
         let package = self.row.label.strip_suffix(self.source.target()).unwrap_or(&self.row.label);
         format!("{package}{target}")
