@@ -35,7 +35,7 @@ pub struct Used {
     pub is_missed: bool,
     /// Whether the cache was not used because the user has not trusted it yet.
     waits: bool,
-    /// Whether its workers were not used for the same reason.
+    /// Whether the cache's workers were not used for the same reason.
     workers_wait: bool,
 }
 

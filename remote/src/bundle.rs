@@ -16,7 +16,7 @@ const PRODUCER: &str = "cortex/bundle@3";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub(crate) struct BundleContent {
-    /// Addresses of its volumes.
+    /// Addresses of the bundle's volumes.
     #[n(0)]
     pub volumes: Vec<Address>,
     /// Address of the graph of its tree.

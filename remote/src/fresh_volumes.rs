@@ -23,7 +23,7 @@ pub(crate) struct Fresh {
     /// Outputs, in their order.
     pub blobs: Vec<Arc<[u8]>>,
     pub kind: VolumeKind,
-    /// Duration of building the results that its outputs belong to, in microseconds.
+    /// Duration of building the results that the outputs belong to, in microseconds.
     pub took_us: u64,
     bytes: usize,
 }

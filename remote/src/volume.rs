@@ -24,7 +24,7 @@ pub(crate) struct Address {
     /// Piece with the outputs, if there are any.
     #[n(2)]
     pub outputs: Option<Piece>,
-    /// Number of its [kind](VolumeKind).
+    /// Number of the volume's [kind](VolumeKind).
     #[n(3)]
     pub kind: u8,
     /// Piece with the index.
@@ -45,7 +45,7 @@ pub(crate) fn number_of(kind: VolumeKind) -> u8 {
 }
 
 impl Address {
-    /// Returns the names of its pieces.
+    /// Returns the names of the volume's pieces.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Name> + use<> {
         [Some(self.records), self.outputs, self.index]
             .into_iter()

@@ -56,7 +56,7 @@ pub enum Ended {
     /// The program could not be started.
     #[error("{0}")]
     NotStarted(io::Error),
-    /// The processes around it ended without a report.
+    /// The processes around the program ended without a report.
     #[error("the process that watches over it ended: {0}")]
     Lost(String),
 }

@@ -143,7 +143,7 @@ struct FinishedRun<'a> {
     request: &'a Request,
     report: &'a Report,
     used: Option<&'a Used>,
-    /// Whether it was the first build of the workspace.
+    /// Whether the run was the first build of the workspace.
     is_first: bool,
     is_dry: bool,
     start: Instant,

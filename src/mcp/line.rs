@@ -19,7 +19,7 @@ type ReceivedMessage = RxJsonRpcMessage<RoleServer>;
 /// Limit of a message, in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// Some programs start a text with it.
+/// Byte order mark, with which some programs start a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Transport to one client.

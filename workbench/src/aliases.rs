@@ -369,7 +369,7 @@ pub struct Past {
     pub at: u64,
     /// Digest of the output.
     pub output: Digest,
-    /// The key that it was stored under.
+    /// Key that the output was stored under.
     pub key: String,
 }
 

@@ -206,12 +206,12 @@ struct Entry {
     seconds: u32,
     nanos: u32,
     size: u32,
-    /// The name of its content.
+    /// Name of the file's content.
     id: Vec<u8>,
 }
 
 impl Entry {
-    /// Whether its file differs from the recorded state.
+    /// Whether the entry's file differs from the recorded state.
     fn differs(&self, top: &Path) -> bool {
         let Ok(found) = FileInfo::of_path(&top.join(names::path_of_bytes(&self.path))) else {
             return true;

@@ -27,7 +27,7 @@ pub struct Health {
     pub partial: BTreeSet<String>,
     /// Projects that reference projects of other languages.
     pub mixed: BTreeSet<String>,
-    /// Diagnostics about them.
+    /// Diagnostics about the projects.
     pub said: Vec<Diagnostic>,
 }
 

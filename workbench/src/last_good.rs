@@ -37,7 +37,7 @@ pub struct LastGood {
     pub digest: Digest,
     /// Bytes of the output.
     pub bytes: Arc<[u8]>,
-    /// Whether it is the present output.
+    /// Whether the version is the present output.
     pub present: bool,
 }
 
@@ -187,9 +187,9 @@ pub struct GoneMember {
     pub name: String,
     /// Target of the type whose versions show that the member is gone.
     pub told_by: String,
-    /// The last version that had it.
+    /// The last version of the type that had the member.
     pub last: HistoryRecord,
-    /// The first version without it.
+    /// The first version of the type without the member.
     pub since: HistoryRecord,
 }
 

@@ -27,7 +27,7 @@ const NAME: &str = "cortex";
 /// The file with guidance for agents of any client.
 pub const GUIDE: &str = "AGENTS.md";
 
-/// The guidance in it.
+/// The guidance in the file.
 const GUIDANCE: &str = "For C# code ask the `cortex` tools before grep and before reading whole files: `search` and `outline` to find, `usages` before \
 a change, `context` for what belongs to a task, `edit` to change by symbol. They are true for the files as they are and say when an answer is incomplete.\n";
 
@@ -43,7 +43,7 @@ pub enum Unconfigured {
 }
 
 impl Client {
-    /// Returns the path of its configuration, below the workspace's root.
+    /// Returns the path of the client's configuration, below the workspace's root.
     pub fn config_path(self) -> &'static str {
         match self {
             Self::Claude => ".mcp.json",
@@ -54,7 +54,7 @@ impl Client {
         }
     }
 
-    /// Returns the table of servers in it, and the entry of this one.
+    /// Returns the table of servers in the configuration, and the entry of this one.
     fn entry(self) -> (&'static str, CstInputValue) {
         match self {
             Self::VsCode => (
@@ -70,7 +70,7 @@ impl Client {
         }
     }
 
-    /// Returns the text of its file with the server; the present text if it has the server already.
+    /// Returns the text of the client's file with the server; the present text if it has the server already.
     ///
     /// # Errors
     /// When the file cannot be parsed, or another server has the name.

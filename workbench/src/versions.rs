@@ -44,7 +44,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Whether it replaces one that was lost to damage: even its time is unknown.
+    /// Whether the version replaces one that was lost to damage: even its time is unknown.
     pub fn is_lost(&self) -> bool {
         self.output == Digest([0; 32])
     }

@@ -59,12 +59,12 @@ impl<'t> Cluster<'t> {
         }
     }
 
-    /// Returns whether terminals disagree about its cells, so that the next cluster needs an explicit position.
+    /// Returns whether terminals disagree about the cluster's cells, so that the next cluster needs an explicit position.
     pub fn is_doubtful(&self) -> bool {
         widest(self.text) != self.text.width() || self.text.chars().any(|c| c == '\u{fe0f}')
     }
 
-    /// Returns whether a row may end after it.
+    /// Returns whether a row may end after the cluster.
     pub fn may_end_row(&self) -> bool {
         self.text.chars().all(char::is_whitespace) || self.text.width() > 1
     }

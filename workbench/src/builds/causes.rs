@@ -96,7 +96,7 @@ impl Between {
         side_without(self.from, self.to)
     }
 
-    /// Whether one of its results was evicted.
+    /// Whether one of the node's results was evicted.
     pub(super) fn is_collected(&self) -> bool {
         (self.from.is_some() && self.before.is_none()) || (self.to.is_some() && self.after.is_none())
     }

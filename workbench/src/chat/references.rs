@@ -21,7 +21,7 @@ pub struct Reference<'t> {
 }
 
 impl Reference<'_> {
-    /// Returns the byte offset after it.
+    /// Returns the byte offset after the reference.
     pub fn end(&self) -> usize {
         self.start + 1 + self.name.len()
     }

@@ -72,7 +72,7 @@ pub enum State {
     Open,
     /// The answer is whole.
     Answered,
-    /// A person stopped it.
+    /// A person stopped the answer.
     Stopped,
     /// No answer could be produced.
     Failed,

@@ -24,7 +24,7 @@ const OF_TYPE: f32 = 0.5;
 const FOR_MEMBERS: (f32, f32) = (0.6, 0.85);
 const SMALL: f32 = 4_000.0;
 const LARGE: f32 = 8_000.0;
-/// The share of it for one member, and the limit of members of one type.
+/// Share of the members' room for one member, and limit of members of one type.
 const FOR_ONE_MEMBER: f32 = 0.5;
 const OF_ONE_TYPE: usize = 8;
 /// A type is shown whole if that takes at most this many times the tokens of its answering members.

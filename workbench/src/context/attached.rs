@@ -194,7 +194,7 @@ impl Attached {
         }
     }
 
-    /// Returns the bytes of its lines.
+    /// Returns the bytes of the shown lines.
     pub fn size(&self) -> usize {
         self.text.len()
     }

@@ -59,9 +59,9 @@ pub struct Question<'q> {
 pub struct Chosen {
     /// Index of the type in [`Question::index`].
     pub at: usize,
-    /// The factors when it was chosen, each between 0 and 1.
+    /// Factors of the type when it was chosen, each between 0 and 1.
     pub factors: Factors,
-    /// The score that decided its rank: the weighted sum of the factors, or the inherited score if that is higher.
+    /// Score that decided the type's rank: the weighted sum of the factors, or the inherited score if that is higher.
     pub score: f32,
     /// Words by which the query names the type.
     pub mention: Option<String>,
@@ -76,7 +76,7 @@ pub struct Chosen {
 /// The chosen types, and the best of the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice {
-    /// In the order of their importance.
+    /// The chosen types, in the order of their importance.
     pub chosen: Vec<Chosen>,
     /// The best types that were considered and not chosen, with their scores beside all chosen ones.
     pub others: Vec<(usize, f32, Passed)>,

@@ -40,9 +40,9 @@ pub struct Placed {
 pub struct Composed {
     /// The text for the model.
     pub text: String,
-    /// The types in it, in order.
+    /// Types in the text, in order.
     pub placed: Vec<Placed>,
-    /// The attached files in it, by their indices; they come before the types.
+    /// Attached files in the text, by their indices; they come before the types.
     pub files: Vec<(usize, Fitted)>,
     /// The chosen types that did not fit.
     pub left_out: Vec<usize>,

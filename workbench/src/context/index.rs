@@ -36,14 +36,14 @@ const SAVED_IF_ONE_IN: usize = 64;
 pub struct Edge {
     /// The other type.
     pub to: usize,
-    /// Whether declarations use it, and not only code.
+    /// Whether declarations use the type, and not only code.
     pub structure: bool,
 }
 
 /// All types of a workspace.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// In the order of their keys.
+    /// Types in the order of their keys.
     documents: Vec<Arc<Document>>,
     vocabulary: Arc<Vocabulary>,
     postings: Postings,
@@ -62,7 +62,7 @@ pub struct Index {
 /// The types that contain each word, with its weight there.
 #[derive(Debug, Default)]
 struct Postings {
-    /// By number of a word where its types begin in `all`; at the end, the end of the last ones.
+    /// Start in `all` of each word's types, by number of the word; at the end, the end of the last word's types.
     starts: Vec<u32>,
     /// Numbers of types, in their order, and weights; word after word.
     all: Vec<(u32, u32)>,
@@ -70,7 +70,7 @@ struct Postings {
 
 impl Postings {
     fn new(documents: &[Arc<Document>]) -> Self {
-        // Generated code is found by its name only.
+        // Skip generated code, which is found only by its name.
         let words = || {
             let searched = (0_u32..).zip(documents).filter(|(_, document)| !document.is_generated);
             searched.flat_map(|(own, document)| document.words.iter().map(move |(word, counts, _)| (*word as usize, own, *counts)))
@@ -307,7 +307,7 @@ impl Index {
         self.names.get(simple).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the words of its documents and perhaps others.
+    /// Returns the vocabulary, which has the words of the documents and perhaps others.
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }

@@ -41,7 +41,7 @@ pub struct Mention {
 }
 
 impl Mention {
-    /// Whether it may name a file that the index does not know.
+    /// Whether the mention may name a file that the index does not know.
     pub fn may_be_file(&self) -> bool {
         matches!(self.wanted, Wanted::File(_) | Wanted::Member(_))
     }

@@ -22,7 +22,7 @@ pub(crate) struct Declared {
     pub(crate) simple: String,
     /// Parameter types; for a property in an extension block, the receiver.
     parameters: Vec<String>,
-    /// Whether it is `partial`, so that other parts may exist.
+    /// Whether the declaration is `partial`, so that other parts may exist.
     is_partial: bool,
     /// `#if` condition of the containing type; empty for a type.
     condition_of_owner: String,

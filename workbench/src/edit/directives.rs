@@ -9,17 +9,17 @@ use std::collections::BTreeSet;
 pub(super) struct Directive<'t> {
     /// Offset of the directive's `#`.
     pub(super) at: usize,
-    /// Text from there to the end of its line.
+    /// Text from the `#` to the end of its line.
     pub(super) text: &'t str,
 }
 
 impl<'t> Directive<'t> {
-    /// Returns the end of its line.
+    /// Returns the end of the directive's line.
     pub(super) fn end(&self) -> usize {
         self.at + self.text.len()
     }
 
-    /// Splits off its keyword; returns keyword and rest.
+    /// Splits off the directive's keyword; returns keyword and rest.
     pub(super) fn parts(&self) -> (&'t str, &'t str) {
         let rest = self.text[1..].trim_start_matches([' ', '\t']);
         rest.split_at(rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len()))
@@ -29,7 +29,7 @@ impl<'t> Directive<'t> {
         self.parts().0
     }
 
-    /// Whether the compiler reports it as a message.
+    /// Whether the compiler reports the directive as a message.
     pub(super) fn is_said(&self) -> bool {
         matches!(self.keyword(), "error" | "warning")
     }

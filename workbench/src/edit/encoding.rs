@@ -89,7 +89,7 @@ pub enum Unreadable {
     /// Unknown encoding.
     #[error("it is neither UTF-8 nor Windows-1252, which has no character for byte {at}; make it UTF-8 first (`iconv -f FROM -t UTF-8`)")]
     Unknown {
-        /// Bytes before it.
+        /// Number of bytes before the first unknown one.
         at: usize,
     },
     /// More than [`LARGEST`] bytes.

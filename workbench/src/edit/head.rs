@@ -16,7 +16,7 @@ pub enum Head {
 /// Offsets of the parts of a declaration, as compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// Whether it has documentation.
+    /// Whether the declaration has documentation.
     pub(super) is_documented: bool,
     /// The first attribute, if any.
     pub(super) attributes: Option<usize>,

@@ -76,13 +76,13 @@ impl Hunk {
         lines.map(|((_, text), end)| (text.as_str(), end.as_str()))
     }
 
-    /// Whether its lines have several kinds of ends: then the patch's ends were not normalized and count.
+    /// Whether the hunk's lines have several kinds of ends: then the patch's ends were not normalized and count.
     pub(super) fn tells_ends(&self) -> bool {
         let mut ends = self.ends.iter().filter(|end| !end.is_empty());
         ends.next().is_some_and(|first| ends.any(|end| end != first))
     }
 
-    /// Whether it removes a line and adds it again with another end.
+    /// Whether the hunk removes a line and adds it again with another end.
     pub(super) fn turns_ends(&self) -> bool {
         let differs = |one: &str, other: &str| one != other && !one.is_empty() && !other.is_empty();
         let comes = |(text, end): (&str, &str)| {

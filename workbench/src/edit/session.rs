@@ -23,7 +23,7 @@ const FAILED: usize = 20;
 const MANY: usize = 64;
 /// Most saved sessions kept that were not opened explicitly: each is an edit without a handle.
 const KEPT: usize = 256;
-/// Most bytes of their versions.
+/// Most bytes of stored versions.
 const ROOM: u64 = 256 << 20;
 /// Most ended sessions that a note names.
 const ENDED: usize = 5;
@@ -60,7 +60,7 @@ impl Version {
         }
     }
 
-    /// Whether it differs from its base.
+    /// Whether the version's text differs from its base.
     pub fn is_edited(&self) -> bool {
         self.text != self.base
     }
@@ -319,7 +319,7 @@ impl Session {
         files.drop_note(&note_name(&self.id))
     }
 
-    /// Whether ending it loses no edits.
+    /// Whether the session can end without a loss of edits.
     pub fn is_saved(&self) -> bool {
         self.saving.is_empty() && !self.documents.values().any(Document::is_edited)
     }

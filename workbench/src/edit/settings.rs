@@ -106,9 +106,9 @@ fn warning(name: &str) -> String {
 struct Around<'t> {
     /// Bytes of the declaration with the directives.
     range: Range<usize>,
-    /// Directives before it; empty if they are inside it.
+    /// Directives before the declaration; empty if they are inside it.
     above: Vec<Directive<'t>>,
-    /// Directives after it.
+    /// Directives after the declaration.
     below: Vec<Directive<'t>>,
 }
 

@@ -142,7 +142,7 @@ pub enum Effect {
 /// Result of a transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The state after it.
+    /// The state after the transition.
     pub state: State,
     /// Status of the operation after this event.
     pub status: Status,

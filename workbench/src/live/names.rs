@@ -11,7 +11,7 @@ use std::path::Path;
 /// The names of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// The name of its journal: the requested one, unless only another one has a journal.
+    /// Name of the document's journal: the requested one, unless only another one has a journal.
     pub path: String,
     /// All names: the requested one, and those with a journal or edited in sessions.
     pub all: BTreeSet<String>,

@@ -64,17 +64,17 @@ pub struct Listed {
 }
 
 impl Overlay {
-    /// Returns when it ends without further use, in seconds since 1970.
+    /// Returns when the overlay ends without further use, in seconds since 1970.
     pub fn expires_at(&self) -> u64 {
         self.used_at.saturating_add(self.lifetime)
     }
 
-    /// Whether it has expired. A half merged overlay does not expire: its merge must be completed first.
+    /// Whether the overlay has expired. A half merged overlay does not expire: its merge must be completed first.
     pub fn is_over(&self, now: u64) -> bool {
         self.expires_at() <= now && self.merging.is_empty()
     }
 
-    /// Returns the digests of the texts that it refers to.
+    /// Returns the digests of the texts that the overlay refers to.
     fn texts(&self) -> impl Iterator<Item = Digest> {
         let all = self.documents.values().chain(self.merging.values());
         let tree = self.opened_on.as_ref().map(|opened| opened.tree);

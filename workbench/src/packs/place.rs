@@ -91,7 +91,7 @@ fn characters(text: &str, span: &Range<usize>, value: &str) -> Option<Vec<usize>
         };
         if let Some(c) = stands_for {
             places.push(span.start + quotes.len() + at);
-            // Otherwise it was parsed in another way than here.
+            // Otherwise the string was parsed in another way than here.
             value.next().filter(|read| *read == c)?;
         }
         at += len;

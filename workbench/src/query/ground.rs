@@ -32,7 +32,7 @@ pub struct Node {
 pub struct Answer {
     /// The nodes, by label; those of a path in the order of the path.
     pub nodes: Vec<Node>,
-    /// Edges among them, from reader to input: indices of `nodes`.
+    /// Edges among the nodes, from reader to input: indices of `nodes`.
     pub edges: Vec<(usize, usize)>,
     /// Patterns that match nothing or too much; then there are no nodes.
     pub refused: Vec<Diagnostic>,

@@ -39,12 +39,12 @@ pub struct Query {
     pub patterns: Vec<Pattern>,
     /// The expression over the patterns.
     pub expr: Expr,
-    /// The number of names that `let` binds.
+    /// Number of names that `let` binds.
     pub variables: usize,
 }
 
 impl Query {
-    /// Whether it asks for paths from some nodes to others.
+    /// Whether the query asks for paths from some nodes to others.
     pub fn asks_for_ways(&self) -> bool {
         let mut expr = &self.expr;
         while let Expr::Let(_, _, body) = expr {
@@ -171,7 +171,7 @@ trait Ground {
     fn readers(&self, id: NodeId) -> Vec<NodeId>;
     /// Returns the node's label.
     fn label(&self, id: NodeId) -> String;
-    /// Returns the implementation that builds it.
+    /// Returns the implementation that builds the node.
     fn kind(&self, id: NodeId) -> String;
     /// Returns the value of an attribute, if the node has it.
     fn attribute(&self, id: NodeId, attribute: &Attribute) -> Option<String>;

@@ -9,7 +9,7 @@ pub(super) struct NodeSet {
 }
 
 impl NodeSet {
-    /// Whether the node is in it.
+    /// Whether the node is in the set.
     pub(super) fn contains(&self, id: NodeId) -> bool {
         self.words.get(id.index() / 64).is_some_and(|word| word >> (id.0 % 64) & 1 == 1)
     }

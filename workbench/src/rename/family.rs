@@ -28,7 +28,7 @@ pub(super) struct Family {
     pub(super) paths: BTreeSet<String>,
     /// The old name.
     pub(super) old: String,
-    /// Whether it is a type.
+    /// Whether the family is of a type.
     pub(super) is_type: bool,
 }
 

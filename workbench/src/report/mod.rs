@@ -101,13 +101,13 @@ pub struct Because {
 /// A node of the drawing.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// Index of its target.
+    /// Index of the node's target.
     pub target: usize,
-    /// The path to the cause of its staleness, if it is stale.
+    /// The path to the cause of the node's staleness, if it is stale.
     pub because: Vec<Because>,
-    /// Number of its inputs that are not drawn.
+    /// Number of inputs of the node that are not drawn.
     pub more_inputs: usize,
-    /// Number of its readers that are not drawn.
+    /// Number of readers of the node that are not drawn.
     pub more_readers: usize,
 }
 

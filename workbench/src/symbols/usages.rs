@@ -116,7 +116,7 @@ impl Subject {
         }
     }
 
-    /// Whether it is a member, or the overloads of one name.
+    /// Whether the subject is a member, or the overloads of one name.
     pub fn is_member(&self) -> bool {
         self.name.is_some()
     }

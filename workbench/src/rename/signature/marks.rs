@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) enum Mark {
     /// A call of the member.
     Call {
-        /// Whether it calls an extension method on a value.
+        /// Whether the call is of an extension method on a value.
         is_on_value: bool,
     },
     /// A declaration of the member.
