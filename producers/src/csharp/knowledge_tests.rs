@@ -399,7 +399,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@14 e4dfdc986cd3
     csharp/mentions@14 b54c27ff710a
     csharp/api-deps@8 0ce448befa57
-    csharp/deps@25 a9655e293004
+    csharp/deps@26 a9655e293004
     csharp/facts@17 9d8c7c1588fa
     csharp/signatures@17 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515

@@ -70,7 +70,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 31)
+        ProducerId::new("csharp/usages", 32)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -45,7 +45,7 @@ pub struct Reach;
 
 impl Producer for Reach {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/reach", 20)
+        ProducerId::new("csharp/reach", 21)
     }
 
     fn sees(&self, _: &Params) -> Sees {

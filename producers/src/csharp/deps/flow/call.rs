@@ -4,6 +4,7 @@ use super::deferred::is_deferred;
 use super::numbers::numeric;
 use super::overload::{called_with, placed};
 use super::parameters::{parameter_at, takes};
+use super::rivals::Given;
 use super::{CONSTRUCTOR, Flow, Local};
 use crate::csharp::code::ast::{Argument, LocalFunction, Name, Parameter};
 use crate::csharp::deps::dotnet;
@@ -32,6 +33,14 @@ pub(super) struct Chosen<'a> {
     pub(super) receiver: Option<Shape>,
     /// The parameter of each argument.
     pub(super) parameters: Vec<Shape>,
+}
+
+impl Chosen<'_> {
+    /// The types that it takes for the arguments.
+    pub(super) fn types(&self) -> Vec<Shape> {
+        let substituted = |parameter: &Shape| parameter.substitute(&[], &self.bindings);
+        self.parameters.iter().map(substituted).collect()
+    }
 }
 
 /// Type arguments found so far.
@@ -257,8 +266,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let Some(chosen) = chosen else { return Shape::Unknown };
         let chosen = self.prefer_by_lambda(chosen, &all, extended, &explicit, args, &shapes);
-        let other_targets = self.other_targets(&all, extended, &explicit, args, &shapes);
-        let rivals = self.rivals(&chosen, &all, extended, &explicit, args, &shapes);
+        let given = Given {
+            receiver: extended,
+            explicit: &explicit,
+            args,
+            shapes: &shapes,
+        };
+        let (chosen, rivals) = self.rivals(chosen, &mut all, given);
         let others = match self.found.uses {
             Some(_) => self.others(&chosen, all, extended, &explicit, args, &shapes),
             None => Vec::new(),
@@ -277,13 +291,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         self.touch(&candidate.owner);
         self.used(&candidate.owner, text, name.word.place, decided, Some(call));
-        let from = self.uses();
-        self.deferred(&parameters, &mut bindings, args);
-        self.note_other_targets(from, &parameters, args, &other_targets);
-        self.note_conversions(args, &shapes, &parameters, &bindings, decided && score > NOT_CALLABLE);
-        for parameters in &rivals {
-            self.note_conversions(args, &shapes, parameters, &[], false);
-        }
+        let is_sure = decided && score > NOT_CALLABLE;
+        self.convert(args, &shapes, (&parameters, &mut bindings), rivals, is_sure);
         let result = candidate.result();
         if let Some(target) = target
             && bindings.iter().any(|binding| !binding.is_known())
@@ -318,13 +327,16 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.prefer_by_priority(&mut found, None, &[], args, &shapes);
         let call = called_with(&Name::default(), args, &shapes, false);
         self.used(shape, CONSTRUCTOR, place, true, Some(call));
-        if let Some(mut chosen) = self.choose(found.clone(), None, &[], args, &shapes) {
-            let rivals = self.rivals(&chosen, &found, None, &[], args, &shapes);
-            self.deferred(&chosen.parameters, &mut chosen.bindings, args);
-            self.note_conversions(args, &shapes, &chosen.parameters, &chosen.bindings, chosen.score > NOT_CALLABLE);
-            for parameters in &rivals {
-                self.note_conversions(args, &shapes, parameters, &[], false);
-            }
+        if let Some(chosen) = self.choose(found.clone(), None, &[], args, &shapes) {
+            let given = Given {
+                receiver: None,
+                explicit: &[],
+                args,
+                shapes: &shapes,
+            };
+            let (mut chosen, rivals) = self.rivals(chosen, &mut found, given);
+            let is_sure = chosen.score > NOT_CALLABLE;
+            self.convert(args, &shapes, (&chosen.parameters, &mut chosen.bindings), rivals, is_sure);
         }
     }
 

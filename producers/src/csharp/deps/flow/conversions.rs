@@ -24,7 +24,12 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn converted(&mut self, value: &'f Expression, target: &Shape) -> Shape {
         let shape = self.value(value, Some(target));
         self.note_extension_group(value, target);
-        self.note_conversion(value, &shape, target, true);
+        // Constants become smaller numbers and enums, texts with holes become what formats them, and the value of a lambda may be dropped.
+        let is_special = matches!(value, Expression::Interpolated(..)) || shape.key().is_some_and(numeric) || *target == predefined("void");
+        let is_noted = self.note_conversion(value, &shape, target, true);
+        if self.trials > 0 && !is_noted && !is_special && self.becomes(&shape, target) == Some(false) {
+            self.is_mistyped = true;
+        }
         shape
     }
 

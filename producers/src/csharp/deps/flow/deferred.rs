@@ -1,10 +1,9 @@
 //! Arguments that get their type from the parameter they go to: lambdas, `new(…)`, collections.
 
 use super::call::{Bindings, Chosen, NOT_CALLABLE};
-use super::overload::called_with;
 use super::parameters::takes;
-use super::{CONSTRUCTOR, Flow, Use, UseKind};
-use crate::csharp::code::ast::{Argument, Expression, Name};
+use super::{CONSTRUCTOR, Flow, UsesFound};
+use crate::csharp::code::ast::{Argument, Expression, Literal};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -96,7 +95,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             lambda @ Expression::Lambda(_, _, is_async) => Some((at, lambda, *is_async)),
             _ => None,
         });
-        let Some((at, lambda, is_async)) = first.filter(|_| all.len() > 1 && !self.is_trial) else {
+        let Some((at, lambda, is_async)) = first.filter(|_| all.len() > 1 && self.trials == 0) else {
             return chosen;
         };
         let result_of = |flow: &Self, of: &Chosen<'a>| {
@@ -117,7 +116,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return chosen;
         }
         let target = chosen.parameters[at].substitute(&[], &chosen.bindings);
-        let given = self.on_trial(|flow| flow.lambda(lambda, &target));
+        let given = self.on_trial(&mut UsesFound::default(), |flow| flow.lambda(lambda, &target));
         if !given.is_known() {
             return chosen;
         }
@@ -144,9 +143,9 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Keeps the type of the first element of a collection expression, without noting its uses.
     pub(super) fn note_first_element(&mut self, value: &'f Expression) {
         let Expression::Collection(parts) = value else { return };
-        if let Some(first) = parts.first().filter(|first| !self.is_trial && !is_deferred(first)) {
+        if let Some(first) = parts.first().filter(|first| self.trials == 0 && !is_deferred(first)) {
             let locals = self.locals.len();
-            let shape = self.on_trial(|flow| flow.value(first, None));
+            let shape = self.on_trial(&mut UsesFound::default(), |flow| flow.value(first, None));
             self.locals.truncate(locals);
             self.first_elements.insert(parts.as_ptr() as usize, shape);
         }
@@ -166,86 +165,35 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
-    /// Returns what code gives, without noting its uses.
-    fn on_trial(&mut self, code: impl FnOnce(&mut Self) -> Shape) -> Shape {
-        let found = std::mem::take(&mut *self.found);
-        self.is_trial = true;
+    /// Returns what code gives, and notes its uses elsewhere.
+    pub(super) fn on_trial<T>(&mut self, found: &mut UsesFound, code: impl FnOnce(&mut Self) -> T) -> T {
+        self.trials += 1;
+        std::mem::swap(&mut *self.found, found);
         let given = code(self);
-        self.is_trial = false;
-        *self.found = found;
+        std::mem::swap(&mut *self.found, found);
+        self.trials -= 1;
         given
     }
 
     /// Whether `new(…)` with so many arguments can make a value of a type; true where that is not known.
     fn can_make(&self, target: &Shape, count: usize) -> bool {
-        let is_own = target.key().is_some_and(|key| !key.starts_with(['~', '^']));
-        if !is_own {
-            return true;
+        let Some(key) = target.key() else { return true };
+        // A delegate is made of a method.
+        match self.world.kind(key) {
+            'i' => return false,
+            'd' => return count == 1,
+            _ if key.starts_with(['~', '^']) => return true,
+            _ => {}
         }
         let mut found = Vec::new();
         self.world.declared(target, CONSTRUCTOR, &mut found);
         let is_value = self.is_value_type(target);
         found.iter().any(|one| takes(&one.parameters(), count)) || count == 0 && (is_value || found.is_empty())
     }
-
-    /// The parameters of each `new(…)` among the arguments, one list for each candidate that these fit.
-    pub(super) fn other_targets(
-        &self,
-        all: &[Candidate<'a>],
-        receiver: Option<&Shape>,
-        explicit: &[Shape],
-        args: &[Argument],
-        shapes: &[Option<Shape>],
-    ) -> Vec<Vec<Shape>> {
-        if all.len() < 2 || !args.iter().any(|arg| matches!(arg.value, Expression::New(None, ..))) {
-            return Vec::new();
-        }
-        let fitting = all
-            .iter()
-            .filter_map(|one| self.choose(vec![one.clone()], receiver, explicit, args, shapes))
-            .filter(|one| one.score > NOT_CALLABLE);
-        fitting.map(|one| one.parameters).collect()
-    }
-
-    /// Says of each `new(…)` among the arguments that it may make what another candidate takes, if one does.
-    pub(super) fn note_other_targets(&mut self, from: usize, parameters: &[Shape], args: &[Argument], others: &[Vec<Shape>]) {
-        for (at, arg) in args.iter().enumerate() {
-            let Expression::New(None, given, _, place) = &arg.value else {
-                continue;
-            };
-            let own = parameters.get(at).and_then(Shape::key);
-            let mut found: Vec<&Shape> = Vec::new();
-            for other in others.iter().filter_map(|other| other.get(at)) {
-                if other.key().is_some() && other.key() != own && !found.iter().any(|known| known.key() == other.key()) {
-                    found.push(other);
-                }
-            }
-            if found.is_empty() {
-                continue;
-            }
-            for used in self.found.uses.iter_mut().flat_map(|uses| uses.iter_mut().skip(from)) {
-                used.certain &= used.place != *place;
-            }
-            for other in found {
-                let call = called_with(&Name::default(), given, &[], false);
-                self.used(other, CONSTRUCTOR, *place, false, Some(call));
-                if let (Some(uses), Some(key)) = (&mut self.found.uses, other.key()) {
-                    uses.push(Use {
-                        place: *place,
-                        owner: key.into(),
-                        member: None,
-                        certain: false,
-                        kind: UseKind::Name,
-                        call: None,
-                    });
-                }
-            }
-        }
-    }
 }
 
 /// Bindings with what is still open left as it is.
-fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
+pub(super) fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
     bindings
         .iter()
         .enumerate()
@@ -264,7 +212,12 @@ pub(super) fn is_deferred(value: &Expression) -> bool {
     match value {
         Expression::Lambda(..) | Expression::New(None, ..) | Expression::Collection(_) => true,
         Expression::Declaration(kind, _) => matches!(kind, crate::csharp::code::ast::TypeRef::Var(_)),
-        Expression::Conditional(_, yes, no) => is_deferred(yes) || is_deferred(no),
+        // Where one of the two has a type, the other gets it.
+        Expression::Conditional(_, yes, no) => {
+            let is_open =
+                |value: &Expression| is_deferred(value) || matches!(value, Expression::Literal(Literal::Null | Literal::Default, _));
+            is_open(yes) && is_open(no) && (is_deferred(yes) || is_deferred(no))
+        }
         _ => false,
     }
 }

@@ -8,6 +8,7 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 /// A method group behind a value or a type.
+#[derive(Clone)]
 pub(super) struct MethodGroup<'a> {
     /// The value or type before the name.
     pub(super) on: Shape,
@@ -103,7 +104,7 @@ impl<'a> Flow<'_, 'a> {
 
     /// Notes the extension method that a method group means in a place of the type `target`, where no method of the value itself suits that.
     pub(super) fn note_extension_group(&mut self, value: &Expression, target: &Shape) {
-        let Some((name, group)) = self.group_of(value).filter(|_| self.found.uses.is_some() || !self.is_trial) else {
+        let Some((name, group)) = self.group_of(value).filter(|_| self.found.uses.is_some() || self.trials == 0) else {
             return;
         };
         let Some((wanted, _)) = self.world.delegate(target) else { return };

@@ -21,6 +21,7 @@ mod overload;
 mod parameters;
 mod pattern;
 mod query;
+mod rivals;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -60,6 +61,9 @@ pub struct UsesFound {
 
 /// Owner of a name that is none of a member of the workspace.
 const NO_MEMBER: &str = "~";
+
+/// Owner of a member of an unknown type.
+const UNKNOWN: &str = "?";
 
 /// Owner of a name that means nothing, though all that it could mean is known.
 pub const NOTHING: &str = "~!";
@@ -202,8 +206,10 @@ pub struct Flow<'f, 'a> {
     groups: FxHashMap<usize, groups::MethodGroup<'a>>,
     /// Types of the first elements of collections among arguments, by the address of the elements.
     first_elements: FxHashMap<usize, Shape>,
-    /// Whether the code is gone through to learn a type only.
-    is_trial: bool,
+    /// How many trials the code is gone through within: to learn a type, or whether it binds.
+    trials: u32,
+    /// Whether a value was found in the present trial that has no conversion to the type of its place.
+    is_mistyped: bool,
     found: &'f mut UsesFound,
 }
 
@@ -273,7 +279,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             statics,
             groups: FxHashMap::default(),
             first_elements: FxHashMap::default(),
-            is_trial: false,
+            trials: 0,
+            is_mistyped: false,
             found,
         };
         let own = resolver.own.iter();
@@ -463,7 +470,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if let Some(uses) = &mut self.found.uses {
             uses.push(Use {
                 place,
-                owner: "?".into(),
+                owner: UNKNOWN.into(),
                 member: Some(member.to_owned()),
                 certain: false,
                 kind: UseKind::of(member, call.as_ref()),

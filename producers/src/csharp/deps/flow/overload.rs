@@ -183,40 +183,6 @@ impl<'a> Flow<'_, 'a> {
         }
         found
     }
-
-    /// What other candidates take that the arguments fit, and that the language does not prefer the chosen one to for certain; unknown
-    /// where they take the same.
-    pub(super) fn rivals(
-        &self,
-        chosen: &Chosen<'a>,
-        all: &[Candidate<'a>],
-        receiver: Option<&Shape>,
-        explicit: &[Shape],
-        args: &[Argument],
-        shapes: &[Option<Shape>],
-    ) -> Vec<Vec<Shape>> {
-        if all.len() < 2 || self.found.uses.is_none() || !shapes.iter().flatten().any(Shape::is_known) {
-            return Vec::new();
-        }
-        let types = |of: &Chosen<'a>| -> Vec<Shape> {
-            let all = of.parameters.iter();
-            all.map(|parameter| parameter.substitute(&[], &of.bindings)).collect()
-        };
-        let own = types(chosen);
-        let is_open =
-            |other: &Chosen<'a>| other.score > NOT_CALLABLE && self.preferred(chosen, other, receiver, (args, shapes)) != Some(true);
-        let others = all
-            .iter()
-            .filter_map(|one| self.choose(vec![one.clone()], receiver, explicit, args, shapes));
-        let differing = |other: Chosen<'a>| -> Option<Vec<Shape>> {
-            let pairs = types(&other).into_iter().zip(&own);
-            let pairs: Vec<Shape> = pairs
-                .map(|(other, own)| if other == *own { Shape::Unknown } else { other })
-                .collect();
-            pairs.iter().any(Shape::is_known).then_some(pairs)
-        };
-        others.filter(is_open).filter_map(differing).collect()
-    }
 }
 
 /// Whether an argument is of just this type: what operators make of numbers is not followed.

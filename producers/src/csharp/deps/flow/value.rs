@@ -1,5 +1,6 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
+use super::deferred::is_deferred;
 use super::numbers::numeric;
 use super::{Flow, Local, implied};
 use crate::csharp::code::ast::{Argument, Expression, Link, Name, TypeRef, Word};
@@ -86,7 +87,19 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::Unary(sign, inner) => self.unary(sign, inner, target),
             Expression::Conditional(condition, yes, no) => {
                 self.condition(condition);
-                let (first, second) = (self.value(yes, target), self.value(no, target));
+                // One without a type of its own gets that of the other.
+                let (first, second) = match target {
+                    None if is_deferred(yes) => {
+                        let second = self.value(no, None);
+                        (self.value(yes, Some(&second)), second)
+                    }
+                    None if is_deferred(no) => {
+                        let first = self.value(yes, None);
+                        let second = self.value(no, Some(&first));
+                        (first, second)
+                    }
+                    _ => (self.value(yes, target), self.value(no, target)),
+                };
                 self.joined(&[(yes, first), (no, second)], target)
             }
             Expression::Switch(subject, arms) => self.switch_value(subject, arms, target),
