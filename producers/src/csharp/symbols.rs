@@ -35,7 +35,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 14)
+        ProducerId::new("csharp/symbols", 15)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -373,16 +373,23 @@ pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: 
 }
 
 /// Using directives of files are not in `:names` (their edits stop there), so a base that neither namespaces nor global usings find
-/// may be any type of that name that its project and what it references declare. With a few of them all count: a nested type of a name is
-/// looked for in each, and hardly ever in the wrong one.
+/// may be any type of that name that its project and what it references declare; the base of a nested type also one that a base of a type
+/// around it nests. With a few of them all count: a nested type of a name is looked for in each, and hardly ever in the wrong one.
 fn near<'a>(index: &'a dyn Index, path: &str, arity: u32, around: &Surroundings<'_>) -> Vec<&'a Entry> {
     let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
-    let near = |entry: &&Entry| {
+    let is_near = |entry: &Entry, is_nested: bool| {
         entry.arity == arity
-            && entry.encloser.is_none()
+            && entry.encloser.is_some() == is_nested
             && (entry.is_of(around.project) || references.iter().any(|path| entry.is_of(Some(path))))
     };
-    let found: Vec<&Entry> = index.types_named(path).iter().filter(near).take(MOST_NEAR + 1).collect();
+    let near = |is_nested| -> Vec<&Entry> {
+        let found = index.types_named(path).iter().filter(|entry| is_near(entry, is_nested));
+        found.take(MOST_NEAR + 1).collect()
+    };
+    let mut found = near(false);
+    if found.is_empty() && around.enclosing.len() > 1 {
+        found = near(true);
+    }
     if found.len() > MOST_NEAR { Vec::new() } else { found }
 }
 

@@ -265,9 +265,14 @@ pub enum Expression {
     /// `new { A = 1, b.C }`.
     #[n(9)]
     Anonymous(#[n(0)] Vec<(String, Expression)>),
-    /// A lambda or an anonymous method, and whether it is `async`.
+    /// A lambda or an anonymous method, whether it is `async`, and the type before its parameters.
     #[n(10)]
-    Lambda(#[n(0)] Vec<Parameter>, #[n(1)] Vec<Statement>, #[n(2)] bool),
+    Lambda(
+        #[n(0)] Vec<Parameter>,
+        #[n(1)] Vec<Statement>,
+        #[n(2)] bool,
+        #[n(3)] Option<Box<TypeRef>>,
+    ),
     /// `(T)e`, with the place of the bracket.
     #[n(11)]
     Cast(#[n(0)] TypeRef, #[n(1)] Box<Expression>, #[n(2)] u32),

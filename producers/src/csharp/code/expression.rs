@@ -393,6 +393,7 @@ impl Cursor<'_> {
             is_async |= self.is("async");
             self.at += 1;
         }
+        let result = self.lambda_result();
         let parameters = match self.peek() {
             "(" if self.mate(self.at).is_some_and(|close| self.text_at(close + 1) == "=>") => {
                 self.inside(|cursor| cursor.read_list(Self::lambda_parameter))
@@ -409,7 +410,7 @@ impl Cursor<'_> {
                     return None;
                 }
                 let body = self.block();
-                return Some(self.attributed_lambda(start, parameters.unwrap_or_default(), body, is_async));
+                return Some(self.attributed_lambda(start, (parameters.unwrap_or_default(), None), body, is_async));
             }
             _ if self.is_identifier() && self.ahead(1) == "=>" => {
                 let name = self.take_word().text;
@@ -427,16 +428,45 @@ impl Cursor<'_> {
             self.consume_token("ref");
             vec![Statement::Return(self.expression())]
         };
-        Some(self.attributed_lambda(start, parameters, body, is_async))
+        Some(self.attributed_lambda(start, (parameters, result), body, is_async))
+    }
+
+    /// The type before the parameters of a lambda: `T (x) => …`. One that may be null is taken for a condition.
+    fn lambda_result(&mut self) -> Option<TypeRef> {
+        let mut end = self.at;
+        while self.is_identifier_at(end) || is_predefined(self.text_at(end)) {
+            end += 1;
+            if !matches!(self.text_at(end), "." | "::") {
+                break;
+            }
+            end += 1;
+        }
+        let is_lambda =
+            |cursor: &Self, at: usize| cursor.text_at(at) == "(" && cursor.mate(at).is_some_and(|close| cursor.text_at(close + 1) == "=>");
+        if end == self.at || !(matches!(self.text_at(end), "<" | "[") || is_lambda(self, end)) {
+            return None;
+        }
+        let start = self.at;
+        let result = self.type_ref(Around::Type).filter(|_| is_lambda(self, self.at));
+        if result.is_none() {
+            self.at = start;
+        }
+        result
     }
 
     /// A lambda whose attributes, if it has any, stand at the token `start`. They are read once it is known to be one.
-    fn attributed_lambda(&mut self, start: usize, parameters: Vec<Parameter>, mut body: Vec<Statement>, is_async: bool) -> Expression {
+    fn attributed_lambda(
+        &mut self,
+        start: usize,
+        (parameters, result): (Vec<Parameter>, Option<TypeRef>),
+        mut body: Vec<Statement>,
+        is_async: bool,
+    ) -> Expression {
         let attributes = self.attributes_at(start);
         if !attributes.is_empty() {
             body.insert(0, Statement::Attributes(attributes));
         }
-        Expression::Lambda(parameters, body, is_async)
+        Expression::Lambda(parameters, body, is_async, result.map(Box::new))
     }
 
     fn lambda_parameter(&mut self) -> Parameter {

@@ -63,7 +63,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Goes through a lambda that becomes a delegate of that type; what it returns.
     pub(super) fn lambda(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
-        let Expression::Lambda(parameters, body, is_async) = lambda else {
+        let Expression::Lambda(parameters, body, is_async, written) = lambda else {
             return Shape::Unknown;
         };
         let signature = self.world.delegate(target);
@@ -73,12 +73,13 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.parameter_in_code(parameter, inferred.cloned());
         }
         let outer = std::mem::take(&mut self.returns);
-        let result = signature.map(|(_, result)| result).unwrap_or_default();
+        let written = written.as_ref().map(|written| self.shape_of_type(written));
+        let result = written.clone().or(signature.map(|(_, result)| result)).unwrap_or_default();
         self.returns = vec![self.returned(&result, *is_async)];
         self.statements(body);
         let returns = std::mem::replace(&mut self.returns, outer);
         self.locals.truncate(locals);
-        returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default()
+        written.unwrap_or_else(|| returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default())
     }
 
     /// Of candidates that the arguments fit alike, the one whose delegate gives what the first lambda among them returns.
@@ -92,7 +93,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         shapes: &[Option<Shape>],
     ) -> Chosen<'a> {
         let first = args.iter().enumerate().find_map(|(at, arg)| match &arg.value {
-            lambda @ Expression::Lambda(_, _, is_async) => Some((at, lambda, *is_async)),
+            lambda @ Expression::Lambda(_, _, is_async, written) => Some((at, lambda, *is_async && written.is_none())),
             _ => None,
         });
         let Some((at, lambda, is_async)) = first.filter(|_| all.len() > 1 && self.trials == 0) else {

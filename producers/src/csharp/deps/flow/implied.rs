@@ -9,7 +9,7 @@ use crate::csharp::code::ast::Expression;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
-impl<'a> Flow<'_, 'a> {
+impl<'f, 'a> Flow<'f, 'a> {
     /// Records that a construct uses the member `name` of a value with these arguments; returns the result's shape.
     pub(super) fn implied(&mut self, on: &Shape, name: &str, arguments: &[Shape], place: u32) -> Option<Shape> {
         let found = self.members_of(on, name);
@@ -96,7 +96,7 @@ impl<'a> Flow<'_, 'a> {
     }
 
     /// Records the operator that applies to the operands; returns the result's shape if the operator is user-defined.
-    pub(super) fn operator(&mut self, name: &str, values: &[&Expression], operands: &[&Shape], place: u32) -> Option<Shape> {
+    pub(super) fn operator(&mut self, name: &str, values: &[&'f Expression], operands: &[&Shape], place: u32) -> Option<Shape> {
         let mut found: Vec<Candidate<'a>> = Vec::new();
         for operand in operands {
             let operand = operand.without_null();
@@ -105,8 +105,13 @@ impl<'a> Flow<'_, 'a> {
             }
         }
         found.retain(|candidate| !self.narrows_variable(candidate, values, operands));
+        let is_lambda = |value: &Expression| matches!(value, Expression::Lambda(..));
         let fit = |candidate: &Candidate<'_>| -> Option<u32> {
             let parameters = candidate.parameters();
+            let mut lambdas = values.iter().zip(&parameters).filter(|(value, _)| is_lambda(value));
+            if !lambdas.all(|(value, (_, parameter))| self.suits(parameter, value) > 0) {
+                return None;
+            }
             let mut bindings = Vec::new();
             let fits = parameters.iter().zip(operands);
             let fits = fits.map(|((_, parameter), operand)| self.conversion_rank(parameter, lifted(parameter, operand), &mut bindings));
@@ -157,7 +162,10 @@ impl<'a> Flow<'_, 'a> {
             self.used(&chosen.owner, &checked, place, false, Some(call_of(&arguments, false)));
         }
         for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
-            self.note_conversion(value, operand, &parameter, true);
+            match is_lambda(value) {
+                true => _ = self.lambda(value, &parameter),
+                false => _ = self.note_conversion(value, operand, &parameter, true),
+            }
         }
         let result = chosen.result();
         // An operator on values that may be none gives one that may be none; a comparison gives a truth value.

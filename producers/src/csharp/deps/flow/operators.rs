@@ -262,8 +262,12 @@ impl<'f> Flow<'f, '_> {
             }
             _ => {
                 let target = self.assigned(left, None);
+                let is_operand =
+                    matches!(right, Expression::Lambda(..)) && self.is_closed(&target) && self.world.delegate(&target).is_none();
                 let shape = match sign.text.as_str() {
                     "=" | "??=" => self.converted(right, &target),
+                    // The operator says what it becomes.
+                    _ if is_operand => Shape::Unknown,
                     _ => self.value(right, Some(&target)),
                 };
                 let compound = implied::assignment_name(&sign.text).filter(|name| !self.members_of(&target, name).is_empty());
@@ -275,8 +279,10 @@ impl<'f> Flow<'f, '_> {
                     None => {
                         let name = sign.text.strip_suffix('=').and_then(implied::binary_name);
                         let given = name.and_then(|name| self.operator(name, &[left, right], &[&target, &shape], sign.place));
-                        if given.is_none() && name.is_some() {
-                            self.note_conversion(right, &shape, &target, true);
+                        match given {
+                            None if is_operand => _ = self.value(right, None),
+                            None if name.is_some() => _ = self.note_conversion(right, &shape, &target, true),
+                            _ => {}
                         }
                     }
                 }

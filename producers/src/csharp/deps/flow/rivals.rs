@@ -11,8 +11,8 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 use rustc_hash::FxHashSet;
 
-/// Most overloads that the arguments of one call are bound with beside the chosen one.
-const MOST_BOUND: usize = 4;
+/// Most overloads that the arguments of one call are bound with.
+const MOST_BOUND: usize = 5;
 
 /// Most trials, each within another, in which overloads are bound.
 const MOST_TRIALS: u32 = 2;
@@ -45,8 +45,19 @@ pub(super) struct Rivals {
 struct Bound {
     /// What they use.
     uses: Vec<Use>,
-    /// Whether the compiler would say that they cannot be taken so.
-    fails: bool,
+    faults: Faults,
+}
+
+/// What the compiler would say of arguments that are taken so.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Faults {
+    /// Nothing.
+    #[default]
+    None,
+    /// A method is missing, unless it is an extension method of a package.
+    Likely,
+    /// A member is missing, or a value has another type.
+    Some,
 }
 
 impl<'f, 'a> Flow<'f, 'a> {
@@ -66,75 +77,75 @@ impl<'f, 'a> Flow<'f, 'a> {
         let others = all
             .iter()
             .filter_map(|one| self.choose(vec![one.clone()], given.receiver, given.explicit, given.args, given.shapes));
-        let mut open: Vec<Chosen<'a>> = others.filter(is_open).collect();
-        let mut chosen = chosen;
-        let mut rivals = Rivals::default();
-        if waits && chosen.score > NOT_CALLABLE && !open.is_empty() {
-            rivals = self.bind_with_each(&mut chosen, &mut open, all, given.args);
-        }
-        rivals.parameters = open.iter().map(|other| differing(&chosen, other)).collect();
+        let open: Vec<Chosen<'a>> = others.filter(is_open).collect();
+        let is_bound = waits && chosen.score > NOT_CALLABLE && !open.is_empty();
+        let overloads: Vec<Chosen<'a>> = std::iter::once(chosen).chain(open).collect();
+        let (mut overloads, mut rivals) = match is_bound {
+            true => self.bind_with_each(overloads, all, given),
+            false => (overloads, Rivals::default()),
+        };
+        let chosen = overloads.remove(0);
+        rivals.parameters = overloads.iter().map(|other| differing(&chosen, other)).collect();
         (chosen, rivals)
     }
 
-    /// Binds the arguments without a type of their own with the chosen overload and with the `open` ones; those with which they do not bind are
-    /// removed unless none is left.
+    /// Binds the arguments without a type of their own with each of the overloads, the best of which stands first, and returns those of them
+    /// with which the compiler has the least to say.
     fn bind_with_each(
         &mut self,
-        chosen: &mut Chosen<'a>,
-        open: &mut Vec<Chosen<'a>>,
+        all_open: Vec<Chosen<'a>>,
         all: &mut Vec<Candidate<'a>>,
-        args: &'f [Argument],
-    ) -> Rivals {
+        given: Given<'_, 'f>,
+    ) -> (Vec<Chosen<'a>>, Rivals) {
+        let mut bound: Vec<(Vec<Vec<Shape>>, Bound)> = Vec::new();
+        let mut overloads: Vec<(Chosen<'a>, usize)> = Vec::new();
+        for one in all_open {
+            let targets = self.targets(&one, given.args);
+            let at = bound.iter().position(|(known, _)| *known == targets).unwrap_or(bound.len());
+            if at == bound.len() {
+                bound.push((targets, Bound::default()));
+            }
+            overloads.push((one, at));
+        }
         let mut rivals = Rivals::default();
-        let targets = self.targets(chosen, args);
-        let mut given = vec![(targets, Bound::default())];
-        for other in open.iter() {
-            let targets = self.targets(other, args);
-            if given.iter().all(|(known, _)| *known != targets) {
-                given.push((targets, Bound::default()));
-            }
-        }
         // Each lambda within another is bound once more for each trial around it.
-        if given.len() == 1 || self.trials >= MOST_TRIALS || given.len() > MOST_BOUND + 1 {
-            rivals.are_unbound = given.len() > 1;
-            return rivals;
+        if bound.len() == 1 || self.trials >= MOST_TRIALS || bound.len() > MOST_BOUND {
+            rivals.are_unbound = bound.len() > 1;
+            return (overloads.into_iter().map(|(one, _)| one).collect(), rivals);
         }
-        for (targets, bound) in &mut given {
-            let of = std::iter::once(&*chosen)
-                .chain(open.iter())
-                .find(|of| self.targets(of, args) == *targets);
-            if let Some((parameters, bindings)) = of.map(|of| (of.parameters.clone(), of.bindings.clone())) {
-                *bound = self.bound(&parameters, bindings, args);
+        for (at, (_, bound)) in bound.iter_mut().enumerate() {
+            if let Some((one, _)) = overloads.iter().find(|(_, of)| *of == at) {
+                *bound = self.bound(&one.parameters, one.bindings.clone(), given.args);
             }
         }
-        if given.iter().any(|(_, bound)| !bound.fails) {
-            given.retain(|(_, bound)| !bound.fails);
-            let applies = |flow: &Self, of: &Chosen<'a>| given.iter().any(|(known, _)| *known == flow.targets(of, args));
-            let removed: Vec<Candidate<'a>> = std::iter::once(&*chosen)
-                .chain(open.iter())
-                .filter(|of| !applies(self, of))
-                .map(|of| of.candidate.clone())
-                .collect();
-            open.retain(|other| applies(self, other));
-            if !applies(self, chosen)
-                && let Some(best) = (0..open.len()).rev().max_by_key(|at| open[*at].score)
+        let fewest = bound.iter().map(|(_, bound)| bound.faults).min().unwrap_or_default();
+        if fewest < Faults::Some {
+            let applies = |(_, at): &(Chosen<'a>, usize)| bound[*at].1.faults == fewest;
+            let is_one = |of: &Candidate<'a>, one: &Candidate<'a>| of.owner == one.owner && of.parameters() == one.parameters();
+            all.retain(|one| !overloads.iter().any(|of| !applies(of) && is_one(&of.0.candidate, one)));
+            let is_first = overloads.first().is_some_and(applies);
+            overloads.retain(applies);
+            if !is_first {
+                overloads.sort_by_key(|(one, _)| std::cmp::Reverse(one.score));
+            }
+            // An overload of a base takes no part where one of the type itself applies.
+            let is_known = given.shapes.iter().flatten().all(Shape::is_known);
+            if let [(first, _), ..] = overloads.as_slice()
+                && given.receiver.is_none()
+                && is_known
             {
-                *chosen = open.remove(best);
+                let first = first.candidate.clone();
+                overloads.retain(|(one, _)| !self.hides(&first, &one.candidate, all));
+                let hidden: Vec<bool> = all.iter().map(|one| self.hides(&first, one, all)).collect();
+                let mut hidden = hidden.into_iter();
+                all.retain(|_| !hidden.next().unwrap_or_default());
             }
-            let is_removed = |one: &Candidate<'a>| {
-                removed
-                    .iter()
-                    .any(|gone| gone.owner == one.owner && gone.parameters() == one.parameters())
-            };
-            all.retain(|one| !is_removed(one));
         }
-        let own = self.targets(chosen, args);
-        rivals.uses = given
-            .into_iter()
-            .filter(|(targets, _)| *targets != own)
-            .map(|(_, bound)| bound.uses)
-            .collect();
-        rivals
+        let own = overloads.first().map(|(_, at)| *at);
+        let is_rival = |at: usize| Some(at) != own && overloads.iter().any(|(_, of)| *of == at);
+        let uses = bound.into_iter().enumerate().filter(|(at, _)| is_rival(*at));
+        rivals.uses = uses.map(|(_, (_, bound))| bound.uses).collect();
+        (overloads.into_iter().map(|(one, _)| one).collect(), rivals)
     }
 
     /// What the arguments without a type of their own get from their parameters: of a delegate the types of its parameters.
@@ -163,11 +174,16 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.locals.truncate(locals);
         self.groups = groups;
         let uses = found.uses.unwrap_or_default();
-        let is_error = |used: &Use| *used.owner == *NOTHING && used.kind != UseKind::Call;
-        Bound {
-            fails: std::mem::replace(&mut self.is_mistyped, was_mistyped) || uses.iter().any(is_error),
-            uses,
-        }
+        let fault = |used: &Use| match used.kind {
+            _ if *used.owner != *NOTHING => Faults::None,
+            UseKind::Call => Faults::Likely,
+            _ => Faults::Some,
+        };
+        let faults = match std::mem::replace(&mut self.is_mistyped, was_mistyped) {
+            true => Faults::Some,
+            false => uses.iter().map(fault).max().unwrap_or_default(),
+        };
+        Bound { uses, faults }
     }
 
     /// Goes through the arguments as they become what the chosen overload takes. `is_sure`: whether the code is sure to mean it.
