@@ -104,6 +104,17 @@ impl Shape {
         }
     }
 
+    /// Whether the type parameter of a method with that number is a part of the type.
+    pub fn has_parameter(&self, at: u32) -> bool {
+        match self {
+            Self::Method(index) => *index == at,
+            Self::Named(_, args) => args.iter().any(|arg| arg.has_parameter(at)),
+            Self::Array(element) => element.has_parameter(at),
+            Self::Tuple(parts) => parts.iter().any(|(_, part)| part.has_parameter(at)),
+            _ => false,
+        }
+    }
+
     /// Calls `see` with every key in the shape.
     pub fn keys(&self, see: &mut impl FnMut(&Rc<str>)) {
         match self {

@@ -463,7 +463,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             of_args.push(parameter);
         }
-        if self.breaks_limits(&candidate, &bindings) {
+        if self.breaks_limits(&candidate, &bindings) || !self.may_infer(&bindings, extended.as_ref(), args, &of_args) {
             score -= 500;
         }
         Chosen {

@@ -176,6 +176,21 @@ impl<'f, 'a> Flow<'f, 'a> {
         given
     }
 
+    /// Whether the arguments may tell the type parameters that are open: a lambda whose parameters have no types tells only those of its result.
+    pub(super) fn may_infer(&self, bindings: &[Shape], receiver: Option<&Shape>, args: &[Argument], parameters: &[Shape]) -> bool {
+        let tells = |at: u32, arg: &Argument, parameter: &Shape| match &arg.value {
+            Expression::Lambda(names, ..) if !names.is_empty() && names.iter().all(|name| name.kind.is_none()) => {
+                self.world.delegate(parameter).is_none_or(|(_, result)| result.has_parameter(at))
+            }
+            _ => parameter.has_parameter(at),
+        };
+        let mut open = (0..).zip(bindings).filter(|(_, binding)| !binding.is_known());
+        open.all(|(at, _)| {
+            receiver.is_some_and(|receiver| receiver.has_parameter(at))
+                || args.iter().zip(parameters).any(|(arg, parameter)| tells(at, arg, parameter))
+        })
+    }
+
     /// Whether `new(…)` with so many arguments can make a value of a type; true where that is not known.
     fn can_make(&self, target: &Shape, count: usize) -> bool {
         let Some(key) = target.key() else { return true };
