@@ -21,6 +21,7 @@ pub(crate) fn decl(namespace: &str, path: &str) -> TypeDecl {
     let arity: usize = arity.parse().expect("a number");
     TypeDecl {
         of: Vec::new(),
+        not_of: Vec::new(),
         namespace: namespace.into(),
         path: path.into(),
         name: name.into(),

@@ -3,6 +3,7 @@
 //! Without that table, a file belongs to the project in its nearest ancestor directory with a project file (of several there, the first by
 //! name).
 
+use super::names::NamedType;
 use super::project::facts::Facts;
 use super::project::files::FileRow;
 use engine::seams::producer::{Failure, Input};
@@ -145,11 +146,12 @@ impl Layout {
     }
 
     /// Returns the paths of the further projects that compile a declaration.
-    pub fn other_compilers<'l>(&'l self, of: &'l [String], file: &str) -> &'l [String] {
-        match of {
+    pub fn other_compilers<'l>(&'l self, decl: &'l NamedType, file: &str) -> impl Iterator<Item = &'l String> {
+        let others = match decl.of.as_slice() {
             [] => self.also(file),
             [_, others @ ..] => others,
-        }
+        };
+        others.iter().filter(|path| !decl.not_of.contains(path))
     }
 
     /// Returns the project of a path.

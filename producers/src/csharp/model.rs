@@ -256,6 +256,9 @@ pub struct TypeDecl {
     /// Sorted paths of the projects that compile it under other symbols, if the file's owner does not compile it.
     #[n(17)]
     pub of: Vec<String>,
+    /// Sorted paths of the projects that compile its file without it, under other symbols, if the file's owner compiles it.
+    #[n(18)]
+    pub not_of: Vec<String>,
 }
 
 impl TypeDecl {

@@ -7,7 +7,7 @@ use minicbor::{Decode, Encode};
 use std::collections::{BTreeSet, HashSet};
 
 /// Increase whenever the same syntax may give other [`Names`].
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// One type declaration as an index sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
@@ -43,6 +43,9 @@ pub struct NamedType {
     /// Sorted paths of the projects that compile it, if the file's owner does not.
     #[n(9)]
     pub of: Vec<String>,
+    /// Sorted paths of the projects that compile its file without it, if the file's owner compiles it.
+    #[n(10)]
+    pub not_of: Vec<String>,
 }
 
 /// The facts of one file that indexes need.
@@ -93,6 +96,7 @@ pub fn names_of_file(syntax: &Syntax) -> Names {
             is_static: decl.modifiers.iter().any(|modifier| modifier == "static"),
             bases: decl.bases.clone(),
             of: decl.of.clone(),
+            not_of: decl.not_of.clone(),
         })
         .collect();
     types.sort();

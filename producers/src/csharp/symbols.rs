@@ -152,7 +152,7 @@ pub(super) fn add_part(entry: &mut Entry, decl: &NamedType, file: &str, layout: 
     let home = layout.compiler(&decl.of, file).map(|at| &layout.projects[at].path);
     // A part that another project's type shares leads to that type.
     if home == entry.project.as_ref() {
-        for project in layout.other_compilers(&decl.of, file) {
+        for project in layout.other_compilers(decl, file) {
             if let Err(at) = entry.also.binary_search(project) {
                 entry.also.insert(at, project.clone());
             }

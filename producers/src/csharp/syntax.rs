@@ -11,7 +11,7 @@ use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Produ
 use std::collections::BTreeSet;
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
-pub const VERSION: u32 = 16;
+pub const VERSION: u32 = 17;
 
 /// Adds the producer.
 pub fn register_syntax(registry: &mut Registry) {
@@ -33,6 +33,13 @@ fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
     }
     syntax.excluded.retain(|line| other.excluded.binary_search(line).is_ok());
     let known: BTreeSet<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
+    let theirs: BTreeSet<String> = other.types.iter().map(TypeDecl::symbol).collect();
+    for decl in &mut syntax.types {
+        if decl.of.is_empty() && !theirs.contains(&decl.symbol()) {
+            decl.not_of.extend_from_slice(projects);
+            decl.not_of.sort();
+        }
+    }
     let (shared, foreign): (Vec<TypeDecl>, Vec<TypeDecl>) = other.types.into_iter().partition(|decl| known.contains(&decl.symbol()));
     for decl in shared {
         for known in syntax
@@ -141,11 +148,9 @@ mod tests {
             let syntax = decode(&output.bytes).expect("a syntax");
             let types = syntax.types.iter();
             let types = types.map(|decl| {
-                format!(
-                    "{} {}",
-                    decl.symbol(),
-                    if decl.of.is_empty() { "own".to_owned() } else { decl.of.join("+") }
-                )
+                let of = if decl.of.is_empty() { "own".to_owned() } else { decl.of.join("+") };
+                let not_of: String = decl.not_of.iter().map(|path| format!(" not {path}")).collect();
+                format!("{} {of}{not_of}", decl.symbol())
             });
             (types.collect::<Vec<_>>().join(", "), syntax.excluded)
         };
@@ -153,11 +158,17 @@ mod tests {
         // Some project compiles each line that is no directive.
         assert_eq!(
             of(r#"[["Q/Q.csproj",null,"OTHER"]]"#),
-            ("A own, D own, B Q/Q.csproj, B+C Q/Q.csproj".to_owned(), vec![2, 4, 6])
+            (
+                "A own, D own not Q/Q.csproj, B Q/Q.csproj, B+C Q/Q.csproj".to_owned(),
+                vec![2, 4, 6]
+            )
         );
         assert_eq!(
             of(r#"["OTHER",["Q/Q.csproj",null]]"#),
-            ("A own, B own, B+C own, D Q/Q.csproj".to_owned(), vec![2, 4, 6])
+            (
+                "A own, B own not Q/Q.csproj, B+C own not Q/Q.csproj, D Q/Q.csproj".to_owned(),
+                vec![2, 4, 6]
+            )
         );
     }
 

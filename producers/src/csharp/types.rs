@@ -167,7 +167,7 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
 fn share_parts(found: &mut FoundTypes<'_>, files: &[(&str, Names)], layout: &Layout) {
     for (file, names) in files {
         for named in names.types.iter().filter(|named| named.is_partial) {
-            let others = layout.other_compilers(&named.of, file).iter();
+            let others = layout.other_compilers(named, file);
             for project in others.filter_map(|path| layout.at_path(path)) {
                 let key = (join_path(&named.namespace, &named.path), Scope::Project(project));
                 if let Some(part) = found.get_mut(&key).filter(|part| part.partial) {

@@ -88,3 +88,35 @@ class Late { void M(Kept k) { k.Go(); } }
         assert_eq!(files, [file], "{symbol}");
     }
 }
+
+#[test]
+fn a_type_that_a_project_compiles_in_another_namespace_is_not_seen_through_it() {
+    let project = |symbols: &str| {
+        format!(
+            "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><DefineConstants>{symbols}</DefineConstants></PropertyGroup>\
+             <ItemGroup><Compile Include=\"../Z/*.cs\" /></ItemGroup></Project>"
+        )
+    };
+    let (core, common) = (project("CORE"), project("COMMON"));
+    let mut sample = Sample::from_files(&[
+        ("Core/Core.csproj", &core),
+        ("Runner/Runner.csproj", &common),
+        (
+            "Z/shared.cs",
+            "#if COMMON\nnamespace N.Common;\n#else\nnamespace N.Core;\n#endif\npublic partial class Started { public int Name; }",
+        ),
+        (
+            "T/T.csproj",
+            "<Project Sdk=\"Microsoft.NET.Sdk\"><ItemGroup><ProjectReference Include=\"../Runner/Runner.csproj\" /></ItemGroup></Project>",
+        ),
+        (
+            "T/t.cs",
+            "using N.Common;\nnamespace N.Core;\nclass T { object M() => new Started { Name = 1 }; }",
+        ),
+    ]);
+    for (symbol, files) in [("N.Common.Started#Name", vec!["T/t.cs"]), ("N.Core.Started#Name", vec![])] {
+        let (_, found) = find_usages(&mut sample, symbol);
+        let certain: Vec<&str> = found.certain.iter().map(|place| place.file.as_str()).collect();
+        assert_eq!((certain, possible(&found)), (files, Vec::new()), "{symbol}");
+    }
+}

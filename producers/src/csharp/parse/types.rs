@@ -74,6 +74,7 @@ pub(crate) fn parse_type_header(
     });
     let decl = TypeDecl {
         of: Vec::new(),
+        not_of: Vec::new(),
         namespace: String::new(),
         path: String::new(),
         name: without_at_sign(tokens.text(name)).to_owned(),

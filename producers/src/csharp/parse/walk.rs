@@ -449,6 +449,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         };
         TypeDecl {
             of: Vec::new(),
+            not_of: Vec::new(),
             namespace: String::new(),
             path: "Program".to_owned(),
             name: "Program".to_owned(),
