@@ -493,8 +493,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Whether all members of a type are known: the workspace declares it and all its bases, or .NET does.
+    /// Whether all members of a type are known: the workspace declares it and all its bases. A type parameter has those of its constraints.
     fn is_closed(&self, shape: &Shape) -> bool {
+        if let Shape::Variable(name) = shape {
+            let bounds = self.constraints.get(name).map(Vec::as_slice).unwrap_or_default();
+            // Overrides and further parts of a type do not repeat constraints.
+            let is_closed = |bound: &Shape| !matches!(bound, Shape::Variable(_)) && self.is_closed(bound);
+            return !bounds.is_empty() && bounds.iter().all(is_closed);
+        }
         let is_own = shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
         let unknown = |level: &Shape| !level.is_known() || level.key().is_some_and(|key| key.starts_with('^'));
         is_own && !self.world.levels(shape).iter().any(unknown)
