@@ -57,6 +57,16 @@ impl StaleSet {
     }
 }
 
+impl FromIterator<NodeId> for StaleSet {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> Self {
+        let mut set = Self::default();
+        for id in nodes {
+            set.set(id, true);
+        }
+        set
+    }
+}
+
 impl VisitMap<NodeId> for StaleSet {
     fn visit(&mut self, id: NodeId) -> bool {
         self.set(id, true)
