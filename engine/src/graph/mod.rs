@@ -4,6 +4,7 @@
 //! folder.
 
 pub mod lookups;
+mod numbers;
 pub mod pages;
 pub mod stale;
 pub mod state_changes;

@@ -2,7 +2,6 @@
 
 use super::walk::Links;
 use super::{Graph, NodeId};
-use petgraph::visit::VisitMap;
 
 /// A set of node numbers, one bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,20 +63,6 @@ impl FromIterator<NodeId> for StaleSet {
             set.set(id, true);
         }
         set
-    }
-}
-
-impl VisitMap<NodeId> for StaleSet {
-    fn visit(&mut self, id: NodeId) -> bool {
-        self.set(id, true)
-    }
-
-    fn is_visited(&self, id: &NodeId) -> bool {
-        self.contains(*id)
-    }
-
-    fn unvisit(&mut self, id: NodeId) -> bool {
-        self.set(id, false)
     }
 }
 
