@@ -3,9 +3,12 @@
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
 
+use engine::build::graph_memory::GraphMemory;
 use engine::build::request::Request;
 use engine::graph::NodeId;
 use engine::seams::producer::Cancel;
+use engine::store::Store;
+use engine::values::pieces::{self, PieceError};
 use std::collections::BTreeMap;
 use toys::bench::{Bench, How, Log};
 
@@ -128,4 +131,71 @@ fn a_pattern_that_comes_to_mean_nothing_is_refused() {
     assert_eq!(codes.collect::<Vec<_>>(), ["E_NO_TARGET"]);
     bench.put(&doc(1), "another");
     assert_eq!(bench.build(pattern).report.targets, 1);
+}
+
+/// Files whose names are in rows of a table.
+const NAMED: &str = r#"
+[sources.all]
+include = ["**"]
+[producer.copy]
+uses = "concat"
+[producer.table]
+uses = "table"
+
+[[rule]]
+target = "//index:names"
+producer = "table"
+inputs = { lines = "//files/names:bytes" }
+[[rule]]
+target = "//doc/{d}:text"
+each = { d = "//index:names" }
+producer = "copy"
+out = { path = "texts/{name}", name = { each = "//index:names", row = "{d}", field = "list" } }
+inputs = { own = "//files/docs/{d}:bytes" }
+"#;
+
+/// Returns a built workspace of files with names of this length.
+fn named(len: usize) -> Bench {
+    let bench = Bench::new(NAMED);
+    let names: String = (0..600).map(|number| format!("{number:04}={number:0len$}\n")).collect();
+    bench.put("names", &names);
+    (0..600).for_each(|number| bench.put(&doc(number), "before"));
+    bench.build(ALL);
+    bench
+}
+
+#[test]
+fn a_path_by_row_is_found_without_the_whole_table() {
+    let reads = [10, 200].map(|len| {
+        let mut bench = named(len);
+        // Another process holds no pages.
+        bench.graphs = GraphMemory::default();
+        bench.put(&doc(7), "after");
+        let reads = reads_of_a_build(&bench);
+        assert!(outputs(&bench)[&format!("texts/{:0len$}", 7)].ends_with(b"after\n"));
+        reads
+    });
+    assert!(reads[1] <= reads[0] + 4, "{reads:?} reads with a small and with a large table");
+}
+
+#[test]
+fn a_path_by_row_is_found_after_pages_were_lost() {
+    let bench = named(200);
+    let session = bench.session();
+    let table = session.graph.find("//index:names").and_then(|id| session.graph.node(id).result);
+    let root = bench
+        .store
+        .blob(&table.expect("it is built").output)
+        .expect("a store")
+        .expect("a root");
+    let mut pages = Vec::new();
+    let fetch = |digest: &_| Ok::<_, PieceError>(bench.store.blob(digest).expect("a store"));
+    pieces::each_piece(&root, fetch, |page| pages.push(page)).expect("all pages");
+    assert!(pages.len() > 4);
+    pages.into_iter().for_each(|page| bench.store.lose(page));
+    bench.put(&doc(7), "after");
+    let log = bench.build(ALL);
+    assert_eq!(log.report.failures, []);
+    let len = 200;
+    assert!(outputs(&bench)[&format!("texts/{:0len$}", 7)].ends_with(b"after\n"));
 }

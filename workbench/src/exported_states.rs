@@ -4,6 +4,8 @@
 use crate::status::semantic_state;
 use engine::build::layout::{Finish, OutputToFinish};
 use engine::build::query::NodeStatus;
+use memchr::{memchr_iter, memmem};
+use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Writes `semanticState`, and `lastError` if it is pending, into the exported `index.json`.
@@ -55,56 +57,68 @@ fn label_of_summary(type_key: &str) -> String {
     format!("//types/{}:semantic", engine::values::label::escape(type_key))
 }
 
+/// The lines of a file that its states change, in the layout of the built-in rules.
+#[derive(Default)]
+struct StateLines {
+    /// By type: the label of its summary.
+    labels: Vec<String>,
+    /// By type: where a line with `lastError` belongs.
+    errors: Vec<usize>,
+    /// By type: the place of its state.
+    states: Vec<Range<usize>>,
+}
+
+impl StateLines {
+    /// Finds the lines; `None` if the file has another layout.
+    fn from_text(text: &str) -> Option<Self> {
+        const NAME: &str = "      \"fqn\": ";
+        const STATE: &str = "      \"semanticState\": \"";
+        // The field that `lastError` comes before.
+        const NEXT: &str = "      \"projectId\": ";
+        let begin = memmem::find(text.as_bytes(), b"\n  \"types\": [\n")? + 1;
+        let end = begin + memmem::find(&text.as_bytes()[begin..], b"\n  ]")?;
+        let mut lines = Self::default();
+        let mut start = begin;
+        for stop in memchr_iter(b'\n', &text.as_bytes()[begin..end]).map(|at| begin + at).chain([end]) {
+            let line = &text[start..stop];
+            if let Some(name) = line.strip_prefix(NAME) {
+                let name = serde_json::from_str::<String>(name.trim_end_matches(',')).ok()?;
+                lines.labels.push(label_of_summary(&name));
+            } else if line.starts_with("      \"key\": ") {
+                return None;
+            } else if line.starts_with(NEXT) {
+                lines.errors.push(start);
+            } else if let Some(state) = line.strip_prefix(STATE) {
+                let from = start + STATE.len();
+                lines.states.push(from..from + state.find('"')?);
+            }
+            start = stop + 1;
+        }
+        let (labels, errors, states) = (&lines.labels, &lines.errors, &lines.states);
+        let is_complete = errors.len() == labels.len() && states.len() == labels.len();
+        let order = || errors.iter().zip(states).flat_map(|(error, state)| [*error, state.start]);
+        (is_complete && order().is_sorted()).then_some(lines)
+    }
+}
+
 /// Fills the states into a file in the layout of the built-in rules: parses and rewrites only those lines.
 fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
-    const NAME: &str = "      \"fqn\": ";
-    const STATE: &str = "      \"semanticState\": ";
-    // The field that `lastError` comes before.
-    const NEXT: &str = "      \"projectId\": ";
     let text = std::str::from_utf8(blob).ok()?;
-    let begin = text.find("\n  \"types\": [\n")?;
-    let end = begin + text[begin..].find("\n  ]")?;
-    let lines = || text[begin..end].split_inclusive('\n');
-    let mut labels: Vec<String> = Vec::new();
-    let (mut states_found, mut next_found) = (0, 0);
-    for line in lines() {
-        if let Some(name) = line.strip_prefix(NAME) {
-            let name = serde_json::from_str::<String>(name.trim_end_matches(['\n', ','])).ok()?;
-            labels.push(label_of_summary(&name));
-        } else if line.starts_with("      \"key\": ") {
-            return None;
-        } else {
-            states_found += usize::from(line.starts_with(STATE));
-            next_found += usize::from(line.starts_with(NEXT));
+    let lines = StateLines::from_text(text)?;
+    let states = states(&lines.labels);
+    let mut out = String::with_capacity(text.len() + lines.labels.len() * 4);
+    let mut written = 0;
+    for ((error_at, place), status) in lines.errors.into_iter().zip(lines.states).zip(states) {
+        if let Some(error) = status.error_message() {
+            out.push_str(&text[written..error_at]);
+            out.push_str(&format!("      \"lastError\": {},\n", serde_json::Value::from(error)));
+            written = error_at;
         }
+        out.push_str(&text[written..place.start]);
+        out.push_str(semantic_state(status.state));
+        written = place.end;
     }
-    if states_found != labels.len() || next_found != labels.len() {
-        return None;
-    }
-    let mut states = states(&labels).into_iter();
-    let mut out = String::with_capacity(text.len() + labels.len() * 4);
-    out.push_str(&text[..begin]);
-    let mut state = "";
-    for line in lines() {
-        if line.starts_with(NEXT) {
-            let status = states.next()?;
-            state = semantic_state(status.state);
-            if let Some(error) = status.error_message() {
-                out.push_str(&format!("      \"lastError\": {},\n", serde_json::Value::from(error)));
-            }
-        }
-        match line.strip_prefix(STATE) {
-            Some(rest) => {
-                let after = rest
-                    .strip_prefix('"')
-                    .and_then(|rest| rest.split_once('"'))
-                    .map(|(_, after)| after)?;
-                [STATE, "\"", state, "\"", after].into_iter().for_each(|part| out.push_str(part));
-            }
-            None => out.push_str(line),
-        }
-    }
-    out.push_str(&text[end..]);
+    out.push_str(&text[written..]);
     Some(out.into_bytes())
 }
 

@@ -1,12 +1,14 @@
 //! Layout: outputs as readable files under `.cortex/out/`, at the paths that rules specify.
 
+use super::blobs::Paged;
 use super::query::NodeStatus;
 use super::run::{Run, RunError};
 use super::state::CurrentRequest;
 use crate::graph::NodeId;
+use crate::graph::stale::StaleSet;
 use crate::manifest::model::{OutSpec, Rule, SetSpec};
 use crate::manifest::template::{Piece, Vars};
-use crate::planning::expand;
+use crate::planning::expand::{self, ExpandError};
 use crate::seams::world::{ExportOutcome, Exports, WorldError};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -308,8 +310,8 @@ impl Run<'_> {
         let changed = roots.iter().filter(|&&id| known.is_none() || !self.is_unmoved(id));
         let read = changed.flat_map(|&id| self.graph.node(id).reads());
         let before = known.into_iter().flat_map(|known| &known.known.exported).map(|&id| NodeId(id));
-        let requested: FxHashSet<NodeId> = roots.iter().copied().collect();
-        let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !requested.contains(id)).collect();
+        let requested: StaleSet = roots.iter().copied().collect();
+        let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !requested.contains(*id)).collect();
         for id in candidates {
             let found = self.graph.get(id).and_then(|node| self.rules.find(&node.label));
             // A changed target that no request named may no longer have an output.
@@ -356,11 +358,16 @@ impl Run<'_> {
         exports: &dyn Exports,
         laid: &mut Laid,
     ) -> Vec<NodeId> {
-        let had_file = |id: NodeId| known.exported.binary_search(&id.0).is_ok();
-        let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots.iter().partition(|&&id| {
-            self.is_unmoved(id) && !added.contains(&id) && !changed.contains(&id) && (had_file(id) || !along.contains(&id))
-        });
-        let mut check: Vec<u32> = stand.iter().filter(|&&id| had_file(id)).map(|id| id.0).collect();
+        let had_file: StaleSet = known.exported.iter().copied().map(NodeId).collect();
+        let (mut check, mut rest): (Vec<u32>, Vec<NodeId>) = Default::default();
+        for &id in roots {
+            let stands = self.is_unmoved(id) && !added.contains(&id) && !changed.contains(&id);
+            match had_file.contains(id) {
+                true if stands => check.push(id.0),
+                false if stands && !along.contains(&id) => {}
+                _ => rest.push(id),
+            }
+        }
         check.sort_unstable();
         let broken = if are_watched {
             Vec::new()
@@ -458,13 +465,21 @@ impl Run<'_> {
         lookups: &mut BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Result<(), Diagnostic>, RunError> {
         for (name, set) in &out.vars {
-            if let Ok(Some(node)) = expand::set_node(set, vars)
+            let node = expand::set_node(set, vars).ok().flatten();
+            if let Some(node) = &node
                 && !lookups.contains_key(node.as_str())
-                && let Some(blob) = self.settled_blob(&node)?
+                && let Some(root) = self.settled_root(node)?
             {
-                lookups.insert(node.to_string(), blob);
+                lookups.insert(node.to_string(), root);
             }
-            match expand::items(set, vars, lookups).as_deref() {
+            let mut items = self.items_by_page(set, vars, lookups)?;
+            if let (Err(ExpandError::Lost { .. }), Some(node)) = (&items, &node)
+                && let Some(whole) = self.settled_blob(node)?
+            {
+                lookups.insert(node.to_string(), whole);
+                items = self.items_by_page(set, vars, lookups)?;
+            }
+            match items.as_deref() {
                 Ok([one]) => {
                     vars.insert(name.clone(), one.as_str().into());
                 }
@@ -478,6 +493,35 @@ impl Run<'_> {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// Returns the items of a set; of a table in pages, it reads only the pages on the way to the requested row.
+    fn items_by_page(
+        &self,
+        set: &SetSpec,
+        vars: &Vars,
+        roots: &BTreeMap<String, Arc<[u8]>>,
+    ) -> Result<Result<Vec<String>, ExpandError>, RunError> {
+        let paged = Paged::new(&self.shared.blobs, roots);
+        let items = expand::items(set, vars, &paged);
+        match paged.trouble() {
+            Some(error) => Err(error.into()),
+            None => Ok(items),
+        }
+    }
+
+    /// Returns the output of a node, after building it; of a table in pages only the root.
+    fn settled_root(&mut self, label: &Label) -> Result<Option<Arc<[u8]>>, RunError> {
+        let id = self.graph.intern(label.as_str());
+        self.settle_all(&[id])?;
+        let root = match self.output(id) {
+            Some(output) => self.shared.blobs.get(&output)?,
+            None => None,
+        };
+        match root {
+            Some(root) => Ok(Some(root)),
+            None => self.blob(id),
+        }
     }
 
     fn settled_blob(&mut self, label: &Label) -> Result<Option<Arc<[u8]>>, RunError> {

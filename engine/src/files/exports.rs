@@ -30,6 +30,9 @@ const HEAD_LEN: usize = 4;
 const SETTLED: u32 = 1;
 const PAGE: u32 = 256;
 
+/// Number of searches through all paths that take less time than a map of their owners.
+const SEARCHES: u32 = 16;
+
 /// Entries of up to [`PAGE`] nodes: as saved, or decoded because one of them changed.
 enum Page {
     Saved(Arc<Vec<u8>>),
@@ -45,6 +48,33 @@ impl Page {
             }
             Self::Open(entries) => entries.get(&node).cloned(),
         }
+    }
+
+    /// Calls `visit` with each path and its node.
+    fn each_path(&self, mut visit: impl FnMut(&str, u32)) {
+        match self {
+            Self::Open(entries) => entries.iter().for_each(|(node, entry)| visit(&entry.name, *node)),
+            Self::Saved(bytes) => {
+                if let Some(packed) = packed_entries(bytes) {
+                    for index in 0..packed.len() {
+                        if let Ok(node) = u32::try_from(packed.word_at(index)) {
+                            visit(packed.name(index), node);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the node that has a path.
+    fn node_of_path(&self, path: &str) -> Option<u32> {
+        let mut found = None;
+        self.each_path(|name, node| {
+            if name == path {
+                found = Some(node);
+            }
+        });
+        found
     }
 
     fn saved(&self) -> Arc<Vec<u8>> {
@@ -80,8 +110,9 @@ fn packed_entries(bytes: &[u8]) -> Option<Packed<'_>> {
 struct KnownExport {
     pages: BTreeMap<u32, Page>,
     dirty: BTreeSet<u32>,
-    /// Owner of each path; built when the first file is written to a new path.
+    /// Owner of each path; built after [`SEARCHES`] searches.
     owners: Option<FxHashMap<String, u32>>,
+    searches: u32,
 }
 
 impl KnownExport {
@@ -120,20 +151,17 @@ impl KnownExport {
     }
 
     fn owner(&mut self, path: &str) -> Option<u32> {
+        if self.owners.is_none() && self.searches < SEARCHES {
+            self.searches += 1;
+            return self.pages.values().find_map(|page| page.node_of_path(path));
+        }
         let pages = &self.pages;
         let owners = self.owners.get_or_insert_with(|| {
             let mut owners = FxHashMap::default();
             for page in pages.values() {
-                match page {
-                    Page::Open(entries) => owners.extend(entries.iter().map(|(node, entry)| (entry.name.clone(), *node))),
-                    Page::Saved(bytes) => {
-                        let packed = packed_entries(bytes);
-                        let all = packed
-                            .iter()
-                            .flat_map(|packed| (0..packed.len()).map(|index| (packed.name(index), packed.word_at(index))));
-                        owners.extend(all.filter_map(|(name, node)| Some((name.to_owned(), u32::try_from(node).ok()?))));
-                    }
-                }
+                page.each_path(|name, node| {
+                    owners.insert(name.to_owned(), node);
+                });
             }
             owners
         });

@@ -7,10 +7,11 @@
 //! A row of `Part::Lookups` has 64 nodes, by page number (big-endian `u32`): slot (u8), count (LEB128) and that many hashes, ascending, each as the
 //! difference from the one before (LEB128).
 
-use super::pages::{Cursor, Row, write_number};
+use super::numbers::{Cursor, write_number};
+use super::pages::Row;
 use super::{NodeId, PageSource};
 use rustc_hash::FxHashSet;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Number of nodes per row.
 const NODES: u32 = 64;
@@ -92,12 +93,90 @@ impl Filter {
     }
 }
 
-type Page = Vec<Option<Box<[u32]>>>;
+/// The lookups of the nodes of a row, in one list: a change of a table compares those of all its readers.
+struct Page {
+    /// By slot, one bit: whether its lookups are known.
+    known: u64,
+    /// By slot: end of its hashes, which begin where those of the slot before it end.
+    ends: [u32; NODES as usize],
+    hashes: Vec<u32>,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self {
+            known: 0,
+            ends: [0; NODES as usize],
+            hashes: Vec::new(),
+        }
+    }
+}
+
+impl Page {
+    fn hashes_at(&self, slot: usize) -> std::ops::Range<usize> {
+        let start = slot.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start as usize..self.ends[slot] as usize
+    }
+
+    fn lookups(&self, slot: usize) -> Option<&[u32]> {
+        (self.known >> slot & 1 == 1).then(|| &self.hashes[self.hashes_at(slot)])
+    }
+
+    fn replace(&mut self, slot: usize, lookups: Option<&[u32]>) {
+        let (range, new) = (self.hashes_at(slot), lookups.unwrap_or_default());
+        let grown = new.len() as u32;
+        let shrunk = range.len() as u32;
+        self.hashes.splice(range, new.iter().copied());
+        for end in &mut self.ends[slot..] {
+            *end = *end + grown - shrunk;
+        }
+        self.known = self.known & !(1 << slot) | u64::from(lookups.is_some()) << slot;
+    }
+
+    /// Decodes a row; `None` if it is malformed.
+    fn from_row(body: &[u8]) -> Option<Self> {
+        let mut page = Self::default();
+        let mut cursor = Cursor(body);
+        let mut next = 0;
+        while let Some(slot) = cursor.byte().map(usize::from) {
+            let count = cursor.read_count()?;
+            if slot < next || slot >= page.ends.len() {
+                return None;
+            }
+            page.ends[next..slot].fill(page.hashes.len() as u32);
+            let mut before = 0_u32;
+            for _ in 0..count {
+                before = before.checked_add(cursor.read_number()?)?;
+                page.hashes.push(before);
+            }
+            page.ends[slot] = page.hashes.len() as u32;
+            page.known |= 1 << slot;
+            next = slot + 1;
+        }
+        page.ends[next..].fill(page.hashes.len() as u32);
+        Some(page)
+    }
+
+    fn encode_page(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        for slot in 0..NODES as u8 {
+            let Some(hashes) = self.lookups(usize::from(slot)) else { continue };
+            body.push(slot);
+            write_number(&mut body, hashes.len() as u32);
+            let mut before = 0;
+            for &hash in hashes {
+                write_number(&mut body, hash - std::mem::replace(&mut before, hash));
+            }
+        }
+        body
+    }
+}
 
 /// The lookups of all nodes of a graph, read page by page on demand.
 #[derive(Default)]
 pub struct LookupTable {
-    pages: BTreeMap<u32, Page>,
+    /// By number of the row, as far as read.
+    pages: Vec<Option<Box<Page>>>,
     source: Option<PageSource>,
     changed: BTreeSet<u32>,
 }
@@ -121,15 +200,15 @@ impl LookupTable {
 
     /// Returns the lookups of a node; `None` if unknown.
     pub fn lookups_of_node(&mut self, id: NodeId) -> Option<&[u32]> {
-        self.page_to_change(id.0 / NODES)[(id.0 % NODES) as usize].as_deref()
+        self.page_to_change(id.0 / NODES).lookups((id.0 % NODES) as usize)
     }
 
     /// Replaces the lookups of a node.
     pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[u32]>>) {
-        let number = id.0 / NODES;
-        let known = &mut self.page_to_change(number)[(id.0 % NODES) as usize];
-        if *known != hashes {
-            *known = hashes;
+        let (number, slot) = (id.0 / NODES, (id.0 % NODES) as usize);
+        let page = self.page_to_change(number);
+        if page.lookups(slot) != hashes.as_deref() {
+            page.replace(slot, hashes.as_deref());
             self.changed.insert(number);
         }
     }
@@ -142,11 +221,15 @@ impl LookupTable {
     }
 
     fn page_to_change(&mut self, number: u32) -> &mut Page {
+        let at = number as usize;
+        if at >= self.pages.len() {
+            self.pages.resize_with(at + 1, || None);
+        }
         let source = self.source.as_ref();
-        self.pages.entry(number).or_insert_with(|| {
+        self.pages[at].get_or_insert_with(|| {
             let body = source.and_then(|source| source(number)).unwrap_or_default();
             // The lookups of an unreadable row are unknown.
-            read_page(&body).unwrap_or_else(|| vec![None; NODES as usize])
+            Box::new(Page::from_row(&body).unwrap_or_default())
         })
     }
 
@@ -154,42 +237,18 @@ impl LookupTable {
     pub(super) fn take_changed(&mut self) -> Vec<Row> {
         let changed = std::mem::take(&mut self.changed);
         let row = |number: u32| {
-            let mut body = Vec::new();
-            for (slot, hashes) in (0u8..).zip(self.page_to_change(number)) {
-                if let Some(hashes) = hashes {
-                    body.push(slot);
-                    write_number(&mut body, hashes.len() as u32);
-                    let mut before = 0;
-                    for &hash in hashes.iter() {
-                        write_number(&mut body, hash - std::mem::replace(&mut before, hash));
-                    }
-                }
-            }
+            let body = self.page_to_change(number).encode_page();
             (number.to_be_bytes().to_vec(), (!body.is_empty()).then_some(body))
         };
         changed.into_iter().map(row).collect()
     }
 }
 
-fn read_page(body: &[u8]) -> Option<Page> {
-    let mut page = vec![None; NODES as usize];
-    let mut cursor = Cursor(body);
-    while let Some(slot) = cursor.byte() {
-        let count = cursor.read_count()?;
-        let mut hashes = Vec::with_capacity(count);
-        for _ in 0..count {
-            let before = hashes.last().copied().unwrap_or_default();
-            hashes.push(cursor.read_number()?.checked_add(before)?);
-        }
-        *page.get_mut(usize::from(slot))? = Some(hashes.into());
-    }
-    Some(page)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn hashes_are_what_they_were_when_they_were_stored() {
@@ -212,6 +271,20 @@ mod tests {
                 prop_assert_eq!(stored.lookups_of_node(NodeId(id)).map(<[u32]>::to_vec), known);
             }
             prop_assert!(stored.take_changed().is_empty());
+        }
+
+        #[test]
+        fn lookups_that_are_replaced_leave_those_of_other_nodes(steps in proptest::collection::vec((0u32..70, proptest::option::of(proptest::collection::btree_set(0u32..1 << 24, 0..5))), 0..60)) {
+            let (mut table, mut model) = (LookupTable::default(), BTreeMap::new());
+            for (id, hashes) in steps {
+                let hashes = hashes.map(|hashes| hashes.into_iter().collect::<Vec<_>>());
+                table.set_lookups(NodeId(id), hashes.clone().map(Into::into));
+                model.insert(id, hashes);
+                for id in 0..70 {
+                    let known = model.get(&id).cloned().flatten();
+                    prop_assert_eq!(table.lookups_of_node(NodeId(id)).map(<[u32]>::to_vec), known);
+                }
+            }
         }
 
         #[test]

@@ -9,6 +9,7 @@
 //! in `Part::State`.
 
 use super::lookups::LookupTable;
+use super::numbers::{Cursor, write_number};
 use super::state_changes::StateChanges;
 use super::{Brief, Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, Page, PageSource, PlanDigest, Skeleton, StoredReads};
 use crate::values::digest::{ActionKey, Digest};
@@ -302,53 +303,6 @@ fn write_node(body: &mut Vec<u8>, slot: u8, flags: u8, node: &Node) {
     if let Some(result) = &node.result {
         body.extend_from_slice(&result.key.0.0);
         body.extend_from_slice(&result.output.0);
-    }
-}
-
-pub(super) fn write_number(body: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        body.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    body.push(number as u8);
-}
-
-pub(super) struct Cursor<'a>(pub(super) &'a [u8]);
-
-impl<'a> Cursor<'a> {
-    pub(super) fn byte(&mut self) -> Option<u8> {
-        let (&byte, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(byte)
-    }
-
-    pub(super) fn next_bytes(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.next_bytes(N)?.try_into().ok()
-    }
-
-    pub(super) fn read_number(&mut self) -> Option<u32> {
-        let mut number = 0u32;
-        for shift in (0..35).step_by(7) {
-            let byte = self.byte()?;
-            number |= u32::from(byte & 0x7f).checked_shl(shift)?;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
-    }
-
-    /// Reads a count of items of at least one byte each, so that a damaged count cannot request more memory than the page has bytes.
-    pub(super) fn read_count(&mut self) -> Option<usize> {
-        self.read_number()
-            .map(|count| count as usize)
-            .filter(|count| *count <= self.0.len())
     }
 }
 

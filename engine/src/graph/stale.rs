@@ -2,7 +2,6 @@
 
 use super::walk::Links;
 use super::{Graph, NodeId};
-use petgraph::visit::VisitMap;
 
 /// A set of node numbers, one bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,17 +56,13 @@ impl StaleSet {
     }
 }
 
-impl VisitMap<NodeId> for StaleSet {
-    fn visit(&mut self, id: NodeId) -> bool {
-        self.set(id, true)
-    }
-
-    fn is_visited(&self, id: &NodeId) -> bool {
-        self.contains(*id)
-    }
-
-    fn unvisit(&mut self, id: NodeId) -> bool {
-        self.set(id, false)
+impl FromIterator<NodeId> for StaleSet {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> Self {
+        let mut set = Self::default();
+        for id in nodes {
+            set.set(id, true);
+        }
+        set
     }
 }
 

@@ -36,7 +36,7 @@ impl Producer for Api {
             spaces.entry(section.namespace).or_default().push(section);
         }
         let docs = flag(inputs.params, "docs", true);
-        let mut text = String::new();
+        let mut text = String::with_capacity(rows.values().map(|row| row.len()).sum());
         for (namespace, sections) in spaces {
             let name = if namespace.is_empty() { "global namespace" } else { namespace };
             text.push_str(&format!("{}## {name}\n", if text.is_empty() { "" } else { "\n" }));

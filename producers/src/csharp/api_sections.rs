@@ -93,6 +93,14 @@ impl<'a> Section<'a> {
     /// Appends the lines to a text, with or without documentation. Without it, the names of an enum share a line.
     pub fn append_lines(&self, text: &mut String, docs: bool) {
         let enum_names = self.lines.lines().nth(1).and_then(|line| line.strip_prefix("= "));
+        if docs && enum_names.is_none() {
+            // Only the separators of documentation differ.
+            for (at, part) in self.lines.split('\t').enumerate() {
+                text.push_str(if at > 0 { " — " } else { "" });
+                text.push_str(part);
+            }
+            return;
+        }
         for line in self.lines.lines().filter(|line| !line.starts_with("= ")) {
             let (line, doc) = line.split_once('\t').unwrap_or((line, ""));
             if enum_names.is_some() && !docs && line.starts_with("  ") {

@@ -94,7 +94,7 @@ impl Run<'_> {
         }
     }
 
-    fn sets_are_quiet(&mut self) -> bool {
+    pub(super) fn sets_are_quiet(&mut self) -> bool {
         let sets = self.set_nodes();
         sets.iter().all(|&set| self.is_quiet(set) || self.has_moved_by_row(set))
     }

@@ -104,9 +104,11 @@ impl Run<'_> {
         fresh.sort_unstable();
         fresh.dedup();
         let mut nodes = Vec::with_capacity(roots.len() + fresh.len());
-        let mut rest = &roots[..];
+        let (mut rest, mut distance) = (&roots[..], 0);
         for &(at, item, id) in &fresh {
-            let (before, behind) = rest.split_at(self.first_behind(rest, (at, item), &order)?);
+            // Rules over one set have their nodes of one item at equal distances.
+            distance = self.first_behind(rest, (at, item), &order, distance)?;
+            let (before, behind) = rest.split_at(distance);
             nodes.extend_from_slice(before);
             nodes.push(id);
             rest = behind;
@@ -136,19 +138,31 @@ impl Run<'_> {
         Some(numbers.into_iter().zip(0..).collect())
     }
 
-    /// Returns how many roots precede the node of an item of a rule.
-    fn first_behind(&self, roots: &[NodeId], wanted: (usize, &str), order: &FxHashMap<u32, usize>) -> Option<usize> {
-        let (mut low, mut high) = (0, roots.len());
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            let label = &self.graph.node(roots[middle]).label;
+    /// Returns how many roots precede the node of an item of a rule. Searches outwards from a guess: each label may be on a page of its own.
+    fn first_behind(&self, roots: &[NodeId], wanted: (usize, &str), order: &FxHashMap<u32, usize>, guess: usize) -> Option<usize> {
+        let precedes = |at: usize| {
+            let label = &self.graph.node(roots[at]).label;
             let found = self.rules.find(label)?;
             let item = unescape(found.value);
-            if (*order.get(&found.rule)?, &*item) < wanted {
-                low = middle + 1;
+            Some((*order.get(&found.rule)?, &*item) < wanted)
+        };
+        let (mut low, mut high) = (0, roots.len());
+        let (mut at, mut step) = (guess.min(high), 1);
+        while low < high {
+            // At first away from the guess in growing steps, then by halves.
+            let look = at.clamp(low, high - 1);
+            let is_behind = !precedes(look)?;
+            if is_behind {
+                high = look;
             } else {
-                high = middle;
+                low = look + 1;
             }
+            at = match (is_behind, low, high) {
+                (true, 0, _) => look.saturating_sub(step),
+                (false, _, high) if high == roots.len() => look.saturating_add(step),
+                _ => usize::midpoint(low, high),
+            };
+            step = step.saturating_mul(2);
         }
         Some(low)
     }

@@ -366,7 +366,15 @@ impl<'a> Run<'a> {
         }
         // Much of what could be reached when the run started no longer can be: sets were settled meanwhile and had not changed.
         self.tainted = self.taint();
-        self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
+        let are_quiet = self.sets_are_quiet();
+        for &id in wanted.iter().rev() {
+            // No change can reach most of them; these need no step each.
+            if are_quiet && self.is_out_of_reach(id) && !self.is_fresh(id) && !self.is_rebuilt(id) {
+                self.mark_out_of_reach(id);
+            } else {
+                self.steps.push(Step::Demand(id));
+            }
+        }
         self.work()
     }
 

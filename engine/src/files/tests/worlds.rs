@@ -73,6 +73,17 @@ fn script(world: &dyn World, put: &dyn Fn(&str, Option<&str>), tamper: &dyn Fn(&
         Err(WorldError::Claimed { first: 2, second: 3, .. })
     ));
     assert!(matches!(write(3, "../b.md", "b"), Err(WorldError::Leaves { .. })));
+    // The owner of a path is found among few new files and among many.
+    for node in 100..140 {
+        assert_eq!(write(node, &format!("t/{node}.md"), "c"), Ok(ExportOutcome::Written));
+        assert!(matches!(
+            write(3, &format!("t/{node}.md"), "c"),
+            Err(WorldError::Claimed { first, second: 3, .. }) if first == node
+        ));
+    }
+    (100..140).for_each(|node| exports.remove(node).unwrap());
+    assert_eq!(write(3, "t/100.md", "c"), Ok(ExportOutcome::Written));
+    exports.remove(3).unwrap();
     assert_eq!(exports.verify(&[2, 1, 3]), [3]);
     let exports = world.exports(saved(exports.take_dirty_rows()));
     assert_eq!(exports.path(2).as_deref(), Some("t/b.md"));
