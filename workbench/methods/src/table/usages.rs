@@ -21,7 +21,7 @@ use workbench::unread_files;
 ///
 /// A place is FILE:LINE:COLUMN with its line. [cref], [implement] or [override] marks references in documentation and members that implement or
 /// override it. Places under "possible" have a reason, the likeliest first: they reach the member through a base, an interface or an override, use a
-/// member of that name on a value whose type is not known, or their arguments fit several overloads. Above them is the symbol that the name means.
+/// member of that name on a value whose type is not known, or their arguments fit several overloads. The heading is the symbol that the name means.
 /// Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its overloads; if up to five
 /// types or members share a name, the places of each are listed.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
