@@ -39,7 +39,7 @@ pub fn order_of_chunk(name: &str) -> (bool, &str) {
     (name == LAST, name)
 }
 
-/// Cuts sorted types into chunks. Returns the types behind the last end.
+/// Cuts sorted types into chunks. Returns the types after the last end of a chunk.
 fn cut_chunks(types: impl IntoIterator<Item = String>, mut add: impl FnMut(String, Vec<String>)) -> Vec<String> {
     let mut open: Vec<String> = Vec::new();
     for key in types {

@@ -81,7 +81,7 @@ fn add_members(types: &mut Vec<TypeDecl>, mut other: TypeDecl) {
                 .collect();
             if !added.is_empty() {
                 part.members.extend(added);
-                // Declarators of one declaration have one span: what stands alike stays as it was.
+                // Declarators of one declaration have the same span; the stable sort keeps their order.
                 part.members.sort_by_key(|member| (member.span.first, member.span.from));
             }
         }

@@ -112,7 +112,7 @@ impl Ask for Refusing {
 pub struct Question<'a> {
     /// The model as bound: everything that may influence the answer.
     pub model: &'a Params,
-    /// How to reach the model: address, name of the key's variable, limits, prices.
+    /// Access to the model: address, name of the key's variable, limits, prices.
     pub settings: &'a Params,
     /// The action key of the node that asks.
     pub key: &'a ActionKey,
