@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Average number of types in a chunk.
 const AVERAGE: u32 = 128;
 
-/// Name of the chunk behind the last type that ends one. No key of a type has this character.
+/// Name of the chunk after the last type that ends one. No key of a type has this character.
 pub const LAST: &str = "~";
 
 /// One row of `//index:chunks`.

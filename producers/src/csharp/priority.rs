@@ -1,4 +1,4 @@
-//! `[OverloadResolutionPriority(n)]`: of the methods of one type that can be called, those with the highest number are looked at.
+//! `[OverloadResolutionPriority(n)]`: of the callable methods of one type, only those with the highest number are considered.
 
 /// The name of the attribute, without its last word.
 const NAME: &str = "OverloadResolutionPriority";

@@ -164,7 +164,7 @@ pub(super) fn add_part(entry: &mut Entry, decl: &NamedType, file: &str, layout: 
     }
 }
 
-/// The entry of a type, from its first declaration, without what its [parts](add_part) add.
+/// Returns the entry of a type from its first declaration, without the facts that its [parts](add_part) add.
 pub(super) fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): (&str, bool), layout: &Layout) -> Entry {
     let is_alone = is_app && layout.owner(file).is_none();
     let is_of_file = row.accessibility == "file" || decl.path.contains('+') && key.ends_with(file);
@@ -266,14 +266,15 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
         for file in strays.get(&owner).into_iter().flatten() {
             index.globals.insert((*file).to_owned(), row.clone());
         }
-        // Of several projects in one directory the first has its row; files of the others have rows of their own.
+        // If several projects are in one directory, its row is that of the first; files of the others have rows of their own.
         if project.is_none_or(|project| layout.project_above(&project.path) == owner) {
             index.globals.insert(place.to_owned(), row);
         }
     }
 }
 
-/// By path of a project the assemblies that see its internal types, in lower case; all of the workspace where the text does not say which.
+/// Returns, by path of a project, the assemblies that see its internal types, in lower case; all assemblies of the workspace if one of the names is
+/// not a literal text.
 pub fn friends<'l, F: AsRef<str>>(files: &[(F, Names)], layout: &'l Layout) -> BTreeMap<&'l str, BTreeSet<String>> {
     let mut friends: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let all = || layout.projects.iter().map(|project| project.assembly.to_lowercase());
@@ -371,9 +372,9 @@ pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: 
     bound.map(|entry| entry.key.clone()).collect()
 }
 
-/// Using directives of files are not in `:names` (their edits stop there), so a base that neither namespaces nor global usings find
-/// may be any type of that name that its project and what it references declare; the base of a nested type also one that a base of a type
-/// around it nests. With a few of them all count: a nested type of a name is looked for in each, and hardly ever in the wrong one.
+/// Finds types for a base that neither namespaces nor global usings resolve. Using directives of files are not in `:names` (their edits stop there),
+/// so such a base may be any type of that name that its project or a referenced project declares; the base of a nested type may also be a nested
+/// type. If only a few types match, all of them count: nested types are searched in each, and hardly ever found in the wrong one.
 fn near<'a>(index: &'a dyn Index, path: &str, arity: u32, around: &Surroundings<'_>) -> Vec<&'a Entry> {
     let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
     let is_near = |entry: &Entry, is_nested: bool| {
@@ -402,7 +403,7 @@ fn enclosing(decl: &NamedType) -> Vec<String> {
     enclosing
 }
 
-/// Bases breadth first, each once; never more than [`LONGEST_CHAIN`] steps.
+/// Returns the bases breadth first, each once, in at most [`LONGEST_CHAIN`] steps.
 pub(super) fn bases_of_bases(key: &str, mut bases_of: impl FnMut(&str) -> Vec<String>) -> Vec<String> {
     let mut seen: Vec<String> = vec![key.to_owned()];
     let mut at = 0;
@@ -424,7 +425,7 @@ pub(super) fn names_on_path(base: &str) -> BTreeSet<String> {
     path.split([':', '.']).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// The dotted path and the arity of the last segment of a type as written (`A.B<C, D>.E<F>` → `A.B.E`, 1).
+/// Returns the dotted path and the arity of the last segment of a type as written (`A.B<C, D>.E<F>` → `A.B.E`, 1).
 pub fn written_name(text: &str) -> (String, u32) {
     let (mut path, mut arity, mut depth, mut commas) = (String::new(), 0, 0_u32, 0);
     for c in text.chars() {

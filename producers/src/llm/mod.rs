@@ -145,7 +145,7 @@ pub struct About<'a> {
     pub label: &'a str,
     /// Whether the question asks for a patch only.
     pub patch: bool,
-    /// Why the question is asked, in one sentence.
+    /// The reason for the question, in one sentence.
     pub why: &'a str,
     /// Faults of the answer in the last turn but one; empty for a first question.
     pub faults: &'a [String],

@@ -48,7 +48,7 @@ struct Breaker {
 /// The state of an open breaker.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Open {
-    /// Why the last call failed.
+    /// The failure of the last call.
     pub(super) cause: String,
     /// Time until a call may try; zero while another call tries.
     pub(super) left: Duration,

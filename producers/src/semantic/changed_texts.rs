@@ -189,7 +189,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     changes
 }
 
-/// Returns the names of a dependency's declarations that code which did not change may reach: those that changed or went.
+/// Returns the names of a dependency's declarations that changed or were removed, because unchanged code may reach them.
 fn moved_names(key: &str, [old, new]: [Option<&Slot>; 2]) -> BTreeSet<String> {
     let is_other = old.is_some() && unnamed(old) != unnamed(new);
     let members = changed_members(old, new).into_iter().filter(|(_, what)| *what != "added");
@@ -290,8 +290,8 @@ pub(super) fn names_any(text: &str, words: &BTreeSet<String>) -> bool {
         .any(|word| words.contains(word))
 }
 
-/// Returns the names of members whose code names one of `names`, or makes one of the types `constructed`; and of those that reach one of these, however
-/// far. Both with `names`.
+/// Returns the names of members whose code names one of `names` or creates one of the types `constructed`, and of all members that reach one of these
+/// at any distance. Both sets include `names`.
 fn reaching<'s>(
     names: &BTreeSet<String>,
     constructed: &BTreeSet<String>,

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most members that a walk follows; the answer reports how many it skips.
 const MOST_FOLLOWED: usize = 100;
 
-/// How a member uses another.
+/// The kind of a use of a member by another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {

@@ -40,7 +40,7 @@ const AROUND: [&str; 8] = [
     "ClassCleanup",
 ];
 
-/// How a member is reached.
+/// The way in which a member is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reached {
@@ -80,7 +80,7 @@ pub struct Affected {
     pub distance: u32,
     /// Its path; the type or file of code outside of every member.
     pub path: String,
-    /// How it is reached.
+    /// The way in which it is reached.
     pub how: Reached,
     /// The member through which it is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ pub struct Affected {
     /// Whether it is a test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub test: bool,
-    /// Why it is not certain.
+    /// The reason why it is not certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

@@ -19,9 +19,9 @@ use workbench::builds::Difference;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Explained {
-    /// Of one target.
+    /// The answer about one target.
     Target(Box<Target>),
-    /// Of two builds.
+    /// The answer about two builds.
     Builds(#[schemars(with = "Value")] Box<Difference>),
 }
 
@@ -77,7 +77,7 @@ pub struct Target {
     pub before_collected: bool,
     /// The producer of the previous version, if different.
     pub producer_before: Option<String>,
-    /// Why it has no output for its present inputs, or why the last attempt failed.
+    /// The reason why it has no output for its present inputs, or why the last attempt failed.
     pub failure: Option<Value>,
     /// If it is `pending` and was not attempted, the reason: `target`, `blocked`, `batch` or `agent`.
     #[schemars(with = "Option<Value>")]

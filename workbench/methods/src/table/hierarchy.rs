@@ -40,9 +40,9 @@ pub struct HierarchyOf {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hierarchy {
     resolved: Resolved,
-    /// What it derives from, implements or overrides, the nearest first.
+    /// The types or members that it derives from, implements or overrides, nearest first.
     bases: Vec<Implementation>,
-    /// What derives from, implements or overrides it, the nearest first.
+    /// The types or members that derive from, implement or override it, nearest first.
     heirs: Vec<Implementation>,
     /// Number of heirs.
     total: usize,

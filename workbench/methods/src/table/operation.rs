@@ -40,7 +40,7 @@ pub struct Progress {
     /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     result: Option<Value>,
-    /// Why it failed.
+    /// The reason of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }

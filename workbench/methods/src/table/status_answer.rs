@@ -33,13 +33,13 @@ pub struct WorkspaceStatus {
     /// Number of nodes by target name and state.
     #[schemars(with = "Value")]
     pub targets: BTreeMap<String, Counts>,
-    /// What a build of all targets would run.
+    /// Expected work of a build of all targets.
     #[schemars(with = "Value")]
     pub outlook: Outlook,
     /// Number of types by the state of their summary.
     #[schemars(with = "Value")]
     pub semantic: Counts,
-    /// Why targets failed at their present inputs.
+    /// Failures of targets at their present inputs.
     pub failures: Vec<Value>,
     /// Diagnostics about current targets.
     pub diagnostics: Vec<Value>,

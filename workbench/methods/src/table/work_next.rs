@@ -70,7 +70,7 @@ struct Question {
     label: String,
     /// `new`, or `patch` if only the changes of an earlier answer are requested.
     kind: String,
-    /// Why it is asked.
+    /// The reason for the question.
     why: String,
     /// The system prompt.
     system: String,
