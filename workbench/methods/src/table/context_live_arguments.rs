@@ -26,11 +26,11 @@ pub struct Show {
     #[arg(long, value_name = "HANDLE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The version that you have: show only later changes.
+    /// Your version: show only later changes.
     #[arg(long, value_name = "VERSION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// Show the text of an earlier version; if it is long, around the cursor.
+    /// An earlier version: show only its text; if it is long, around the cursor.
     #[arg(long, value_name = "VERSION", conflicts_with = "since")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
