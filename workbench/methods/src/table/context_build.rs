@@ -42,8 +42,8 @@ use workbench::window::state::Window;
 /// Show the types that a task needs, within a budget of tokens.
 ///
 /// Members, types and files that the query names come first, then the types that fit best by words, earlier use, and nearness to chosen types and to
-/// a package that the query names. In a conversation, types of earlier rounds about the same subject are preferred. With --why each type has its
-/// reason and the value of each factor.
+/// a package that the query names. In a conversation, a round takes over types from earlier rounds about the same subject. With --why each type has
+/// its reason and the value of each factor.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
@@ -143,7 +143,7 @@ struct RoundOf {
     id: String,
     /// The number of this round.
     round: u64,
-    /// Least relevance, between 0 and 1, at which an item passes to later rounds.
+    /// Least relevance, between 0 and 1, of an earlier round whose types were taken over.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     threshold: f32,

@@ -276,7 +276,7 @@ impl Edit {
             fit: !self.exact_ends,
         };
         let live = Disk::new(&root);
-        // A live context that was not notified records the edit when it next reads the document, while the session exists.
+        // If this fails, the edit is still applied, and the next live context records it while the session exists.
         let tell = |session: &Option<String>| {
             session
                 .iter()

@@ -24,10 +24,10 @@ use workbench::symbols::state::{Empty, State};
 
 /// List what a change of a member reaches: its users over several steps, its heirs, and the tests among these.
 ///
-/// With --diff, the members that differ from the checked-out commit; with --overlay and no symbol, those that differ between the workspace and the
-/// overlay or edit session. Certain uses are followed, and those through a base or an interface. A row that is not certain, or is reached only
-/// through such a row, says "possible" with the reason; other possible uses are not followed. If the last step has further users, a note gives their
-/// number, and the answer is not complete. Tests are methods with the attributes of xUnit, NUnit or MSTest.
+/// With --diff, the changed members are those that differ from the checked-out commit; with --overlay and no symbol, those that differ between the
+/// workspace and the overlay or edit session. Certain uses are followed, and those through a base or an interface. A row that is not certain, or is
+/// reached only through such a row, says "possible" with the reason; other possible uses are not followed. If the last step has further users, a note
+/// gives their number, and the answer is not complete. Tests are methods with the attributes of xUnit, NUnit or MSTest.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImpactOf {

@@ -259,7 +259,7 @@ struct Info {
     budget: Option<u64>,
     /// Whether `pack build` created it; the others are in cortex.toml.
     made: bool,
-    /// Number of types that its filter selects, as last built.
+    /// Number of types that it selects, with those that their declarations name, as last built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     meant: Option<usize>,
     /// Number of types in its text, as last built.
