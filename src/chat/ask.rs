@@ -29,19 +29,19 @@ pub static WITHHELD_TYPES: Entry = entry::<WithheldTypes>();
 /// Method that completes a reference.
 pub static COMPLETE: Entry = entry::<Complete>();
 
-/// Have a model say the next turn of a conversation.
+/// Ask a model for the next turn of a conversation.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Turn {
     /// The handle of the conversation.
     pub conversation: String,
-    /// Which model.
+    /// Name of the model.
     pub model: String,
     /// The turns so far.
     #[arg(skip)]
     #[schemars(with = "Vec<Value>")]
     pub turns: Vec<ConversationTurn>,
-    /// What may be spent.
+    /// Limits of costs.
     #[command(flatten)]
     pub asking: AskingArgs,
 }
@@ -54,11 +54,11 @@ pub struct Turned {
     pub text: String,
     /// Whether the answer to the same question was cached, so that it is free.
     pub cached: bool,
-    /// What it cost now.
+    /// Cost of this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     pub spent: Option<Spent>,
-    /// Why it is not whole.
+    /// Why the turn is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     pub failed: Option<Fault>,
@@ -148,7 +148,7 @@ fn unmade(failure: Failure) -> Turned {
     }
 }
 
-/// Note in a round which types and files its answer names: rounds that name the same files are about the same.
+/// Record in a round the types and files that its answer names: rounds that name the same files have the same subject.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 pub struct EndRound {
     /// The handle of the conversation.
@@ -159,7 +159,7 @@ pub struct EndRound {
     pub answer: String,
 }
 
-/// What it names.
+/// The types and files that an answer names.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
     /// Types, by key.
@@ -204,16 +204,16 @@ impl Method for EndRound {
     }
 }
 
-/// What a reference that is being written may become.
+/// Complete a partly typed reference.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 pub struct Complete {
-    /// Whether a file is meant, and not a symbol.
+    /// Whether the reference is to a file, not to a symbol.
     pub file: bool,
-    /// What is written of it.
+    /// The typed part.
     pub typed: String,
 }
 
-/// What it may become.
+/// Completions of a reference.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Completed {
     /// The candidates, the nearest first.
@@ -242,14 +242,14 @@ impl Method for Complete {
     }
 }
 
-/// The types that no model may see.
+/// List the types that no model may see.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 pub struct WithheldTypes {}
 
-/// Their keys.
+/// Keys of types.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TypeKeys {
-    /// In the order of the index.
+    /// The keys, in the order of the index.
     pub types: Vec<String>,
 }
 

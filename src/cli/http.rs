@@ -20,7 +20,7 @@ pub struct HttpArgs {
     /// A host name that clients may use for this server, besides its address.
     #[arg(long, value_name = "HOST", requires = "http")]
     pub allow_host: Vec<String>,
-    /// The origin of a web page that may call it (https://name:port), besides those of this machine.
+    /// The origin of a web page that may call the server (https://name:port), besides those of this machine.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub allow_origin: Vec<String>,
 }

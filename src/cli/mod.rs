@@ -118,7 +118,7 @@ pub enum When {
     Never,
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Init(InitArgs),
@@ -143,9 +143,9 @@ pub enum Command {
     PinVersion(PinVersionArgs),
     /// Trust the programs, key addresses and remote cache of this workspace. Review them first (`--list`).
     ///
-    /// Before that, cortex runs no program of `cortex.toml`, sends no key to its addresses, and does not use its remote cache. A changed
-    /// definition (arguments, environment, limits, address, headers) needs trust again. CORTEX_TRUST=all trusts everything, for machines
-    /// that build whatever is checked out.
+    /// Without trust, cortex runs no program of `cortex.toml`, sends no key to its addresses, and does not use its remote cache. A changed definition
+    /// (arguments, environment, limits, address, headers) needs trust again. CORTEX_TRUST=all trusts everything, for machines that build whatever is
+    /// checked out.
     Trust(TrustArgs),
     UnpinVersion(UnpinVersionArgs),
     Rules(RulesArgs),
@@ -195,7 +195,7 @@ pub struct BuildArgs {
     /// List targets that would run, with questions to models and their cost. Asks no model, but builds free inputs of prompts.
     #[arg(long)]
     pub dry_run: bool,
-    /// Add the time of its output to `index.json` (`generatedAt`), until a later build writes the file without it.
+    /// Add to `index.json` the time at which its contents were built (`generatedAt`), until a later build writes the file without it.
     #[arg(long)]
     pub with_times: bool,
     #[command(flatten)]
@@ -231,7 +231,7 @@ pub struct ShowArgs {
     /// Print the bytes unchanged, even to a terminal. If there is no output, print a model's rejected answer.
     #[arg(long)]
     pub raw: bool,
-    /// If the output is a tree: write its files below this folder, which is created.
+    /// Write the files of an output that is a tree to this folder, which must not exist.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["raw", "rejected"])]
     pub into: Option<PathBuf>,
     /// For targets of types and members: print the newest version from files that all parsed.
@@ -243,7 +243,7 @@ pub struct ShowArgs {
     /// Build the target first, even if a model must be asked.
     #[arg(long, conflicts_with = "last_good")]
     pub refresh: bool,
-    /// Print the rejected answer of the last try.
+    /// Print the rejected answer of the last attempt.
     #[arg(long, conflicts_with_all = ["last_good", "refresh", "allow_stale"])]
     pub rejected: bool,
     #[command(flatten)]
@@ -252,11 +252,11 @@ pub struct ShowArgs {
 
 /// List the builds of this checkout, with their work, time and cost.
 ///
-/// Each line has the commit, and whether files differed from it.
-/// A build in which no target ran, failed or was cached has no line. The log keeps the newest 1,000.
+/// Each line has the commit, and whether files differed from it. A build in which no target ran, failed or was cached has no line. The log keeps the
+/// newest 1,000 builds.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// Number of builds, the newest ones.
+    /// Number of builds to list, from the newest.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: u64,
 }
@@ -311,8 +311,8 @@ pub struct GcArgs {
     /// Only list results that would be evicted, and the cost of rebuilding paid ones.
     #[arg(long)]
     pub dry_run: bool,
-    /// Evict only until the store's file is no longer than SIZE (500 MB, 2 GB), least recently used first; if necessary also versions
-    /// that cost nothing.
+    /// Evict only until the store's file is no longer than SIZE (500 MB, 2 GB), least recently used results first; if necessary also versions that
+    /// cost nothing.
     #[arg(long, value_name = "SIZE", value_parser = engine::values::quantity::parse_bytes)]
     pub max_size: Option<u64>,
     /// Number of versions to keep of each target [default: 3].
@@ -336,16 +336,16 @@ pub struct StoreArgs {
     pub command: StoreCommand,
 }
 
-/// What to do with the store.
+/// Commands about the store.
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
-    /// Open every row, hash every output, follow every reference. Exit codes: 0 sound, or repaired; 3 damaged.
+    /// Read every row, hash every output, follow every reference. Exit codes: 0 sound, or repaired; 3 damaged.
     Verify {
         /// Drop damaged parts; the next build rebuilds them.
         #[arg(long)]
         repair: bool,
     },
-    /// Count its results: by producer, by family of labels, by checkout.
+    /// Count the results: by producer, by family of labels, by checkout.
     Stats,
     /// Write results, with all their inputs, to a file for another store. The file contains no path and no time of this machine.
     Export {
@@ -365,7 +365,7 @@ pub enum StoreCommand {
         #[arg(long)]
         paid: bool,
     },
-    /// Bring it to the newest format.
+    /// Convert the store to the newest format.
     Migrate,
 }
 
@@ -374,7 +374,7 @@ pub enum StoreCommand {
 pub struct PinVersionArgs {
     /// The target.
     pub label: String,
-    /// Its number in `cortex history` [default: the newest].
+    /// Number of the version in `cortex history` [default: the newest].
     pub version: Option<u32>,
     /// A note for `cortex history`.
     #[arg(long, value_name = "TEXT")]
@@ -386,7 +386,7 @@ pub struct PinVersionArgs {
 pub struct UnpinVersionArgs {
     /// The target.
     pub label: String,
-    /// Its number in `cortex history` [default: all pinned ones].
+    /// Number of the version in `cortex history` [default: all pinned ones].
     pub version: Option<u32>,
 }
 
@@ -413,7 +413,7 @@ pub struct ExportArgs {
 /// The formats of an index.
 #[derive(Debug, Subcommand)]
 pub enum ExportCommand {
-    /// A SCIP index: definitions, references, documentation, implementations and overrides.
+    /// Write a SCIP index: definitions, references, documentation, implementations and overrides.
     ///
     /// The same sources give the same bytes. Paths are relative to the root of the workspace; the index contains no path of this machine.
     Scip {

@@ -12,14 +12,14 @@ pub struct RulesArgs {
     pub command: Option<RulesCommand>,
 }
 
-/// What to do with rulesets.
+/// Commands about rulesets.
 #[derive(Debug, Subcommand)]
 pub enum RulesCommand {
-    /// Name the built-in rulesets.
+    /// List the built-in rulesets.
     List,
     /// Print a ruleset: a manifest like any other.
     Show {
-        /// Its name.
+        /// Name of the ruleset.
         name: String,
     },
 }

@@ -17,7 +17,7 @@ pub struct WarmArgs {
     /// Targets: labels or patterns such as //types/...:outline; a leading - excludes.
     #[arg(required_unless_present = "paid", value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
-    /// Offer all paid results of the store, of whatever tree; without a pattern, build nothing.
+    /// Offer all paid results of the store, from any tree; without a pattern, build nothing.
     #[arg(long)]
     pub paid: bool,
     /// Continue the bundle of the commit at which this branch left the main line, and no other: for jobs of pull requests.
@@ -50,11 +50,11 @@ pub struct RemoteArgs {
 /// Commands about the remote cache.
 #[derive(Debug, Subcommand)]
 pub enum RemoteCommand {
-    /// Print its features, and measure a round trip. Exit codes: 0 it answers, 7 it cannot be used.
+    /// Print the features of the remote cache, and measure a round trip. Exit codes: 0 it answers, 7 it cannot be used.
     Ping,
-    /// Sum up this checkout's use of it.
+    /// Sum up this checkout's use of the remote cache.
     Stats {
-        /// Count only from then on: a day (2026-11-01) or a span (7d, 12h).
+        /// Count only since a day (2026-11-01) or within a span (7d, 12h).
         #[arg(long, value_name = "WHEN", value_parser = Since::parse_since)]
         since: Option<Since>,
     },

@@ -18,7 +18,7 @@ pub static PACK: Entry = entry::<Pack>();
 /// List the types of the workspace.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 pub struct Types {
-    /// The last one of the page before.
+    /// Last type of the previous page.
     #[serde(default)]
     pub after: Option<String>,
 }
@@ -28,7 +28,7 @@ pub struct Types {
 pub struct Page {
     /// Their names, in order.
     pub types: Vec<String>,
-    /// Whether there are more.
+    /// Whether further pages exist.
     pub more: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct Pack {
     pub name: String,
 }
 
-/// A pack as it is laid out.
+/// The text of a pack.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Laid {
     /// The pack as Markdown.

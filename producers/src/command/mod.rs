@@ -41,7 +41,7 @@ pub use trust::{All, Nothing, Trust, digest_of_program, program_params, sent};
 
 /// Runs programs.
 pub struct CommandProducer {
-    /// Decides which of them may run.
+    /// Decides which programs may run.
     pub trust: Arc<dyn Trust>,
 }
 
@@ -199,7 +199,7 @@ fn spec(level: Level, bounds: &Bounds, argv: &[String], file: &Path, scratch: &S
     let fixed = [("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("PATH", &find::path_of_programs())];
     let mut env: Vec<_> = fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     if level != Level::Strict {
-        // It may write nowhere else.
+        // The program may write nowhere else.
         env.push(("TMPDIR".to_owned(), home));
     }
     // Set the label only for programs that refer to it: then it is in the key.

@@ -20,7 +20,7 @@ const BOUNDS: [&str; 8] = ["cpu", "disk", "file_size", "memory", "processes", "r
 pub(super) enum Wanted {
     /// Fully confined, or not run at all.
     Strict,
-    /// As far as this machine can.
+    /// Confined as far as this machine allows.
     BestEffort,
     /// Not confined.
     Off,
@@ -69,7 +69,7 @@ pub(super) fn texts(params: &Params, name: &str) -> Option<Vec<String>> {
     list.iter().map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
-/// Returns the variables that a program gets beside the fixed ones.
+/// Returns the variables that a program gets in addition to the fixed ones.
 pub(super) fn environment(params: &Params) -> Vec<(String, String)> {
     let table = params.get("env").and_then(Value::as_object);
     let pairs = table.into_iter().flatten();

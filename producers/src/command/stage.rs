@@ -97,7 +97,7 @@ fn program_arguments(roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>) -
 fn fill(text: &str, roles: &BTreeMap<&str, Vec<String>>, label: &str) -> String {
     let mut filled = String::new();
     let mut rest = text;
-    // From left to right, so that what is filled in is not looked at again.
+    // Substitute from left to right, so that substituted text is not scanned again.
     while let Some(at) = rest.find('{') {
         filled.push_str(&rest[..at]);
         rest = &rest[at..];

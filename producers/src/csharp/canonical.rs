@@ -152,7 +152,7 @@ impl RoleReader<'_> {
         self.depth += 1;
         if !self.open.is_empty() {
             self.open.push(index);
-            // After `<` or `,`, a `[` opens an self.attribute, not an array rank.
+            // After `<` or `,`, a `[` opens an attribute, not an array rank.
             let in_list = matches!(self.source.as_bytes()[self.tokens[index - 1].start as usize], b'<' | b',');
             if first == b'[' && in_list && self.attribute.is_none() {
                 self.attribute = Some(self.open.len());

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Average number of types in a chunk.
 const AVERAGE: u32 = 128;
 
-/// Name of the chunk behind the last type that ends one. No key of a type has this character.
+/// Name of the chunk after the last type that ends one. No key of a type has this character.
 pub const LAST: &str = "~";
 
 /// One row of `//index:chunks`.
@@ -39,7 +39,7 @@ pub fn order_of_chunk(name: &str) -> (bool, &str) {
     (name == LAST, name)
 }
 
-/// Cuts sorted types into chunks. Returns the types behind the last end.
+/// Cuts sorted types into chunks. Returns the types after the last end of a chunk.
 fn cut_chunks(types: impl IntoIterator<Item = String>, mut add: impl FnMut(String, Vec<String>)) -> Vec<String> {
     let mut open: Vec<String> = Vec::new();
     for key in types {

@@ -16,7 +16,7 @@ use std::ops::Range;
 pub struct Reference {
     /// Names of its path.
     pub path: Vec<Name>,
-    /// How many parameters are written: the reference is to something callable.
+    /// Number of written parameters, if there is a list: the reference is then to a callable member.
     pub parameter_count: Option<usize>,
     /// Dotted names of types in its parameters.
     pub parameters: Vec<Vec<Name>>,
@@ -39,7 +39,7 @@ pub fn references(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     while let Some(next) = text[at..].find("cref") {
         at += next + "cref".len();
-        // Blanks may stand around the sign.
+        // Blanks may surround the sign.
         let Some(value) = text[at..].trim_start().strip_prefix('=').map(str::trim_start) else {
             continue;
         };
@@ -87,7 +87,7 @@ pub fn read(text: &str) -> Option<Reference> {
         name.word = operator_name(&head[name.at..], rest)?;
         name.at = keyword;
         if matches!(name.word.as_str(), "op_Implicit" | "op_Explicit") {
-            // A conversion names the type that it gives.
+            // A conversion names its result type.
             let behind = keyword + "operator".len();
             parameters.extend(dotted_names(&head[behind..], behind, 0));
         }
@@ -228,7 +228,7 @@ pub struct Meaning {
     pub member: Option<String>,
     /// Byte of the name in the reference.
     pub at: usize,
-    /// Whether no other type may be meant.
+    /// Whether the reference can mean no other type.
     pub certain: bool,
 }
 
@@ -356,7 +356,7 @@ impl Scope<'_, '_> {
     /// through the type `key`; of interfaces, which have several nearest bases, all that do. An override is a member of its own here.
     fn declaring(&self, key: &str, name: &Name, count: Option<usize>) -> Vec<String> {
         let mut candidates = self.world.lookup(&Shape::of_key(key), &name.word);
-        // Type arguments tell of how many type parameters the member has.
+        // Type arguments determine the number of type parameters of the member.
         candidates.retain(|one| name.arity == 0 || one.line.arity == name.arity);
         let has_count = |one: &Candidate<'_>| count.is_none_or(|count| !one.is_method() || one.parameters().len() == count);
         if candidates.iter().any(has_count) {

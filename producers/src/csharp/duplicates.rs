@@ -5,7 +5,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a type is declared more than once.
+/// The way in which a type is declared more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Several projects or files declare a type of this name, each its own.

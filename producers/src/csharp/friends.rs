@@ -2,10 +2,10 @@
 
 use super::parse::tokens::Tokens;
 
-/// Placeholder for all assemblies, where the name of one is not written as text.
+/// Placeholder for all assemblies, if a name is not a literal text.
 pub(super) const ANY: &str = "*";
 
-/// The names of these assemblies in the order of the text, without keys.
+/// Returns the names of these assemblies in the order of the text, without keys.
 pub(super) fn friends(tokens: &Tokens<'_>) -> Vec<String> {
     const NAME: &str = "InternalsVisibleTo";
     if memchr::memmem::find(tokens.source.as_bytes(), NAME.as_bytes()).is_none() {

@@ -1,4 +1,4 @@
-//! `csharp/index-entries`: what the seed's `index.json` (000 §3.1) says about the types of a chunk, in the layout of that file.
+//! `csharp/index-entries`: the entries of the seed's `index.json` (000 §3.1) for the types of a chunk, in the layout of that file.
 //!
 //! `semanticState` is `none` for every type, because the engine knows the states: the writer of the file replaces them. A partial type adds
 //! `files`; `file` is the first.

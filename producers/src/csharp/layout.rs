@@ -165,7 +165,7 @@ impl Layout {
         self.projects.get(number.checked_sub(1)?)
     }
 
-    /// Returns, for each project, what stands behind `@` in keys of its types: its name, or its path if another project has that name.
+    /// Returns, for each project, the text after `@` in keys of its types: its name, or its path if another project has that name.
     pub fn scope_names(&self) -> Vec<&str> {
         let mut same_name: FxHashMap<&str, usize> = FxHashMap::from_iter([("loose", 1)]);
         for project in &self.projects {

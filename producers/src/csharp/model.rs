@@ -283,7 +283,7 @@ impl TypeDecl {
     }
 }
 
-/// How completely a file was parsed (also used by diagnostics and keys).
+/// Completeness of the parse of a file (also used by diagnostics and keys).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(index_only)]
 pub enum Tier {
@@ -307,7 +307,7 @@ pub enum Tier {
 /// All facts about one file.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Syntax {
-    /// How completely the file was parsed.
+    /// Completeness of the parse.
     #[n(0)]
     pub tier: Tier,
     /// Using directives in source order.

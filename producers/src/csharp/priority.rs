@@ -1,9 +1,9 @@
-//! `[OverloadResolutionPriority(n)]`: of the methods of one type that can be called, those with the highest number are looked at.
+//! `[OverloadResolutionPriority(n)]`: of the callable methods of one type, only those with the highest number are considered.
 
 /// The name of the attribute, without its last word.
 const NAME: &str = "OverloadResolutionPriority";
 
-/// Returns the priority that attributes give a member, 0 without one. A number that is not written out counts as 0.
+/// Returns the overload priority in the attributes of a member, 0 without one. A value that is not a literal number counts as 0.
 pub fn priority(attributes: &[String]) -> i32 {
     attributes.iter().find_map(|text| parse_reference_count(text)).unwrap_or_default()
 }

@@ -1,12 +1,11 @@
 //! `csharp/symbols`: the table that names are bound with; each reader depends on the rows it asks for.
 //!
-//! Rows: a simple name → array of the types declared under it; `base:NAME` → keys of the types that write a base with that name on its path;
-//! `ns:A.B` → `{}` for every namespace and those around it; `using:DIR` →
-//! the project whose file lies in `DIR`, what it references and its global usings; `using:FILE` → the same for a file that another
-//! project owns than the nearest (linked and left out files); `using:@PROJECT` → the same for a project that stands behind `@` in keys of types;
-//! `using:?` → global usings of loose files.
-//! Entries carry the bases that have nested types (`ancestors`), because nested types are inherited and a reader cannot ask for rows
-//! of bases that it does not write down.
+//! Rows: a simple name → array of the types declared under it; `base:NAME` → keys of the types that write a base with that name on its path; `ns:A.B`
+//! → `{}` for every namespace and the namespaces around it; `using:DIR` → the project whose file is in `DIR`, the projects that it references, and
+//! its global usings; `using:FILE` → the same for a file that belongs to another project than the nearest one (linked and left out files);
+//! `using:@PROJECT` → the same for a project whose name or path follows `@` in keys of types; `using:?` → global usings of loose files. Entries list
+//! the bases that have nested types (`ancestors`), because nested types are inherited and a reader cannot request rows of bases that it does not
+//! name.
 
 use super::deps::binder::{Binder, Bound, Surroundings};
 use super::deps::index::{Entry, GlobalUsing, Globals, Index, NameIndex};
@@ -23,10 +22,10 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How long a chain of bases is followed.
+/// Limit of the length of a chain of bases.
 const LONGEST_CHAIN: usize = 32;
 
-/// Of how many types of one name a base may be.
+/// Limit of types of one name that a base may be.
 const MOST_NEAR: usize = 4;
 
 /// The producer `csharp/symbols`.
@@ -165,7 +164,7 @@ pub(super) fn add_part(entry: &mut Entry, decl: &NamedType, file: &str, layout: 
     }
 }
 
-/// The entry of a type, from its first declaration, without what its [parts](add_part) add.
+/// Returns the entry of a type from its first declaration, without the facts that its [parts](add_part) add.
 pub(super) fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): (&str, bool), layout: &Layout) -> Entry {
     let is_alone = is_app && layout.owner(file).is_none();
     let is_of_file = row.accessibility == "file" || decl.path.contains('+') && key.ends_with(file);
@@ -194,7 +193,7 @@ fn from_root(target: &str) -> String {
     target.strip_prefix("global::").unwrap_or(target).to_owned()
 }
 
-/// Fills in the `using:` rows. `scopes`: what stands behind `@` in keys of types.
+/// Fills in the `using:` rows. `scopes`: the text after `@` in keys of types.
 fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout, scopes: &BTreeSet<&str>) {
     let mut of_owner: BTreeMap<Option<usize>, BTreeSet<WrittenUsing>> = BTreeMap::new();
     of_owner.entry(None).or_default();
@@ -267,14 +266,15 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
         for file in strays.get(&owner).into_iter().flatten() {
             index.globals.insert((*file).to_owned(), row.clone());
         }
-        // Of several projects in one directory the first has its row; files of the others have rows of their own.
+        // If several projects are in one directory, its row is that of the first; files of the others have rows of their own.
         if project.is_none_or(|project| layout.project_above(&project.path) == owner) {
             index.globals.insert(place.to_owned(), row);
         }
     }
 }
 
-/// By path of a project the assemblies that see its internal types, in lower case; all of the workspace where the text does not say which.
+/// Returns, by path of a project, the assemblies that see its internal types, in lower case; all assemblies of the workspace if one of the names is
+/// not a literal text.
 pub fn friends<'l, F: AsRef<str>>(files: &[(F, Names)], layout: &'l Layout) -> BTreeMap<&'l str, BTreeSet<String>> {
     let mut friends: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let all = || layout.projects.iter().map(|project| project.assembly.to_lowercase());
@@ -334,14 +334,14 @@ fn project_of<'l>(layout: &'l Layout, file: &str) -> Option<&'l str> {
     layout.owner(file).map(|at| layout.projects[at].path.as_str())
 }
 
-/// The global usings in effect for a declaration of the type of a key.
+/// Returns the global usings that apply to a declaration of the type of a key.
 fn globals_of<'i>(index: &'i NameIndex, layout: &Layout, key: &str, file: &str, decl: &NamedType) -> Option<&'i Globals> {
     let places = globals_places(layout, key, file, decl);
     places.iter().find_map(|place| index.globals.get(place))
 }
 
-/// Where global usings in effect for a declaration may stand, the first that exists counts: those of the project in the type's key, of the
-/// project that alone compiles it, of the file, of its owner.
+/// Returns the places of global usings that may apply to a declaration; the first existing one applies: that of the project in the type's key, of the
+/// only project that compiles it, of the file, of its owner.
 pub(super) fn globals_places(layout: &Layout, key: &str, file: &str, decl: &NamedType) -> Vec<String> {
     let scopes = scope_of(key).into_iter().chain(decl.of.first().map(String::as_str));
     let owner = layout.owner(file).map_or("?", |at| directory(&layout.projects[at].path));
@@ -372,9 +372,9 @@ pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: 
     bound.map(|entry| entry.key.clone()).collect()
 }
 
-/// Using directives of files are not in `:names` (their edits stop there), so a base that neither namespaces nor global usings find
-/// may be any type of that name that its project and what it references declare; the base of a nested type also one that a base of a type
-/// around it nests. With a few of them all count: a nested type of a name is looked for in each, and hardly ever in the wrong one.
+/// Finds types for a base that neither namespaces nor global usings resolve. Using directives of files are not in `:names` (their edits stop there),
+/// so such a base may be any type of that name that its project or a referenced project declares; the base of a nested type may also be a nested
+/// type. If only a few types match, all of them count: nested types are searched in each, and hardly ever found in the wrong one.
 fn near<'a>(index: &'a dyn Index, path: &str, arity: u32, around: &Surroundings<'_>) -> Vec<&'a Entry> {
     let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
     let is_near = |entry: &Entry, is_nested: bool| {
@@ -403,7 +403,7 @@ fn enclosing(decl: &NamedType) -> Vec<String> {
     enclosing
 }
 
-/// Bases breadth first, each once; never more than [`LONGEST_CHAIN`] steps.
+/// Returns the bases breadth first, each once, in at most [`LONGEST_CHAIN`] steps.
 pub(super) fn bases_of_bases(key: &str, mut bases_of: impl FnMut(&str) -> Vec<String>) -> Vec<String> {
     let mut seen: Vec<String> = vec![key.to_owned()];
     let mut at = 0;
@@ -419,13 +419,13 @@ pub(super) fn bases_of_bases(key: &str, mut bases_of: impl FnMut(&str) -> Vec<St
     seen
 }
 
-/// The names on the path of a base as it is written, each of which may decide what it means.
+/// Returns the names on the path of a base as written; each of them may decide its meaning.
 pub(super) fn names_on_path(base: &str) -> BTreeSet<String> {
     let (path, _) = written_name(base);
     path.split([':', '.']).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// The dotted path and the arity of the last segment of a type as written (`A.B<C, D>.E<F>` → `A.B.E`, 1).
+/// Returns the dotted path and the arity of the last segment of a type as written (`A.B<C, D>.E<F>` → `A.B.E`, 1).
 pub fn written_name(text: &str) -> (String, u32) {
     let (mut path, mut arity, mut depth, mut commas) = (String::new(), 0, 0_u32, 0);
     for c in text.chars() {

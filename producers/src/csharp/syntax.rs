@@ -20,11 +20,11 @@ pub fn register_syntax(registry: &mut Registry) {
 
 pub use super::syntax_table::{decode, encode_syntax};
 
-/// Most sets of symbols beyond its own that a file is read under.
+/// Limit of further sets of symbols under which a file is read.
 const MOST_SETS: usize = 8;
 
-/// Adds what only other projects compile: the types that the file does not declare under its own symbols, the members that its types do not, and
-/// using directives. Such a member stands in the type that declares it there, with its condition: several projects that compile a file see one type.
+/// Adds the declarations that only other projects compile: types that the file does not declare under its own symbols, members that its types do not
+/// have, and using directives. Such a member is added to its type with its condition, because several projects that compile a file see one type.
 fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
     for using in other.usings {
         if !syntax.usings.contains(&using) {
@@ -64,7 +64,8 @@ fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
     }));
 }
 
-/// Adds the members of a declaration that no declaration of its type has: to the one that stands there under its own symbols, too, or as a part.
+/// Adds the members of a declaration that no declaration of its type has: to the overlapping declaration under the file's own symbols or, without
+/// one, as a further part of a partial type.
 fn add_members(types: &mut Vec<TypeDecl>, mut other: TypeDecl) {
     let is_same = |decl: &TypeDecl| decl.namespace == other.namespace && decl.path == other.path;
     let known: BTreeSet<String> = types.iter().filter(|decl| is_same(decl)).flat_map(member_keys).collect();
@@ -81,7 +82,7 @@ fn add_members(types: &mut Vec<TypeDecl>, mut other: TypeDecl) {
                 .collect();
             if !added.is_empty() {
                 part.members.extend(added);
-                // Declarators of one declaration have one span: what stands alike stays as it was.
+                // Declarators of one declaration have the same span; the stable sort keeps their order.
                 part.members.sort_by_key(|member| (member.span.first, member.span.from));
             }
         }

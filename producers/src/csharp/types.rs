@@ -309,7 +309,7 @@ pub fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("invariant: our values have text keys and finite numbers")
 }
 
-/// Returns what stands behind `@` in a key: a project's name or path, a file, or `loose`.
+/// Returns the text after `@` in a key: a project's name or path, a file, or `loose`.
 pub fn scope_of(key: &str) -> Option<&str> {
     key.split_once('@').map(|(_, scope)| scope)
 }

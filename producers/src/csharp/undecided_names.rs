@@ -1,7 +1,7 @@
 //! Names in code that binding left undecided: each may use a member of that name.
 //!
-//! Binding records every name it resolves, also those that are no member ([`Flow`](super::deps::flow::Flow) records locals, types and members
-//! of .NET). The other names stand in code that it could not read, or behind values of unknown type.
+//! Binding records every name that it resolves, also names that are no member ([`Flow`](super::deps::flow::Flow) records locals, types and members of
+//! .NET). The other names are in code that it could not read, or follow values of unknown type.
 
 use super::deps::flow::{Use, UseKind};
 use super::keywords::{is_infix, is_predefined, is_reserved};
@@ -9,12 +9,12 @@ use super::lexer::Kind;
 use super::token_places::Laid;
 use rustc_hash::FxHashSet;
 
-/// The names of `laid` from the token `first` on that no use tells of: each name with its byte in the file. `locals` are the names that the
-/// code declares itself.
+/// Returns the names of `laid`, from the token `first` on, that no use decides: each name with its byte in the file. `locals` are the names that the
+/// code itself declares.
 pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet<String>, first: usize) -> Vec<(&'t str, u32)> {
     let text = |at: usize| laid.tokens.get(at).map_or("", |token| token.text(laid.body));
     let is_word = |at: usize| laid.tokens.get(at).is_some_and(|token| token.kind == Kind::Word);
-    // A conversion stands at the first token of its value, whose name it does not decide.
+    // A conversion is recorded at the first token of its value, but does not decide the name there.
     let uses = || uses.iter().filter(|used| used.kind != UseKind::Convert);
     let places: FxHashSet<u32> = uses().map(|used| used.place).collect();
     let mut decided = vec![false; laid.tokens.len()];
@@ -24,13 +24,13 @@ pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet
             continue;
         }
         decided[at] = true;
-        // Before the name of a type stand namespaces and types.
+        // Namespaces and types precede the name of a type.
         while used.member.is_none() && at >= 2 && matches!(text(at - 1), "." | "::") && is_word(at - 2) {
             at -= 2;
             decided[at] = true;
         }
     }
-    // The opening brackets around, by token.
+    // The enclosing opening brackets, by token.
     let mut around: Vec<usize> = Vec::new();
     let mut found = Vec::new();
     for (at, is_decided) in decided.iter().enumerate() {
@@ -56,7 +56,7 @@ pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet
         let is_member = match before {
             "." | "?." | "->" => true,
             _ if locals.contains(name) || is_contextual(name) => false,
-            // A declaration: its type stands before the name.
+            // A declaration: its type precedes the name.
             ">" | "]" | "goto" | "::" => false,
             _ if at > 0 && is_word(at - 1) && (!is_reserved(before) || is_predefined(before)) && !is_infix(before) => {
                 matches!(before, "await" | "yield" | "when" | "and" | "or" | "not")
@@ -77,7 +77,7 @@ pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet
     found
 }
 
-/// The names in the values of an interpolated text that stands at `start`, which no use tells of, each with its byte in the text.
+/// Returns the undecided names in the values of an interpolated text that begins at `start`, each with its byte in the text.
 fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHashSet<String>) -> Vec<(&'t str, u32)> {
     let is_interpolated = text.trim_start_matches('@').starts_with('$');
     let (mut depth, mut at, mut found) = (0_usize, 0, Vec::new());
@@ -92,7 +92,7 @@ fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHa
                 let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
                 let (word, before) = (&rest[..length], text[..at].trim_end().chars().next_back().unwrap_or(' '));
                 let is_decided = places.contains(&(start + at as u32));
-                // Behind a colon stands a form, behind a quote a text.
+                // A colon is followed by a format, a quote by text.
                 let is_value =
                     before == '.' || !(locals.contains(word) || is_contextual(word) || matches!(before, ':' | '"' | '\'' | '\\'));
                 if is_value && !is_decided && !is_reserved(word) {
@@ -108,8 +108,8 @@ fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHa
     found
 }
 
-/// Whether a name that binding finds nothing for stands where a value or a member has to: not where it may begin the name of a type that is not
-/// known, names an argument, or is a word of the language.
+/// Whether an unresolved name is in a place that requires a value or a member, so that it is undefined: not where it may begin the name of an unknown
+/// type or names an argument, and not if it is a word of the language.
 pub(super) fn means_nothing(laid: &Laid<'_>, place: u32, name: &str) -> bool {
     let at = laid.token_at(place);
     let text = |at: Option<usize>| at.and_then(|at| laid.tokens.get(at)).map_or("", |token| token.text(laid.body));
@@ -127,12 +127,12 @@ pub(super) fn means_nothing(laid: &Laid<'_>, place: u32, name: &str) -> bool {
         && !is_contextual(name)
 }
 
-/// Whether a token stands behind `nameof(`.
+/// Whether a token follows `nameof(`.
 fn is_of_nameof<'t>(text: &impl Fn(Option<usize>) -> &'t str, at: usize) -> bool {
     text(at.checked_sub(1)) == "(" && text(at.checked_sub(2)) == "nameof"
 }
 
-/// Words that mean something where they stand, which no member is called by in code that cannot be read.
+/// Whether a word has a meaning by its place; a member in unreadable code is never called so.
 fn is_contextual(word: &str) -> bool {
     is_infix(word)
         || matches!(

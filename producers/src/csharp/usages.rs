@@ -42,7 +42,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// A place in a file. Fields stand in the order of their names.
+/// A place in a file. Fields are in the order of their names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// Path of the file.
@@ -51,15 +51,15 @@ pub struct Place {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The line without the white space around it; of a line longer than [`LONGEST_LINE`] what stands around the place, `…` where it is cut.
+    /// The line without surrounding white space; of a line longer than [`LONGEST_LINE`] only the text around the place, with `…` where it is cut.
     pub text: String,
     /// Kind of the use.
     #[serde(default, skip_serializing_if = "UseKind::is_name")]
     pub kind: UseKind,
-    /// How a method is called there; absent where it is named without a call.
+    /// The call, if a method is called; absent if it is only named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
-    /// Whether an overload that another type declares may be meant instead.
+    /// Whether an overload of another type may be meant instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
 }
@@ -100,7 +100,7 @@ impl Producer for Usages {
     }
 }
 
-/// Longest text of a place in bytes: a line of any length holds any number of places.
+/// Longest text of a place, in bytes: a long line may contain many places.
 pub const LONGEST_LINE: usize = 200;
 
 /// Bytes before the place that a cut text shows.
@@ -116,9 +116,9 @@ struct File {
     parts: Vec<TypeDecl>,
     /// From the beginning of each declaration to its members.
     headers: Vec<Span>,
-    /// As written.
+    /// The text as written.
     text: String,
-    /// The text as compiled: what `#if` leaves out is blank, and names have no escapes.
+    /// The text as compiled: code that `#if` excludes is blank, and names have no escapes.
     code: String,
     lines: Vec<Line>,
     /// Tokens of headers and members, in order.
@@ -153,11 +153,11 @@ impl File {
         }
         let members = file.parts.iter().flat_map(|decl| &decl.members).map(|member| member.span);
         let mut stretches: Vec<Range<usize>> = members.chain(file.headers.iter().copied()).map(|span| file.bytes(span)).collect();
-        // Statements at the top begin where the type that they imply does.
+        // Top-level statements begin at the same place as the type that they imply.
         stretches.sort_by_key(|bytes| (bytes.start, Reverse(bytes.end)));
         let mut done = 0;
         for bytes in stretches {
-            // Positional members stand in the header, declarators in the declaration of the first.
+            // Positional members are in the header, declarators in the declaration of the first.
             if bytes.start < done {
                 continue;
             }
@@ -176,7 +176,7 @@ impl File {
         file
     }
 
-    /// The bytes of a stretch of the file in the text.
+    /// Returns the bytes of a range of the file in the text.
     fn bytes(&self, span: Span) -> Range<usize> {
         let byte = |number: u32, within: u32| {
             let at = self.lines.binary_search_by_key(&number, |line| line.number);
@@ -189,14 +189,14 @@ impl File {
         start..byte(span.last, span.to).max(start)
     }
 
-    /// Tokens of a stretch of the file.
+    /// Returns the tokens of a range of the file.
     fn tokens_of(&self, span: Span) -> Range<usize> {
         let bytes = self.bytes(span);
         let first = self.tokens.partition_point(|token| (token.start as usize) < bytes.start);
         first..self.tokens.partition_point(|token| (token.start as usize) < bytes.end).max(first)
     }
 
-    /// Tokens of the header of a declaration, without what ends it.
+    /// Returns the tokens of the header of a declaration, without its end mark.
     fn header(&self, part: usize) -> Range<usize> {
         let range = self.headers.get(part).map_or(0..0, |header| self.tokens_of(*header));
         let end = lines::end_of_header(&self.tokens[range.clone()], &self.code);
@@ -210,7 +210,7 @@ impl File {
         }
     }
 
-    /// Characters that begin before a byte.
+    /// Returns the number of characters that begin before a byte.
     fn characters_before(&self, byte: usize) -> u32 {
         let Some(before) = self.blocks.get(byte / BLOCK) else {
             return characters(self.text.as_bytes());
@@ -239,12 +239,12 @@ impl File {
     }
 }
 
-/// Characters that begin in these bytes of UTF-8.
+/// Returns the number of characters that begin in these bytes of UTF-8.
 fn characters(bytes: &[u8]) -> u32 {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u32
 }
 
-/// A line as a place shows it, which stands at the byte `at` of it.
+/// Returns the displayed text of a line for a place at the byte `at`.
 pub fn display_line(line: &str, at: usize, is_cut: bool) -> String {
     if line.len() <= LONGEST_LINE && !is_cut {
         return line.trim().to_owned();
@@ -255,7 +255,7 @@ pub fn display_line(line: &str, at: usize, is_cut: bool) -> String {
     format!("{before}{}{after}", line[start..end].trim())
 }
 
-/// Uses in code: bodies, headers, arguments of attributes.
+/// Finds uses in code: bodies, headers, arguments of attributes.
 fn in_code(
     own: &str,
     whole: &Complete,
@@ -266,7 +266,7 @@ fn in_code(
     places: &mut BTreeMap<String, BTreeSet<Place>>,
 ) {
     let facts = facts(whole, true);
-    // Facts stand in the order of members; those without code were left out.
+    // Facts are in the order of the members; members without code have none.
     let mut left = facts.members.as_slice();
     let mut of_part: Vec<Vec<(&Member, Option<&MemberCode>)>> = vec![Vec::new(); whole.parts.len()];
     for placed in &whole.members {
@@ -301,7 +301,7 @@ fn in_code(
             file,
             places,
         };
-        // Which part a text of the header stands in is not known; it is only found where it stands.
+        // The part of the header that a text belongs to is unknown; only the place of the text is found.
         let header = file.header(decl);
         for text in &whole.bodies {
             let body = code::body(text, true);
@@ -320,7 +320,7 @@ fn in_code(
     }
 }
 
-/// The parts of a type, each with its number among those of its file.
+/// Returns the parts of a type, each with its number among those of its file.
 fn parts_of_files(mentions: &Mentions) -> impl Iterator<Item = (&MentionPart, usize)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     mentions.parts.iter().map(move |part| {
@@ -330,7 +330,7 @@ fn parts_of_files(mentions: &Mentions) -> impl Iterator<Item = (&MentionPart, us
     })
 }
 
-/// A text with code, read.
+/// A parsed text with code.
 #[derive(Clone, Copy)]
 enum Piece<'p> {
     Header(&'p [Statement]),
@@ -338,7 +338,7 @@ enum Piece<'p> {
     Member(&'p MemberCode),
 }
 
-/// Code of one part, whose uses are looked for.
+/// Code of one part, in which uses are searched.
 struct Code<'c, 'w> {
     own: &'c str,
     world: &'c World<'w>,
@@ -349,7 +349,7 @@ struct Code<'c, 'w> {
 }
 
 impl Code<'_, '_> {
-    /// Notes what the arguments of attributes use that stand in a range of the file's tokens: each where it is spelled, or else anywhere in it.
+    /// Records the uses in arguments of attributes in a range of the file's tokens: each at its spelling, or else anywhere in the range.
     fn attributes(&mut self, texts: &[String], range: &Range<usize>) {
         for (text, places) in attribute_places::find(texts, &self.file.tokens, &self.file.code, range) {
             let Some(attribute) = attribute(text, true) else { continue };
@@ -361,7 +361,7 @@ impl Code<'_, '_> {
         }
     }
 
-    /// Notes what a canonical text uses that stands in a range of the file's tokens.
+    /// Records the uses in a canonical text whose source is a range of the file's tokens.
     fn uses(&mut self, text: &str, range: Range<usize>, piece: Piece<'_>) {
         let mut found = UsesFound {
             uses: Some(Vec::new()),
@@ -376,7 +376,7 @@ impl Code<'_, '_> {
         let locals = flow.local_names();
         let laid = Laid::new(text, &self.file.code, &self.file.tokens[range]);
         let uses = found.uses.unwrap_or_default();
-        // The name of an attribute is one of a type.
+        // The name of an attribute is the name of a type.
         let first = match piece {
             Piece::Attributes(_) => laid.tokens.iter().position(|token| token.text(text) == "(").unwrap_or(0),
             Piece::Header(_) | Piece::Member(_) => 0,
@@ -425,7 +425,7 @@ pub fn may_be_answered(key: &str) -> bool {
     dotnet::get(key).is_some_and(|of| of.kind == 'i')
 }
 
-/// References in documentation.
+/// Finds references in documentation.
 fn in_documentation(
     own: &str,
     mentions: &Mentions,
@@ -450,7 +450,7 @@ fn in_documentation(
         };
         let members = file.parts.get(decl).into_iter().flat_map(|decl| &decl.members);
         let spans = members.map(|member| member.span).chain(file.headers.get(decl).copied());
-        // Documentation stands before the first token.
+        // Documentation precedes the first token.
         let before_code = |span: Span| {
             let (bytes, first) = (file.bytes(span), file.tokens_of(span).start);
             let code = file.tokens.get(first).map_or(bytes.end, |token| token.start as usize);
@@ -478,7 +478,7 @@ fn in_documentation(
     }
 }
 
-/// Names in headers, bases and attributes.
+/// Finds names in headers, bases and attributes.
 fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>, places: &mut BTreeMap<String, BTreeSet<Place>>) {
     for (part, decl) in parts_of_files(mentions) {
         let Some(file) = files.get(part.file.as_str()) else {
@@ -549,7 +549,7 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
     }
 }
 
-/// The name in a path that stands for the type it was bound to. Behind a name that is not certain members may follow: `K` of `K.Name`.
+/// Returns the name in a path that refers to the bound type. Members may follow a name that is not certain: `K` of `K.Name`.
 fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
     let symbol = symbol_of(key);
     let simple = symbol.rsplit(['.', '+']).next().and_then(|last| last.split('`').next());
@@ -562,12 +562,12 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
     .unwrap_or(&name.path)
 }
 
-/// The types whose member of the same name a call may mean when it means that of `key`: bases, whose calls may land in it, and heirs,
-/// whose member overrides or implements it. `declaring` are the types that declare a member of that name, `declarations` is the blob of
+/// Returns the types whose member of the same name a call may mean when it means that of `key`: bases, whose calls may run it, and heirs, whose
+/// member overrides or implements it. `declaring` are the types that declare a member of that name, `declarations` is the blob of
 /// `//index:declarations`.
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// When the blob is not an output of the producer.
 pub fn related(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTreeSet<String>, Failure> {
     let rows = TableRows::read(declarations)?;
     let lookups = Lookups::new(&rows);
@@ -589,7 +589,7 @@ pub fn related(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTr
 /// `//index:declarations`.
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// When the blob is not an output of the producer.
 pub fn outside(declarations: &[u8], key: &str, member: &str) -> Result<Vec<String>, Failure> {
     let rows = TableRows::read(declarations)?;
     let lookups = Lookups::new(&rows);

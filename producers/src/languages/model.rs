@@ -25,7 +25,7 @@ pub struct FileSymbols {
     pub shifted: usize,
     /// Source of the facts: `tree-sitter`, or an indexer with its version.
     pub source: String,
-    /// Why the file was not read; empty where it was.
+    /// The reason why the file was not read; empty if it was read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unread: String,
     /// Uses by name; those that an index bound, by [`Definition::symbol`].

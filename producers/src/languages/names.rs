@@ -123,7 +123,7 @@ pub fn name_of_use(key: &str) -> String {
     }
 }
 
-/// Returns the symbol of the type that a constructor makes.
+/// Returns the symbol of the type that a constructor creates.
 pub fn type_made(key: &str) -> Option<&str> {
     let last = descriptors(key)?.pop().filter(is_constructor)?;
     let end = key.rfind(&last.name)?;

@@ -28,7 +28,7 @@ pub struct Waiting {
     pub label: String,
     /// Whether the question asks for a patch only.
     pub patch: bool,
-    /// Why it is asked, in one sentence.
+    /// The reason for the question, in one sentence.
     pub why: String,
     /// The system prompt.
     pub system: String,

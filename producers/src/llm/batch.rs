@@ -146,7 +146,7 @@ impl Batches {
         let mut state = self.lock_batches();
         state.cancel = cancel.clone();
         if let Entry::Vacant(place) = state.collected.entry(id) {
-            // It counts as spent when it is sent, no matter when the answer arrives.
+            // The question counts as spent when it is sent, no matter when the answer arrives.
             let (hold, most) = runtime.reserve_call(prepared, true, cancel)?;
             hold.record_usage(most);
             let body = match prepared.model.api {

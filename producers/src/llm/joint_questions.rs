@@ -32,7 +32,7 @@ struct JointQuestion {
 enum Share {
     Answered(Answer),
     Failed(Failure),
-    /// It is to be asked alone; the attempt cost this.
+    /// The question has to be asked alone; the attempt cost this.
     Alone(Spent),
 }
 
@@ -219,7 +219,7 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
     vec![system, user]
 }
 
-/// Splits a question at its last paragraph, which says what is wanted and is the same in questions of one kind. Empty where data stands last.
+/// Splits a question at its last paragraph: the instruction, which is the same in questions of one kind. The instruction is empty if data come last.
 fn split_instruction(text: &str) -> (&str, &str) {
     let parts = text.trim_end().rsplit_once("\n\n");
     parts.filter(|(_, last)| !last.contains("```")).unwrap_or((text.trim_end(), ""))
@@ -268,7 +268,7 @@ fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
 /// The answer to a patch that changes nothing.
 const NO_CHANGE: &str = "NO CHANGE";
 
-/// Whether an answer says that nothing changes, in whatever dress.
+/// Whether an answer states that nothing changes, in any formatting.
 pub fn is_no_change(text: &str) -> bool {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let words = words.collect::<Vec<_>>().join(" ").to_uppercase();

@@ -112,7 +112,7 @@ impl Ask for Refusing {
 pub struct Question<'a> {
     /// The model as bound: everything that may influence the answer.
     pub model: &'a Params,
-    /// How to reach the model: address, name of the key's variable, limits, prices.
+    /// Access to the model: address, name of the key's variable, limits, prices.
     pub settings: &'a Params,
     /// The action key of the node that asks.
     pub key: &'a ActionKey,
@@ -145,7 +145,7 @@ pub struct About<'a> {
     pub label: &'a str,
     /// Whether the question asks for a patch only.
     pub patch: bool,
-    /// Why the question is asked, in one sentence.
+    /// The reason for the question, in one sentence.
     pub why: &'a str,
     /// Faults of the answer in the last turn but one; empty for a first question.
     pub faults: &'a [String],

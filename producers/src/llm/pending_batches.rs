@@ -40,7 +40,7 @@ pub(super) struct FetchedAnswer {
     mended: bool,
     #[serde(default)]
     usage: Option<Usage>,
-    /// Why there is no answer: status, kind, message.
+    /// The refusal, if there is no answer: status, kind, message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refused: Option<(u16, String, String)>,
 }

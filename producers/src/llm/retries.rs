@@ -9,9 +9,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Failures in a row that open a breaker; refusals in a row after which a model is not asked again.
 const MANY: u32 = 5;
-/// How long a breaker stays open before one call may try.
+/// Time for which a breaker stays open before one call may try.
 const OPEN: Duration = Duration::from_secs(5);
-/// How long after the first opening calls wait for a successful one; afterwards they fail at once.
+/// Time after the first opening in which calls wait for a successful one; afterwards they fail at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Returns the pause after so many failed tries (from 1): doubled each time, at least half of it, the rest random, at least the requested delay.
@@ -48,9 +48,9 @@ struct Breaker {
 /// The state of an open breaker.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Open {
-    /// Why the last call failed.
+    /// The failure of the last call.
     pub(super) cause: String,
-    /// How long it stays open; zero while another call tries.
+    /// Time until a call may try; zero while another call tries.
     pub(super) left: Duration,
     /// Whether it has been open for so long that calls should not wait for it.
     pub(super) for_long: bool,

@@ -181,7 +181,7 @@ impl<'t> Renamed<'t> {
     }
 }
 
-/// How far the positions of an index have moved since.
+/// Distances by which the positions of an index have moved.
 #[derive(Default)]
 struct Moves {
     /// Lines that the last found definition has moved.

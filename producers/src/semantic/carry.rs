@@ -1,9 +1,9 @@
 //! Carries an answer over a change of code that none of its sentences rests on: no model is asked.
 //!
 //! A change is safe if it renames locals and parameters and does nothing else. A change of bodies is likely to leave an answer true if no sentence
-//! rests on it: on members that changed or whose code reaches them, or on names and numbers of changed lines. What the built-in model reads from a
-//! body (what it throws and when, null results, catches, locks, waits) may be worth a sentence: where it changed, the model is asked. What the next
-//! question shows is the difference from what the model saw last, carried changes included.
+//! rests on it: on members that changed or whose code reaches them, or on names and numbers of changed lines. Facts that the built-in model reads
+//! from a body (its exceptions and their conditions, null results, catches, locks, waits) may deserve a sentence: if they changed, the model is
+//! asked. The next question shows the difference from the texts that the model saw last, with all carried changes.
 
 use super::answer::Summaries;
 use super::changed_texts::{self, ChangedTexts};
@@ -22,12 +22,12 @@ const BEFORE_VALUES: [&str; 26] = [
     "out", "ref", "return", "select", "this", "throw", "when", "where",
 ];
 
-/// Which changes of code leave an answer as it is.
+/// The changes of code over which an answer is carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Carry {
-    /// None.
+    /// No changes.
     Never,
-    /// New names of locals and parameters that no sentence holds.
+    /// Renames of locals and parameters that no sentence contains.
     #[default]
     Safe,
     /// Changes of bodies, and of used declarations of dependencies, that no sentence rests on.
@@ -46,7 +46,7 @@ impl Carry {
     }
 }
 
-/// Returns why an answer stays true although code changed from `then` to `now`; `None` when a model must be asked.
+/// Returns why an answer remains true although code changed from `then` to `now`; `None` if a model must be asked.
 pub(super) fn reason(carry: Carry, changes: &ChangedTexts, then: &[Slot], now: &[Slot], summaries: &Summaries) -> Option<String> {
     if carry == Carry::Never || !changes.whole.is_empty() || !changes.declared.is_empty() {
         return None;
@@ -133,7 +133,8 @@ impl Changed {
     }
 }
 
-/// Returns the locals and parameters, by old and new names, that make all of the difference between two texts of a member; `None` if there is more.
+/// Returns the old and new names of locals and parameters whose renames are the only difference between two texts of a member; `None` if there is
+/// another difference.
 fn renamed_locals<'t>(old: &'t str, new: &'t str) -> Option<BTreeSet<&'t str>> {
     let (before, after) = (tokens(old), tokens(new));
     if before.len() != after.len() {
@@ -157,8 +158,7 @@ fn renamed_locals<'t>(old: &'t str, new: &'t str) -> Option<BTreeSet<&'t str>> {
     is_local.then(|| renamed.into_iter().flat_map(|(old, new)| [old, new]).collect())
 }
 
-/// Whether a text declares a local or a parameter of this name, and uses the name for nothing else: no member is called so after a dot, and nothing
-/// is called by it.
+/// Whether a text declares a local or a parameter of this name, and uses the name for nothing else: not after a dot, and not before `(`, `<` or `:`.
 fn declares_local(text: &str, name: &str) -> bool {
     let tokens = tokens(text);
     let is_type = |at: usize| tokens[at].kind == TokenKind::Word && !BEFORE_VALUES.iter().any(|word| tokens[at].is(word));
@@ -170,7 +170,7 @@ fn declares_local(text: &str, name: &str) -> bool {
         if after_dot || next_is(&["(", "<", ":"]) || token.kind != TokenKind::Word {
             return false;
         }
-        // Of a list or an array only where a value follows: `a > b;` compares.
+        // After `>` or `]`, a name is a declaration only if `=` or `in` follows: `a > b;` is a comparison.
         let of_brackets = at > 0 && (tokens[at - 1].is(">") || tokens[at - 1].is("]")) && next_is(&["=", "in"]);
         is_declared |= of_brackets || at > 0 && is_type(at - 1) && next_is(&["=", ";", "in", ",", ")"]);
     }

@@ -14,7 +14,7 @@ const LONGEST: usize = 60_000;
 /// Limit of lines for a comparison by lines, which could take long; longer texts count as wholly changed.
 const MOST_LINES: usize = 20_000;
 
-/// A type whose changed declarations are more than one of so many may be for something else than before.
+/// If more than one in so many declarations of a type changed, the purpose of the type may have changed.
 const REDEFINING: usize = 5;
 
 /// The difference between two sets of texts.
@@ -40,7 +40,7 @@ pub(super) struct ChangedTexts {
     pub(super) types: BTreeSet<String>,
     /// Types whose declarations changed.
     pub(super) declared: BTreeSet<String>,
-    /// Types of whose declarations so many changed that they may be for something else.
+    /// Types with so many changed declarations that their purpose may have changed.
     pub(super) redefined: BTreeSet<String>,
     /// Types that the earlier answer is not about.
     pub(super) new_types: BTreeSet<String>,
@@ -189,7 +189,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     changes
 }
 
-/// Returns the names of a dependency's declarations that code which did not change may reach: those that changed or went.
+/// Returns the names of a dependency's declarations that changed or were removed, because unchanged code may reach them.
 fn moved_names(key: &str, [old, new]: [Option<&Slot>; 2]) -> BTreeSet<String> {
     let is_other = old.is_some() && unnamed(old) != unnamed(new);
     let members = changed_members(old, new).into_iter().filter(|(_, what)| *what != "added");
@@ -197,7 +197,7 @@ fn moved_names(key: &str, [old, new]: [Option<&Slot>; 2]) -> BTreeSet<String> {
     members.chain(is_other.then(|| simple(key).to_owned())).collect()
 }
 
-/// Returns the members of types with a changed constructor that stand on its changed lines: what they hold is perhaps another value.
+/// Returns the members that the changed lines of changed constructors of these types name: their values may have changed.
 fn assigned_by_constructors(types: &BTreeSet<String>, then: &[Slot], now: &[Slot]) -> BTreeSet<String> {
     let mut assigned = BTreeSet::new();
     for ((kind, key), sides) in pairs(then, now) {
@@ -235,7 +235,7 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
         let title = if is_only(name) { simple_member_name(name) } else { name };
         let head = |what: &str| format!("{}\n", format!("@@ {title}{what}").trim_end());
         match (old, new) {
-            // A line of declarations says which member it is.
+            // A line of declarations names its member.
             (old, new) if kind != Kind::Code => {
                 if shown.is_empty() {
                     shown.push_str("@@\n");
@@ -243,7 +243,7 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
                 shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), "", ""));
             }
             (Some(_), None) if is_only(name) => shown.push_str(&head(" (removed)")),
-            // Its first line names it.
+            // The first line of the code names the member.
             (None, Some(new)) => shown.push_str(&hunks("", &shorten_literals(&new), "@@ (added)\n", "")),
             (old, new) => shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), &head(""), "@@\n")),
         }
@@ -290,8 +290,8 @@ pub(super) fn names_any(text: &str, words: &BTreeSet<String>) -> bool {
         .any(|word| words.contains(word))
 }
 
-/// Returns the names of members whose code names one of `names`, or makes one of the types `constructed`; and of those that reach one of these, however
-/// far. Both with `names`.
+/// Returns the names of members whose code names one of `names` or creates one of the types `constructed`, and of all members that reach one of these
+/// at any distance. Both sets include `names`.
 fn reaching<'s>(
     names: &BTreeSet<String>,
     constructed: &BTreeSet<String>,

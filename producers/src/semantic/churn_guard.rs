@@ -12,17 +12,17 @@ use std::collections::BTreeSet;
 /// Share of common words above which a text with the same facts is a mere rewording.
 pub(super) const SAME_WORDS: f64 = 0.6;
 
-/// Why a text stays that was only worded anew.
+/// The reason to keep a text that the new answer only rewords.
 pub(super) const REWORDED: &str = "it only words the same anew";
 
-/// Returns why the old text stays; `None` when the new one may replace it.
+/// Returns why the old text is kept; `None` if the new one may replace it.
 pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, names: &Names) -> Option<&'static str> {
     if old == new {
         return Some("nothing is different");
     }
     let evidence = |text: &str| evidence::check_evidence(text, key, names).valid;
     let rests = |text: &str| rests_on_changes(text, key, changes, names);
-    // A text that names nothing may depend on anything of its own type.
+    // A text without evidence may depend on any part of its own type.
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
     let anything = changes.whole.contains(key) || changes.constructed.contains(key) || changes.own && bare();
     if !anything && !rests(old) && !rests(new) {
@@ -37,7 +37,7 @@ pub(super) fn rests_on_changes(text: &str, key: &str, changes: &ChangedTexts, na
     rests_on(text, key, changes, &changes.reached, names)
 }
 
-/// As [`rests_on_changes`], of members whose code itself names a changed one: what is further away says nothing about the change.
+/// As [`rests_on_changes`], but only for members whose own code names a changed one; members further away count as unaffected.
 pub(super) fn is_near_changes(text: &str, key: &str, changes: &ChangedTexts, names: &Names) -> bool {
     rests_on(text, key, changes, &changes.near, names)
 }
@@ -56,7 +56,7 @@ pub(super) fn is_odd(name: &str) -> bool {
     name.is_empty() || name == "Finalize" || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// Whether a text denies something.
+/// Whether a text contains a negation.
 pub(super) fn denies(text: &str) -> bool {
     let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '\''));
     words.any(|word| is_negation(&word.to_lowercase()))

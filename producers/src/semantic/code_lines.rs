@@ -13,7 +13,7 @@ const LONGEST_LITERAL: usize = 240;
 /// Bytes that are shown of a longer one.
 const SHOWN_OF_LITERAL: usize = 160;
 
-/// Returns the code with long literals cut; interpolated ones stay, because they hold code.
+/// Returns the code with long literals cut; interpolated ones are kept whole, because they contain code.
 pub(super) fn shorten_literals(code: &str) -> String {
     if code.len() <= LONGEST_LITERAL {
         return code.to_owned();

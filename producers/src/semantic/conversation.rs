@@ -166,7 +166,7 @@ impl<'a> Talk<'a> {
         Ok(answer)
     }
 
-    /// Adds the cost of earlier answers to a failure. A lack of room stays as it is: it leads to a smaller question.
+    /// Adds the cost of earlier answers to a failure. The failure of a question that is too long remains unchanged: it leads to a smaller question.
     fn in_vain(&self, failure: Failure) -> Failure {
         match &failure {
             Failure::Permanent(why) if why.code == ErrorCode::E_CONTEXT => failure,
@@ -366,9 +366,8 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Returns an earlier answer with those new sections that say more than the old ones.
-    /// Puts the answered sections into the earlier answer. Of a patch (its sections as written, and the claims that it was not shown), what was shown
-    /// of a section is compared with what was written of it.
+    /// Inserts the answered sections into the earlier answer, except those that are needless. For a patch (its sections as written, and the claims
+    /// that its prompt left out), the shown claims of a section are compared with its written text.
     fn spliced(
         &self,
         material: &Material<'_>,
@@ -404,7 +403,7 @@ impl<'a> Talk<'a> {
         })
     }
 
-    /// Chooses the cheaper way.
+    /// Replaces a patch by a whole new answer if that is cheaper.
     pub(super) fn by_price(&self, material: &Material<'_>, base: Option<&Base>, way: Way) -> Way {
         match (way, base) {
             (Way::Patch(changes, _), Some(base)) if self.is_dearer(material, base, &changes) => {
@@ -419,7 +418,7 @@ impl<'a> Talk<'a> {
         let cost = |turns: &[Turn], output: u64| {
             let input = self.ask.count(&self.wishes.model, &prompt::conversation_text(turns)).tokens;
             let price = self.ask.price(self.inputs.settings, input, 0, output);
-            // Of a model without a price only this is known: answers cost more than questions.
+            // Without a price, a token of an answer counts as four tokens of a question.
             price.unwrap_or(input + 4 * output)
         };
         let types = material.heads.len() as u64;

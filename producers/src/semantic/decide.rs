@@ -22,7 +22,7 @@ pub(super) struct Base {
     pub(super) chain: u64,
     /// Sections that a person wrote, by key of the type.
     pub(super) corrected: BTreeSet<(String, String)>,
-    /// Its prompt's texts under present names, where it stays valid although some changed: the next question is compared with them.
+    /// Texts of its prompt under present names, if it remains valid although some changed: the next question is compared with them.
     pub(super) shown: Option<Vec<Slot>>,
 }
 
@@ -46,15 +46,15 @@ impl Base {
     }
 }
 
-/// The way to an answer.
+/// The way to get an answer.
 pub(super) enum Way {
-    /// The earlier answer stays.
+    /// The earlier answer is kept.
     Unchanged(String),
-    /// The earlier answer stays, under present names: only names changed, or nothing that it says rests on the change.
+    /// The earlier answer is kept under present names: only names changed, or no sentence rests on the change.
     Carried(String),
     /// The earlier answer is patched.
     Patch(Box<ChangedTexts>, String),
-    /// A new answer; with the changes since the earlier one, whose correct words stay.
+    /// A new answer; with the changes since the earlier one, whose correct words are kept.
     Full(String, Option<Box<ChangedTexts>>),
 }
 

@@ -48,7 +48,7 @@ pub(super) fn assemble_previous(inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Opti
     join_sources(sources.into_values().collect(), &keys, &renames)
 }
 
-/// Returns the last answer about a type that holds what its model was shown: its own, or that of its group, with the label of the answer.
+/// Returns the last answer about a type, stored with the texts that its model was shown: the type's own answer, or that of its group, with the label.
 fn last_answer(key: &str, last: &dyn Fn(&str) -> Option<Previous>) -> Option<(String, Previous)> {
     let label = format!("//types/{}:semantic", escape(key));
     let answer = last(&label)?;
@@ -59,7 +59,7 @@ fn last_answer(key: &str, last: &dyn Fn(&str) -> Option<Previous>) -> Option<(St
     Some((group.label.to_string(), last(&group.label)?))
 }
 
-/// Joins answers that were given under the same rules as the one about most types.
+/// Joins the answers that follow the same rules as the one about most types.
 fn join_sources(mut sources: Vec<Source>, keys: &BTreeSet<&str>, renames: &Renames) -> Option<Previous> {
     sources.sort_by_key(|source| std::cmp::Reverse(source.types.len()));
     let first = sources.first().filter(|source| !source.types.is_empty())?;

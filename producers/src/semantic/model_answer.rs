@@ -173,7 +173,7 @@ fn write_model_answer(subject: &Subject, summaries: &Summaries, wishes: &Wishes)
     }
 }
 
-/// Returns the summary of a subject that no model is asked about: it only says so.
+/// Returns the summary of a subject about which no model is asked; it only states the reason.
 fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
     let sections = |withholding: &Withholding| -> Sections {
         let summary = withholding.summary();

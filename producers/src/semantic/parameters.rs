@@ -78,7 +78,7 @@ pub(super) struct Wishes {
     pub(super) max_patches: u64,
     /// Share of the inputs' text above which a change leads to a whole new answer.
     pub(super) max_diff: f64,
-    /// Which changes of code leave an answer as it is.
+    /// The changes of code over which an answer is carried.
     pub(super) carry: Carry,
     /// Limit of questions that are asked as one.
     pub(super) together: usize,

@@ -43,7 +43,7 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -
     let way = talk.by_price(&material, base.as_ref(), way);
     let mut types = heads.len();
     let (mode, why, questions, guess) = match way {
-        // If its inputs are to be asked for first, the earlier answer may be invalid afterwards: plan the more expensive case.
+        // If inputs must be built first, the earlier answer may be invalid afterwards: plan the more expensive case.
         Way::Unchanged(_) | Way::Carried(_) if inputs.unknown > 0 => {
             let why = format!("{} of its inputs must be built first", inputs.unknown);
             let old = base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default();

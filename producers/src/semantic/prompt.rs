@@ -175,8 +175,8 @@ impl Material<'_> {
         }
     }
 
-    /// Returns the claims that a patch does not show: those of empty sections, and those that give evidence and do not rest on what moved. What is said
-    /// of the type as a whole may rest on any of its members, what is denied on an added one, how it is created on its constructors.
+    /// Returns the claims that a patch does not show: those that are `none`, and those with evidence that rest on no change. A claim about the whole
+    /// type may rest on any of its members, a negation on an added member, a claim about creation on its constructors.
     pub(super) fn unshown(&self, old: &Summaries, changes: &ChangedTexts) -> Unshown {
         let names = Names::from_slots(self.slots);
         let is_untouched = |key: &str, section: &str, text: &str| {

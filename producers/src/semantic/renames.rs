@@ -129,7 +129,7 @@ impl Renames {
             words.entry(old).or_default().insert(new, true);
         }
         let mut carried = self.carry_words(&words, then, now);
-        // The name may stay as that of another type's member: a sentence can be about either.
+        // Another type may still have a member of the old name: a sentence can be about either.
         let ambiguous = carried.also_stayed.intersection(&used);
         let explained = carried.words.keys().filter(|old| explains(earlier, old));
         let open: Vec<String> = explained.chain(ambiguous).cloned().collect();
@@ -240,7 +240,7 @@ impl Renames {
         found
     }
 
-    /// Puts an earlier answer into present names. A person's sections stay word for word.
+    /// Rewrites an earlier answer with present names. Sections written by a person remain unchanged.
     pub(super) fn summaries(
         &self,
         earlier: &Summaries,

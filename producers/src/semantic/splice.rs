@@ -12,11 +12,11 @@ pub(super) struct Spliced {
     pub(super) summaries: Summaries,
     /// Sections whose text changed.
     pub(super) changed: Vec<String>,
-    /// Sections whose old text stayed although they were answered, each with the reason.
+    /// Sections whose old text was kept although they were answered, each with the reason.
     pub(super) kept_sentences: Vec<(String, &'static str)>,
 }
 
-/// Whether a claim says that there is nothing to say, in whatever form.
+/// Whether a claim is `none`, in any formatting.
 pub(super) fn is_nothing(claim: &str) -> bool {
     let words = claim.split(" [").next().unwrap_or_default();
     let words = words.trim_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '.' | '*'));
@@ -63,7 +63,7 @@ pub(super) fn with_unshown(old: &Summaries, answered: &Summaries, unshown: &Unsh
     all
 }
 
-/// Puts `answered` into `old`. A section stays if `keep` returns a reason.
+/// Inserts `answered` into `old`. A section keeps its old text if `keep` returns a reason.
 pub(super) fn splice(old: &Summaries, answered: &Summaries, keep: impl Fn(&str, &str, &str, &str) -> Option<&'static str>) -> Spliced {
     let mut spliced = Spliced {
         summaries: old.clone(),

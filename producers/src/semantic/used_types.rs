@@ -1,5 +1,5 @@
-//! What a prompt shows of the types that its subject uses: what each is for, within a budget that goes to the most used first, and the declarations
-//! that the subject names.
+//! Describes the types that the subject of a prompt uses: their roles, within a budget that is spent on the most used types first, and the
+//! declarations that the subject names.
 
 use super::slots::{Kind, Slot, simple};
 use super::splice;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Bytes of roles that are shown whole. Of the next types the first sentence is shown, up to twice this sum; of the others nothing.
 const ROLE_BYTES: usize = 900;
 
-/// Returns the types that the subject of these texts uses; `None` if there are none. `name` gives the name by which the prompt calls a type.
+/// Describes the types that the subject of these texts uses; `None` if there are none. `name` returns the name of a type in the prompt.
 pub(super) fn describe_used_types<'s>(slots: &'s [Slot], name: impl Fn(&'s str) -> &'s str) -> Option<String> {
     let roles = roles_within_budget(slots);
     let dependencies = slots.iter().filter(|slot| !slot.kind.is_own());

@@ -54,7 +54,7 @@ pub(super) struct Host {
     pub(super) limits: StoreLimits,
     pub(super) output: Vec<u8>,
     pub(super) warnings: Vec<String>,
-    /// Why it was ended.
+    /// The reason why the host ended the run.
     pub(super) stop: Option<Stop>,
 }
 

@@ -1,6 +1,6 @@
-//! How a command or a request ended. The program turns it into a number where it ends or answers another program.
+//! Outcome of a command or a request. The program converts it to an exit code, or to a number for another program.
 
-/// End of a command or a request, from good to bad.
+/// Outcome of a command or a request, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
     /// All requested results exist.

@@ -16,7 +16,7 @@ use workbench::workspace::WorkbenchError;
 /// Failure of a command or a request: its code and diagnostics.
 #[derive(Debug)]
 pub struct Failed {
-    /// How it ended.
+    /// Outcome of the command or request.
     pub code: Code,
     /// Diagnostics to report.
     pub diagnostics: Vec<Diagnostic>,

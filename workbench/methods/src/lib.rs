@@ -1,5 +1,5 @@
-//! The methods of cortex: what a coder asks, under one name, with one set of arguments, one answer and one text of it. A method works at the desk
-//! of its request; what it does belongs to the workbench. Nothing here reads flags, prints, or talks to another program.
+//! The methods of cortex. Each method has one name, one set of arguments, one answer and one text of the answer. A method uses the desk of its
+//! request; its work is done in the crate `workbench`. Nothing here reads flags, prints, or talks to another program.
 
 pub mod code;
 pub mod desk;

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mention {
-    /// As written.
+    /// The mention as written.
     pub text: String,
     /// The files that it names; empty when there is no such file.
     pub files: Vec<String>,

@@ -18,7 +18,7 @@ pub struct Factors {
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub access: f32,
-    /// How recent that was.
+    /// How recently it was shown or viewed.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub recency: f32,

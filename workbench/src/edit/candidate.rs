@@ -15,19 +15,19 @@ const LONGEST: usize = 80;
 /// An occurrence to choose. Places are counted in characters (Unicode code points) of the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
-    /// Its number, from 1: what `replace_selection` takes.
+    /// Its number, from 1, for `replace_selection`.
     pub id: usize,
-    /// The mark before it where the text is shown.
+    /// The mark before it in the displayed text.
     pub marker_start: String,
-    /// The mark behind it.
+    /// The mark after it in the displayed text.
     pub marker_end: String,
-    /// What stands there, on one line.
+    /// The match with the text around it, on one line.
     pub preview: String,
-    /// How many are before it.
+    /// Number of occurrences before it.
     pub occurrence: usize,
-    /// Where what the preview shows begins.
+    /// Offset of the start of the previewed text.
     pub context_start: usize,
-    /// Where it ends.
+    /// Offset of its end.
     pub context_end: usize,
     /// Line of the match, from 1.
     pub line: usize,

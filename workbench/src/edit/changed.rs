@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What became of one file.
+/// Change of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
     /// The file.
     pub path: String,
-    /// First and last line that are new, or the line behind those that went; absent where the file is gone.
+    /// First and last new line, or the line after removed ones; absent if the file was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(usize, usize)>,
-    /// How many lines came.
+    /// Number of added lines.
     pub added: usize,
-    /// How many went.
+    /// Number of removed lines.
     pub removed: usize,
 }
 

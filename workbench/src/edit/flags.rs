@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 pub enum Flag {
     /// Several matches wait for a choice.
     SelectionPending = 1,
-    /// The buffer has edits that the file has not.
+    /// The buffer has unsaved edits.
     PersistPending = 2,
-    /// The file is not what the buffer was made of.
+    /// The file no longer equals the base of the buffer.
     OutOfSync = 4,
-    /// The answer has not the form that it is to have.
+    /// The answer does not have the required form.
     SchemaViolation = 8,
-    /// Edits stay in the buffer.
+    /// Edits are never saved to the file.
     PersistReadOnly = 16,
     /// Another program changed the file at a place that the session edited.
     ExternalConflict = 32,
-    /// The log has more.
+    /// The log has details of a failure.
     DiagnosticHint = 64,
 }
 
@@ -39,7 +39,7 @@ impl Flag {
 /// The flags of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flags {
-    /// Their bits together.
+    /// Sum of their bits.
     pub mask: u32,
     /// Their names, in the order of their bits.
     pub names: Vec<Flag>,

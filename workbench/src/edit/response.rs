@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 /// Figures of an operation. Lengths are counted in characters (Unicode code points).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Metrics {
-    /// By how much the buffer grew.
+    /// Growth of the buffer; negative if it shrank.
     pub delta: i64,
-    /// How long the buffer is.
+    /// Length of the buffer.
     pub new_length: usize,
-    /// How many matches there are to choose from.
+    /// Number of matches to choose from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection_count: Option<usize>,
 }
@@ -23,16 +23,16 @@ pub struct Metrics {
 /// The answer of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Response {
-    /// Its result.
+    /// Result of the operation.
     pub status: Status,
-    /// State of the document after it.
+    /// State of the document after the operation.
     pub workflow_state: WorkflowState,
     /// The result, on one line.
     pub summary: String,
     /// The next step, on one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
-    /// Figures.
+    /// Lengths and counts.
     pub metrics: Metrics,
     /// Up to five candidates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ pub struct Response {
     pub path: Option<String>,
     /// Identifier of the operation in the log.
     pub operation_id: String,
-    /// Allowed operations.
+    /// Operations that the new state allows.
     #[serde(default)]
     pub allowed: Vec<Tool>,
     /// Details: a diff, the places of candidates, the most similar text.
@@ -59,7 +59,7 @@ pub struct Response {
     /// Change of each file by the operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<Changed>,
-    /// Names that the edit left without a meaning, with their places.
+    /// Names that the edit left undefined, with their places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
     /// Whether the text of the answer has the full form.
@@ -71,13 +71,13 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// How much is told.
+/// Level of detail of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// What counts later, too.
+    /// Without details.
     Basic,
-    /// Also the lines to look at now; of an edit that succeeded, where its new text stands.
+    /// With details; after a successful edit only the place of its new text.
     #[default]
     Detail,
     /// Everything, in the full form.

@@ -44,29 +44,29 @@ pub enum State {
     Refreshing(Ground),
 }
 
-/// A state as it is told.
+/// State of a document, as reported in answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum WorkflowState {
-    /// Buffer and file are the same, nothing is under way.
+    /// Buffer and file are equal, and nothing is pending.
     Idle,
     /// Several matches wait for a choice.
     SelectionPending,
-    /// The buffer has edits that the file has not.
+    /// The buffer has unsaved edits.
     PersistPending,
-    /// The file is not what the buffer was made of.
+    /// The file no longer equals the base of the buffer.
     OutOfSync,
     /// The file is being read.
     Refreshing,
 }
 
-/// What one operation came to.
+/// Result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Status {
-    /// It was done.
+    /// The operation succeeded.
     Success,
     /// The text occurs nowhere, or there is no edit to undo.
     NoMatch,
-    /// The text stands in several places.
+    /// The text occurs in several places.
     MultiMatch,
     /// There was nothing to do.
     NoOp,
@@ -74,7 +74,7 @@ pub enum Status {
     PersistFailure,
     /// Another program changed the file at a place that the session edited.
     ExternalConflict,
-    /// It could not be done, or may not be now.
+    /// The operation failed, or is not allowed now.
     Exception,
 }
 

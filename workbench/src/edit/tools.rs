@@ -8,41 +8,41 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tool {
-    /// Put a text in the place of another.
+    /// Replace a text.
     Replace,
-    /// Put it in the place of one of several.
+    /// Replace one of several matches.
     ReplaceSelection,
-    /// Show more of several.
+    /// Show more candidates.
     Candidates,
-    /// Put a text behind another.
+    /// Insert a text after another one.
     Append,
-    /// Put a text in the place of a type or a member.
+    /// Replace a type or a member by a text.
     ReplaceSymbol,
-    /// Put it before one.
+    /// Insert a text before a type or a member.
     InsertBefore,
-    /// Put it behind one.
+    /// Insert a text after a type or a member.
     InsertAfter,
     /// Apply a patch.
     Patch,
-    /// Make several replacements.
+    /// Apply several replacements.
     Batch,
-    /// Make a file.
+    /// Create a file.
     Create,
-    /// Give a file a whole new text.
+    /// Replace the whole text of a file, or create it.
     Write,
-    /// Save.
+    /// Save the edits.
     Commit,
-    /// Drop edits that are not saved, or a selection.
+    /// Drop unsaved edits, or a selection.
     Discard,
-    /// Read the file anew.
+    /// Reread the file.
     Refresh,
-    /// Show what differs.
+    /// Show the differences between buffer and file.
     Diff,
     /// Undo the last edit.
     Undo,
-    /// Make it again.
+    /// Redo the edit that was undone last.
     Redo,
-    /// Save under another name.
+    /// Save the buffer under another name.
     PersistAs,
     /// End the session.
     Close,

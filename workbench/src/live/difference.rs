@@ -15,7 +15,7 @@ const LONGEST: usize = 32 << 10;
 pub struct Difference {
     /// The hunks of a unified diff; empty when nothing differs.
     pub patch: String,
-    /// First and last line of the later version that it touches, from 1; for a mere removal the line before it.
+    /// First and last touched line of the later version, from 1; for a mere removal the line before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(usize, usize)>,
     /// Column of the first differing character in the first of these lines, from 1; `None` where the line differs from its beginning.

@@ -20,13 +20,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most members that a walk follows; the answer reports how many it skips.
 const MOST_FOLLOWED: usize = 100;
 
-/// How a member uses another.
+/// The kind of a use of a member by another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
-    /// It calls it.
+    /// A call.
     Calls,
-    /// It reads, writes or names it.
+    /// A read, a write, or a mention of its name.
     Uses,
 }
 
@@ -36,11 +36,11 @@ pub enum Relation {
 pub struct Edge {
     /// Steps from the requested member.
     pub distance: u32,
-    /// The member that uses, or the type where it is no member's code.
+    /// The using member, or the type if the code is in no member.
     pub from: String,
-    /// The member that is used; `?#Name` of a value whose type is not known.
+    /// The used member; `?#Name` for a member of a value of unknown type.
     pub to: String,
-    /// How.
+    /// Kind of the use.
     pub relation: Relation,
     /// Path of the file.
     pub file: String,
@@ -50,7 +50,7 @@ pub struct Edge {
     pub column: u32,
     /// The line without the white space around it.
     pub text: String,
-    /// Why it is not certain.
+    /// Why the use is not certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

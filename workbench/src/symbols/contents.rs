@@ -63,13 +63,13 @@ pub struct Listed {
     pub path: String,
     /// `class`, `method`, `namespace`, `folder` …
     pub kind: String,
-    /// As C# writes it; empty for namespaces and folders.
+    /// Its accessibility in C#; empty for namespaces and folders.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub accessibility: String,
-    /// How many types are in a namespace or folder.
+    /// Number of types in a namespace or folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub types: Option<usize>,
-    /// Where it is declared.
+    /// Place of its declaration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceLocation>,
 }

@@ -40,11 +40,11 @@ pub struct Hit {
     pub file: String,
     /// Line, from 1.
     pub line: u32,
-    /// Column of the first match in it, in characters, from 1.
+    /// Column of its first match, in characters, from 1.
     pub column: u32,
-    /// The line without the white space around it, `…` where it is cut.
+    /// The line without surrounding white space; `…` where it is cut.
     pub text: String,
-    /// The type or member around it.
+    /// The enclosing type or member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
 }

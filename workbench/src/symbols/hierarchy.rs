@@ -18,13 +18,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How one symbol carries on another.
+/// Relation of an heir to a type or member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
-    /// A class or struct implements an interface, or a member one of an interface.
+    /// A class or struct implements an interface, or its member one of the interface.
     Implements,
-    /// A class has another, or an interface another, among its bases.
+    /// A class derives from a class, or an interface from an interface.
     Derives,
     /// A member overrides one of a base class.
     Overrides,
@@ -41,20 +41,20 @@ impl Relation {
     }
 }
 
-/// A type or member that carries on another.
+/// An heir or a base of a type or member.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Implementation {
-    /// Steps of inheritance to it.
+    /// Number of inheritance steps to it.
     pub distance: u32,
     /// Its path.
     pub path: String,
-    /// How.
+    /// Its relation.
     pub relation: Relation,
-    /// The type that implements the interface by this member, which it inherits.
+    /// The heir that inherits this member and thereby implements the interface.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<String>,
-    /// Where it is declared.
+    /// Place of its declaration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceLocation>,
 }

@@ -40,7 +40,7 @@ const AROUND: [&str; 8] = [
     "ClassCleanup",
 ];
 
-/// How a member is reached.
+/// The way in which a member is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reached {
@@ -54,7 +54,7 @@ pub enum Reached {
     Implements,
     /// It is a type derived from one that changed.
     Derives,
-    /// It is a test that something runs before which is reached.
+    /// It is a test, and a reached method runs before it.
     Runs,
 }
 
@@ -76,16 +76,16 @@ impl Reached {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Affected {
-    /// Steps from what changed.
+    /// Number of steps from a change.
     pub distance: u32,
-    /// Its path; of code outside of every member its type or file.
+    /// Its path; the type or file of code outside of every member.
     pub path: String,
-    /// How it is reached.
+    /// The way in which it is reached.
     pub how: Reached,
-    /// The member that it is reached by.
+    /// The member through which it is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Where.
+    /// Path of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Line, from 1.
@@ -94,7 +94,7 @@ pub struct Affected {
     /// Whether it is a test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub test: bool,
-    /// Why it is not certain.
+    /// The reason why it is not certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

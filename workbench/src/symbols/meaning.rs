@@ -22,9 +22,9 @@ pub enum How {
     Suffix,
     /// By a pattern.
     Wildcard,
-    /// By a name that it had before.
+    /// By a former name.
     Alias,
-    /// By a name that is spelled alike.
+    /// By a similar spelling.
     Fuzzy,
 }
 
@@ -32,7 +32,7 @@ pub enum How {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
-    /// Its path: a key of `//index:types`, with `#` and a member behind it for a member.
+    /// Its path: a key of `//index:types`; for a member, with `#` and the member after it.
     pub path: String,
     /// `class`, `method` …
     pub kind: String,
@@ -45,7 +45,7 @@ pub struct Candidate {
     /// Identifier of the member, if it is distinguished from its overloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member_id: Option<String>,
-    /// The type that was named, when the member is one of its bases'.
+    /// The requested type, if the member is inherited from one of its bases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited_by: Option<String>,
 }
@@ -109,7 +109,7 @@ pub struct Resolved {
     pub member_id: Option<String>,
 }
 
-/// The answer.
+/// Result of resolving a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolution {
@@ -123,7 +123,7 @@ pub struct Resolution {
     pub candidates: Vec<Candidate>,
     /// Total number.
     pub total: usize,
-    /// Former name of the type, if the name matched that.
+    /// Former name of the type, if the request used it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
 }

@@ -12,17 +12,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which way to go.
+/// Direction of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// To what a type uses.
+    /// To the types that a type uses.
     Deps,
-    /// To what uses it.
+    /// To the types that use it.
     Rdeps,
 }
 
-/// Which edges count.
+/// Kinds of edges that a walk follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Edges {
@@ -31,7 +31,7 @@ pub enum Edges {
     All,
     /// Declarations only.
     Structure,
-    /// Code only: what no declaration names.
+    /// Code only: dependencies that no declaration names.
     Body,
 }
 
@@ -43,26 +43,26 @@ pub struct Related {
     pub path: String,
     /// Steps to it.
     pub distance: u32,
-    /// Whether a declaration makes the last step.
+    /// Whether the last step is by a declaration.
     pub structure: bool,
-    /// Where it is declared first, if [`locate`](Relations::locate) looked.
+    /// Place of its first declaration, if [`locate`](Relations::locate) set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceLocation>,
 }
 
-/// What is reached from a type.
+/// The types reached from a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Relations {
     /// The types, nearest first, those by declarations before those by code alone, then by key.
     pub types: Vec<Related>,
-    /// Number of direct ones by declarations, whatever edges were requested.
+    /// Number of direct dependencies by declarations, whatever edges were requested.
     pub structure: usize,
-    /// Number of direct ones by code alone.
+    /// Number of direct dependencies by code alone.
     pub body: usize,
     /// Names that the type uses but the workspace does not declare.
     pub external: Vec<String>,
-    /// Types whose dependencies could not be read: what they use is missing.
+    /// Types whose dependencies could not be read, so that the types they use are missing.
     pub unread: Vec<String>,
 }
 

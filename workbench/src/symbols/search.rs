@@ -70,19 +70,19 @@ const VALUES: [&str; 5] = ["property", "event", "field", "constant", "enum membe
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Matched {
-    /// It is the name, in any case.
+    /// The query is the name, ignoring case.
     Exact,
-    /// The name begins with it.
+    /// The name begins with the query.
     Prefix,
-    /// It matches the name's humps.
+    /// The query matches the name's humps.
     Humps,
-    /// It occurs in the name.
+    /// The query occurs in the name.
     Substring,
-    /// It is a pattern of the name.
+    /// The query is a pattern that matches the name.
     Wildcard,
-    /// It matches, in one of these ways, a name that the type had before.
+    /// The query matches, in one of these ways, a former name of the type.
     Former,
-    /// It is at most two edits away.
+    /// The query is at most two edits away from the name.
     Fuzzy,
     /// The type's declarations, documentation and code are similar to the text; the most similar come first.
     Semantic,
@@ -128,26 +128,26 @@ impl<'q> Query<'q> {
 pub struct Hit {
     /// Its path: the key of a type, `key#Member`, `key#Name` of all overloads that [`describe`](super::describe::describe) did not look at, or a namespace.
     pub path: String,
-    /// Identifier of the type; of a namespace empty.
+    /// Identifier of the type; empty for a namespace.
     pub type_id: String,
     /// Identifier of the member, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member_id: Option<String>,
     /// `class`, `method` …
     pub kind: String,
-    /// As C# writes it; empty for a member that [`describe`](super::describe::describe) did not look at.
+    /// Its accessibility in C#; empty for a member that [`describe`](super::describe::describe) did not look at.
     pub accessibility: String,
     /// Files that declare it; those of its type for a member without a description by [`describe`](super::describe::describe).
     pub files: Vec<String>,
     /// How the name matches.
     pub matched: Matched,
-    /// The name before that matches.
+    /// The former name that matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
-    /// In a search by meaning how near it is, to two digits: 1 is the same.
+    /// Similarity in a search by meaning, to two digits; 1 means equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likeness: Option<f64>,
-    /// Where it is declared first, if [`locate_hits`](super::describe::locate_hits) looked.
+    /// Place of its first declaration, if [`locate_hits`](super::describe::locate_hits) set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceLocation>,
 }
@@ -171,11 +171,11 @@ pub struct Page {
     /// Number on earlier pages.
     #[serde(skip)]
     pub start: usize,
-    /// Number on all pages; overloads count as one.
+    /// Number of hits on all pages; overloads count as one.
     pub total: usize,
     /// Number of matches by name that the filters excluded.
     pub filtered: usize,
-    /// Number of these in generated code.
+    /// Number of those in generated code.
     pub generated: usize,
     /// Cursor of the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,8 +23,8 @@ const MARK: char = '\u{feff}';
 /// Default number of lines of one symbol.
 pub const USUAL_LINES: usize = 400;
 
-/// One stretch of a file. Columns count characters (Unicode code points) from 1, as the places of usages and errors do; a byte order mark is
-/// none, a tab is one.
+/// A range of a file. Columns count characters (Unicode code points) from 1, like the places of usages and errors; a byte order mark does not count,
+/// a tab counts as one.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Part {
@@ -32,19 +32,19 @@ pub struct Part {
     pub file: String,
     /// First line of the symbol, from 1.
     pub start: u32,
-    /// Column in `start` of its first character.
+    /// Column of its first character in the line `start`.
     pub start_column: u32,
-    /// Last line that is shown.
+    /// Last shown line, from 1.
     pub end: u32,
-    /// Column in `end` behind its last character that is shown.
+    /// Column after its last shown character in the line `end`.
     pub end_column: u32,
-    /// The lines from `start` to `end` as they are: whole (one that is too long for an answer up to `end_column`), also where something else stands on the first or last of them, each with its line
-    /// end, the first of a file with the byte order mark if it has one.
+    /// The unchanged lines from `start` to `end`, with their line ends; the first line of a file with its byte order mark, if it has one. They are
+    /// whole lines, even if the first or last contains other code; only a line that is too long for an answer ends at `end_column`.
     pub text: String,
     /// Encoding of the file, if it is not UTF-8: the text is decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// First and last of the lines that are left out after these.
+    /// First and last omitted line after these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<(u32, u32)>,
 }
@@ -72,7 +72,7 @@ pub struct Source {
     pub path: String,
     /// Its parts, by file and line; several for a partial type or member.
     pub parts: Vec<Part>,
-    /// What is not in them: lines left out, files that could not be read, declarations that nothing was found of.
+    /// Notes on gaps: omitted lines, unreadable files, declarations that were not found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -99,7 +99,7 @@ impl<'i> Binder<'i> {
             return found;
         }
         match self.bind_as(around, path, arity, place, certain) {
-            // A class without a base is no attribute.
+            // A class without a base cannot be an attribute.
             Bound::Type(entry) if place == Place::Attribute && entry.bases.is_empty() => Bound::External,
             found => found,
         }
@@ -133,7 +133,7 @@ impl<'i> Binder<'i> {
                 return bound;
             }
         }
-        // No type arguments stand behind an alias.
+        // An alias has no type arguments.
         let may_be_alias = match path.segments.len() {
             1 => path.arity,
             _ => path.inner[0],
@@ -228,7 +228,7 @@ impl<'i> Binder<'i> {
     where
         'i: 'a,
     {
-        // An alias may stand for what has no name, such as a tuple.
+        // The target of an alias may have no name: a tuple, for example.
         let outer_levels = levels(level).filter(|_| !path.segments.is_empty());
         for outer in outer_levels {
             let reading = self.in_namespace(around, outer, path);
@@ -429,7 +429,7 @@ impl<'i> Binder<'i> {
         types
     }
 
-    /// Follows the rest of the path into nested types and binds it; `None` if the reading has no types and lookup goes on.
+    /// Follows the rest of the path into nested types and binds it; `None` if the reading has no types, so that lookup continues.
     fn follow_path<'a>(&self, around: &Surroundings<'a>, reading: Reading<'a>, path: &Path<'_>) -> Option<Bound<'a>>
     where
         'i: 'a,
@@ -513,7 +513,7 @@ fn inherits(heir: &Entry, symbol: &str) -> bool {
         .any(|ancestor| crate::csharp::types::symbol_of(ancestor) == symbol)
 }
 
-/// Returns the key of a type around, from its symbol: that of the type in sight.
+/// Returns the key of an enclosing type, from its symbol: that of the type in sight.
 pub(in crate::csharp) fn enclosing_key(index: &dyn Index, around: &Surroundings<'_>, symbol: &str, own: &str) -> String {
     let simple = dotted(symbol.rsplit(['+', '.']).next().unwrap_or(symbol));
     let scope = own.find('@').map_or("", |mark| &own[mark..]);

@@ -1,4 +1,4 @@
-//! `csharp/declarations`: what the types of the workspace and their members are, a row for whatever binding looks up.
+//! `csharp/declarations`: the types of the workspace and their members, with a row for each fact that binding looks up.
 //!
 //! Rows: `KEY` → kind letter, namespace, identifier and direct bases of a type, and behind them result and parameters of a delegate or, of a
 //! class with extension methods, the projects that compile it there; `KEY#NAME` → a line for each member of that name that the type
@@ -64,7 +64,7 @@ impl Fold for Declarations {
     }
 }
 
-/// The rows that one type gives.
+/// Returns the rows of one type.
 fn rows_of_type(text: &str) -> BTreeMap<String, String> {
     let mut rows: BTreeMap<String, String> = BTreeMap::new();
     let mut lines = text.lines();
@@ -92,7 +92,7 @@ fn rows_of_type(text: &str) -> BTreeMap<String, String> {
     rows
 }
 
-/// The key of the type at the beginning of a line, behind a mark perhaps.
+/// Returns the key of the type at the beginning of a line, which may begin with a mark.
 fn key_of_line(line: &[u8]) -> &[u8] {
     let line = line.strip_prefix(b"=").or_else(|| line.strip_prefix(b".")).unwrap_or(line);
     line.split(|byte| matches!(byte, b'\t' | b'\n')).next().unwrap_or_default()
@@ -117,17 +117,17 @@ pub(super) fn insert_lines(row: Option<&[u8]>, part: &[u8]) -> Vec<u8> {
     lines.concat()
 }
 
-/// Key of the row with a type's own members of a name.
+/// Returns the key of the row with a type's own members of a name.
 pub fn member_key(owner: &str, name: &str) -> String {
     format!("{owner}#{name}")
 }
 
-/// Key of the row with the extension methods of a name.
+/// Returns the key of the row with the extension methods of a name.
 pub fn extension_key(name: &str) -> String {
     format!(".{name}")
 }
 
-/// A type as its row describes it.
+/// A type, as described by its row.
 #[derive(Clone, Debug)]
 pub struct TypeLine {
     /// Kind letter.
@@ -136,7 +136,7 @@ pub struct TypeLine {
     pub namespace: Rc<str>,
     /// Identifier.
     pub id: Rc<str>,
-    /// Bases as it names them, in terms of its own parameters.
+    /// Bases as the type names them, in terms of its own parameters.
     pub bases: Rc<[Shape]>,
     /// Result and parameters of a delegate.
     pub invoke: Option<(String, String)>,

@@ -1,7 +1,7 @@
-//! What .NET 8 declares: public types, their bases and members, as far as code of the workspace gets its types from them.
+//! The declarations of .NET 8: public types, their bases and members, as far as they determine the types of values in the workspace's code.
 //!
-//! The data is text (`data/dotnet8.txt`), made from the metadata of the runtime's assemblies by `scripts/dotnet_members.py`, which says how a
-//! line reads.
+//! The data is text (`data/dotnet8.txt`), which `scripts/dotnet_members.py` generates from the metadata of the runtime's assemblies; the script
+//! describes the format of a line.
 
 use super::shape::Shape;
 use rustc_hash::FxHashMap;
@@ -16,17 +16,17 @@ pub struct OutsideType {
     pub kind: char,
     bases: &'static str,
     members: &'static str,
-    /// Its members by name, once they were asked for.
+    /// Its members by name, set on first use.
     by_name: OnceLock<FxHashMap<&'static str, Vec<MemberLine<'static>>>>,
 }
 
 /// A line about a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberLine<'a> {
-    /// `m` method, `o` operator, `x` extension method, `p` value; behind it `z`, `q` or `n` where only its type, its heirs or its project see it;
-    /// then `s` for static ones and, of the workspace, `f`, `k`, `v` or `e` for fields, constants, events and members of enums, `i` for those of interfaces
-    /// and `r` for those that positional parameters make; behind `xs` `p` for properties of extension blocks and `t` for what is named through the
-    /// extended type.
+    /// `m` method, `o` operator, `x` extension method, `p` value; then `z`, `q` or `n` if only its type, its heirs or its project see it; then `s` if
+    /// it is static, and for members of the workspace `f`, `k`, `v` or `e` (field, constant, event, member of an enum), `i` (member of an interface)
+    /// and `r` (declared by a positional parameter); after `xs`, `p` for a property of an extension block and `t` for a member that is named through
+    /// the extended type.
     pub flags: &'a str,
     /// Number of own type parameters.
     pub arity: u32,
@@ -34,7 +34,7 @@ pub struct MemberLine<'a> {
     pub result: &'a str,
     /// Parameters between `;`.
     pub parameters: &'a str,
-    /// Their names between `;`; none of .NET's and of operators.
+    /// Names of the parameters between `;`; empty for .NET and for operators.
     pub names: &'a str,
     /// Constraints of its type parameters between `;`: the number of one, a space, and `class`, `struct` or a base; none of .NET's.
     pub limits: &'a str,
@@ -111,12 +111,12 @@ fn library() -> &'static Library {
     })
 }
 
-/// The type of a key such as ``System.Collections.Generic.List`1``.
+/// Returns the type of a key such as ``System.Collections.Generic.List`1``.
 pub fn get(key: &str) -> Option<&'static OutsideType> {
     library().types.get(key)
 }
 
-/// The key as the data holds it.
+/// Returns the key as a static text of the data.
 pub fn known(key: &str) -> Option<&'static str> {
     library().types.get_key_value(key).map(|(key, _)| *key)
 }
@@ -131,18 +131,18 @@ pub fn has_type_named(simple: &str) -> bool {
     })
 }
 
-/// Extension methods of a name: the class and the line of each.
+/// Returns the extension methods of a name: the class and the line of each.
 pub fn extensions(name: &str) -> &'static [(&'static str, &'static str)] {
     library().extensions.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// Whether types live in this very namespace.
+/// Whether this very namespace has types.
 pub fn has_namespace(namespace: &str) -> bool {
     library().namespaces.contains(namespace)
 }
 
 impl OutsideType {
-    /// Direct bases.
+    /// Returns the direct bases.
     pub fn bases(&self) -> impl Iterator<Item = Shape> + use<> {
         self.bases
             .split(' ')
@@ -150,14 +150,14 @@ impl OutsideType {
             .map(|base| Shape::read(base, true))
     }
 
-    /// Names of its members that are not static.
+    /// Returns the names of its members that are not static.
     pub fn instance_members(&self) -> impl Iterator<Item = &'static str> + use<> {
         let lines = self.members.lines().filter_map(|line| line.strip_prefix('\t')?.split_once('\t'));
         let instance = lines.filter(|(_, rest)| !rest.split('\t').next().unwrap_or_default().contains('s'));
         instance.map(|(name, _)| name)
     }
 
-    /// Members of a name.
+    /// Returns its members of a name.
     pub fn members(&'static self, name: &str) -> impl Iterator<Item = MemberLine<'static>> + use<> {
         let all = self.by_name.get_or_init(|| {
             let mut all: FxHashMap<&str, Vec<MemberLine<'_>>> = FxHashMap::default();

@@ -1,4 +1,4 @@
-//! Rows of the declarations that are looked up, each once, as code sees them.
+//! The declarations that binding looks up, as code sees them; each row is read once.
 
 use elsa::FrozenMap;
 use engine::seams::producer::{Failure, RowSource};
@@ -6,7 +6,7 @@ use engine::values::table::Table;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Rows of a table that is at hand.
+/// Rows of a table in memory.
 pub struct TableRows<'a>(Table<'a>);
 
 impl<'a> TableRows<'a> {
@@ -26,24 +26,24 @@ impl RowSource for TableRows<'_> {
     }
 }
 
-/// The rows that were looked up, each once.
+/// The rows that were looked up, each read once.
 pub struct Lookups<'r> {
     rows: &'r dyn RowSource,
     /// Text after `@` in keys of the types in sight.
     scopes: Vec<String>,
-    /// No row is empty: what there is none of is.
+    /// The rows that were read; an absent row is stored as an empty one, because no existing row is empty.
     found: FrozenMap<String, Arc<[u8]>>,
-    /// Keys of the others.
+    /// Keys of the existing rows among these.
     there: RefCell<Vec<String>>,
 }
 
 impl<'r> Lookups<'r> {
-    /// Nothing looked up yet; rows are read as they are.
+    /// Creates lookups that return the rows unchanged.
     pub fn new(rows: &'r dyn RowSource) -> Self {
         Self::seen_from(rows, &[])
     }
 
-    /// Nothing looked up yet; rows are read as code sees them. `scopes`: what stands behind `@` in keys of types in sight, nearest first.
+    /// Creates lookups that return the rows as code sees them. `scopes`: the text after `@` in keys of types in sight, nearest first.
     pub fn seen_from(rows: &'r dyn RowSource, scopes: &[String]) -> Self {
         Self {
             rows,
@@ -53,7 +53,7 @@ impl<'r> Lookups<'r> {
         }
     }
 
-    /// Keys of the rows that are there, sorted.
+    /// Returns the keys of the existing rows that were looked up, sorted.
     pub fn keys(&self) -> Vec<String> {
         let mut keys = self.there.borrow().clone();
         keys.sort_unstable();
@@ -86,7 +86,7 @@ impl<'r> Lookups<'r> {
         is_there
     }
 
-    /// The text of a row, `""` when there is none or it is no text.
+    /// Returns the text of a row, `""` if there is none or if it is not text.
     pub(super) fn row_text(&self, key: &str) -> &str {
         let row = match self.found.get(key) {
             Some(row) => row,
@@ -108,7 +108,7 @@ impl<'r> Lookups<'r> {
     }
 }
 
-/// Whether a character stands between keys of types in a row.
+/// Whether a character separates keys of types in a row.
 fn is_between_keys(c: char) -> bool {
     "{}(),;[]*?: \t\n".contains(c)
 }

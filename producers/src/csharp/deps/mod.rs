@@ -186,7 +186,7 @@ fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, reached: &Rea
 }
 
 impl Dependencies {
-    /// Sorts the types into the lists by where each is named.
+    /// Sorts the types into the lists, by the places that name each.
     fn sorted(mut self) -> Self {
         for (key, places) in &self.evidence {
             let list = if places.iter().any(|place| *place < Place::Body) {
@@ -262,7 +262,7 @@ pub(crate) fn surroundings<'a>(part: &'a MentionPart, mentions: &'a Mentions, in
     }
 }
 
-/// Returns what stands behind `@` in keys of the types in sight of a type's code, nearest first.
+/// Returns the text after `@` in keys of the types in sight of a type's code, nearest first.
 pub(crate) fn scopes<'a>(mentions: &'a Mentions, index: &'a NameIndex) -> &'a [String] {
     let first = mentions.parts.first().and_then(|part| surroundings(part, mentions, index).globals);
     first.map_or(&[], |globals| &globals.scopes)

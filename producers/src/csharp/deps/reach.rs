@@ -1,7 +1,8 @@
-//! `csharp/reach`: what the code of a type leads to: the types that it uses, and the declarations that were looked up to find them.
+//! `csharp/reach`: the types that the code of a type uses, and the declarations that were looked up to find them.
 //!
-//! Binding goes from the types that the code names to their members, from these to their types, and on. What it looks up on that way is all
-//! that it, and [`Usages`](crate::csharp::usages::Usages) after it, need of the workspace's declarations, however many there are.
+//! Binding proceeds from the types that the code names to their members, from these to their types, and so on. The rows that it looks up are all
+//! declarations of the workspace that it, and [`Usages`](crate::csharp::usages::Usages) after it, need; their number does not depend on the size of
+//! the workspace.
 
 use super::flow::UsesFound;
 use super::lookups::{Lookups, TableRows};
@@ -14,27 +15,27 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Types and members that code leads to. Fields are in the order of their names.
+/// Types and members that binding of the code reached. Fields are in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reached {
     /// Types that the arguments of attributes name.
     pub attributed: BTreeSet<String>,
-    /// Full names of types of .NET, and the last names of types of nowhere, that are named.
+    /// Full names of types of .NET, and last names of undeclared types, that the code names.
     pub external: BTreeSet<String>,
     /// Identifiers of the workspace's types among these.
     pub ids: BTreeMap<String, String>,
-    /// Types whose members are used, or that are the type of something.
+    /// Types whose members the code uses, or that are the type of an expression.
     pub inferred: BTreeSet<String>,
-    /// Keys of the rows of `//index:declarations` that were looked up and are there.
+    /// Keys of the existing rows of `//index:declarations` that were looked up.
     pub keys: Vec<String>,
-    /// Types that are named.
+    /// Types that the code names.
     pub named: BTreeSet<String>,
 }
 
 /// Reads the blob of [`Reach`].
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// When the blob is not an output of [`Reach`].
 pub fn decode_reached(input: &Input) -> Result<Reached, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("what code reaches cannot be read: {error}")))
 }

@@ -1,4 +1,4 @@
-//! From written types to shapes, in the surroundings of one part of a type.
+//! Resolves written types to shapes, in the surroundings of one part of a type.
 
 use super::binder::{self, Binder, Bound, Surroundings};
 use super::dotnet;
@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-/// Namespaces that an SDK opens unless it is told not to. What nothing else declares is looked for there even when no project says so:
-/// the code compiles somewhere.
+/// Namespaces that an SDK imports by default. A name that nothing else declares is searched in them even if no project imports them, because the code
+/// compiles somewhere.
 pub const IMPLICIT: [&str; 6] = [
     "System",
     "System.Collections.Generic",
@@ -22,19 +22,19 @@ pub const IMPLICIT: [&str; 6] = [
     "System.Threading",
 ];
 
-/// A remembered meaning: name, arity, whether in a base list.
+/// Key of a cached meaning: name, arity, whether in a base list.
 type ResolvedName = (Box<str>, u32, bool);
 
 /// Resolves types for one part.
 pub struct Resolver<'a> {
     /// Surroundings of the part.
     pub around: Surroundings<'a>,
-    /// The names.
+    /// The index of names.
     pub index: &'a NameIndex,
     /// Type parameters in scope of the type, outermost first.
     pub own: Vec<TypeParameter>,
     known: RefCell<FxHashMap<ResolvedName, Meaning>>,
-    /// Names that mean several types, with the keys of these.
+    /// Ambiguous names, with the keys of the types that they may mean.
     ambiguous: RefCell<FxHashMap<String, Vec<Rc<str>>>>,
     namespaces: OnceCell<FxHashSet<String>>,
 }
@@ -44,19 +44,19 @@ pub struct Resolver<'a> {
 pub struct TypeParameter {
     /// Its name.
     pub name: Rc<str>,
-    /// What it stands for.
+    /// The type that it represents.
     pub shape: Shape,
-    /// Whether it is constrained to value types, so that `T?` is `System.Nullable<T>`: that of other type parameters is no other type.
+    /// Whether it is constrained to value types, so that `T?` is `System.Nullable<T>`; for other type parameters `T?` is the same type as `T`.
     pub is_value: bool,
 }
 
 impl TypeParameter {
-    /// A type parameter that stands for itself, with the constraints of all that are declared with it.
+    /// Creates a type parameter that represents itself; `constraints` are those of all type parameters declared with it.
     pub fn variable(name: &str, constraints: &[(String, TypeRef)]) -> Self {
         Self::new(name, Shape::Variable(name.into()), constraints)
     }
 
-    /// A type parameter that stands for `shape`, with the constraints of all that are declared with it.
+    /// Creates a type parameter that represents `shape`; `constraints` are those of all type parameters declared with it.
     pub fn new(name: &str, shape: Shape, constraints: &[(String, TypeRef)]) -> Self {
         let is_struct = |written: &TypeRef| matches!(written, TypeRef::Predefined(word) if word == "struct");
         Self {
@@ -76,12 +76,12 @@ pub enum Meaning {
     Outside(Rc<str>),
     /// Several types.
     Ambiguous,
-    /// Nothing that is declared.
+    /// No declared type.
     Nothing,
 }
 
 impl<'a> Resolver<'a> {
-    /// A resolver whose own type parameters are numbered, or variables of the code.
+    /// Creates a resolver whose own type parameters are numbered, or variables of the code.
     pub fn new(around: Surroundings<'a>, index: &'a NameIndex, parameters: &[String], numbered: bool) -> Self {
         let shape = |(at, name): (usize, &String)| match numbered {
             true => TypeParameter::new(name, Shape::Own(at as u32), &[]),
@@ -97,13 +97,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The shape of a written type. `methods` are type parameters of members and local functions, innermost last; `see` is told every
-    /// named type with the place it is named at.
+    /// Returns the shape of a written type. `methods` are type parameters of members and local functions, innermost last; `see` receives every named
+    /// type with the place of its name.
     pub fn shape(&self, written: &TypeRef, methods: &[TypeParameter], see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
         self.shape_in(written, methods, Place::Body, see)
     }
 
-    /// The same in a base list or elsewhere.
+    /// As [`Self::shape`], for a type in a base list or elsewhere.
     pub fn shape_in(&self, written: &TypeRef, methods: &[TypeParameter], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
         match written {
             TypeRef::Var(_) => Shape::Unknown,
@@ -119,7 +119,7 @@ impl<'a> Resolver<'a> {
                 };
                 let is_value_parameter = parameter.is_some_and(|parameter| parameter.is_value);
                 let inner = self.shape_in(inner, methods, place, see);
-                // Only a value type becomes another type.
+                // The mark `?` changes only a value type to another type.
                 let is_value = |key: &str| is_outside_value(key) || self.index.by_key(key).is_some_and(|entry| entry.value);
                 match &inner {
                     _ if is_value_parameter => Shape::nullable(inner),
@@ -143,7 +143,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The type parameter in scope that a path names.
+    /// Returns the type parameter in scope that a path names.
     fn parameter<'p>(&'p self, segments: &[Name], methods: &'p [TypeParameter]) -> Option<&'p TypeParameter> {
         let [only] = segments else { return None };
         let mut all = methods.iter().rev().chain(self.own.iter().rev());
@@ -180,7 +180,8 @@ impl<'a> Resolver<'a> {
         shape
     }
 
-    /// The target of a using alias with type arguments, or of no dotted name, that the only segment names.
+    /// Returns the target of the using alias that the only segment names, if the target is a type of .NET or no dotted name, and no nearer type hides
+    /// the alias.
     fn aliased(&self, segments: &[Name]) -> Option<String> {
         let [only] = segments else { return None };
         let name = Some(only.word.text.as_str());
@@ -197,7 +198,7 @@ impl<'a> Resolver<'a> {
         (is_written && !self.is_nearer_than_alias(segments)).then(|| target.clone())
     }
 
-    /// Whether a name that is an alias means a type which is declared nearer: one nested in a type around, or of a namespace around.
+    /// Whether a nearer declaration hides an alias: a type nested in an enclosing type, or a type of an enclosing namespace.
     fn is_nearer_than_alias(&self, segments: &[Name]) -> bool {
         let Meaning::Type(key, _) = self.meaning(segments, 0, Place::Body) else {
             return false;
@@ -218,7 +219,7 @@ impl<'a> Resolver<'a> {
         projects.is_empty() || projects.iter().any(|project| project == own || references.contains(project))
     }
 
-    /// Whether code here may see what is internal in a type; true where that is not known.
+    /// Whether code here may see internal members of a type; true if that is unknown.
     pub fn sees_internals(&self, key: &str) -> bool {
         let (Some(own), Some(entry)) = (self.around.project, self.index.by_key(key)) else {
             return true;
@@ -256,7 +257,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The types that a name may mean which was last found to mean several.
+    /// Returns the types that a name may mean, if it last resolved to several.
     pub fn ambiguous_types(&self, name: &Name) -> Vec<Rc<str>> {
         self.ambiguous.borrow().get(&name.word.text).cloned().unwrap_or_default()
     }
@@ -282,7 +283,7 @@ impl<'a> Resolver<'a> {
         }
         let binder = Binder::new(self.index);
         let meaning = match binder.bind(&self.around, &path, arity, place, true) {
-            // The binder leaves what follows a type to members; here the whole path has to be a type.
+            // The binder accepts members after a type; here the whole path must be a type.
             Bound::Type(entry) if segments.len() > 1 && !ends_with(entry.symbol(), segments) => Meaning::Nothing,
             Bound::Type(entry) if self.is_hidden_by_namespace(entry, segments) => Meaning::Nothing,
             Bound::Type(entry) => Meaning::Type(entry.key.as_str().into(), all_parameters(entry.symbol())),
@@ -327,7 +328,7 @@ impl<'a> Resolver<'a> {
             .any(|level| self.namespaces().contains(&join_path(level, &head.word.text)))
     }
 
-    /// The namespaces around, and those of types that the code names and sees.
+    /// Returns the enclosing namespaces, and those of types that the code names and sees.
     fn namespaces(&self) -> &FxHashSet<String> {
         self.namespaces.get_or_init(|| {
             let seen = self.index.entries().filter(|entry| binder::reached(&self.around, entry));
@@ -336,7 +337,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// The type of .NET that a path means here.
+    /// Returns the type of .NET that a path means here.
     pub fn outside(&self, segments: &[Name]) -> Option<Rc<str>> {
         let mut path = String::new();
         let rooted = segments.first().is_some_and(|first| first.word.text == "global");
@@ -357,8 +358,8 @@ impl<'a> Resolver<'a> {
             if let Some(key) = outside_key(&join_path(level, &path)) {
                 return Some(key);
             }
-            // In `Acme`, and below it, the name `Console` is the namespace `Acme.Console` where there is one: what using directives open comes
-            // after it (C# specification, 7.8).
+            // In `Acme` and below it, the name `Console` means the namespace `Acme.Console`, if there is one: names from using directives come after
+            // it (C# specification, 7.8).
             let is_namespace = |name: &str| self.namespaces().contains(&join_path(level, name));
             if segments
                 .first()
@@ -398,7 +399,7 @@ fn ends_with(symbol: &str, segments: &[Name]) -> bool {
         .is_some_and(|segment| last.split('`').next() == Some(&segment.word.text))
 }
 
-/// Marked key of a dotted path, nested types tried with `+`.
+/// Returns the marked key of a dotted path; tries nested types with `+`.
 fn outside_key(path: &str) -> Option<Rc<str>> {
     let path = path.strip_prefix("global::").unwrap_or(path);
     if let Some(key) = dotnet::known(path) {
@@ -409,7 +410,7 @@ fn outside_key(path: &str) -> Option<Rc<str>> {
     dotnet::known(&format!("{outer}+{inner}")).map(|key| format!("~{key}").into())
 }
 
-/// Number of type parameters of a symbol, those of types around it counted.
+/// Returns the number of type parameters of a symbol, with those of enclosing types.
 pub fn all_parameters(symbol: &str) -> u32 {
     symbol
         .split('`')
@@ -427,7 +428,7 @@ fn is_outside_value(key: &str) -> bool {
         .is_some_and(|outside| matches!(outside.kind, 's' | 'e'))
 }
 
-/// The type of a keyword.
+/// Returns the type of a keyword.
 pub fn predefined(word: &str) -> Shape {
     let name = match word {
         "bool" => "Boolean",

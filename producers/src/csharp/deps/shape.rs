@@ -51,7 +51,7 @@ impl Shape {
         self.key() == Some(NULLABLE)
     }
 
-    /// The type of what is there where a value may be none: `T` of `T?`.
+    /// Returns `T` for `T?` of a value type, and any other type unchanged.
     pub fn without_null(&self) -> &Self {
         match self {
             Self::Named(_, args) if self.is_nullable() => args.first().unwrap_or(self),
@@ -128,7 +128,7 @@ impl Shape {
         }
     }
 
-    /// A named type with its type arguments; `ValueTuple<…>` is the tuple that the language writes in brackets.
+    /// Creates a named type with its type arguments; `ValueTuple<…>` becomes a tuple.
     pub fn with_arguments(key: Rc<str>, args: Vec<Shape>) -> Self {
         let count = key
             .strip_prefix("~System.ValueTuple`")

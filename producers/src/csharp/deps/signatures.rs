@@ -76,7 +76,7 @@ fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
         );
     }
     text.push('\n');
-    // A positional parameter makes no property where a base has one of its name; readers of all types know the base.
+    // A positional parameter declares no property if a base has one of its name. Only readers of all types know the base, so the line gets a mark.
     let records = mentions
         .declared
         .iter()
@@ -106,7 +106,7 @@ fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
     text
 }
 
-/// The letter of what has a value: `f` field, `k` constant, `v` event, `e` member of an enum; none for properties and indexers.
+/// Returns the letter of a member with a value: `f` field, `k` constant, `v` event, `e` member of an enum; empty for properties and indexers.
 fn value_kind(letter: char, signature: &str) -> &'static str {
     let is_modified = |word: &str| {
         let declaration = signature.split(['{', '<', '(', '[']).next().unwrap_or_default();
@@ -122,7 +122,7 @@ fn value_kind(letter: char, signature: &str) -> &'static str {
     }
 }
 
-/// The letter of who sees a member: `z` its type, `q` its heirs, too, `n` its project and friends; none where all do.
+/// Returns the letter of a member's accessibility: `z` its type, `q` also its heirs, `n` its project and friends; empty if all code sees it.
 fn access_mark(signature: &str) -> &'static str {
     let declaration = signature.split(['(', '<', '{', '[']).next().unwrap_or_default();
     let has = |word: &str| declaration.split(' ').any(|own| own == word);

@@ -1,4 +1,4 @@
-//! Types and members that code can reach: the workspace's declarations, each looked up when code leads to it, and .NET.
+//! Types and members that code can reach: those of .NET, and the workspace's declarations, each looked up when binding needs it.
 
 use super::declarations::{TypeLine, extension_key, member_key};
 use super::dotnet::{self, MemberLine};
@@ -9,7 +9,7 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::str::Lines;
 
-/// How many types a lookup goes through.
+/// Limit of types that a lookup visits.
 const MOST_LEVELS: usize = 96;
 
 /// A member as found from a type: its declaring type with type arguments, and its signature there.
@@ -17,14 +17,14 @@ const MOST_LEVELS: usize = 96;
 pub struct Candidate<'a> {
     /// The declaring type.
     pub owner: Shape,
-    /// Its line.
+    /// The line of the member.
     pub line: MemberLine<'a>,
-    /// Whether its keys are of .NET without a mark.
+    /// Whether its keys are those of .NET, without a mark.
     pub outside: bool,
     types: Rc<Types<'a>>,
 }
 
-/// The types of a member as its line declares them, read when they are first asked for.
+/// The types of a member as its line declares them, parsed on first use.
 #[derive(Debug, Default)]
 struct Types<'a> {
     result: OnceCell<Shape>,
@@ -32,7 +32,7 @@ struct Types<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// A member of a type, as its line describes it.
+    /// Creates a member of a type from its line.
     pub fn new(owner: Shape, line: MemberLine<'a>, outside: bool) -> Self {
         Self {
             owner,
@@ -87,13 +87,13 @@ impl<'a> Candidate<'a> {
         self.line.flags.contains('s')
     }
 
-    /// Its type or result in terms of the method's own parameters.
+    /// Returns its type or result, in terms of the method's own parameters.
     pub fn result(&self) -> Shape {
         let declared = self.types.result.get_or_init(|| Shape::read(self.line.result, self.outside));
         declared.substitute(self.owner.args(), &self.methods())
     }
 
-    /// Whether arguments for its first `count` parameters can tell all its own type parameters: each is in the type of one of these.
+    /// Whether arguments for its first `count` parameters can determine all its own type parameters: each is in the type of one of these.
     pub fn is_inferable(&self, count: usize) -> bool {
         let arity = self.line.arity;
         let parameters = || self.line.parameters.split(';').take(count);
@@ -107,7 +107,7 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// The names of its parameters; none where they are not known.
+    /// Returns the names of its parameters; empty if they are unknown.
     pub fn names(&self) -> Vec<&'a str> {
         match self.line.names.is_empty() {
             true => Vec::new(),
@@ -115,7 +115,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// Its parameters: the word before the type (`out`, `params`, `opt`) and the type.
+    /// Returns its parameters: the modifier before the type (`out`, `params`, `opt`) and the type.
     pub fn parameters(&self) -> Vec<(&'a str, Shape)> {
         let read = |text: &'a str| {
             let (word, text) = text.split_once(' ').unwrap_or(("", text));
@@ -128,7 +128,7 @@ impl<'a> Candidate<'a> {
         declared.iter().map(placed).collect()
     }
 
-    /// Constraints of its own type parameters, by their number: `class`, `struct`, or a base as [`Shape`] writes it.
+    /// Returns the constraints of its own type parameters, by their number: `class`, `struct`, or a base as [`Shape`] writes it.
     pub fn limits(&self) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
         let limits = self.line.limits.split(';');
         limits
@@ -136,7 +136,7 @@ impl<'a> Candidate<'a> {
             .filter_map(|(at, limit)| Some((at.parse().ok()?, limit)))
     }
 
-    /// Its own type parameters.
+    /// Returns its own type parameters.
     fn methods(&self) -> Vec<Shape> {
         (0..self.line.arity).map(Shape::Method).collect()
     }
@@ -145,17 +145,17 @@ impl<'a> Candidate<'a> {
 /// Overloads of one type that a call is compared with. Of any of them the use is one of the same member.
 const MOST_OVERLOADS: usize = 100;
 
-/// How many bases of a type are looked at.
+/// Limit of bases of a type that are visited.
 const MOST_BASES: usize = 64;
 
-/// Everything that can be reached.
+/// The types and members that code can reach.
 pub struct World<'a> {
     lookups: &'a Lookups<'a>,
     lines: RefCell<FxHashMap<Rc<str>, Option<Rc<TypeLine>>>>,
     levels: RefCell<FxHashMap<Rc<str>, Rc<[Shape]>>>,
-    /// By key and name what the type declares itself.
+    /// By key and name, the members that the type itself declares.
     declared: RefCell<ByName<Lined<'a>>>,
-    /// By key and name what is found from a type without arguments.
+    /// By key and name, the members found from a type without arguments.
     found: RefCell<ByName<Candidate<'a>>>,
 }
 
@@ -171,7 +171,7 @@ fn is_value(flags: &str) -> bool {
 }
 
 impl<'a> World<'a> {
-    /// Types and members that these lookups reach.
+    /// Creates the world of the types and members that these lookups reach.
     pub fn new(lookups: &'a Lookups<'a>) -> Self {
         Self {
             lookups,
@@ -196,7 +196,7 @@ impl<'a> World<'a> {
         found
     }
 
-    /// The bases of a type of the workspace and theirs, nearest first, in terms of its own parameters.
+    /// Returns the direct and indirect bases of a type of the workspace, nearest first, in terms of its own parameters.
     fn bases(&self, key: &str) -> Vec<Shape> {
         let mut bases: Vec<Shape> = Vec::new();
         let mut open = self.type_line(key).map_or_else(Vec::new, |line| line.bases.to_vec());
@@ -218,7 +218,7 @@ impl<'a> World<'a> {
         bases
     }
 
-    /// Whether a base class has a value of that name, so that a positional parameter makes none.
+    /// Whether a base class has a value of that name, so that a positional parameter declares no property.
     pub fn inherits_value(&self, owner: &Shape, name: &str) -> bool {
         let is_class = |base: &&str| self.type_line(base).is_some_and(|line| line.kind != 'i');
         let levels = self.levels(owner);
@@ -229,12 +229,12 @@ impl<'a> World<'a> {
         })
     }
 
-    /// Lines of the members of a name that a type of the workspace declares itself.
+    /// Returns the lines of the members of a name that a type of the workspace itself declares.
     fn members_of(&self, key: &str, name: &str) -> Lines<'a> {
         self.lookups.row_text(&member_key(key, name)).lines()
     }
 
-    /// Kind letter of a named type, ` ` when it is not known.
+    /// Returns the kind letter of a named type, ` ` if it is unknown.
     pub fn kind(&self, key: &str) -> char {
         match key.strip_prefix('~') {
             Some(outside) => dotnet::get(outside).map_or(' ', |outside| outside.kind),
@@ -242,7 +242,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A type and all its bases, nearest first, in terms of its own parameters.
+    /// Returns a type and all its bases, nearest first, in terms of its own parameters.
     fn levels_of_key(&self, key: &Rc<str>, arguments: usize) -> Rc<[Shape]> {
         if let Some(levels) = self.levels.borrow().get(key) {
             return levels.clone();
@@ -272,7 +272,7 @@ impl<'a> World<'a> {
         levels
     }
 
-    /// A type and all its bases with type arguments in place.
+    /// Returns a type and all its bases, with its type arguments filled in.
     pub fn levels(&self, shape: &Shape) -> Vec<Shape> {
         match shape {
             Shape::Named(key, args) => {
@@ -303,7 +303,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Members of a name that one type declares itself.
+    /// Adds the members of a name that one type itself declares.
     pub fn declared(&self, owner: &Shape, name: &str, into: &mut Vec<Candidate<'a>>) {
         let Some(key) = owner.key() else { return };
         let known = self.declared.borrow().get(key).and_then(|names| names.get(name).cloned());
@@ -325,7 +325,7 @@ impl<'a> World<'a> {
         }));
     }
 
-    /// Lines of the members of a name that the type of a key declares itself.
+    /// Returns the lines of the members of a name that the type of a key itself declares.
     fn own_lines(&self, key: &str, name: &str) -> Vec<MemberLine<'a>> {
         match key.strip_prefix('~') {
             Some(outside) => dotnet::get(outside).into_iter().flat_map(|found| found.members(name)).collect(),
@@ -337,8 +337,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Members of a name as seen from a type: a value hides everything further out, methods overload. Members of interfaces are none of
-    /// the classes that implement them.
+    /// Returns the members of a name as seen from a type: a value hides all members of further bases, methods overload. A class does not have the
+    /// members of the interfaces that it implements.
     pub fn lookup(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let Shape::Named(key, args) = shape else {
             return self.candidates_named(shape, name, &|_| true);
@@ -355,7 +355,7 @@ impl<'a> World<'a> {
         found
     }
 
-    /// The same without members that the code cannot see, which hide none; all of them where it sees none.
+    /// As [`Self::lookup`], without members that the code cannot see, which hide no others; with all members if it sees none.
     pub fn lookup_seen(&self, shape: &Shape, name: &str, sees: &dyn Fn(&Candidate<'a>) -> bool) -> Vec<Candidate<'a>> {
         let found = self.lookup(shape, name);
         if found.iter().all(sees) {
@@ -367,7 +367,7 @@ impl<'a> World<'a> {
 
     fn candidates_named(&self, shape: &Shape, name: &str, sees: &dyn Fn(&Candidate<'a>) -> bool) -> Vec<Candidate<'a>> {
         let mut found = Vec::new();
-        // Members of the interfaces of arrays are none of arrays.
+        // An array does not have the members of its interfaces.
         let interfaces = !matches!(shape, Shape::Array(_)) && matches!(self.kind(shape.key().unwrap_or("")), 'i' | ' ');
         for (at, level) in self.levels(shape).into_iter().enumerate() {
             let before = found.len();
@@ -402,7 +402,7 @@ impl<'a> World<'a> {
         found
     }
 
-    /// Extension methods of a name that the workspace declares.
+    /// Returns the extension methods of a name that the workspace declares.
     pub fn extensions(&self, name: &str) -> Vec<Candidate<'a>> {
         let extensions = self.lookups.row_text(&extension_key(name)).lines();
         let mut found: Vec<Candidate<'_>> = extensions
@@ -415,7 +415,7 @@ impl<'a> World<'a> {
         found
     }
 
-    /// The base of a type that has this key, with its arguments, if it has one.
+    /// Returns the base of a type that has this key, with its arguments, if there is one.
     pub fn as_base(&self, shape: &Shape, key: &str) -> Option<Shape> {
         if shape.key() == Some(key) {
             return Some(shape.clone());
@@ -423,7 +423,7 @@ impl<'a> World<'a> {
         self.levels(shape).into_iter().find(|level| level.key() == Some(key))
     }
 
-    /// Parameters and result of a delegate type.
+    /// Returns the parameters and the result of a delegate type.
     pub fn delegate(&self, shape: &Shape) -> Option<(Vec<Shape>, Shape)> {
         let Shape::Named(key, args) = shape else { return None };
         if &**key == "~System.Linq.Expressions.Expression`1" {
@@ -470,7 +470,7 @@ impl<'a> World<'a> {
                 .unwrap_or_default()
         };
         let current = |enumerator: &Shape| self.lookup(enumerator, "Current").first().map(Candidate::result);
-        // A loop calls what the type itself declares before an interface's.
+        // A loop prefers members that the type itself declares to those of an interface.
         let is_own = |key: &str| !key.starts_with(['~', '^']) && self.kind(key) != 'i';
         if shape.key().is_some_and(is_own)
             && let Some(element) = current(&enumerator())

@@ -56,7 +56,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                     with: "_",
                 });
             }
-            // `class A { } ;`: in the grammar, nothing stands between the two.
+            // `class A { } ;`: the grammar allows nothing between the two.
             ";" if at > 0 && tokens.is(at - 1, "}") => adjoin(tokens, at, edits),
             // `[.. var rest]`: keep only the subpattern.
             ".." if matches!(at.checked_sub(1).map_or("", |before| tokens.text(before)), "[" | ",")

@@ -110,7 +110,7 @@ pub(crate) fn angle_runs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                 open = 0;
             }
         }
-        // Text that ends with open `<` is a run, too; a list that closed is none.
+        // Text that ends with open `<` is a run, too; a closed list is not.
         if open > MOST_ANGLES && at + 1 == tokens.all.len() {
             tame_run(tokens, open, first..at + 1, edits);
         }

@@ -375,7 +375,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         // A type ends with its node; an expression's path continues as far as its dots.
         let limit = if certain { tokens.at_byte(bytes.end) } else { tokens.all.len() };
         let Some(path) = tokens.path_at(at, limit) else { return };
-        // In an attribute's arguments, a name is none of an attribute.
+        // A name in the arguments of an attribute is not the name of an attribute.
         let place = match self.state.place {
             NamePlace::Attribute if parent != Node::Attribute => NamePlace::Argument,
             place => place,

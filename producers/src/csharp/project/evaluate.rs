@@ -406,7 +406,7 @@ impl<'a> Pass<'a, '_> {
             }
             _ => {}
         }
-        // If the condition held without the file, it tested something else. Skip the import, because MSBuild's own properties
+        // If the condition is true without the file, it tests something else. Skip the import, because MSBuild's own properties
         // (`$(MSBuildExtensionsPath)`) are empty here.
         let outside = in_workspace(&target).is_none();
         let of_tools = ["$(MSBuild", "$(VSToolsPath", "$(NuGet", "$(DevEnvDir", "$(FSharp"]

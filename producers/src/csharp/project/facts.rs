@@ -307,7 +307,7 @@ fn usings(items: &Run) -> Vec<String> {
     usings.into_iter().collect()
 }
 
-/// Returns what stands behind the last dot of a path, in lower case.
+/// Returns the text after the last dot of a path, in lower case.
 fn ending_of(path: &str) -> String {
     path.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase()
 }

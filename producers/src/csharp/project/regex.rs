@@ -54,7 +54,7 @@ fn with_marked_groups(replacement: &str) -> String {
     marked + rest
 }
 
-/// Compiles a pattern with the names of options; `None` for one that changes what else a pattern means.
+/// Compiles a pattern with the names of options; `None` for an option that changes the meaning of patterns in another way.
 fn compile(pattern: &str, options: &str) -> Option<Regex> {
     let mut builder = RegexBuilder::new(pattern);
     builder.backtrack_limit(MOST_STEPS);

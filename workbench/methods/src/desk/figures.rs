@@ -1,4 +1,4 @@
-//! Figures that the service reports of itself (seed 000 §11), and alarms where they pass the thresholds of the seed.
+//! Figures that the service reports about itself (seed 000 §11), and alarms for figures above the thresholds of the seed.
 
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -22,17 +22,17 @@ const SUMMARY: &str = ":semantic";
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
-    /// Calls so far.
+    /// Number of calls so far.
     pub calls: u64,
-    /// Those without an answer.
+    /// Number of calls without an answer.
     pub failed: u64,
-    /// Those whose answer was known.
+    /// Number of calls whose answer was cached.
     pub warm: u64,
-    /// Half of the last 1,024 took no longer, in milliseconds.
+    /// Median duration of the last 1,024 calls, in milliseconds.
     pub p50_ms: f64,
-    /// 95 in 100 of them took no longer, in milliseconds.
+    /// 95th percentile of these durations, in milliseconds.
     pub p95_ms: f64,
-    /// Seconds of all calls together.
+    /// Total duration of all calls, in seconds.
     pub total_s: f64,
 }
 
@@ -40,32 +40,32 @@ pub struct Figures {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Service {
-    /// Its process.
+    /// Id of its process.
     pub pid: u32,
-    /// Seconds since it began.
+    /// Seconds since its start.
     pub uptime_sec: u64,
-    /// Resident memory.
+    /// Resident memory, in MB.
     pub memory_mb: u64,
-    /// Requests being answered or waiting.
+    /// Number of requests that run or wait.
     pub requests: usize,
-    /// Requested summaries that were missing.
+    /// Number of requested summaries that are missing.
     pub semantic_queue_length: usize,
-    /// Projects of the workspace.
+    /// Number of projects of the workspace.
     pub projects: usize,
-    /// Types that are known.
+    /// Number of types of the workspace.
     pub types_indexed: usize,
-    /// Summaries whose last try failed.
+    /// Number of summaries whose last attempt failed.
     pub recent_semantic_failures: usize,
-    /// How long 95 of 100 calls of `resolve` took at most.
+    /// 95th percentile of the durations of `resolve`, in milliseconds.
     pub p95_resolve_ms: f64,
-    /// How often the answer was known, of all calls of methods that look.
+    /// Share of cached answers among all calls of methods that only look.
     pub hit_ratio: f64,
-    /// By method.
+    /// Figures of each method.
     pub methods: BTreeMap<String, Figures>,
     /// Edits of the checkout so far, by all clients.
     #[serde(default)]
     pub edits: EditCounts,
-    /// What passes a threshold.
+    /// Figures above a threshold, one sentence each.
     pub alarms: Vec<String>,
 }
 

@@ -79,13 +79,13 @@ pub struct Desk<'c> {
     flaws: Option<Arc<Flaws>>,
     /// Outputs already read from the open workspace, by label or pattern.
     read: HashMap<String, Vec<Output>>,
-    /// Word indexes already made for the open workspace.
+    /// Word indexes already built for the open workspace.
     words: HashMap<WordSource, Arc<WordIndex>>,
     saving: Saving,
     worst: Code,
 }
 
-/// Saving the documents of a search index beside the answer that needs them. It ends before the request does.
+/// A thread that saves the documents of a search index while the answer is computed. The request waits for its end.
 #[derive(Default)]
 struct Saving(Option<JoinHandle<()>>);
 
@@ -100,7 +100,7 @@ impl Saving {
 
 impl Drop for Saving {
     fn drop(&mut self) {
-        // A failure to save is none of the request.
+        // A failure to save does not fail the request.
         self.0.take().map(JoinHandle::join);
     }
 }
@@ -163,7 +163,7 @@ impl<'c> Desk<'c> {
         }
     }
 
-    /// Makes this a part of a request: it looks at an overlay, and takes over what the service of that request knows of the files.
+    /// Makes this a part of a request: it reads an overlay, and uses the facts about files that the service of that request caches.
     pub fn part_of(self, whole: &Desk<'c>) -> Self {
         Self {
             indexes: whole.indexes,
@@ -374,14 +374,14 @@ impl<'c> Desk<'c> {
         }
         let mut outputs = Vec::new();
         for output in self.read(&labels)? {
-            // It says why there is none.
+            // A failure gives the reason.
             outputs.push(
                 output
                     .bytes
                     .map_or_else(|| self.output_of_label(&output.label).map(|made| made.bytes), Ok)?,
             );
         }
-        // A build that was cancelled gives none.
+        // A cancelled build returns no tables.
         let Ok([declarations, members, types]) = <[_; 3]>::try_from(outputs) else {
             let why = Diagnostic::error(
                 ErrorCode::E_CANCELLED,
@@ -478,7 +478,7 @@ impl<'c> Desk<'c> {
 }
 
 impl Desk<'_> {
-    /// Makes a word index, or takes over what did not change of the last one.
+    /// Builds a word index; reuses the unchanged parts of the last one.
     fn read_words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
         let pattern = [source.pattern()];
         // Indexes are compared by the digests of outputs, so that of the files serves an overlay, too.
@@ -490,7 +490,7 @@ impl Desk<'_> {
             let outputs = labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect();
             return Ok(Arc::new(WordIndex::update(source, listed, None, |_| Ok::<_, Failed>(outputs))?));
         };
-        // The session's sources are older than this look at the watch: where nothing changed until now, the index is true for the session, too.
+        // The session read its sources before this moment of the watch. If nothing changed up to now, the index is current for the session, too.
         let is_current = || moment.as_ref().is_some_and(Moment::stands) && before.unread().next().is_none();
         if self.memory().is_some() && is_current() {
             return Ok(before);

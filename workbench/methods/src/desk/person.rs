@@ -1,4 +1,4 @@
-//! What a request tells the person whose command it is, while it runs. The program implements it for its terminal.
+//! The messages of a running request to the person whose command it is. The program implements this for its terminal.
 
 use engine::seams::producer::Cancel;
 use engine::store::disk::OnWait;

@@ -18,9 +18,9 @@ pub struct Settings {
     pub overlay: Option<String>,
     /// Whether network access is disabled.
     pub offline: bool,
-    /// How long the request waits for other processes.
+    /// Time that the request waits for other processes.
     pub lock_timeout: Duration,
-    /// Which programs may run.
+    /// The programs that may run.
     pub trust: Trusting,
     /// Log categories of edits.
     pub logs: Vec<Category>,

@@ -65,7 +65,7 @@ impl Turn {
         Ok(AcquiredTurn { turn: self, ticket })
     }
 
-    /// Releases the right before `Held` is dropped.
+    /// Releases the right before [`AcquiredTurn`] is dropped.
     pub fn release_turn(&self, ticket: Ticket) {
         let mut tickets = self.lock_holders();
         if let Some(own) = tickets.iter().position(|(one, _)| *one == ticket) {

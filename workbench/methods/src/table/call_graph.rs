@@ -18,8 +18,8 @@ use workbench::symbols::usages::Subject;
 
 /// List the members that use a member, with the places of these uses.
 ///
-/// With --depth 2 also the users of these members, and so on; only certain uses are followed. A row that is not certain gives the reason. Calls
-/// through an interface or a base are uses of that member: list its callers, too.
+/// With --depth 2, the users of these members are listed, too, and so on; only certain uses are followed. A row that is not certain gives the reason.
+/// Calls through an interface or a base are uses of that member: list its callers, too.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Callers {
@@ -30,8 +30,8 @@ pub struct Callers {
 
 /// List the members that a member uses, with the places of these uses.
 ///
-/// With --depth 2 also the members that these use, and so on; only certain uses are followed. A row that is not certain gives the reason. Only
-/// members of the workspace are listed; for a member of an interface, `implementations` lists what may run.
+/// With --depth 2, the members that these use are listed, too, and so on; only certain uses are followed. A row that is not certain gives the reason.
+/// Only members of the workspace are listed; for a member of an interface, `implementations` lists what may run.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Callees {
@@ -40,11 +40,11 @@ pub struct Callees {
     of: Of,
 }
 
-/// Of which member, and how far.
+/// Arguments of both methods: the member, and the limits of the search.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Of {
-    /// A member, by any unambiguous name; of a method's name all its overloads.
+    /// A member, by any unambiguous name; the name of a method means all its overloads.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
     /// Limit of steps.
@@ -71,7 +71,7 @@ fn default_depth() -> u32 {
     1
 }
 
-/// The places.
+/// Answer of both methods: places where one member uses another.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Calls {
     resolved: Resolved,

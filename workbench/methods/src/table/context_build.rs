@@ -41,9 +41,9 @@ use workbench::window::state::Window;
 
 /// Show the types that a task needs, within a budget of tokens.
 ///
-/// Members, types and files that the query names come first, then the types that fit best by words, earlier use, and nearness to chosen types and
-/// to a package that the query names. In a conversation, later rounds about the same subject take types over from earlier rounds. With --why each
-/// type has its reason and the value of each factor.
+/// Members, types and files that the query names come first, then the types that fit best by words, earlier use, and nearness to chosen types and to
+/// a package that the query names. In a conversation, a round takes over types from earlier rounds about the same subject. With --why each type has
+/// its reason and the value of each factor.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
@@ -83,7 +83,7 @@ const LEFT_OUT: usize = 10;
 const AROUND: usize = 60;
 /// Least tokens by which the text of an over-long answer is shortened.
 const LEAST_STEP: usize = 20;
-/// Most drafts by such steps, and most in all.
+/// Most drafts shortened by such steps, and most drafts in all.
 const STEPS: usize = 4;
 const TRIES: usize = 12;
 /// After a step, a draft is good enough if at most this fraction of the budget is unused.
@@ -111,13 +111,13 @@ pub struct Built {
     shown: usize,
     /// Named or matching items that are not shown, the best first.
     left_out: Vec<LeftOut>,
-    /// Total number of these.
+    /// Total number of the omitted items.
     left_out_total: usize,
     /// Files, types and members that the query names.
     mentions: Vec<Mention>,
     /// Tokens of the text.
     tokens: usize,
-    /// Limit of tokens: the requested one, or that of an answer.
+    /// Maximum tokens of the text: the requested budget, or the limit of an answer.
     budget: usize,
     quality: Quality,
     /// Weights of the factors.
@@ -143,11 +143,11 @@ struct RoundOf {
     id: String,
     /// The number of this round.
     round: u64,
-    /// From which relevance on, between 0 and 1, an earlier round left something.
+    /// Least relevance, between 0 and 1, of an earlier round whose types were taken over.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     threshold: f32,
-    /// How long the handle lives.
+    /// Lifetime of the handle.
     lives: String,
 }
 

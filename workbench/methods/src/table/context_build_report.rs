@@ -22,27 +22,27 @@ pub struct Item {
     pub path: String,
     pub files: Vec<String>,
     form: Form,
-    /// Members that stand there in full: those that the query names, or those that fit it best.
+    /// Members shown in full: those that the query names, or those that fit it best.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<String>,
-    /// Tokens that it takes.
+    /// Its tokens in the text.
     tokens: usize,
-    /// What decided its place.
+    /// The score that decided its rank.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub score: f32,
-    /// Why it is there.
+    /// The reason for showing it.
     pub why: String,
     /// The factors, each between 0 and 1.
     factors: Factors,
-    /// What each gave.
+    /// The contribution of each factor to the score.
     pub gave: Factors,
-    /// The round that left it.
+    /// The earlier round from which it was taken over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     inherited: Option<Inherited>,
 }
 
-/// What is not shown: a type, a member, or what the query names.
+/// An omitted type or member, or an omitted name of the query.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Its path.
@@ -50,7 +50,7 @@ pub struct LeftOut {
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub score: f32,
-    /// The budget, how little it fits, or what is wrong with it.
+    /// The reason: the budget, a poor fit, or an error.
     pub why: String,
 }
 

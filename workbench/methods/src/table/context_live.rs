@@ -39,7 +39,7 @@ pub struct Answer {
     anchor_diff: Option<DiffSummary>,
     /// The shown version, for `since` of the next call.
     version: u64,
-    /// How the document is shown.
+    /// The form in which the document is shown.
     shown: RenderedDocument,
     /// First and last shown line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ struct DiffSummary {
     affected_line_end: Option<usize>,
     /// Whether the change failed, and the document is as it was.
     is_error: bool,
-    /// Why it failed.
+    /// The reason of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }

@@ -10,27 +10,27 @@ use workbench::live::journal;
 /// Show one document in its present state: its text, recent changes with their authors, the difference from an anchor, cursor and plans.
 ///
 /// Each save of an edit session and each merge of an overlay is a version by agent. With --session the document is shown as in that session: its
-/// versions are the session's operations, and anchors are those of the session. Each call reads the file; if it changed since the last call, that
-/// is a new version by --author. The first call shows the whole document, later calls with --since the changes since that version; --version
-/// shows an earlier one. The last 64 versions are kept below .cortex, an anchor every 30 minutes, and 16 named anchors, as many of each session
-/// until it ends. Three quarters of the budget are for the document: a longer one is shown as a window around the cursor or the last change, with
-/// an outline. The rest of the answer is cut in this order: differences except the last, oldest first; that from the anchor; plans except the
+/// versions are the session's operations, and anchors are those of the session. Each call reads the file; if it changed since the last call, that is
+/// a new version by --author. The first call shows the whole document, later calls with --since the changes since that version; --version shows an
+/// earlier one. .cortex keeps the last 64 versions, an anchor for every 30 minutes (16 at most), 16 named anchors, and until it ends 16 anchors of
+/// each session. Three quarters of the budget are for the document: a longer one is shown as a window around the cursor or the last change, with an
+/// outline. The rest of the answer is cut in this order: differences except the last, oldest first; the difference from the anchor; plans except the
 /// last; the last difference; the last plan.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Show {
     /// The file: a text document of the workspace, by its path from the root.
     pub file: String,
-    /// The handle of an edit session whose document to show, with unsaved changes.
+    /// Handle of an edit session: show the document as in it, with unsaved changes.
     #[schemars(extend("x-tool" = ""))]
     #[arg(long, value_name = "HANDLE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Your version: only later changes are shown.
+    /// Your version: show only later changes.
     #[arg(long, value_name = "VERSION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// An earlier version: only its text is shown; if long, around the cursor.
+    /// An earlier version: show only its text; if it is long, around the cursor.
     #[arg(long, value_name = "VERSION", conflicts_with = "since")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,

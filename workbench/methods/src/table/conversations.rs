@@ -1,4 +1,4 @@
-//! `context end` and `context conversations`: what an answer used, and which conversations there are.
+//! `context end` records the files that an answer used; `context conversations` lists the conversations.
 
 use super::context_build::{absent, unkept};
 use super::window::root_of_workspace;
@@ -119,7 +119,7 @@ fn existing_files(root: &Path, given: &[String]) -> Result<Vec<String>, Failed> 
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct List {
-    /// Drop the conversation of this handle.
+    /// Drop the conversation with this handle.
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = ""))]
@@ -129,9 +129,9 @@ pub struct List {
 /// The conversations.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
-    /// The last used one first.
+    /// Conversations, last used first.
     conversations: Vec<Row>,
-    /// The one that was dropped.
+    /// Handle of the dropped conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dropped: Option<String>,
 }
@@ -139,7 +139,7 @@ pub struct Listed {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Row {
     id: String,
-    /// How many rounds it has had.
+    /// Number of its rounds.
     rounds: u64,
     /// The last question.
     query: String,

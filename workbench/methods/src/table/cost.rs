@@ -23,12 +23,12 @@ const DEAREST: usize = 10;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CostOf {
-    /// Only since a day (year-month-day) or a span (12h, 7d, 4w).
+    /// Count only costs since a day (year-month-day) or within a span (12h, 7d, 4w).
     #[arg(long, value_name = "WHEN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub since: Option<String>,
-    /// Also in groups: by the commit that was checked out, its author, the producer that asked, or the month.
+    /// Also group the costs: by the commit that was checked out, its author, the producer that asked, or the month.
     #[arg(long, value_name = "WHAT", value_parser = by)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
@@ -39,7 +39,7 @@ fn by(text: &str) -> Result<By, String> {
     serde_json::from_value(text.into()).map_err(|_| "give commit, author, producer or month".to_owned())
 }
 
-/// What was spent and saved.
+/// Costs and savings of models.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// Time since which costs were counted, in seconds since 1970.

@@ -32,14 +32,14 @@ pub struct Diff {
     pub to: Option<i64>,
 }
 
-/// What two versions differ in.
+/// The differences between two versions.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// The target.
     pub label: String,
     /// The older version.
     pub from: VersionFacts,
-    /// The newer one.
+    /// The newer version.
     pub to: VersionFacts,
     /// Diff of the outputs; absent if they cannot be compared.
     pub diff: Option<String>,
@@ -51,20 +51,20 @@ pub struct Difference {
     pub inputs_known: bool,
 }
 
-/// An input that two versions do not share.
+/// An input that differs between two versions.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct InputDifference {
     /// Its role in the rule.
     pub role: String,
     /// Its label.
     pub label: String,
-    /// Digest of what it gave to the older version, if that read it.
+    /// Its digest in the older version, if that read it.
     #[schemars(with = "Option<String>")]
     pub from: Option<Digest>,
-    /// Digest of what it gave to the newer one.
+    /// Its digest in the newer version, if that read it.
     #[schemars(with = "Option<String>")]
     pub to: Option<Digest>,
-    /// The lines that differ, where both are text and still stored.
+    /// Its changed lines, if both contents are text and still stored.
     pub diff: Option<String>,
 }
 

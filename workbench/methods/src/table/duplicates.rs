@@ -16,8 +16,8 @@ use workbench::symbols::state::State;
 
 /// List pairs of types with nearly equal declarations, documentation and code, most similar first. Needs the ruleset embeddings.
 ///
-/// Similarity is the cosine between their vectors, after the part that all types have in common is removed: 1 is equal. Generated code is left
-/// out. Of several equal types, each is listed with the first.
+/// Similarity is the cosine of their vectors, without the part that all types share; 1 means equal. Generated code is left out. If several types are
+/// equal, each is listed with the first.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Duplicates {
@@ -29,7 +29,7 @@ pub struct Duplicates {
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "default_limit_of_duplicates")]
     pub limit: usize,
-    /// Generated code, too.
+    /// Include generated code.
     #[arg(long)]
     #[serde(default)]
     pub generated: bool,
@@ -60,7 +60,7 @@ pub struct DuplicatesAnswer {
 /// Two types.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Alike {
-    /// To two digits.
+    /// Their similarity, to two digits.
     likeness: f64,
     /// Their paths, by name.
     types: [String; 2],

@@ -1,4 +1,4 @@
-//! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
+//! `edit`: edits text files of the workspace in sessions. It is one method with an operation as argument, so that one MCP tool covers all operations.
 
 use super::edit_by_symbol::SymbolEdit;
 use super::edit_check::{compile_commit, take_back_lost, try_strictly, with_compiled, with_compiler, with_lost_names};
@@ -37,22 +37,22 @@ use workbench::symbols::outputs::file_label;
 
 /// Edit a text file of the workspace: exactly, as a whole or not at all, with undo.
 ///
-/// `open` begins a session and gives its handle; `commit` saves it, unless `mode` says otherwise. An edit without a handle is saved at once in a
-/// session of its own, so that it can be undone. `replace` puts newText in the place of oldText. If oldText stands in several places,
-/// `replace_selection` takes the number of one of the candidates, and `candidates` lists more of them. `append` puts newText behind the anchor.
-/// With `all` every place gets it. With `selector`, a query of tree-sitter, `replace` means nodes of the syntax in place of a text (C#,
-/// TypeScript, JavaScript, Python). Texts get the line ends of the file unless `exactEnds` is given.
-/// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
-/// `insert_after` find a type or a member by name, and refuse what would lose it; `safe_delete` deletes one that nothing uses, or says what does;
-/// `add_using` adds a using directive in its place, `add_member` a declaration to a type. `change_signature` takes newText as the list of
-/// parameters that a method is to have (`kept, old -> new, bool deep = false, int depth := 0`; `:=` is what callers pass), `move_type` gives a
-/// type a file of its own (newText, or its name), `extract_interface` makes an interface (newText: `NAME`, or `NAME: MEMBER, MEMBER`) of its
-/// public members, `implement_members` adds stubs for what it owes to its bases, `organize_usings` puts directives in order. `delete` deletes a
-/// file, `move` moves it to the file or folder of newText, `rename_file` gives it newText as its name. `patch` takes a unified diff or `*** Begin Patch`, `batch`
-/// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another path),
-/// `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` and `redo` without a
-/// session are about the last edit of this checkout, and show it. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
-/// place of its new text, unless `full` is given; the data have status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
+/// `open` begins a session and returns its handle; `commit` saves its edits, unless `mode` says otherwise. An edit without a handle is saved at once,
+/// in a session of its own, so that it can be undone. `replace` replaces oldText by newText. If oldText occurs in several places, `replace_selection`
+/// takes the number of one of the candidates, and `candidates` lists more of them. `all` replaces every occurrence. `append` inserts newText after
+/// the anchor. With `selector`, a tree-sitter query, `replace` replaces syntax nodes (C#, TypeScript, JavaScript, Python). New texts get the line
+/// ends of the file unless `exactEnds` is given. `create` creates a file that does not exist; `write` replaces the whole text of a file, or creates
+/// the file, and reports which. `replace_symbol`, `insert_before` and `insert_after` find a type or a member by name, and refuse a text that would
+/// remove or change other symbols; `safe_delete` deletes a type or a member that nothing uses, or lists its uses; `add_using` adds a using directive
+/// in its place, `add_member` a member to a type. `change_signature` takes the new list of parameters as newText (`kept, old -> new, bool deep =
+/// false, int depth := 0`; callers pass the value after `:=`), `move_type` moves a type to a file of its own (newText, or named after the type),
+/// `extract_interface` extracts an interface (newText: `NAME`, or `NAME: MEMBER, MEMBER`) from public members of a type, `implement_members` adds
+/// stubs for members that its bases require, `organize_usings` sorts using directives. `delete` deletes a file, `move` moves it to the file or folder
+/// of newText, `rename_file` renames it to newText. `patch` applies a unified diff or `*** Begin Patch`, `batch` several replacements; each is one
+/// edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves to the path in newText), `undo`, `redo` (with a path: only the
+/// part of that file) and `close` act on the session, `list` lists all sessions; `undo` and `redo` without a session act on the last edit of this
+/// checkout, and show it. A session ends seven days after its last use. A successful edit returns one line with the place of its new text, unless
+/// `full` is given; as data also status, workflow_state, summary, guidance, metrics, flags and the allowed operations.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
@@ -79,17 +79,17 @@ pub struct Edit {
     #[serde(default, alias = "match_selector", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = ""))]
     pub selector: Option<String>,
-    /// The new text; the patch of `patch`, the path of `persist_as`.
+    /// The new text; for `patch` the patch, for `persist_as` the path.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = "New text, patch or parameters"))]
     pub new_text: Option<String>,
-    /// Number of a candidate.
+    /// Number of the candidate to replace.
     #[arg(long, value_name = "N")]
     #[serde(default, alias = "selection_id", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = ""))]
     pub selection_id: Option<usize>,
-    /// The text to append behind; ^ is the beginning of the file, $ its end.
+    /// The text to append after; ^ is the beginning of the file, $ its end.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = ""))]
@@ -117,7 +117,7 @@ pub struct Edit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub mode: Option<When>,
-    /// The replacements of `batch`, made in their order; on the command line each is a JSON object.
+    /// The replacements of `batch`, applied in this order; on the command line each is a JSON object.
     #[arg(long, value_name = "JSON")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-tool" = ""))]
@@ -132,7 +132,7 @@ pub struct Edit {
     #[serde(default, alias = "exact_ends")]
     #[schemars(extend("x-tool" = false))]
     pub exact_ends: bool,
-    /// Refuse an edit that leaves names without a meaning, instead of listing them; `[edit] on_lost = "refuse"` in cortex.toml always does.
+    /// Refuse an edit that leaves names undefined, instead of listing them; `[edit] on_lost = "refuse"` in cortex.toml always does.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -202,17 +202,17 @@ pub enum When {
     Disabled,
 }
 
-/// One replacement of several.
+/// A replacement of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Replacement {
-    /// In which file, if not in that of all.
+    /// Path of its file [default: the path of the batch].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What stands there, in one place.
+    /// The text to replace, which occurs once.
     #[serde(alias = "old_text")]
     pub old_text: String,
-    /// What is to stand there.
+    /// The new text.
     #[serde(alias = "new_text")]
     pub new_text: String,
 }
@@ -276,7 +276,7 @@ impl Edit {
             fit: !self.exact_ends,
         };
         let live = Disk::new(&root);
-        // Where it cannot be noted, the edit is done all the same: the next look on takes it over while the session lasts.
+        // If this fails, the edit is still applied, and the next live context records it while the session exists.
         let tell = |session: &Option<String>| {
             session
                 .iter()
@@ -285,7 +285,7 @@ impl Edit {
         if self.op == Op::Close {
             tell(&self.session);
             if let Some(handle) = &self.session {
-                // Results that cannot be left are rebuilt when a request needs them.
+                // Results that cannot be kept are rebuilt when a request needs them.
                 let _ = workbench::overlay::build::leave_results(&root, handle, current_seconds());
             }
         }
@@ -323,23 +323,23 @@ impl Edit {
     }
 }
 
-/// What an edit is about.
+/// The resolved file and symbol of an edit.
 struct Meant {
     path: Option<String>,
-    /// The whole name of the symbol.
+    /// Full name of the symbol.
     symbol: Option<String>,
-    /// The symbols for `#if` that its file is compiled under, where they are known.
+    /// The `#if` symbols under which its file is compiled, if they are known.
     defines: Option<BTreeSet<String>>,
 }
 
-/// Whether there may be an `#if` in a file, in whatever encoding.
+/// Whether a file may contain an `#if`, in any encoding.
 fn is_conditional(disk: &Disk, file: &str) -> bool {
     disk.read(file)
         .is_ok_and(|found| found.is_some_and(|found| found.bytes.contains(&b'#')))
 }
 
-/// The files that declare a symbol. Of a member those are known that declare it as they are compiled; other parts of its type may have it under
-/// another `#if`.
+/// Returns the files that declare a symbol. The index lists the files that declare a member in compiled code; other files of its type are searched,
+/// because they may declare it under another `#if`.
 fn declaring_files(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> Vec<String> {
     let owner = found.member().and_then(|_| resolve_one(desk, names, found.key()).ok());
     let others = owner
@@ -355,7 +355,7 @@ fn declaring_files(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Cand
     if files.is_empty() { found.files.clone() } else { files }
 }
 
-/// The symbols for `#if` that a file of C# is compiled under.
+/// Returns the `#if` symbols under which a C# file is compiled.
 pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Result<BTreeSet<String>, Failed> {
     let shown = desk.output_of_label(&file_label(file, "defines"))?;
     let read = producers::csharp::defines::read(&shown.bytes);
@@ -364,7 +364,7 @@ pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Result<BTreeSet<Str
 }
 
 impl Edit {
-    /// What is looked at in all of the workspace before it is saved.
+    /// Performs the operations that are checked against the whole workspace before they are saved; `None` for all others.
     fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
         let edit = |op: Op| -> Result<SymbolEdit<'_>, Failed> {
             let needed = |name: &str, argument: &'_ Option<String>| self.needed(name, argument.as_ref()).map(drop);
@@ -410,7 +410,7 @@ impl Edit {
         }))
     }
 
-    /// Whether it puts new text into files, which may name what is not there.
+    /// Whether the operation writes new text, which may contain undefined names.
     fn writes_text(&self) -> bool {
         matches!(
             self.op,
@@ -437,7 +437,7 @@ impl Edit {
         Ok(self.is_strict(&Disk::new(&window::root_of_workspace(desk)?)))
     }
 
-    /// How much is told.
+    /// Returns the level of detail of the answer.
     fn level(&self, desk: &mut Desk<'_>) -> Result<Level, Failed> {
         Ok(match (self.basic, self.full) {
             (true, _) => Level::Basic,
@@ -449,7 +449,7 @@ impl Edit {
         })
     }
 
-    /// What is meant. A symbol says in which file it is, if it is in one alone.
+    /// Resolves the file of the edit. Without a path, it is the file that declares the symbol, if there is only one.
     fn resolve_place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
         let by_name =
             matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter) && self.session.is_none() && self.path.is_none();
@@ -558,7 +558,7 @@ impl Edit {
         })
     }
 
-    /// An argument that the operation cannot do without.
+    /// Returns an argument that the operation requires.
     fn needed<T: Clone>(&self, name: &str, argument: Option<&T>) -> Result<T, Failed> {
         argument.cloned().ok_or_else(|| {
             let why = Diagnostic::error(ErrorCode::E_PARAM, format!("the argument '{name}' is missing"));

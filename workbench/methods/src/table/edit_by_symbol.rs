@@ -1,4 +1,4 @@
-//! Operations of `edit` that are about a symbol in all of the workspace: looked at before they are saved, and refused with what is in the way.
+//! Operations of `edit` on symbols. The workspace with the new texts is checked before they are saved; obstacles refuse the edit.
 
 use super::edit::{Edit, defines_of};
 use super::edit_check::{names_lost, with_compiler};
@@ -35,15 +35,15 @@ use workbench::symbols::unbound::Bound;
 pub(super) struct SymbolEdit<'e> {
     /// A type or a member.
     pub symbol: &'e str,
-    /// The file that is meant.
+    /// The requested file.
     pub path: Option<&'e str>,
     /// The new text.
     pub new: &'e str,
-    /// Where the new texts go.
+    /// Destination of the new texts.
     pub to: Destination<'e>,
 }
 
-/// New texts of files, and what they come to.
+/// New texts of files, with a summary of the edit.
 pub(super) struct Planned {
     pub files: Vec<Rewritten>,
     pub summary: String,
@@ -148,12 +148,12 @@ impl SymbolEdit<'_> {
         })
     }
 
-    /// Saves what is planned, if every name of a type still means what it meant.
+    /// Saves planned texts, if all names of types keep their meaning.
     fn saved(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>, planned: Planned) -> Result<Response, Failed> {
         self.saved_if(desk, rewriting, planned, |_, _| Ok(Ok(())))
     }
 
-    /// As [`Self::saved`], if nothing is in the way in the workspace with the new texts.
+    /// As [`Self::saved`], if `also` finds no obstacle in the workspace with the new texts.
     pub(super) fn saved_if(
         &self,
         desk: &mut Desk<'_>,
@@ -172,7 +172,7 @@ impl SymbolEdit<'_> {
     }
 }
 
-/// The file of a type that is meant: the one that was named, or the only one.
+/// Returns the requested file of a type, or its only file.
 pub(super) fn file_of(of: &Candidate, named: Option<&str>) -> Result<String, Failed> {
     match (named, of.files.as_slice()) {
         (Some(path), _) => Ok(path.to_owned()),
@@ -195,7 +195,7 @@ pub(super) fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r
     }
 }
 
-/// The real path of a file, and its text in the workspace that is looked at.
+/// Returns the real path of a C# file, and its text in the opened workspace.
 pub(super) fn path_and_text(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
     let disk = Disk::new(&window::root_of_workspace(desk)?);
     let path = disk.resolve(path).map_err(|why| refused(&why.to_string(), why.hint()))?;
@@ -206,14 +206,15 @@ pub(super) fn path_and_text(desk: &mut Desk<'_>, path: &str) -> Result<(String, 
     }
 }
 
-/// The text of a file in the workspace that is looked at, if it is one.
+/// Returns the text of a file in the opened workspace, if it is a text file.
 pub(super) fn text_in_workspace(desk: &mut Desk<'_>, path: &str) -> Result<Option<String>, Failed> {
     let world = desk.open_to_build()?.0.engine.world.clone();
     let read = world.read_at_most(path, LARGEST).ok();
     Ok(read.and_then(|bytes| Some(decode(&bytes).ok()?.0)))
 }
 
-/// Whether what a directive names is there, or may be of a package: what begins as names of the workspace do is of it.
+/// Whether the target of a directive exists, or may belong to a package: a name that shares its first part with a namespace of the workspace does
+/// not.
 fn is_known(names: &Names, using: &Using) -> bool {
     let target = using.target.strip_prefix("global::").unwrap_or(&using.target);
     let target = target.split('<').next().unwrap_or(target);
@@ -225,12 +226,12 @@ fn is_known(names: &Names, using: &Using) -> bool {
     is_space || is_type() || !namespaces.iter().any(|name| root(name) == root(target))
 }
 
-/// What an argument lacks.
+/// Returns the failure for an invalid argument.
 pub(super) fn refused(why: &str, hint: &str) -> Failed {
     Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, why).hint(hint))
 }
 
-/// Saves new texts of files, if every name of a type still means what it meant.
+/// Saves new texts of files, if all names of types keep their meaning and `also` finds no obstacle.
 fn saved(
     desk: &mut Desk<'_>,
     rewriting: &Rewriting<'_>,

@@ -1,4 +1,4 @@
-//! Names that mean nothing after an edit of texts: reported with its answer, or a reason to refuse it.
+//! Checks of edited texts: names that an edit leaves undefined, and errors of the compiler. They are reported in the answer, or refuse the edit.
 
 use super::Method;
 use super::edit::Edit;
@@ -23,11 +23,11 @@ use workbench::symbols::index::Symbols;
 use workbench::symbols::lost_names::{EditedFile, LostNames, lost_names};
 use workbench::trust::{Trusted, check_of_edits};
 
-/// Lost names that an answer says.
+/// Most lost names in the guidance of an answer.
 const SAID: usize = 10;
 
-/// Says in the answer of an edit of C# files which names mean nothing after it. Where nothing of the workspace was ever asked or built, nothing is
-/// looked at, unless the edit is strict: it does not wait until all of it is read for the first time.
+/// Adds the names that an edit of C# files leaves undefined to its answer. If the workspace was never queried or built, only a strict edit is checked
+/// against it: other edits do not wait until the whole workspace is read for the first time.
 pub(super) fn with_lost_names(desk: &Desk<'_>, response: Response, is_strict: bool, now: u64) -> Response {
     let is_csharp = response.changed.iter().any(|one| one.path.ends_with(".cs"));
     if response.status != Status::Success || !is_csharp {
@@ -37,7 +37,7 @@ pub(super) fn with_lost_names(desk: &Desk<'_>, response: Response, is_strict: bo
     with_losses(response, found.map(|found| found.lost).unwrap_or_default())
 }
 
-/// Adds to an answer what an edit made wrong.
+/// Adds the faults of an edit to its answer.
 fn with_losses(response: Response, losses: Vec<String>) -> Response {
     if losses.is_empty() {
         return response;
@@ -59,7 +59,7 @@ fn with_losses(response: Response, losses: Vec<String>) -> Response {
     }
 }
 
-/// Says in the answer of an edit that was saved what the compiler of `[edit] check` says of it. `is_trial`: the edit is only tried, and will be saved.
+/// Adds the messages of the compiler of `[edit] check` about a saved edit to its answer. `is_trial`: the edit is only tried, and will be saved.
 pub(super) fn with_compiler(desk: &Desk<'_>, response: Response, is_trial: bool) -> Response {
     let session = response.session.as_deref().filter(|_| response.status == Status::Success);
     let found = session.and_then(|session| {
@@ -74,7 +74,7 @@ pub(super) fn with_compiler(desk: &Desk<'_>, response: Response, is_trial: bool)
     }
 }
 
-/// Adds to an answer what a compiler said.
+/// Adds the messages of a compiler to an answer.
 pub(super) fn with_compiled(response: Response, found: Compiled) -> Response {
     let summary = match &found.note {
         Some(note) => format!("{}; not compiled: {note}", response.summary),
@@ -83,7 +83,8 @@ pub(super) fn with_compiled(response: Response, found: Compiled) -> Response {
     with_losses(Response { summary, ..response }, found.errors)
 }
 
-/// Runs the compiler of `[edit] check` on the texts after an edit; `None` where there is none, or nothing for it. What hinders it does not stop the edit.
+/// Runs the compiler of `[edit] check` on the texts after an edit; `None` without a compiler, or without a text for it. A failure to run it does not
+/// stop the edit.
 pub(super) fn compile(desk: &Desk<'_>, files: &[EditedBytes]) -> Option<Compiled> {
     let root = desk.context.root_around()?;
     let guard = Guard {
@@ -108,7 +109,7 @@ pub(super) fn compile(desk: &Desk<'_>, files: &[EditedBytes]) -> Option<Compiled
     )
 }
 
-/// What a commit would save, as the compiler sees it; refused where the manifest says so.
+/// Compiles the texts that a commit would save. A strict commit with errors is refused.
 pub(super) fn compile_commit(desk: &Desk<'_>, session: &str, path: Option<&str>, is_strict: bool) -> Result<Option<Compiled>, Failed> {
     let Some(root) = desk.context.root_around() else { return Ok(None) };
     let disk = Disk::new(&root);
@@ -122,7 +123,7 @@ pub(super) fn compile_commit(desk: &Desk<'_>, session: &str, path: Option<&str>,
     }
 }
 
-/// What the compiler has against an edit of symbols that is tried in a session, where the manifest refuses edits with errors.
+/// Compiles an edit of symbols that is tried in a session. If the manifest refuses edits with errors, they are obstacles.
 pub(super) fn refused_by_compiler(desk: &Desk<'_>, disk: &Disk, session: &str) -> Result<(), Obstacles> {
     let manifest = disk.read("cortex.toml").ok().flatten();
     if !manifest.is_some_and(|manifest| refuses_lost_names(&manifest.bytes)) {
@@ -136,7 +137,7 @@ pub(super) fn refused_by_compiler(desk: &Desk<'_>, disk: &Disk, session: &str) -
     }
 }
 
-/// Refuses an edit without a session that would lose names: it is tried in a session of its own, which nothing is saved of.
+/// Refuses an edit without a session if it would lose names. The edit is tried in a session of its own, which is never saved.
 pub(super) fn try_strictly(desk: &Desk<'_>, disk: &Disk, request: &EditRequest) -> Result<(), Failed> {
     let trial = EditRequest {
         mode: Some(Mode::Manual),
@@ -169,7 +170,7 @@ pub(super) fn try_strictly(desk: &Desk<'_>, disk: &Disk, request: &EditRequest) 
     refuse_lost(&tried)
 }
 
-/// Takes an edit of a session back that lost names.
+/// Undoes an edit of a session that lost names, and refuses it.
 pub(super) fn take_back_lost(disk: &Disk, request: &EditRequest, response: &Response) -> Result<(), Failed> {
     let refused = refuse_lost(response);
     if refused.is_err() {
@@ -201,7 +202,7 @@ fn refuse_losses(losses: &[String]) -> Result<(), Failed> {
     .refused(&way))
 }
 
-/// What is in the way of an edit by symbol whose texts lose names.
+/// Returns the names that an edit by symbol would lose, as obstacles.
 pub(super) fn names_lost(inside: &mut Desk<'_>, symbols: &Symbols, files: &[Rewritten]) -> Result<Result<(), Obstacles>, Failed> {
     let files: Vec<EditedFile> = files
         .iter()

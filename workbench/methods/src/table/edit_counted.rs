@@ -1,4 +1,4 @@
-//! Counts what edits come to: `edit.apply.success.rate` and `edit.rollback.count`.
+//! Counts the outcomes of edits: `edit.apply.success.rate` and `edit.rollback.count`.
 
 use super::edit::Op;
 use crate::desk::Desk;
@@ -8,7 +8,7 @@ use workbench::edit::disk::Disk;
 use workbench::edit::response::Response;
 use workbench::edit::state::Status;
 
-/// Counts an edit that was tried, or an undo. Dry runs, choices that are left to the caller, and all other operations are not counted.
+/// Counts an attempted edit, or an undo. Dry runs, edits with several matches, and all other operations are not counted.
 pub(super) fn count_operation(desk: &Desk<'_>, op: Op, is_dry: bool, outcome: &Result<Response, Failed>) {
     let status = outcome.as_ref().map_or(Status::Exception, |response| response.status);
     let is_done = matches!(status, Status::Success | Status::NoOp);

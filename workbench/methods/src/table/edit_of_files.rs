@@ -13,7 +13,7 @@ use workbench::edit::order::Rewritten;
 use workbench::edit::place::Refused;
 use workbench::edit::response::Response;
 
-/// The real path of a file that an edit may take away or make.
+/// Returns the real path of a file that an edit may delete or create.
 fn editable_path(disk: &Disk, given: &str) -> Result<String, Failed> {
     disk.resolve(given).map_err(|why| {
         let hint = match why {
@@ -78,7 +78,7 @@ impl SymbolEdit<'_> {
         self.change_files(desk, operation, summary, files, is_strict)
     }
 
-    /// The file that is meant, and its text.
+    /// Returns the requested file, and its text.
     fn file_to_move(&self, desk: &mut Desk<'_>) -> Result<(String, String), Failed> {
         let given = self.path.unwrap_or_default();
         let disk = Disk::new(&window::root_of_workspace(desk)?);

@@ -1,4 +1,4 @@
-//! Operations of `edit` about interfaces: one made of a type, and stubs for what a type owes to its bases.
+//! Operations of `edit` about interfaces: extracting one from a type, and adding stubs for members that the bases of a type require.
 
 use super::edit::{Edit, defines_of};
 use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, refused, rewriting};
@@ -26,7 +26,7 @@ fn of_file(path: &str, why: &Refused) -> Failed {
     refused(&format!("{path}: {}", why.why), &why.hint)
 }
 
-/// What may be in the way in a type with stubs: members that it owes still.
+/// Returns the members that a type with stubs still lacks, as obstacles.
 fn still_owed(found: &Debts, named: &BTreeSet<String>) -> Result<(), Obstacles> {
     let owed = found.owed.iter().filter(|one| named.contains(&one.path));
     let way: BTreeSet<String> = owed.map(|one| format!("{} would not be implemented by it", one.path)).collect();
@@ -34,7 +34,7 @@ fn still_owed(found: &Debts, named: &BTreeSet<String>) -> Result<(), Obstacles> 
 }
 
 impl SymbolEdit<'_> {
-    /// Makes an interface of the public members of a type, in a file of its own, which the type implements.
+    /// Extracts an interface from the public members of a type, into a file of its own; the type then implements it.
     pub fn extract_interface(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         let refusal = format!("{} gets no interface", self.symbol);
         let rewriting = rewriting(
@@ -76,7 +76,7 @@ impl SymbolEdit<'_> {
         })
     }
 
-    /// Adds stubs for the members that a type owes to its bases.
+    /// Adds stubs for the members that the bases of a type require.
     pub fn implement_members(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         let refusal = format!("{} gets no stubs", self.symbol);
         let rewriting = rewriting(

@@ -1,4 +1,4 @@
-//! Operations of `edit` that change how code is laid out: parameters of members, files of types, directives.
+//! Operations of `edit` that change the structure of code: parameters of members, files of types, using directives.
 
 use super::edit::{Edit, defines_of};
 use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, refused, rewriting};
@@ -22,11 +22,11 @@ use workbench::edit::symbol::Refused;
 use workbench::rename::{self, Obstacles};
 use workbench::symbols::index::simple_name;
 
-/// Notes that the line of an answer has room for.
+/// Most notes in the summary of an answer.
 const NOTES: usize = 5;
 
 impl SymbolEdit<'_> {
-    /// Gives a method or a constructor other parameters; callers, overrides, implementations and references follow.
+    /// Changes the parameters of a method or a constructor; callers, overrides, implementations and references follow.
     pub fn change_signature(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         let refusal = format!("{} keeps its parameters", self.symbol);
         let rewriting = rewriting(
@@ -53,7 +53,7 @@ impl SymbolEdit<'_> {
         self.saved_if(desk, &rewriting, planned, |inside, names| {
             let gaps = inside.health()?.gaps();
             match rename::verify(inside, &names.symbols, &plan, &gaps)? {
-                // What callers pass for a new parameter has to mean something there.
+                // The value that callers pass for a new parameter must be defined there.
                 Ok(()) => names_lost(inside, &names.symbols, &plan.files),
                 refused => Ok(refused),
             }
@@ -96,7 +96,7 @@ impl SymbolEdit<'_> {
         })
     }
 
-    /// The file that a type is moved to: the one that was named, or one of its name beside the old one.
+    /// Returns the file to which a type is moved: the requested one, or one named after it, beside the old file.
     pub(super) fn target_file(&self, desk: &mut Desk<'_>, path: &str, key: &str, given: Option<&str>) -> Result<String, Failed> {
         let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let target = given.map_or_else(|| format!("{folder}{}.cs", simple_name(key)), str::to_owned);
@@ -117,7 +117,7 @@ impl SymbolEdit<'_> {
         }
     }
 
-    /// Puts the using directives of a file in order.
+    /// Sorts the using directives of a file.
     pub fn organize_usings(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         let path = self.path.unwrap_or_default();
         let refusal = format!("{path} keeps the order of its directives");

@@ -1,4 +1,4 @@
-//! The operations of `edit`: what each needs and takes, and a line that works.
+//! The operations of `edit`: their arguments, and an example of each.
 
 use super::edit::{Edit, Op};
 use super::reference;
@@ -8,22 +8,22 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
 
-/// The file of an operation, as it stands on a command line.
+/// Name of the positional argument with the file.
 pub const PATH: &str = "which";
 
 /// An operation, as a command.
 pub struct EditOperation {
     /// Its name.
     pub name: &'static str,
-    /// What it does.
+    /// Its help.
     pub about: &'static str,
     /// The usage of the command behind its name, for the message about a wrong argument.
     pub form: &'static str,
-    /// Arguments that it cannot do without.
+    /// Its required arguments.
     pub needs: &'static [&'static str],
-    /// Those that its help shows besides.
+    /// Its optional arguments.
     pub takes: &'static [&'static str],
-    /// Behind `cortex edit`.
+    /// An example, without `cortex edit`.
     pub example: &'static str,
 }
 
@@ -287,13 +287,13 @@ pub const OPERATIONS: &[EditOperation] = &[
     },
 ];
 
-/// Every operation takes these.
+/// Arguments of every operation.
 pub const ALWAYS: [&str; 2] = ["basic", "full"];
 
-/// Refuses an argument that the operation ignores: the caller expects an effect of it.
+/// Refuses an argument that the operation ignores, because the caller expects an effect of it.
 ///
 /// # Errors
-/// Which argument it is.
+/// When there is such an argument.
 pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
     let given = serde_json::to_value(edit).expect("invariant: arguments are plain values");
     let name = given["op"].as_str().unwrap_or_default();
@@ -321,7 +321,7 @@ pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
 }
 
 impl EditOperation {
-    /// Whether it has a use for an argument.
+    /// Whether the operation takes an argument.
     fn takes(&self, id: &str) -> bool {
         let own = if id == "path" { PATH } else { id };
         let takes_path = self.form.contains("PATH");
@@ -331,7 +331,7 @@ impl EditOperation {
 }
 
 impl Op {
-    /// Arguments that work, as programs give them.
+    /// Returns the usage of the operation for programs.
     pub(super) fn form(self) -> &'static str {
         match self {
             Self::Open => r#"{"op": "open", "path": "src/A.cs"}"#,

@@ -32,9 +32,9 @@ const FILES: usize = 50;
 
 /// Explain why a target is in its state, or how two builds differ. Builds nothing.
 ///
-/// Shows whether it is current, which input changed and why; why it ran last, or which build found its result under its key. The cause is
-/// followed down to the source file. If the earlier bytes of the file are available (in the store, or in git's commits by `git cat-file`), the
-/// changed lines are shown.
+/// Shows whether the target is current, which inputs changed and why; why it last ran, or which build found its result under its key. The cause is
+/// followed down to the source file. If the earlier bytes of the file are available (in the store, or in git by `git cat-file`), the changed lines
+/// are shown.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Explain {

@@ -19,9 +19,9 @@ use workbench::builds::Difference;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Explained {
-    /// Of one target.
+    /// The answer about one target.
     Target(Box<Target>),
-    /// Of two builds.
+    /// The answer about two builds.
     Builds(#[schemars(with = "Value")] Box<Difference>),
 }
 
@@ -33,7 +33,7 @@ pub struct Target {
     /// `current`, `stale`, `maybe_stale`, `pending`, `generating`, `none` or `source`.
     #[schemars(with = "String")]
     pub state: TargetState,
-    /// Where the result of a current target comes from: `last_run`, or `same_key`: another run had the same key.
+    /// Source of the result of a current target: `last_run`, or `same_key` if another run had the same key.
     pub result_from: Option<String>,
     /// The build that found it under its key.
     pub found: Option<FoundAt>,
@@ -45,7 +45,7 @@ pub struct Target {
     /// Action key of the output.
     #[schemars(with = "Option<String>")]
     pub key: Option<Digest>,
-    /// The run that made it.
+    /// The run that produced it.
     pub made: Option<Provenance>,
     /// The fields of the present key, names and values.
     pub fields: Vec<(String, String)>,
@@ -67,7 +67,7 @@ pub struct Target {
     /// Inputs that had changed when it last ran.
     #[schemars(with = "Vec<Value>")]
     pub last_moved: Vec<Move>,
-    /// The path from the first of these down to a file.
+    /// The path from the first input of `last_moved` down to a file.
     #[schemars(with = "Vec<Value>")]
     pub last_chain: Vec<Move>,
     /// Changes of its definition when it last ran with the same inputs.
@@ -75,11 +75,11 @@ pub struct Target {
     pub last_redefined: Vec<Redefinition>,
     /// Whether the earlier result was evicted.
     pub before_collected: bool,
-    /// The producer of the version before, if different.
+    /// The producer of the previous version, if different.
     pub producer_before: Option<String>,
-    /// Why it has no output for its present inputs, or why the last attempt failed.
+    /// The reason why it has no output for its present inputs, or why the last attempt failed.
     pub failure: Option<Value>,
-    /// If `pending` and not attempted: what it waits for: `target`, `blocked`, `batch` or `agent`.
+    /// If it is `pending` and was not attempted, the reason: `target`, `blocked`, `batch` or `agent`.
     #[schemars(with = "Option<Value>")]
     pub waits_for: Option<Wait>,
     /// Its use of the remote cache, if there is one: `look_up` (`dear`, `single`, `slow` or `bundled`), `round_trip_us`, the `volume` that
@@ -87,7 +87,7 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     pub remote: Option<RemoteChoice>,
-    /// Labels and versions it had under former names.
+    /// Its labels and versions under former names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Value>")]
     pub former: Vec<Former>,
@@ -113,7 +113,7 @@ pub struct FoundAt {
     pub at: u64,
 }
 
-/// What changed in a file.
+/// The change of a file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FileDiff {
     /// Its path.
@@ -122,26 +122,26 @@ pub struct FileDiff {
     pub diff: String,
 }
 
-/// How an output was made.
+/// The run that produced an output.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
-    /// The target it was first made for.
+    /// The target for which it was first produced.
     pub label: String,
     /// Producer and version.
     pub producer: String,
     /// Seconds since 1970.
     pub at: u64,
-    /// Microseconds that it took.
+    /// Duration of the run, in microseconds.
     pub took_us: u64,
     /// Length of the output.
     pub bytes: u64,
-    /// How far its program was confined.
+    /// Sandbox level of its program.
     pub sandbox: Option<String>,
-    /// What the producer said.
+    /// Diagnostics of the producer.
     pub diagnostics: Vec<Value>,
 }
 
-/// One step of the way.
+/// One step of the path.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ChainStep {
     /// `label`, `input`, `reason`, `redefined`.

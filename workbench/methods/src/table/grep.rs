@@ -22,7 +22,7 @@ pub struct Grep {
     #[serde(alias = "query")]
     #[schemars(extend("x-tool" = false))]
     pub pattern: String,
-    /// Only below this folder, in this file, or in files that match a pattern with * and ?.
+    /// Search only below this folder, in this file, or in files that match a pattern with * and ?.
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = "grep: folder, file or glob"))]
@@ -35,7 +35,7 @@ pub struct Grep {
     #[arg(short, long)]
     #[serde(default)]
     pub ignore_case: bool,
-    /// Only whole words.
+    /// Match only whole words.
     #[arg(short, long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]

@@ -1,4 +1,4 @@
-//! `hierarchy`: what a type or member carries on, and what carries it on.
+//! `hierarchy`: the bases and the heirs of a type or member.
 
 use super::implementations::relative_line;
 use super::paging::{ROWS, default_rows};
@@ -16,12 +16,12 @@ use workbench::symbols::state::{Empty, State};
 
 /// List what a type or member derives from, implements or overrides, and its heirs.
 ///
-/// Each row has the relation, the number of steps and the place. A symbol outside of the workspace has a name and no place; bases of types in
-/// packages are not known.
+/// Each row has the relation, the number of steps and the place. A symbol outside of the workspace has a name but no place; the bases of types in
+/// packages are unknown.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HierarchyOf {
-    /// A type or member, by any unambiguous name; of a method's name all its overloads.
+    /// A type or member, by any unambiguous name; the name of a method means all its overloads.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
     /// Limit of heirs, the nearest first; all are counted.
@@ -36,13 +36,13 @@ pub struct HierarchyOf {
     offset: usize,
 }
 
-/// Both directions.
+/// The bases and heirs of a symbol.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hierarchy {
     resolved: Resolved,
-    /// What it derives from, implements or overrides, the nearest first.
+    /// The types or members that it derives from, implements or overrides, nearest first.
     bases: Vec<Implementation>,
-    /// What derives from, implements or overrides it, the nearest first.
+    /// The types or members that derive from, implement or override it, nearest first.
     heirs: Vec<Implementation>,
     /// Number of heirs.
     total: usize,

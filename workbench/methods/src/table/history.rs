@@ -34,18 +34,18 @@ pub struct HistoryOf {
 pub struct History {
     /// Its label.
     pub label: String,
-    /// Oldest first.
+    /// Versions, oldest first.
     pub versions: Vec<VersionFacts>,
 }
 
 /// A version.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct VersionFacts {
-    /// Its number: from 1, and for versions under former names from 0 down.
+    /// Its number, from 1; versions under former names count down from 0.
     pub version: i64,
-    /// Seconds since 1970 when it became the output; absent of one that was lost to damage.
+    /// When it became the output, in seconds since 1970; absent if its output was lost to damage.
     pub at: Option<u64>,
-    /// The number of the build that brought it.
+    /// Number of the build in which it became the output.
     pub build: Option<u64>,
     /// The commit at that build.
     pub commit: Option<String>,
@@ -54,28 +54,28 @@ pub struct VersionFacts {
     /// Digest of the output.
     #[schemars(with = "String")]
     pub output: Digest,
-    /// Whether it is what stands now.
+    /// Whether it is the present output.
     pub present: bool,
-    /// The label it was made under, when its type had another name.
+    /// Its label at that time, if its type had another name.
     pub former: Option<String>,
-    /// Its pin, if it is kept whatever comes.
+    /// Its pin, if it is pinned.
     pub pinned: Option<PinFacts>,
     /// Whether its output is no longer stored.
     pub collected: bool,
-    /// Producer and version; absent when its record is no longer stored.
+    /// Producer and its version; absent if the record is no longer stored.
     pub producer: Option<String>,
-    /// Microseconds that it took.
+    /// Duration of its run, in microseconds.
     pub took_us: Option<u64>,
-    /// Whether its result was filed under its key already: nothing ran, and nothing was paid.
+    /// Whether its result was already stored under its key: nothing ran, and nothing was paid.
     #[serde(default)]
     pub found: bool,
-    /// Seconds since 1970 when its result was made, if that is not when it became the output: it was found, or made once more with the same output.
+    /// When its result was produced, in seconds since 1970, if that differs from `at`: the result was found, or produced again with the same output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_at: Option<u64>,
-    /// What a model cost: `calls`, `input_tokens`, `output_tokens`, `micros` …
+    /// Cost of the model: `calls`, `input_tokens`, `output_tokens`, `micros` …
     #[schemars(with = "Value")]
     pub spent: Option<Spent>,
-    /// How it came about.
+    /// Notes of the producer about it.
     #[schemars(with = "Value")]
     pub notes: Option<Notes>,
 }
@@ -83,7 +83,7 @@ pub struct VersionFacts {
 /// A pin.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PinFacts {
-    /// Seconds since 1970.
+    /// When it was set, in seconds since 1970.
     pub at: u64,
     /// Note of the person who pinned it.
     pub note: Option<String>,

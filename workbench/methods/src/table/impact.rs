@@ -1,4 +1,4 @@
-//! `impact`: what a change reaches.
+//! `impact`: the members, types and tests that a change reaches.
 
 use super::paging::{ROWS, default_rows};
 use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page, unread_uses};
@@ -24,23 +24,23 @@ use workbench::symbols::state::{Empty, State};
 
 /// List what a change of a member reaches: its users over several steps, its heirs, and the tests among these.
 ///
-/// With --diff: of the members that differ from the commit that is checked out; with --overlay and no symbol: of those that differ between the
-/// workspace and the overlay or edit session. Certain uses are followed, and those through a base or an interface. A row that is not certain, or
-/// is reached only through one, says "possible" with the reason; other possible uses are not followed. If the last step has further users, a note
+/// With --diff, the changed members are those that differ from the checked-out commit; with --overlay and no symbol, those that differ between the
+/// workspace and the overlay or edit session. Certain uses are followed, and those through a base or an interface. A row that is not certain, or is
+/// reached only through such a row, says "possible" with the reason; other possible uses are not followed. If the last step has further users, a note
 /// gives their number, and the answer is not complete. Tests are methods with the attributes of xUnit, NUnit or MSTest.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImpactOf {
-    /// A type or member, by any unambiguous name; of a method's name all its overloads.
+    /// A type or member, by any unambiguous name; the name of a method means all its overloads.
     #[arg(conflicts_with = "diff")]
     #[serde(default, alias = "path", alias = "id", skip_serializing_if = "Option::is_none")]
     symbol: Option<String>,
-    /// Of all differences from the commit that is checked out.
+    /// Start from all members that differ from the checked-out commit.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = "impact: of what differs from the commit"))]
     diff: bool,
-    /// Only tests.
+    /// List only tests.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -72,14 +72,14 @@ pub struct ImpactOf {
     offset: usize,
 }
 
-/// Steps unless told.
+/// Default number of steps.
 const USUAL_DEPTH: u32 = 5;
 
 fn default_depth() -> u32 {
     USUAL_DEPTH
 }
 
-/// What is reached.
+/// The members and types that a change reaches.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reach {
@@ -223,7 +223,7 @@ impl Method for ImpactOf {
     }
 }
 
-/// What changed and what it reaches, an arrow for each row; what is possible is dashed, tests are ellipses.
+/// Draws the changed and the reached symbols, with an arrow per row; possible rows are dashed, tests are ellipses.
 fn draw_reach<'c>(changed: impl IntoIterator<Item = &'c String>, rows: &[Affected]) -> String {
     let quoted = |text: &str| format!("\"{}\"", printable(text).replace('\\', "\\\\").replace('"', "\\\""));
     let mut text = String::from("digraph impact {\n  rankdir = LR;\n  node [shape = box];\n");
@@ -243,12 +243,12 @@ fn draw_reach<'c>(changed: impl IntoIterator<Item = &'c String>, rows: &[Affecte
     text
 }
 
-/// How many rows there are, and how many of them are not certain.
+/// Returns the number of rows, and of those that are not certain.
 fn count_affected<'a>(rows: impl Iterator<Item = &'a Affected>) -> (usize, usize) {
     rows.fold((0, 0), |(all, possible), one| (all + 1, possible + usize::from(one.why.is_some())))
 }
 
-/// The members and types that differ between the workspace and an overlay or edit session.
+/// Returns the members and types that differ between the workspace and an overlay or edit session.
 fn changed_by_overlay(desk: &mut Desk<'_>, names: &Names, overlay: &str) -> Result<BTreeSet<String>, Failed> {
     let root = root_of_workspace(desk)?;
     let disk = Disk::new(&root);
@@ -261,7 +261,7 @@ fn changed_by_overlay(desk: &mut Desk<'_>, names: &Names, overlay: &str) -> Resu
 }
 
 impl ImpactOf {
-    /// What the answer lacks because it ends after so many steps.
+    /// Returns a note about the users beyond the last step.
     fn further(&self, beyond: usize) -> Option<String> {
         let further = match beyond {
             0 => return None,
@@ -275,7 +275,7 @@ impl ImpactOf {
         ))
     }
 
-    /// What changed, and what a symbol was called before.
+    /// Returns the changed symbols, and the former name of a requested one.
     fn changed(&self, desk: &mut Desk<'_>, names: &Names) -> Result<(BTreeSet<String>, Option<String>), Failed> {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
         match (&self.symbol, self.diff) {

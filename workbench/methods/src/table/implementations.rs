@@ -17,15 +17,15 @@ use workbench::symbols::state::{Empty, State};
 
 /// List the types that implement or derive from a type, or the members that implement or override a member.
 ///
-/// Only direct ones, or with --all also indirect ones. A member that a class inherits may implement a member of an interface: then "through"
+/// Lists only direct ones; with --all, also indirect ones. A member that a class inherits may implement a member of an interface: then "through"
 /// names the class.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImplementationsOf {
-    /// A type or member, by any unambiguous name; of a method's name all its overloads.
+    /// A type or member, by any unambiguous name; the name of a method means all its overloads.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
-    /// Also indirect ones, at any number of steps.
+    /// Include indirect ones, at any number of steps.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -42,7 +42,7 @@ pub struct ImplementationsOf {
     offset: usize,
 }
 
-/// The types or members.
+/// Answer of `implementations`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Implementations {
     resolved: Resolved,

@@ -23,13 +23,13 @@ pub struct Invalidate {
     pub label: String,
 }
 
-/// What was marked.
+/// The marked targets.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Invalidated {
     /// Labels whose producers run in the next build that needs them.
     labels: Vec<String>,
-    /// Limit of readers, direct or indirect, that run if the outputs change.
+    /// Number of direct and indirect readers, which run if their inputs change.
     readers: usize,
     /// Number of the labels that a model builds.
     paid: usize,

@@ -86,7 +86,7 @@ fn budget() -> u64 {
     BUDGET
 }
 
-/// Its result.
+/// Answer of `investigate`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InvestigateAnswer {

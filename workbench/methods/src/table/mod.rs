@@ -1,8 +1,7 @@
-//! The one table of methods: what a coder asks, under one name, with one set of arguments and one answer, whether by command line,
-//! JSON-RPC or MCP.
+//! The table of all methods. Each method has one name, one set of arguments and one answer by command line, JSON-RPC and MCP.
 //!
-//! A method is a struct of arguments. Its doc comments are the help of the command, the description of the tool and the reference page;
-//! its answer is a value, from which `text` makes what people and models read.
+//! A method is a struct of arguments. Its doc comments are the help of the command, the description of the tool and the reference page; its answer is
+//! a value, which `text` formats for people and models.
 
 mod access;
 mod arguments;
@@ -113,7 +112,7 @@ pub enum AsTool {
     None,
 }
 
-/// A question or an order; the implementing type has its arguments.
+/// A method; the implementing type has its arguments.
 pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     /// The words of the command; with `_` for spaces the name of the tool, with `.` that of the JSON-RPC method.
     const NAME: &'static str;
@@ -125,8 +124,7 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const ASKS: bool = false;
     /// How MCP offers it.
     const TOOL: AsTool = AsTool::Own;
-    /// Whether it can use an overlay (`--overlay`, or the argument `overlay` of programs): then it leaves everything in
-    /// the checkout as it is.
+    /// Whether it can use an overlay (`--overlay`, or the argument `overlay` of programs): then it changes nothing in the checkout.
     const WITHIN: bool = false;
     /// The paginated lists of the answer: `limit` is their total number of items, `cursor` or `offset` the beginning.
     const PAGES: &'static [&'static str] = &[];
@@ -135,11 +133,11 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const DEPENDS_ON: Option<&'static [&'static str]> = None;
     /// The argument that a command line may also take from a file.
     const FROM_FILE: Option<&'static str> = None;
-    /// How it takes it.
+    /// How a command line names that file.
     const FILE: FileForm = FileForm::Instead;
     /// Draws the answer, if it can be drawn.
     const DRAWN: Option<fn(&Self::Answer, Drawing) -> String> = None;
-    /// Its answer.
+    /// Type of its answer.
     type Answer: Serialize + DeserializeOwned + JsonSchema;
 
     /// Adds its arguments and help to a command.
@@ -152,16 +150,16 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
         Self::EFFECT <= Effect::Reads
     }
 
-    /// The answer.
+    /// Returns the answer.
     ///
     /// # Errors
-    /// The reason why there is no answer; diagnostics already reported are not repeated.
+    /// When there is no answer; diagnostics already reported are not repeated.
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Self::Answer, Failed>;
 
-    /// The answer for people and models.
+    /// Formats the answer for people and models.
     fn text(answer: &Self::Answer) -> String;
 
-    /// The answer for a terminal.
+    /// Formats the answer for a terminal.
     fn styled(answer: &Self::Answer, _: Style) -> String {
         Self::text(answer)
     }
@@ -174,16 +172,16 @@ pub enum FileForm {
     Instead,
     /// FILE in the position of the argument: a text, with LF line ends.
     InPlace,
-    /// `--from FILE`: the text as it stands there, and how it is written as the argument `encoding`.
+    /// `--from FILE`: the unchanged text, with its encoding in the argument `encoding`.
     AsItIs,
 }
 
-/// What a request came to.
+/// Result of a request.
 #[derive(Debug)]
 pub struct Answered {
     /// The answer.
     pub answer: Value,
-    /// How the request went: an answer may be there although something failed.
+    /// Exit code of the request; a request can have an answer although a part of it failed.
     pub code: Code,
 }
 
@@ -194,7 +192,7 @@ type DrawAnswer = fn(&Value, Drawing) -> Result<String, serde_json::Error>;
 pub struct Entry {
     /// Words of the command.
     pub name: &'static str,
-    /// The seed's names.
+    /// The JSON-RPC names of seed 000 §6.
     pub also: &'static [&'static str],
     /// Its effect.
     pub effect: Effect,
@@ -202,27 +200,27 @@ pub struct Entry {
     pub asks: bool,
     /// How MCP offers it.
     pub tool: AsTool,
-    /// The lists of the answer that come page by page.
+    /// The paginated lists of the answer.
     pub pages: &'static [&'static str],
     /// Whether it accepts an overlay.
     pub within: bool,
-    /// The files of the checkout that decide, with the sources and the store, what these arguments are answered; `None` where more counts.
+    /// The files of the checkout that the answer for these arguments depends on, besides the sources and the store; `None` if it depends on more.
     pub depends_on: fn(&Value) -> Option<&'static [&'static str]>,
     /// The argument that a command line may also take from a file, and how.
     pub from_file: Option<(&'static str, FileForm)>,
     /// Adds its arguments and help to a command.
     pub arguments_of: fn(clap::Command) -> clap::Command,
-    /// The arguments of a command line as a value.
+    /// Converts the arguments of a command line to a value.
     pub parse: fn(&clap::ArgMatches) -> Result<Value, clap::Error>,
     /// JSON Schema of the arguments.
     pub arguments: fn() -> schemars::Schema,
     /// JSON Schema of the answer.
     pub answers: fn() -> schemars::Schema,
-    /// Answers.
+    /// Answers a request.
     pub call: fn(&mut Desk<'_>, Value) -> Result<Answered, Failed>,
-    /// An answer as a drawing, if there is one of it.
+    /// Draws an answer, if it can be drawn.
     pub drawn: Option<DrawAnswer>,
-    /// An answer as text.
+    /// Formats an answer as text.
     pub text: fn(&Value, Style) -> Result<String, serde_json::Error>,
 }
 
@@ -283,7 +281,7 @@ pub static METHODS: &[Entry] = &[
     entry::<work_list::List>(),
 ];
 
-/// A line of the table, or of another one.
+/// Returns the line of a method.
 pub const fn entry<M: Method>() -> Entry {
     Entry {
         name: M::NAME,
@@ -339,7 +337,7 @@ pub const fn entry<M: Method>() -> Entry {
 }
 
 impl Entry {
-    /// The group that it belongs to, if it does, and its own word.
+    /// Returns the group of the method, if it is in one, and its name in the group.
     pub fn group_and_word(&self) -> (Option<&'static str>, &'static str) {
         match self.name.split_once(' ') {
             Some((group, own)) => (Some(group), own),
@@ -347,7 +345,7 @@ impl Entry {
         }
     }
 
-    /// The tool of which it is an operation.
+    /// Returns the tool of which the method is an operation.
     pub fn operation_of(&self) -> Option<&'static str> {
         match self.tool {
             AsTool::Operation => self.group_and_word().0,
@@ -356,18 +354,18 @@ impl Entry {
         }
     }
 
-    /// Whether it only reads: it changes nothing visible, and costs nothing.
+    /// Whether the method only reads: it changes nothing visible, and costs nothing.
     pub fn is_read_only(&self) -> bool {
         matches!(self.effect, Effect::Looks | Effect::Reads) && !self.asks
     }
 }
 
-/// The operations of a tool, in the order of the help.
+/// Returns the operations of a tool, in the order of the help.
 pub fn operations(tool: &str) -> impl Iterator<Item = &'static Entry> {
     METHODS.iter().filter(move |entry| entry.operation_of() == Some(tool))
 }
 
-/// The method of a name: its own, with words joined by a space, `.` or `_`, or one of the seed's.
+/// Finds a method by its name, with words joined by a space, `.` or `_`, or by a name of seed 000.
 pub fn find_method(name: &str) -> Option<&'static Entry> {
     let same = |entry: &&Entry| entry.name.replace(' ', "_") == name.replace(['.', ' '], "_") || entry.also.contains(&name);
     METHODS.iter().find(same)
@@ -377,7 +375,7 @@ pub fn find_method(name: &str) -> Option<&'static Entry> {
 mod tests {
     use super::*;
 
-    /// They tell what was done, or how things go; the preface of the reference says so.
+    /// Methods whose answers have no `state`; the preface of the reference names them.
     const WITHOUT: [&str; 28] = [
         "context live",
         "context end",

@@ -18,19 +18,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workbench::status::target_status;
 
-/// Which version of an output is wanted.
+/// The requested version of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Freshness {
-    /// The present one, made first if need be.
+    /// The output of the present sources, built if necessary.
     Strong,
-    /// The last one, with its state.
+    /// The last output, with its state.
     Any,
 }
 
 /// Print the output of a target, built first if necessary.
 ///
-/// With `--param` its producer has other parameters for this request: they are part of the key, and the checkout stays unchanged.
+/// `--param` changes a parameter of its producer for this request: parameters are part of the key, and the checkout stays unchanged.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Get {

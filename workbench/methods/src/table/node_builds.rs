@@ -12,7 +12,7 @@ use serde_json::Value;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Builds {
-    /// Number of builds, the newest ones.
+    /// Number of builds to list, from the newest.
     #[arg(short = 'n', long, value_name = "N", default_value_t = default_limit_of_node_builds())]
     #[serde(default = "default_limit_of_node_builds")]
     pub count: usize,
@@ -21,9 +21,9 @@ pub struct Builds {
 /// The builds.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
-    /// For people.
+    /// The log as text.
     text: String,
-    /// For programs: the document of `cortex log --output json`.
+    /// The log as data, as `cortex log --output json` prints it.
     document: Value,
 }
 

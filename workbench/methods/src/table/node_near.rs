@@ -51,13 +51,13 @@ struct Node {
     /// `current`, `stale`, `maybe_stale`, `pending`, `none`; of a file `source`, or `moved` since the last build.
     #[schemars(with = "String")]
     state: Value,
-    /// Its left side.
+    /// X coordinate of its left side.
     x: i32,
-    /// Its upper side.
+    /// Y coordinate of its upper side.
     y: i32,
-    /// Nodes it reads that are not drawn.
+    /// Number of its inputs that are not drawn.
     more_inputs: usize,
-    /// Nodes that read it and are not drawn.
+    /// Number of its readers that are not drawn.
     more_readers: usize,
 }
 
@@ -65,13 +65,13 @@ struct Node {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Edge {
-    /// What is read, as a place in the list of nodes.
+    /// Index of the input in the list of nodes.
     from: usize,
-    /// What reads it.
+    /// Index of its reader.
     to: usize,
-    /// How it is drawn: path data of SVG.
+    /// Its line: path data of SVG.
     path: String,
-    /// Whether it is on the way from what moved to the target.
+    /// Whether it is on the path from a changed input to the target.
     way: bool,
 }
 

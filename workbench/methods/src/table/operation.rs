@@ -20,13 +20,13 @@ pub struct OperationOf {
     /// Its identifier.
     #[serde(alias = "id")]
     pub op_id: String,
-    /// Number of first events to skip.
+    /// Number of events to skip from the first.
     #[arg(long, value_name = "N", default_value_t = 0)]
     #[serde(default)]
     pub since: usize,
 }
 
-/// How it goes.
+/// Progress of an operation.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
@@ -40,7 +40,7 @@ pub struct Progress {
     /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     result: Option<Value>,
-    /// Why it failed.
+    /// The reason of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }

@@ -26,8 +26,8 @@ use workbench::unread_files::EXTENSIONS;
 
 /// Outline types, members, files, folders, namespaces or projects: their members or contents.
 ///
-/// A name is resolved as a type or member, then as a namespace, a folder, a project. A name with a `/`, or that ends with `.cs` or `.csproj`, is
-/// a path, and `.` is the whole workspace.
+/// A name is resolved as a type or member, then as a namespace, a folder, a project. A name with a `/`, or with the ending `.cs` or `.csproj`, is a
+/// path, and `.` is the whole workspace.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Outline {
@@ -46,12 +46,12 @@ pub struct Outline {
     )]
     #[schemars(extend("x-tool" = "Names or paths"))]
     pub symbols: Vec<String>,
-    /// Also as data, as in //types/SYMBOL:outline-info.
+    /// Also return the outline as data, as in //types/SYMBOL:outline-info.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub data: bool,
-    /// The newest version of a time when all files of the type parsed. The program reports what the present version may lack.
+    /// Outline the newest version in which all files of the type parsed. The program reports what the present version may lack.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -89,7 +89,7 @@ struct One {
     resolved: Resolved,
     /// The outline as Markdown; of a file, folder, namespace or project, its heading.
     outline_text: String,
-    /// Its contents, one line each; of more than 100 types, the parts one level down with their numbers of types.
+    /// The contents, one line each; with more than 100 types, the parts one level down, each with its number of types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     entries: Vec<Listed>,
     /// Number of lines.

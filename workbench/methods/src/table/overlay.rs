@@ -27,12 +27,12 @@ pub(super) fn replaceable_files(desk: &Desk<'_>) -> Result<Disk, Failed> {
 
 /// Open an overlay: a named view of the workspace in which documents replace files.
 ///
-/// Opens an existing one again. An overlay ends when it is merged or discarded, or after --expires without use [default: a week]. Overlays are
-/// independent of each other.
+/// An existing overlay is opened again. An overlay ends when it is merged or discarded, or after --expires without use [default: a week]. Overlays
+/// are independent of each other.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Open {
-    /// Its name: letters, digits, '-', '_' and '.'.
+    /// Name of the overlay: letters, digits, '-', '_' and '.'.
     pub name: String,
     /// Lifetime after its last use, such as 12h, 7d or 4w.
     #[arg(long, value_name = "SPAN")]
@@ -102,7 +102,7 @@ pub struct Overlays {
 #[serde(rename_all = "camelCase")]
 struct Info {
     name: String,
-    /// `open`; `ended` when its time is over (the next `overlay open` takes it away); `merging` when a merge was cut short; `damaged`.
+    /// `open`; `ended` if it has expired (the next `overlay open` removes it); `merging` if a merge was interrupted; `damaged`.
     status: String,
     /// When it was opened, in seconds since 1970.
     opened_at: u64,
@@ -121,7 +121,7 @@ pub(super) struct Document {
     /// Later change of the file: `same`, `moved` (it changed; a merge joins both), `conflict` (both changed one place; a merge is refused), or
     /// `blocked` (another kind of entry is in its place; a merge is refused).
     pub(super) file: String,
-    /// What is in its place, in a sentence.
+    /// What the path contains instead of a file, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
 }
@@ -234,7 +234,7 @@ pub struct Discard {
     pub name: String,
 }
 
-/// An overlay that is no more.
+/// A discarded overlay.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Discarded {
     name: String,

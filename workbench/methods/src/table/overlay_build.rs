@@ -34,7 +34,7 @@ pub struct Build {
     pub patterns: Vec<String>,
 }
 
-/// What a build came to.
+/// Result of a build.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Built {
@@ -128,21 +128,21 @@ fn fail_if_nothing_matched(report: &Report) -> Result<(), Failed> {
 
 /// Show the changes of an overlay as a unified diff; with --targets also what they would make stale, rebuild and cost.
 ///
-/// The diff is against the base of each document; it says which files changed in the workspace since. --targets runs nothing, except free targets
-/// that prompts of models depend on.
+/// The diff of each document is against its base, and reports whether the file changed in the workspace since. --targets runs nothing, except free
+/// targets that prompts of models depend on.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Diff {
     /// The overlay, or an edit session.
     pub name: String,
-    /// Also list which of these targets the documents would make stale [default: all].
+    /// Also list those of these targets that the documents would make stale [default: all].
     #[schemars(extend("x-tool" = ""))]
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "//...", value_parser = unguarded)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<String>,
 }
 
-/// What an overlay changes.
+/// The changes of an overlay.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Differs {
@@ -159,53 +159,53 @@ pub struct Differs {
     targets: Option<Targets>,
 }
 
-/// What an overlay would mean for targets.
+/// Effect of an overlay on targets.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Targets {
-    /// How many targets were asked about.
+    /// Number of requested targets.
     asked: usize,
-    /// How many of them may be out of date.
+    /// Number of requested targets that may be out of date.
     stale: usize,
-    /// How many of these may be so in the workspace, too.
+    /// Number of these that may be out of date in the workspace, too.
     stale_without: usize,
-    /// What would run for certain.
+    /// Targets that would certainly run.
     will_run: Vec<String>,
-    /// How many more may run, depending on what those come to.
+    /// Number of further targets that may run, depending on outputs of those.
     may_run: usize,
-    /// What most of those wait for: none of them runs unless it comes to something else.
+    /// The gate of most of those: none of them runs unless its output changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gate: Option<Gate>,
-    /// What was free and made in order to know what a model would be asked.
+    /// Number of free targets that were built to know the questions to models.
     made: usize,
-    /// What a model would be asked for certain.
+    /// Questions that models would certainly be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asks: Option<Asks>,
-    /// What it would be asked besides if the answers to those come out different.
+    /// Further questions, if the answers to those differ from the stored ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     may_ask: Option<Asks>,
 }
 
-/// What others wait for.
+/// Targets on whose outputs others depend.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Gate {
-    /// The targets, one of which has to come to something else.
+    /// The targets; the output of one of them has to change.
     labels: Vec<String>,
-    /// How many are behind them.
+    /// Number of targets behind them.
     behind: usize,
 }
 
-/// What would be asked of models.
+/// Questions to models, in numbers.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Asks {
     calls: u32,
     input_tokens: u64,
     output_tokens: u64,
-    /// What it would cost, in millionths of the currency, where the model has a price.
+    /// Their cost, in millionths of the currency, if the model has a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     micros: Option<u64>,
-    /// Which currency that is, where it is told.
+    /// The currency, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     currency: Option<String>,
 }

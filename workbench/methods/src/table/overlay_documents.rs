@@ -32,7 +32,7 @@ pub struct Put {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Encoding of the text [default: that of the file, of a new file UTF-8].
+    /// Encoding of the text [default: that of the file; UTF-8 for a new file].
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<WrittenAs>,
@@ -40,7 +40,7 @@ pub struct Put {
     #[arg(long, conflicts_with = "drop")]
     #[serde(default)]
     pub delete: bool,
-    /// Use the file of the workspace again.
+    /// Remove the document, so that the overlay shows the file again.
     #[arg(long)]
     #[serde(default)]
     pub drop: bool,
@@ -51,18 +51,18 @@ pub struct Put {
     pub onto_now: bool,
 }
 
-/// How a text is written.
+/// Encoding of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenAs {
-    /// How characters become bytes: `utf8`, `utf16-le`, `utf16-be`, `windows1252`.
+    /// Character encoding: `utf8`, `utf16-le`, `utf16-be`, `windows1252`.
     #[schemars(with = "String")]
     form: Form,
-    /// Whether a byte order mark stands before them.
+    /// Whether the file begins with a byte order mark.
     mark: bool,
 }
 
-/// What became of a document.
+/// Result of putting a document.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Done {
@@ -71,7 +71,7 @@ pub struct Done {
     path: String,
     /// `changed`, `added`, `removed`, `dropped`, or `same` as before.
     status: String,
-    /// Number of documents of the overlay.
+    /// Number of documents in the overlay.
     documents: usize,
 }
 

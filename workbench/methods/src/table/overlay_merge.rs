@@ -15,8 +15,8 @@ use workbench::overlay::merge::{self, How, Write};
 
 /// Merge an overlay into the workspace, and end it.
 ///
-/// Each merge is three-way: the base of the document, the document, the present file. Lines that one side changed are taken; lines that both
-/// changed are a conflict, and then nothing is written (exit code 1). Modes, encodings and line ends stay.
+/// Each merge is three-way: the base of the document, the document, the present file. Lines that one side changed are taken; lines that both changed
+/// are a conflict, and then nothing is written (exit code 1). Modes, encodings and line ends are preserved.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
@@ -24,7 +24,7 @@ pub struct Merge {
     pub name: String,
 }
 
-/// What a merge came to.
+/// Result of a merge.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Merged {
@@ -48,27 +48,27 @@ struct File {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Conflict {
     path: String,
-    /// What is wrong.
+    /// The reason for the conflict.
     why: String,
-    /// The lines that both were made of.
+    /// The lines in the base of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base: Option<Span>,
-    /// The lines of the overlay.
+    /// The lines in the overlay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     overlay: Option<Span>,
-    /// The lines of the workspace.
+    /// The lines in the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     workspace: Option<Span>,
 }
 
-/// Lines.
+/// A range of lines.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Span {
-    /// The first, from 1.
+    /// Number of the first line, from 1.
     line: usize,
-    /// How many.
+    /// Number of lines.
     lines: usize,
-    /// The first dozen of them.
+    /// Text of the first twelve of them.
     text: String,
 }
 

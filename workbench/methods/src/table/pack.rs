@@ -26,15 +26,15 @@ use workbench::symbols::state::{Freshness, State};
 
 /// Build the text of a pack: outlines of the types that a filter selects and of those that their declarations name, within a budget of tokens.
 ///
-/// A filter consists of namespace:, type:, access:, tag:, depends: and file: with * and ?, joined by AND, OR, ! and parentheses; file: also
-/// selects files of other languages. With a filter the pack is created or replaced; without one it is the pack of that name in cortex.toml or of
-/// an earlier call. The text is also in .cortex/out/packs/NAME.md.
+/// A filter consists of namespace:, type:, access:, tag:, depends: and file: with * and ?, joined by AND, OR, ! and parentheses; file: also selects
+/// files of other languages. A filter creates or replaces the pack; without one, the pack of that name in cortex.toml or of an earlier call is built.
+/// The text is also in .cortex/out/packs/NAME.md.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
     /// Its name.
     pub name: String,
-    /// The types, such as 'namespace:MemoTree.Core.* AND !type:*Tests'.
+    /// The types to select, such as 'namespace:MemoTree.Core.* AND !type:*Tests'.
     #[arg(long, value_name = "FILTER")]
     #[serde(default, alias = "filterSpec", skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
@@ -42,18 +42,18 @@ pub struct Build {
     #[arg(long, value_name = "TOKENS", requires = "filter")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u64>,
-    /// Also summaries; missing ones are requested from a model, which may cost money.
+    /// Include summaries; missing ones are requested from a model, which may cost money.
     #[arg(long, requires = "filter")]
     #[serde(default)]
     pub semantic: bool,
-    /// Only the types that the filter selects.
+    /// Include only the types that the filter selects.
     #[arg(long, requires = "filter")]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub alone: bool,
 }
 
-/// A pack made.
+/// A built pack.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Built {
@@ -69,19 +69,19 @@ pub struct Built {
     left_out: Vec<LeftOut>,
     /// Approximate number of tokens of the text.
     token_estimate: u64,
-    /// File of the text.
+    /// Path of the file with the text.
     path: String,
     state: State,
 }
 
-/// Something that is not in the text of a pack.
+/// An item that the text of a pack omits.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct LeftOut {
     /// `type`, `file`, or `summary` of a type that is in it.
     part: String,
     /// The type or the file.
     path: String,
-    /// A sentence: the budget, or the `!` of the filter.
+    /// The reason, in a sentence: the budget, or the `!` of the filter.
     why: String,
 }
 
@@ -254,21 +254,21 @@ pub struct Packs {
 struct Info {
     name: String,
     filter: String,
-    /// Tokens of its text at most.
+    /// Maximum tokens of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     budget: Option<u64>,
-    /// Whether it was made by `pack build`; the others stand in cortex.toml.
+    /// Whether `pack build` created it; the others are in cortex.toml.
     made: bool,
-    /// Types that it means, as far as that was built.
+    /// Number of types that it selects, with those that their declarations name, as last built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     meant: Option<usize>,
-    /// Types in its text, as `pack build` last made it.
+    /// Number of types in its text, as last built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     types: Option<usize>,
-    /// Files of other languages in its text.
+    /// Number of files of other languages in its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     files: Option<usize>,
-    /// About how many tokens that text is.
+    /// Approximate number of tokens of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token_estimate: Option<u64>,
 }
@@ -378,7 +378,7 @@ pub struct Remove {
     pub name: String,
 }
 
-/// Whether it was there.
+/// Result of removing a pack.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Removed {
     success: bool,

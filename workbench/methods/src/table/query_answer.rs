@@ -9,9 +9,9 @@ use std::collections::HashMap;
 /// The nodes that answer a query.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct QueryAnswer {
-    /// By label; those of a path in its order.
+    /// Nodes in the order of labels; those of a path in its order.
     pub nodes: Vec<Node>,
-    /// Pairs of labels among them: a reader and what it reads.
+    /// Pairs of labels: a reader, and its input.
     pub edges: Vec<(String, String)>,
     /// Sets that have to be built before all nodes are known.
     pub unknown: Vec<Value>,
@@ -24,7 +24,7 @@ pub struct QueryAnswer {
 pub struct Node {
     /// Its label.
     pub label: String,
-    /// The implementation that makes it; `source` for files and sets.
+    /// Its implementation; `source` for files and sets.
     pub kind: String,
 }
 

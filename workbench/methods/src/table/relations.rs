@@ -25,7 +25,7 @@ pub struct Deps {
     #[command(flatten)]
     #[serde(flatten)]
     of: Of,
-    /// The types that depend on it instead.
+    /// List the types that depend on it instead.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -41,7 +41,7 @@ pub struct Rdeps {
     of: Of,
 }
 
-/// Of which type, and how far.
+/// Arguments of both methods: the type, and the limits of the search.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Of {
@@ -52,12 +52,12 @@ struct Of {
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[serde(default = "default_depth")]
     depth: u32,
-    /// Only by declarations: bases, signatures, attributes.
+    /// Count only dependencies by declarations: bases, signatures, attributes.
     #[arg(long, conflicts_with = "body")]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     structure: bool,
-    /// Only by code.
+    /// Count only dependencies by code.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]

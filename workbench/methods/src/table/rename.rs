@@ -1,4 +1,4 @@
-//! `rename`: another name for a type or a member, everywhere.
+//! `rename`: renames a type or a member everywhere.
 
 use super::edit_check::with_compiler;
 use super::edit_counted::count_outcome;
@@ -27,7 +27,7 @@ use workbench::symbols::meaning::Candidate;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rename {
-    /// A type or member, by any unambiguous name; one of several overloads, with its parameters.
+    /// A type or member, by any unambiguous name; an overload with its parameters.
     #[serde(alias = "path", alias = "id")]
     #[schemars(extend("x-tool" = ""))]
     symbol: String,
@@ -56,7 +56,7 @@ pub struct Rename {
     strings: bool,
 }
 
-/// What was renamed.
+/// Result of a rename.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Renamed {
@@ -80,7 +80,7 @@ pub struct Renamed {
     session: Option<String>,
 }
 
-/// What leads on where a rename is refused.
+/// Hint of a refused rename.
 const CHANGE: &str = "nothing was changed; change the code that is named, or choose another name";
 
 impl Method for Rename {
@@ -89,7 +89,7 @@ impl Method for Rename {
     const TOOL: AsTool = AsTool::Own;
     type Answer = Renamed;
 
-    /// It writes files and nothing else of the checkout.
+    /// A rename writes files, and nothing else in the checkout.
     fn reads(&self) -> bool {
         true
     }
@@ -156,7 +156,7 @@ impl Rename {
     }
 }
 
-/// A symbol with what has to be known of the workspace before it is renamed or deleted.
+/// A symbol with the facts about the workspace that a rename or a deletion needs.
 pub(super) struct RenameSubject {
     pub names: Names,
     pub candidate: Candidate,

@@ -15,11 +15,11 @@ use workbench::symbols::state::{Empty, State};
 
 /// Show which types or members a name means. Builds only the index of names.
 ///
-/// A name is matched as a whole (Namespace.Type+Nested), then as the end of one (Core.NodeStore, NodeStore.Get), then as a pattern with * and ?
-/// (a star crosses dots only if nothing matches within a name), in any case; a name after global:: must match as a whole. Types that a project
-/// compiles are preferred, then types of a namespace over nested ones, then those without type parameters. If several projects have a type of one
-/// name, the name after @ is the project (Node@Core) or the file that declares it; @loose is a type that no project compiles. Identifiers (T_…)
-/// and former names of renamed types are known, too. Similar spellings are suggested, never chosen: then the exit code is 2, as for an unknown
+/// A name is matched as a whole (Namespace.Type+Nested), then as the end of one (Core.NodeStore, NodeStore.Get), then as a pattern with * and ? (a
+/// star crosses dots only if nothing matches within a name), ignoring case; a name after global:: must match as a whole. Types that a project
+/// compiles are preferred, then types of a namespace over nested ones, then those without type parameters. If several projects have a type of the
+/// same name, the name after @ is the project (Node@Core) or the file that declares it; @loose means a type that no project compiles. Identifiers
+/// (T_…) and former names of renamed types are known, too. Similar spellings are suggested, never chosen: then the exit code is 2, as for an unknown
 /// name.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -27,7 +27,7 @@ pub struct Resolve {
     /// The name: a type, a member of one (Type.Member, Type#Member(int)), or a pattern.
     #[serde(alias = "path", alias = "id", alias = "typeId", alias = "memberId")]
     pub symbol: String,
-    /// Candidates to list; all are counted.
+    /// Limit of candidates; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "default_limit_of_resolve")]
     pub limit: usize,
@@ -40,7 +40,7 @@ fn default_limit_of_resolve() -> usize {
     USUAL
 }
 
-/// What it may mean.
+/// Answer of `resolve`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Meaning {
     #[serde(flatten)]

@@ -1,5 +1,5 @@
-//! Edits of several files as one, which are looked at before they are saved: all edits of symbols go this way. What is planned and what is looked
-//! at are the files, or what a session shows in their place.
+//! Edits of several files as one edit. All edits of symbols are saved here, after a check of the workspace with the new texts. The workspace is that
+//! of the files, or that of a session.
 
 use super::edit_check::refused_by_compiler;
 use super::window::root_of_workspace;
@@ -26,7 +26,7 @@ use workbench::edit::state::{Mode, Status, WorkflowState};
 use workbench::live::edits;
 use workbench::rename::{self, Obstacles};
 
-/// What a dry run answers: the difference, and nothing that was done.
+/// Returns the answer of a dry run: the differences.
 fn dry_response(files: &[Rewritten]) -> Response {
     Response {
         status: Status::Success,
@@ -48,34 +48,34 @@ fn dry_response(files: &[Rewritten]) -> Response {
     }
 }
 
-/// What is named of what is in the way.
+/// Most obstacles that a refusal lists.
 const MOST_NAMED: usize = 50;
 
-/// An edit that is refused where anything is in the way.
+/// An edit that obstacles refuse.
 pub(super) struct Rewriting<'r> {
-    /// The method that looks at it.
+    /// Name of the requested method.
     pub method: &'static str,
-    /// What it is called where it is listed and undone.
+    /// Its name in lists and for undo.
     pub operation: &'static str,
-    /// Its code where it is refused.
+    /// Error code of a refusal.
     pub code: ErrorCode,
-    /// What does not happen when it is refused, in a sentence's beginning.
+    /// Beginning of the message of a refusal: what is not done.
     pub refusal: &'r str,
-    /// What leads on then.
+    /// Hint of a refusal.
     pub hint: &'r str,
 }
 
-/// Where new texts go.
+/// Destination of new texts.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Destination<'d> {
-    /// The session whose buffers get them; the files at once without one.
+    /// The session whose buffers get them; without one, the files get them.
     pub session: Option<&'d str>,
-    /// Whether they are only shown.
+    /// Whether they are only shown, and not saved.
     pub is_dry: bool,
 }
 
 impl Destination<'_> {
-    /// Looks at the workspace that an edit is planned in: with what the session has not saved, if there is one.
+    /// Plans an edit in the workspace, with the unsaved texts of the session, if there is one.
     pub fn plan_in<T>(
         self,
         desk: &mut Desk<'_>,
@@ -89,7 +89,7 @@ impl Destination<'_> {
     }
 }
 
-/// Looks at the workspace with the texts of a session.
+/// Reads the workspace with the texts of a session.
 pub(super) fn look_in<T>(
     desk: &Desk<'_>,
     method: &'static str,
@@ -113,7 +113,7 @@ pub(super) fn session_text_of(disk: &Disk, content: &Content) -> Option<String> 
     Some(decode(&bytes).ok()?.0)
 }
 
-/// The files of a session with all that it has not saved, and with new texts in place of those.
+/// Returns the unsaved files of a session, together with new texts, which replace those of the session.
 fn trial_texts(disk: &Disk, session: Option<&str>, files: &[Rewritten]) -> Vec<Rewritten> {
     let session = session.and_then(|session| Session::load(disk, session, current_seconds()).ok());
     let mut texts = files.to_vec();
@@ -137,7 +137,7 @@ fn trial_texts(disk: &Disk, session: Option<&str>, files: &[Rewritten]) -> Vec<R
 }
 
 impl Rewriting<'_> {
-    /// Gives files their new texts, all or none, once `looked` found nothing in the way in the workspace that has them.
+    /// Writes new texts to files, all or none, if `looked` finds no obstacle in the workspace with the new texts.
     pub fn perform(
         &self,
         desk: &mut Desk<'_>,
@@ -173,7 +173,7 @@ impl Rewriting<'_> {
         if files.iter().all(|file| file.before == file.after) {
             return self.order(&disk, rewrite(files.to_vec()), to.session, None);
         }
-        // The new texts are looked at in a session of their own, which holds them beside the files.
+        // The new texts are checked in a session of their own, without a change of the files.
         let trial = trial_texts(&disk, to.session, files);
         if !trial.is_empty() {
             let tried = self.order(&disk, rewrite(trial), None, Some(Mode::Manual))?;
@@ -218,7 +218,7 @@ impl Rewriting<'_> {
         ))
     }
 
-    /// The refusal, with what is in the way.
+    /// Returns the refusal with its obstacles.
     pub fn refused(&self, way: &Obstacles) -> Failed {
         // Report a single failure at once.
         let only = way.0.first().filter(|_| way.0.len() == 1);

@@ -27,7 +27,7 @@ use workbench::symbols::state::{Freshness, State};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SemanticOf {
-    /// A type, by any unambiguous name, or a label; where a language model writes summaries also a member (NodeStore#Get).
+    /// A type, by any unambiguous name, or a label; if a language model writes summaries, also a member (NodeStore#Get).
     #[serde(alias = "path", alias = "typeId", alias = "id")]
     pub symbol: String,
     /// Build it first, even if a model must be asked.
@@ -49,7 +49,7 @@ pub struct Summary {
     semantic_text: Option<String>,
     /// `none`, `pending`, `generating`, `cached`, `stale` or `maybeStale`: stale if an input that a model writes changes (seed 000 §3.2).
     semantic_state: String,
-    /// If `pending`: why the last attempt failed, or that of a node that it waits for (seed 000 §3.2).
+    /// Why the last attempt failed, or that of a node that it waits for, if it is `pending` (seed 000 §3.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
     state: State,

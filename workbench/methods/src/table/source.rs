@@ -28,12 +28,13 @@ use workbench::symbols::state::State;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SourceOf {
-    /// Types or members, by name, of a method all its overloads (Type.Method), up to five of one name together; files by path, with lines if wanted (src/A.cs:10-40).
+    /// Types or members, by name; the name of a method (Type.Method) means all its overloads, a shared name up to five symbols; files by path,
+    /// optionally with lines (src/A.cs:10-40).
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols_argument")]
     #[schemars(extend("x-tool" = "Names, or files with lines: src/A.cs:10-40"))]
     pub symbols: Vec<String>,
-    /// Limit of lines of each.
+    /// Limit of lines of each symbol or file.
     #[arg(long, value_name = "N", default_value_t = USUAL_LINES)]
     #[serde(default = "default_limit_of_source")]
     #[schemars(extend("x-tool" = false))]
@@ -49,7 +50,7 @@ fn default_limit_of_source() -> usize {
 pub struct Texts {
     /// The first symbol.
     resolved: Option<Resolved>,
-    /// The parts of each symbol, each a range of a file. `text` is whole lines of the file; `start`, `startColumn`, `end` and `endColumn` give
+    /// The parts of each symbol, each a range of a file. `text` contains whole lines of the file; `start`, `startColumn`, `end` and `endColumn` give
     /// the range of the symbol with its documentation, in lines and characters (Unicode code points) from 1; `endColumn` is after the last.
     /// `encoding` is given if the file is not UTF-8, `leftOut` is the number of lines over the limit.
     sources: Vec<Source>,

@@ -22,7 +22,7 @@ pub struct WorkspaceStatus {
     pub root: String,
     /// The store, if there is one.
     pub store: Option<StoreFigures>,
-    /// Source files.
+    /// Number of source files.
     pub files: usize,
     /// Sources added, removed or changed since the last build.
     pub changed: Vec<String>,
@@ -30,16 +30,16 @@ pub struct WorkspaceStatus {
     pub redefined: bool,
     /// Number of nodes.
     pub nodes: usize,
-    /// Nodes by target name and state.
+    /// Number of nodes by target name and state.
     #[schemars(with = "Value")]
     pub targets: BTreeMap<String, Counts>,
-    /// What a build of all targets would run.
+    /// Expected work of a build of all targets.
     #[schemars(with = "Value")]
     pub outlook: Outlook,
-    /// Types by the state of their summary.
+    /// Number of types by the state of their summary.
     #[schemars(with = "Value")]
     pub semantic: Counts,
-    /// Why targets failed at their present inputs.
+    /// Failures of targets at their present inputs.
     pub failures: Vec<Value>,
     /// Diagnostics about current targets.
     pub diagnostics: Vec<Value>,
@@ -60,20 +60,20 @@ pub struct WorkspaceStatus {
 /// The store in numbers.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StoreFigures {
-    /// Where it is.
+    /// Path of its folder.
     pub folder: String,
-    /// Length of its file.
+    /// Length of its file, in bytes.
     pub file_bytes: u64,
-    /// Outputs in it.
+    /// Number of outputs in it.
     pub blobs: u64,
-    /// Results.
+    /// Number of results in it.
     pub actions: u64,
-    /// Versions in History.
+    /// Number of versions in History.
     pub history_versions: u64,
-    /// Files of damaged stores that were set aside beside it.
+    /// Number of files of damaged stores that were set aside beside it.
     #[serde(default)]
     pub set_aside_files: u64,
-    /// Their length.
+    /// Total length of these files, in bytes.
     #[serde(default)]
     pub set_aside_bytes: u64,
 }

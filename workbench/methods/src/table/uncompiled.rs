@@ -1,4 +1,4 @@
-//! What answers say of names that only code which `#if` excludes declares: such code is of another target framework, or of symbols that nothing sets.
+//! Notes about names that only code excluded by `#if` declares: such code is for another target framework, or for symbols that nothing sets.
 
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -6,7 +6,7 @@ use workbench::symbols::outputs::{Outputs, SymbolError, file_label};
 use workbench::symbols::resolve::SHOWN;
 use workbench::symbols::uncompiled::{UncompiledDeclaration, uncompiled, uncompiled_in_file};
 
-/// What decides which code is read.
+/// Explains which code is read.
 const READ: &str = "cortex reads each project under the symbols of one target framework; `tfm` and `defines` in the manifest choose others";
 
 /// Explains in the error for an unknown name where excluded code declares it.

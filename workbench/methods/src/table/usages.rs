@@ -19,11 +19,11 @@ use workbench::unread_files;
 
 /// List the places that use a type or a member.
 ///
-/// A place is FILE:LINE:COLUMN and the line. [cref], [implement] or [override] marks references in documentation and members that implement or
-/// override it. Those under "possible" have a reason, the likeliest first: they reach the member through a base, an interface or an override, use
-/// a member of that name on a value whose type is not known, or their arguments fit several overloads. Above them is the symbol that the name
-/// means. Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its overloads; if
-/// up to five types or members share a name, the places of each are listed.
+/// A place is FILE:LINE:COLUMN with its line. [cref], [implement] or [override] marks references in documentation and members that implement or
+/// override it. Places under "possible" have a reason, the likeliest first: they reach the member through a base, an interface or an override, use a
+/// member of that name on a value whose type is not known, or their arguments fit several overloads. The heading is the symbol that the name means.
+/// Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its overloads; if up to five
+/// types or members share a name, the places of each are listed.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsagesOf {
@@ -75,9 +75,9 @@ pub struct Spot {
     column: u32,
     /// The line without the white space around it.
     text: String,
-    /// What is done there: call, construct, cref, implement, name, override, read, write.
+    /// Kind of use: call, construct, cref, implement, name, override, read, write.
     kind: String,
-    /// Why it is not certain.
+    /// Why the use is not certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
@@ -106,12 +106,12 @@ struct SpotsOfOne {
     /// Number of uses of the name in code that cannot see the symbol.
     #[serde(default)]
     impossible: usize,
-    /// Total number.
+    /// Total number of places.
     total: usize,
     state: State,
 }
 
-/// Why places are possible, and how many are for that reason.
+/// A reason why places are possible, with the number of these places.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     why: String,

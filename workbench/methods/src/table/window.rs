@@ -30,8 +30,8 @@ use workbench::window::state::{self, Window};
 /// Print the text of this checkout for a model, and write it to .cortex/out/prompt_window.md.
 ///
 /// Pinned types come first, with at most three fifths of the budget, then recently used types, then the active pack. If pinned types do not fit,
-/// the least important sections of all of them are cut first (EDGE_CASES, RECOMMENDATIONS, LIMITATIONS, LIFECYCLE, ROLE); of other types, their
-/// own. The text ends with a list of the cuts.
+/// sections of all of them are cut, the least important first (EDGE_CASES, RECOMMENDATIONS, LIMITATIONS, LIFECYCLE, ROLE); any other type that does
+/// not fit loses its own sections. The text ends with a list of the cuts.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Show {}
@@ -50,7 +50,7 @@ pub struct WindowAnswer {
     chars: usize,
     /// Limit of characters.
     max_chars: usize,
-    /// Characters of pinned types.
+    /// Number of characters of pinned types.
     pinned_chars: usize,
     /// Limit of characters of pinned types.
     pinned_room: usize,
@@ -408,21 +408,21 @@ impl Method for Dismiss {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Set {
-    /// Limit of characters, at least 1,000; 0 for that of `[prompt_window]` in the manifest, or 40,000.
+    /// Limit of characters, at least 1,000; 0 restores that of `[prompt_window]` in the manifest, or 40,000.
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<usize>,
-    /// The active pack: its types are preferred, and fill the rest.
+    /// The active pack: its types are preferred, and fill the remaining room.
     #[arg(long, value_name = "NAME", conflicts_with = "no_pack")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,
-    /// No active pack.
+    /// Use no active pack.
     #[arg(long)]
     #[serde(default)]
     pub no_pack: bool,
 }
 
-/// How the window is set.
+/// Settings of the window.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {

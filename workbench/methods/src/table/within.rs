@@ -14,7 +14,7 @@ pub const ARGUMENT: &str = "overlay";
 pub fn schema<M: Method>() -> Schema {
     let mut schema = schema::schema_of::<M>();
     let fields = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
-    // Tools list it where it says by itself what is asked.
+    // Tools list it for `impact` only, where it can replace the symbol.
     let in_tools = if M::NAME == "impact" { json!("") } else { json!(false) };
     fields[ARGUMENT] =
         json!({"type": "string", "description": "The overlay or edit session to query in place of the workspace.", "x-tool": in_tools});

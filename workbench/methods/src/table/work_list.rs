@@ -24,19 +24,19 @@ pub struct List {
     pub scope: Scope,
 }
 
-/// How far the agents are.
+/// Progress of the agents.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
     /// Number of requested targets.
     targets: usize,
-    /// Number of these that are answered and current.
+    /// Number of requested targets that are answered and current.
     done: usize,
-    /// Number of these that wait for other answers.
+    /// Number of requested targets that wait for other answers.
     later: usize,
     /// Number of questions that can be answered now.
     waiting: usize,
-    /// Number of these that agents lease.
+    /// Number of waiting questions that agents lease.
     taken: usize,
     /// The first hundred questions.
     questions: Vec<Line>,
@@ -51,10 +51,10 @@ struct Line {
     label: String,
     /// `new` or `patch`.
     kind: String,
-    /// Agent that leases it.
+    /// Name of the agent that leases it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    /// How many answers were refused.
+    /// Number of refused answers.
     refused: u32,
 }
 

@@ -27,7 +27,7 @@ pub struct Next {
     #[schemars(with = "Vec<String>")]
     #[schemars(extend("x-tool" = false))]
     pub scope: Scope,
-    /// Your name. Other agents do not get the questions that you hold, and you get them again.
+    /// Your name. Other agents do not get the questions that you lease, and you get them again.
     #[arg(long, value_name = "NAME", default_value = "")]
     #[schemars(extend("x-tool" = false))]
     pub agent: String,
@@ -48,14 +48,14 @@ impl Default for Next {
     }
 }
 
-/// Questions, and what there is beside them.
+/// Leased questions, and the numbers of the others.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Questions {
     questions: Vec<Question>,
     /// Number of questions that wait for an answer, including these.
     waiting: usize,
-    /// Number of these that others lease.
+    /// Number of waiting questions that other agents lease.
     taken: usize,
     state: State,
 }
@@ -66,27 +66,27 @@ pub struct Questions {
 struct Question {
     /// Its name, for `work submit`.
     id: String,
-    /// The target that is made of the answer.
+    /// Label of the target that the answer belongs to.
     label: String,
-    /// `new`, or `patch` when only what changes is wanted.
+    /// `new`, or `patch` if only the changes of an earlier answer are requested.
     kind: String,
-    /// Why it is asked.
+    /// The reason for the question.
     why: String,
-    /// The rules, as a model gets them.
+    /// The system prompt.
     system: String,
     /// The prompt.
     user: String,
-    /// What the answer has to look like.
+    /// Required form of the answer.
     form: String,
-    /// About how many tokens the prompt has.
+    /// Approximate number of tokens of the prompt.
     tokens: u64,
-    /// Most tokens of the answer.
+    /// Maximum tokens of the answer.
     max_tokens: u64,
-    /// Until when it is kept for you, in seconds since 1970.
+    /// End of your lease, in seconds since 1970.
     until: u64,
-    /// How many answers were refused.
+    /// Number of refused answers.
     refused: u32,
-    /// Why the last of them was.
+    /// Faults of the last refused answer.
     faults: Vec<String>,
 }
 

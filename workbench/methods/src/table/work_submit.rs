@@ -18,7 +18,7 @@ const LONGEST: usize = 1 << 20;
 
 /// Submit the answer to a prompt of `work next`.
 ///
-/// It is checked like the answer of a model: faults are reported, and the question waits for a better answer.
+/// The answer is checked like that of a model: faults are reported, and the question waits for a better answer.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Submit {
@@ -35,13 +35,13 @@ pub struct Submit {
     pub agent: String,
 }
 
-/// What became of an answer.
+/// Result of submitting an answer.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Became {
     id: String,
     label: String,
-    /// `filed`; `before` if the target had an answer already; `part` if the same target has more questions.
+    /// `filed`; `before` if the target already had an answer; `part` if the target has more questions.
     status: String,
     /// Questions that this answer made possible.
     next: Vec<Possible>,
