@@ -391,7 +391,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
     csharp/types@12 115ad061ca7b
-    csharp/symbols@15 c4c61b66ee07
+    csharp/symbols@16 c4c61b66ee07
     csharp/complete@7 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
@@ -399,8 +399,8 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@14 e4dfdc986cd3
     csharp/mentions@14 b54c27ff710a
     csharp/api-deps@8 0ce448befa57
-    csharp/deps@26 a9655e293004
-    csharp/facts@18 9d8c7c1588fa
+    csharp/deps@27 a9655e293004
+    csharp/facts@19 9d8c7c1588fa
     csharp/signatures@17 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41

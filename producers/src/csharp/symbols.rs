@@ -34,7 +34,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 15)
+        ProducerId::new("csharp/symbols", 16)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -380,6 +380,7 @@ fn near<'a>(index: &'a dyn Index, path: &str, arity: u32, around: &Surroundings<
     let is_near = |entry: &Entry, is_nested: bool| {
         entry.arity == arity
             && entry.encloser.is_some() == is_nested
+            && !(is_nested && entry.accessibility == "private")
             && (entry.is_of(around.project) || references.iter().any(|path| entry.is_of(Some(path))))
     };
     let near = |is_nested| -> Vec<&Entry> {

@@ -20,6 +20,8 @@ pub(super) struct Cursor<'t> {
     /// Index of the token at which reading ends.
     pub(super) end: usize,
     pub(super) depth: u32,
+    /// Whether a lambda may begin here: not in the condition of an arm of a `switch`, which `=>` ends.
+    pub(super) may_be_lambda: bool,
     /// Offset of `text` in the text that positions refer to; `None` if positions are not wanted.
     pub(super) base: Option<u32>,
 }
@@ -38,6 +40,7 @@ impl<'t> Cursor<'t> {
             at: 0,
             end,
             depth,
+            may_be_lambda: true,
             base,
         }
     }
@@ -167,9 +170,11 @@ impl<'t> Cursor<'t> {
             return None;
         };
         let end = std::mem::replace(&mut self.end, close);
+        let outer = std::mem::replace(&mut self.may_be_lambda, true);
         self.at += 1;
         let result = read(self);
         self.end = end;
+        self.may_be_lambda = outer;
         self.at = close + 1;
         Some(result)
     }

@@ -52,7 +52,10 @@ impl Cursor<'_> {
 
     /// The condition of an arm of a `switch`: no lambda, for its `=>` ends it.
     pub(super) fn guard(&mut self) -> Expression {
-        self.deeper(Expression::Unknown, |cursor| cursor.operators(0))
+        let outer = std::mem::replace(&mut self.may_be_lambda, false);
+        let guard = self.deeper(Expression::Unknown, |cursor| cursor.operators(0));
+        self.may_be_lambda = outer;
+        guard
     }
 
     fn assignment(&mut self) -> Expression {
@@ -381,6 +384,9 @@ impl Cursor<'_> {
     // ── lambdas ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     fn lambda(&mut self) -> Option<Expression> {
+        if !self.may_be_lambda {
+            return None;
+        }
         let start = self.at;
         while self.is("[")
             && self.mate(self.at).is_some()
@@ -431,7 +437,7 @@ impl Cursor<'_> {
         Some(self.attributed_lambda(start, (parameters, result), body, is_async))
     }
 
-    /// The type before the parameters of a lambda: `T (x) => …`. One that may be null is taken for a condition.
+    /// The type before the parameters of a lambda: `T (x) => …`. `T?` is taken for a condition.
     fn lambda_result(&mut self) -> Option<TypeRef> {
         let mut end = self.at;
         while self.is_identifier_at(end) || is_predefined(self.text_at(end)) {

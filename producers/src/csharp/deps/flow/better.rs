@@ -126,7 +126,7 @@ impl<'a> Flow<'_, 'a> {
             (Shape::Array(_), Shape::Named(key, args)) => match self.world.as_base(from, key) {
                 Some(base) if base.args() == &**args => return Some(true),
                 Some(_) => return None,
-                None if super::call::SPANS.contains(&&**key) => return None,
+                None if key.starts_with('~') => return None,
                 None => return Some(false),
             },
             _ => return None,
@@ -153,7 +153,14 @@ impl<'a> Flow<'_, 'a> {
             let levels = self.world.levels(shape);
             levels.iter().any(|level| level.key().is_none_or(|key| key.starts_with('^')))
         };
-        (!is_open(from)).then_some(false)
+        (!is_open(from) && !self.has_unwritten_base(from, to)).then_some(false)
+    }
+
+    /// Whether a type of .NET may be a base of a type that nothing writes: those of structs, enums, delegates and records.
+    fn has_unwritten_base(&self, from: &Shape, to: &Shape) -> bool {
+        let is_special = from.key().is_some_and(|key| matches!(self.world.kind(key), 's' | 'e' | 'd'));
+        to.key()
+            .is_some_and(|key| key.starts_with('~') && (is_special || key == "~System.IEquatable`1"))
     }
 
     /// Whether the workspace or .NET declares the type of a key.

@@ -292,7 +292,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.touch(&candidate.owner);
         self.used(&candidate.owner, text, name.word.place, decided, Some(call));
         let is_sure = decided && score > NOT_CALLABLE;
+        let is_result_open = rivals.is_result_open;
         self.convert(args, &shapes, (&parameters, &mut bindings), rivals, is_sure);
+        if is_result_open {
+            return Shape::Unknown;
+        }
         let result = candidate.result();
         if let Some(target) = target
             && bindings.iter().any(|binding| !binding.is_known())
@@ -314,9 +318,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.world.declared(shape, CONSTRUCTOR, &mut found);
         }
         if found.is_empty() {
-            if let (Some((parameters, result)), [only]) = (self.world.delegate(shape), args) {
+            if let (Some(_), [only]) = (self.world.delegate(shape), args) {
                 // `new Handler(x => …)`.
-                let _ = (parameters, result);
                 self.value(&only.value, Some(shape));
                 return;
             }

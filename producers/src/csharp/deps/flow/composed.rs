@@ -45,9 +45,12 @@ impl<'f> Flow<'f, '_> {
     /// Returns the shape of a collection expression, which is its target.
     pub(super) fn collection_value(&mut self, parts: &'f [Expression], target: Option<&Shape>) -> Shape {
         let element = target.map(|target| self.world.element(target)).unwrap_or_default();
-        for part in parts {
-            self.converted(part, &element);
-        }
+        // Of `..values` the elements are converted.
+        self.in_doubt(|flow| {
+            for part in parts {
+                flow.converted(part, &element);
+            }
+        });
         target.cloned().unwrap_or_default()
     }
 

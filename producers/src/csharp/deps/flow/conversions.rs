@@ -2,6 +2,7 @@
 
 use super::implied::call_of;
 use super::numbers::{is_narrowing, numeric};
+use super::rivals::Faults;
 use super::{Flow, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Literal};
 use crate::csharp::deps::resolve::predefined;
@@ -28,7 +29,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let is_special = matches!(value, Expression::Interpolated(..)) || shape.key().is_some_and(numeric) || *target == predefined("void");
         let is_noted = self.note_conversion(value, &shape, target, true);
         if self.trials > 0 && !is_noted && !is_special && self.becomes(&shape, target) == Some(false) {
-            self.is_mistyped = true;
+            self.fault(Faults::Certain);
         }
         shape
     }

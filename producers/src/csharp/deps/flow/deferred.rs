@@ -3,7 +3,7 @@
 use super::call::{Bindings, Chosen, NOT_CALLABLE};
 use super::parameters::takes;
 use super::{CONSTRUCTOR, Flow, UsesFound};
-use crate::csharp::code::ast::{Argument, Expression, Literal};
+use crate::csharp::code::ast::{Argument, Expression, Literal, Parameter, TypeRef};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -17,7 +17,14 @@ impl<'f, 'a> Flow<'f, 'a> {
             return if self.takes_elements(parameter, parts) { 0 } else { -100 };
         }
         let Expression::Lambda(names, ..) = value else { return 0 };
+        let is_other = |written: &TypeRef, given: &Shape| {
+            let written = self.quiet(Some(written));
+            let is_known = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with('^'));
+            is_known(&written) && is_known(given) && written.key() != given.key()
+        };
+        let differs = |(name, given): (&Parameter, &Shape)| name.kind.as_ref().is_some_and(|kind| is_other(kind, given));
         match self.world.delegate(parameter) {
+            Some((parameters, _)) if names.iter().zip(&parameters).any(differs) => -100,
             Some((parameters, _)) if parameters.len() == names.len() || names.is_empty() => 2,
             Some(_) => -100,
             None if parameter.is_known()
@@ -230,9 +237,9 @@ pub(super) fn is_deferred(value: &Expression) -> bool {
         Expression::Declaration(kind, _) => matches!(kind, crate::csharp::code::ast::TypeRef::Var(_)),
         // Where one of the two has a type, the other gets it.
         Expression::Conditional(_, yes, no) => {
-            let is_open =
-                |value: &Expression| is_deferred(value) || matches!(value, Expression::Literal(Literal::Null | Literal::Default, _));
-            is_open(yes) && is_open(no) && (is_deferred(yes) || is_deferred(no))
+            let is_null = |value: &Expression| matches!(value, Expression::Literal(Literal::Null | Literal::Default, _));
+            let (first, second) = (is_deferred(yes), is_deferred(no));
+            (first || is_null(yes)) && (second || is_null(no)) && (first || second)
         }
         _ => false,
     }

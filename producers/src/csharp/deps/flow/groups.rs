@@ -8,7 +8,6 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 /// A method group behind a value or a type.
-#[derive(Clone)]
 pub(super) struct MethodGroup<'a> {
     /// The value or type before the name.
     pub(super) on: Shape,
@@ -63,7 +62,11 @@ impl<'a> Flow<'_, 'a> {
     /// Keeps what a name of methods behind a dot, in the code itself, means. A method group has no type of its own.
     pub(super) fn group(&mut self, on: &Shape, of_type: bool, methods: Vec<Candidate<'a>>, name: &str) -> Shape {
         let on = on.clone();
-        self.groups.insert(name.as_ptr() as usize, MethodGroup { on, of_type, methods });
+        let key = name.as_ptr() as usize;
+        if self.trials > 0 {
+            self.tried_groups.push(key);
+        }
+        self.groups.insert(key, MethodGroup { on, of_type, methods });
         Shape::Unknown
     }
 

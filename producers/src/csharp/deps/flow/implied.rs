@@ -117,6 +117,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let fits = fits.map(|((_, parameter), operand)| self.conversion_rank(parameter, lifted(parameter, operand), &mut bindings));
             (parameters.len() == operands.len()).then(|| fits.sum::<Option<u32>>()).flatten()
         };
+        let suiting = found.iter().filter(|candidate| fit(candidate).is_some()).count();
         let mut best: Option<(u32, usize)> = None;
         for (at, candidate) in found.iter().enumerate() {
             if let Some(score) = fit(candidate)
@@ -163,7 +164,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
             match is_lambda(value) {
-                true => _ = self.lambda(value, &parameter),
+                true => self.operand_lambda(value, &parameter, suiting),
                 false => _ = self.note_conversion(value, operand, &parameter, true),
             }
         }

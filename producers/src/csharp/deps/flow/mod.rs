@@ -39,6 +39,7 @@ pub use conversions::IMPLICIT;
 pub use dispatch::{SENT, is_dispatcher};
 pub use implied::operator_of;
 use locals::Locals;
+use rivals::Faults;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -204,12 +205,14 @@ pub struct Flow<'f, 'a> {
     statics: Vec<Shape>,
     /// Method groups behind a dot, by the address of their name in the code: places are not always known.
     groups: FxHashMap<usize, groups::MethodGroup<'a>>,
+    /// Those of them that trials found.
+    tried_groups: Vec<usize>,
     /// Types of the first elements of collections among arguments, by the address of the elements.
     first_elements: FxHashMap<usize, Shape>,
     /// How many trials the code is gone through within: to learn a type, or whether it binds.
     trials: u32,
-    /// Whether a value was found in the present trial that has no conversion to the type of its place.
-    is_mistyped: bool,
+    /// What the compiler would say of the code of the present trial.
+    faults: Faults,
     found: &'f mut UsesFound,
 }
 
@@ -278,9 +281,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             opened,
             statics,
             groups: FxHashMap::default(),
+            tried_groups: Vec::new(),
             first_elements: FxHashMap::default(),
             trials: 0,
-            is_mistyped: false,
+            faults: Faults::Nothing,
             found,
         };
         let own = resolver.own.iter();
@@ -310,6 +314,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// One member without its attributes.
     pub fn member(&mut self, member: &'f MemberCode) {
         self.groups.clear();
+        self.tried_groups.clear();
         self.first_elements.clear();
         let (locals, methods) = (self.locals.len(), self.methods.len());
         let limits = &member.signature.constraints;
@@ -434,6 +439,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Notes that a name means nothing: no local, no member and no type, or no member of a type that is known with all its bases.
     /// A call of a member may mean an extension method of a package.
     fn nothing(&mut self, name: &str, place: u32, kind: UseKind) {
+        self.fault(if kind == UseKind::Call { Faults::Likely } else { Faults::Certain });
         if let Some(uses) = &mut self.found.uses {
             uses.push(Use {
                 place,
@@ -467,6 +473,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Notes the use of a member of something unknown.
     fn guessed(&mut self, member: &str, place: u32, call: Option<Call>) {
+        self.fault(Faults::Likely);
         if let Some(uses) = &mut self.found.uses {
             uses.push(Use {
                 place,
@@ -483,6 +490,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// workspace's, of any other it may be one that is not known.
     fn missed(&mut self, on: &Shape, member: &str, place: u32, call: Option<Call>) {
         if self.is_outside(on) {
+            self.fault(Faults::Likely);
             self.passed(place);
         } else {
             if self.is_closed(on) {

@@ -5,7 +5,7 @@
 
 use super::call::{Bindings, Chosen, NOT_CALLABLE};
 use super::deferred::{is_deferred, known_or_self};
-use super::{Flow, NO_MEMBER, NOTHING, UNKNOWN, Use, UseKind, UsesFound};
+use super::{Flow, NO_MEMBER, NOTHING, UNKNOWN, Use, UsesFound};
 use crate::csharp::code::ast::{Argument, Expression};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -38,6 +38,8 @@ pub(super) struct Rivals {
     uses: Vec<Vec<Use>>,
     /// Whether some of those were not bound.
     are_unbound: bool,
+    /// Whether those give values of other types than the chosen one.
+    pub(super) is_result_open: bool,
 }
 
 /// Arguments without a type of their own as an overload takes them.
@@ -48,16 +50,16 @@ struct Bound {
     faults: Faults,
 }
 
-/// What the compiler would say of arguments that are taken so.
+/// What the compiler would say of code.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Faults {
-    /// Nothing.
+pub(super) enum Faults {
+    /// Nothing: all of its names are known.
     #[default]
-    None,
-    /// A method is missing, unless it is an extension method of a package.
+    Nothing,
+    /// A member may be missing: of a type that is not known, or a method that a package may declare as an extension.
     Likely,
     /// A member is missing, or a value has another type.
-    Some,
+    Certain,
 }
 
 impl<'f, 'a> Flow<'f, 'a> {
@@ -85,44 +87,48 @@ impl<'f, 'a> Flow<'f, 'a> {
             false => (overloads, Rivals::default()),
         };
         let chosen = overloads.remove(0);
+        let result = |of: &Chosen<'a>| of.candidate.result().substitute(&[], &known_or_self(&of.bindings));
+        let is_open = !rivals.uses.is_empty() || rivals.are_unbound;
+        rivals.is_result_open = is_open && overloads.iter().any(|other| result(other) != result(&chosen));
         rivals.parameters = overloads.iter().map(|other| differing(&chosen, other)).collect();
         (chosen, rivals)
     }
 
-    /// Binds the arguments without a type of their own with each of the overloads, the best of which stands first, and returns those of them
-    /// with which the compiler has the least to say.
+    /// Binds the arguments without a type of their own with each of the overloads, the best of which stands first, and returns those that
+    /// may be meant.
     fn bind_with_each(
         &mut self,
         all_open: Vec<Chosen<'a>>,
         all: &mut Vec<Candidate<'a>>,
         given: Given<'_, 'f>,
     ) -> (Vec<Chosen<'a>>, Rivals) {
-        let mut bound: Vec<(Vec<Vec<Shape>>, Bound)> = Vec::new();
+        let mut by_target: Vec<(Vec<Vec<Shape>>, Bound)> = Vec::new();
         let mut overloads: Vec<(Chosen<'a>, usize)> = Vec::new();
         for one in all_open {
             let targets = self.targets(&one, given.args);
-            let at = bound.iter().position(|(known, _)| *known == targets).unwrap_or(bound.len());
-            if at == bound.len() {
-                bound.push((targets, Bound::default()));
+            let at = by_target.iter().position(|(known, _)| *known == targets).unwrap_or(by_target.len());
+            if at == by_target.len() {
+                by_target.push((targets, Bound::default()));
             }
             overloads.push((one, at));
         }
         let mut rivals = Rivals::default();
         // Each lambda within another is bound once more for each trial around it.
-        if bound.len() == 1 || self.trials >= MOST_TRIALS || bound.len() > MOST_BOUND {
-            rivals.are_unbound = bound.len() > 1;
+        if by_target.len() == 1 || self.trials >= MOST_TRIALS || by_target.len() > MOST_BOUND {
+            rivals.are_unbound = by_target.len() > 1;
             return (overloads.into_iter().map(|(one, _)| one).collect(), rivals);
         }
-        for (at, (_, bound)) in bound.iter_mut().enumerate() {
+        for (at, (_, bound)) in by_target.iter_mut().enumerate() {
             if let Some((one, _)) = overloads.iter().find(|(_, of)| *of == at) {
                 *bound = self.bound(&one.parameters, one.bindings.clone(), given.args);
             }
         }
-        let fewest = bound.iter().map(|(_, bound)| bound.faults).min().unwrap_or_default();
-        if fewest < Faults::Some {
-            let applies = |(_, at): &(Chosen<'a>, usize)| bound[*at].1.faults == fewest;
-            let is_one = |of: &Candidate<'a>, one: &Candidate<'a>| of.owner == one.owner && of.parameters() == one.parameters();
-            all.retain(|one| !overloads.iter().any(|of| !applies(of) && is_one(&of.0.candidate, one)));
+        // Just one overload applies to code that compiles. Where one has no fault, the others do not; which of several with faults does is open:
+        // generated code may declare a member that is missing.
+        if by_target.iter().any(|(_, bound)| bound.faults == Faults::Nothing) {
+            let applies = |(_, at): &(Chosen<'a>, usize)| by_target[*at].1.faults == Faults::Nothing;
+            let is_same = |of: &Candidate<'a>, one: &Candidate<'a>| of.owner == one.owner && of.parameters() == one.parameters();
+            all.retain(|one| !overloads.iter().any(|of| !applies(of) && is_same(&of.0.candidate, one)));
             let is_first = overloads.first().is_some_and(applies);
             overloads.retain(applies);
             if !is_first {
@@ -143,7 +149,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let own = overloads.first().map(|(_, at)| *at);
         let is_rival = |at: usize| Some(at) != own && overloads.iter().any(|(_, of)| *of == at);
-        let uses = bound.into_iter().enumerate().filter(|(at, _)| is_rival(*at));
+        let uses = by_target.into_iter().enumerate().filter(|(at, _)| is_rival(*at));
         rivals.uses = uses.map(|(_, (_, bound))| bound.uses).collect();
         (overloads.into_iter().map(|(one, _)| one).collect(), rivals)
     }
@@ -168,22 +174,44 @@ impl<'f, 'a> Flow<'f, 'a> {
             uses: Some(Vec::new()),
             ..UsesFound::default()
         };
-        let (locals, groups) = (self.locals.len(), self.groups.clone());
-        let was_mistyped = std::mem::take(&mut self.is_mistyped);
+        let (locals, groups) = (self.locals.len(), self.tried_groups.len());
+        let before = std::mem::take(&mut self.faults);
         self.on_trial(&mut found, |flow| flow.deferred(parameters, &mut bindings, args));
         self.locals.truncate(locals);
-        self.groups = groups;
-        let uses = found.uses.unwrap_or_default();
-        let fault = |used: &Use| match used.kind {
-            _ if *used.owner != *NOTHING => Faults::None,
-            UseKind::Call => Faults::Likely,
-            _ => Faults::Some,
-        };
-        let faults = match std::mem::replace(&mut self.is_mistyped, was_mistyped) {
-            true => Faults::Some,
-            false => uses.iter().map(fault).max().unwrap_or_default(),
-        };
-        Bound { uses, faults }
+        for key in self.tried_groups.drain(groups..) {
+            self.groups.remove(&key);
+        }
+        Bound {
+            uses: found.uses.unwrap_or_default(),
+            faults: std::mem::replace(&mut self.faults, before),
+        }
+    }
+
+    /// Goes through a lambda that is the operand of one of `count` operators which it suits.
+    pub(super) fn operand_lambda(&mut self, lambda: &'f Expression, parameter: &Shape, count: usize) {
+        let from = self.uses();
+        self.in_doubt(|flow| flow.lambda(lambda, parameter));
+        let are_unbound = count > 1;
+        self.note_rivals(
+            from,
+            &mut Rivals {
+                are_unbound,
+                ..Rivals::default()
+            },
+        );
+    }
+
+    /// Notes a fault of the present trial.
+    pub(super) fn fault(&mut self, fault: Faults) {
+        self.faults = self.faults.max(fault);
+    }
+
+    /// Goes through code whose types are not sure: no fault in it is certain.
+    pub(super) fn in_doubt<R>(&mut self, code: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::take(&mut self.faults);
+        let given = code(self);
+        self.faults = self.faults.min(Faults::Likely).max(before);
+        given
     }
 
     /// Goes through the arguments as they become what the chosen overload takes. `is_sure`: whether the code is sure to mean it.
@@ -196,7 +224,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         is_sure: bool,
     ) {
         let from = self.uses();
-        self.deferred(parameters, bindings, args);
+        match rivals.uses.is_empty() && !rivals.are_unbound {
+            true => self.deferred(parameters, bindings, args),
+            false => self.in_doubt(|flow| {
+                flow.fault(Faults::Likely);
+                flow.deferred(parameters, bindings, args);
+            }),
+        }
         self.note_rivals(from, &mut rivals);
         self.note_conversions(args, shapes, parameters, bindings, is_sure);
         for parameters in &rivals.parameters {
@@ -226,14 +260,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         if rivals.are_unbound {
             own.iter_mut().for_each(|used| used.certain = false);
             let is_member = |used: &&Use| used.member.as_ref().is_some_and(|name| !name.is_empty());
-            let guesses: Vec<Use> = own
-                .iter()
-                .filter(is_member)
-                .map(|used| Use {
-                    owner: UNKNOWN.into(),
-                    ..used.clone()
-                })
-                .collect();
+            let guesses = own.iter().filter(is_member).map(|used| Use {
+                owner: UNKNOWN.into(),
+                ..used.clone()
+            });
+            let guesses: Vec<Use> = guesses.filter(|guess| known.insert(key(guess))).collect();
             own.extend(guesses);
         }
         // Names for which no use is left are found to be undecided.
