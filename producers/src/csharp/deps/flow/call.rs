@@ -5,7 +5,7 @@ use super::numbers::numeric;
 use super::overload::{called_with, placed};
 use super::parameters::{parameter_at, takes};
 use super::rivals::Given;
-use super::{CONSTRUCTOR, Flow, Local};
+use super::{Flow, Local};
 use crate::csharp::code::ast::{Argument, LocalFunction, Name, Parameter};
 use crate::csharp::deps::dotnet;
 use crate::csharp::deps::resolve::TypeParameter;
@@ -37,7 +37,7 @@ pub(super) struct Chosen<'a> {
 
 impl Chosen<'_> {
     /// The types that it takes for the arguments.
-    pub(super) fn types(&self) -> Vec<Shape> {
+    pub(super) fn parameter_types(&self) -> Vec<Shape> {
         let substituted = |parameter: &Shape| parameter.substitute(&[], &self.bindings);
         self.parameters.iter().map(substituted).collect()
     }
@@ -306,43 +306,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         result.substitute(&[], &bindings).bounded()
     }
 
-    /// A constructor call, told where the type's name, `new`, `base` or `this` stands.
-    pub(super) fn construct(&mut self, shape: &Shape, args: &'f [Argument], place: u32) {
-        if let Shape::Tuple(parts) = shape {
-            let targets: Vec<Shape> = parts.iter().map(|(_, part)| part.clone()).collect();
-            self.arguments(args, &targets);
-            return;
-        }
-        let mut found = Vec::new();
-        if shape.key().is_some() {
-            self.world.declared(shape, CONSTRUCTOR, &mut found);
-        }
-        if found.is_empty() {
-            if let (Some(_), [only]) = (self.world.delegate(shape), args) {
-                // `new Handler(x => …)`.
-                self.value(&only.value, Some(shape));
-                return;
-            }
-            self.arguments(args, &[]);
-            return;
-        }
-        let shapes = self.shapes(args);
-        self.prefer_by_priority(&mut found, None, &[], args, &shapes);
-        let call = called_with(&Name::default(), args, &shapes, false);
-        self.used(shape, CONSTRUCTOR, place, true, Some(call));
-        if let Some(chosen) = self.choose(found.clone(), None, &[], args, &shapes) {
-            let given = Given {
-                receiver: None,
-                explicit: &[],
-                args,
-                shapes: &shapes,
-            };
-            let (mut chosen, rivals) = self.rivals(chosen, &mut found, given);
-            let is_sure = chosen.score > NOT_CALLABLE;
-            self.convert(args, &shapes, (&chosen.parameters, &mut chosen.bindings), rivals, is_sure);
-        }
-    }
-
     /// A value that is called.
     pub(super) fn invoke(&mut self, shape: &Shape, args: &'f [Argument]) -> Shape {
         match self.world.delegate(shape) {
@@ -358,7 +321,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Goes through the arguments that need no target.
-    fn shapes(&mut self, args: &'f [Argument]) -> Vec<Option<Shape>> {
+    pub(super) fn shapes(&mut self, args: &'f [Argument]) -> Vec<Option<Shape>> {
         let shape = |arg: &'f Argument| {
             self.note_first_element(&arg.value);
             (!is_deferred(&arg.value)).then(|| self.value(&arg.value, None))

@@ -95,6 +95,19 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
+    /// How well operands suit an operator; `None` where they do not.
+    fn operator_fit(&self, candidate: &Candidate<'_>, values: &[&Expression], operands: &[&Shape]) -> Option<u32> {
+        let parameters = candidate.parameters();
+        let mut lambdas = values.iter().zip(&parameters).filter(|(value, _)| is_lambda(value));
+        if !lambdas.all(|(value, (_, parameter))| self.suits(parameter, value) > 0) {
+            return None;
+        }
+        let mut bindings = Vec::new();
+        let fits = parameters.iter().zip(operands);
+        let fits = fits.map(|((_, parameter), operand)| self.conversion_rank(parameter, lifted(parameter, operand), &mut bindings));
+        (parameters.len() == operands.len()).then(|| fits.sum::<Option<u32>>()).flatten()
+    }
+
     /// Records the operator that applies to the operands; returns the result's shape if the operator is user-defined.
     pub(super) fn operator(&mut self, name: &str, values: &[&'f Expression], operands: &[&Shape], place: u32) -> Option<Shape> {
         let mut found: Vec<Candidate<'a>> = Vec::new();
@@ -105,22 +118,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         found.retain(|candidate| !self.narrows_variable(candidate, values, operands));
-        let is_lambda = |value: &Expression| matches!(value, Expression::Lambda(..));
-        let fit = |candidate: &Candidate<'_>| -> Option<u32> {
-            let parameters = candidate.parameters();
-            let mut lambdas = values.iter().zip(&parameters).filter(|(value, _)| is_lambda(value));
-            if !lambdas.all(|(value, (_, parameter))| self.suits(parameter, value) > 0) {
-                return None;
-            }
-            let mut bindings = Vec::new();
-            let fits = parameters.iter().zip(operands);
-            let fits = fits.map(|((_, parameter), operand)| self.conversion_rank(parameter, lifted(parameter, operand), &mut bindings));
-            (parameters.len() == operands.len()).then(|| fits.sum::<Option<u32>>()).flatten()
-        };
-        let suiting = found.iter().filter(|candidate| fit(candidate).is_some()).count();
         let mut best: Option<(u32, usize)> = None;
         for (at, candidate) in found.iter().enumerate() {
-            if let Some(score) = fit(candidate)
+            if let Some(score) = self.operator_fit(candidate, values, operands)
                 && best.is_none_or(|(other, _)| score > other)
             {
                 best = Some((score, at));
@@ -153,6 +153,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             return None;
         };
+        let fits = |one: &&Candidate<'a>| self.operator_fit(one, values, operands).is_some();
+        let is_open = values.iter().any(|value| is_lambda(value)) && found.iter().filter(fits).count() > 1;
         let chosen = found.swap_remove(at);
         // Whether the code is checked is not known.
         let checked = name.replacen("op_", "op_Checked", 1);
@@ -164,7 +166,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
             match is_lambda(value) {
-                true => self.operand_lambda(value, &parameter, suiting),
+                true => self.operand_lambda(value, &parameter, is_open),
                 false => _ = self.note_conversion(value, operand, &parameter, true),
             }
         }
@@ -327,4 +329,8 @@ pub(super) fn assignment_name(sign: &str) -> Option<&'static str> {
         ">>>=" => "op_UnsignedRightShiftAssignment",
         _ => return None,
     })
+}
+
+fn is_lambda(value: &Expression) -> bool {
+    matches!(value, Expression::Lambda(..))
 }

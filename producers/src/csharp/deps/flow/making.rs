@@ -3,6 +3,7 @@
 use super::call::NOT_CALLABLE;
 use super::overload::called_with;
 use super::parameters::takes;
+use super::rivals::Given;
 use super::{CONSTRUCTOR, Flow, NOWHERE, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, Name, TypeRef};
 use crate::csharp::deps::resolve::predefined;
@@ -47,6 +48,43 @@ impl<'f> Flow<'f, '_> {
         self.construct(&shape, args, named);
         self.initialize(&shape, entries);
         shape
+    }
+
+    /// A constructor call, told where the type's name, `new`, `base` or `this` stands.
+    pub(super) fn construct(&mut self, shape: &Shape, args: &'f [Argument], place: u32) {
+        if let Shape::Tuple(parts) = shape {
+            let targets: Vec<Shape> = parts.iter().map(|(_, part)| part.clone()).collect();
+            self.arguments(args, &targets);
+            return;
+        }
+        let mut found = Vec::new();
+        if shape.key().is_some() {
+            self.world.declared(shape, CONSTRUCTOR, &mut found);
+        }
+        if found.is_empty() {
+            if let (Some(_), [only]) = (self.world.delegate(shape), args) {
+                // `new Handler(x => …)`.
+                self.value(&only.value, Some(shape));
+                return;
+            }
+            self.arguments(args, &[]);
+            return;
+        }
+        let shapes = self.shapes(args);
+        self.prefer_by_priority(&mut found, None, &[], args, &shapes);
+        let call = called_with(&Name::default(), args, &shapes, false);
+        self.used(shape, CONSTRUCTOR, place, true, Some(call));
+        if let Some(chosen) = self.choose(found.clone(), None, &[], args, &shapes) {
+            let given = Given {
+                receiver: None,
+                explicit: &[],
+                args,
+                shapes: &shapes,
+            };
+            let (mut chosen, rivals) = self.rivals(chosen, &mut found, given);
+            let is_sure = chosen.score > NOT_CALLABLE;
+            self.convert(args, &shapes, (&chosen.parameters, &mut chosen.bindings), rivals, is_sure);
+        }
     }
 
     pub(super) fn initialize(&mut self, shape: &Shape, entries: &'f [Initializer]) {

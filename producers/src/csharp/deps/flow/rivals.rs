@@ -187,11 +187,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Goes through a lambda that is the operand of one of `count` operators which it suits.
-    pub(super) fn operand_lambda(&mut self, lambda: &'f Expression, parameter: &Shape, count: usize) {
+    /// Goes through a lambda that is an operand; `are_unbound`: it suits several operators.
+    pub(super) fn operand_lambda(&mut self, lambda: &'f Expression, parameter: &Shape, are_unbound: bool) {
         let from = self.uses();
         self.in_doubt(|flow| flow.lambda(lambda, parameter));
-        let are_unbound = count > 1;
         self.note_rivals(
             from,
             &mut Rivals {
@@ -276,7 +275,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
 /// What an overload takes where the chosen one takes another type; unknown where it takes the same. Empty if all is the same.
 fn differing(chosen: &Chosen<'_>, other: &Chosen<'_>) -> Vec<Shape> {
-    let pairs = other.types().into_iter().zip(chosen.types());
+    let pairs = other.parameter_types().into_iter().zip(chosen.parameter_types());
     let pairs: Vec<Shape> = pairs
         .map(|(other, own)| if other == own { Shape::Unknown } else { other })
         .collect();

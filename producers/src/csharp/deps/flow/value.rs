@@ -85,23 +85,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.waited(&shape, *place)
             }
             Expression::Unary(sign, inner) => self.unary(sign, inner, target),
-            Expression::Conditional(condition, yes, no) => {
-                self.condition(condition);
-                // One without a type of its own gets that of the other.
-                let (first, second) = match target {
-                    None if is_deferred(yes) => {
-                        let second = self.value(no, None);
-                        (self.value(yes, Some(&second)), second)
-                    }
-                    None if is_deferred(no) => {
-                        let first = self.value(yes, None);
-                        let second = self.value(no, Some(&first));
-                        (first, second)
-                    }
-                    _ => (self.value(yes, target), self.value(no, target)),
-                };
-                self.joined(&[(yes, first), (no, second)], target)
-            }
+            Expression::Conditional(condition, yes, no) => self.conditional_value(condition, (yes, no), target),
             Expression::Switch(subject, arms) => self.switch_value(subject, arms, target),
             Expression::With(inner, entries) => {
                 let shape = self.value(inner, target);
@@ -124,6 +108,30 @@ impl<'f, 'a> Flow<'f, 'a> {
                 Shape::Unknown
             }
         }
+    }
+
+    /// The type of `condition ? yes : no`.
+    fn conditional_value(
+        &mut self,
+        condition: &'f Expression,
+        (yes, no): (&'f Expression, &'f Expression),
+        target: Option<&Shape>,
+    ) -> Shape {
+        self.condition(condition);
+        // One without a type of its own gets that of the other.
+        let (first, second) = match target {
+            None if is_deferred(yes) => {
+                let second = self.value(no, None);
+                (self.value(yes, Some(&second)), second)
+            }
+            None if is_deferred(no) => {
+                let first = self.value(yes, None);
+                let second = self.value(no, Some(&first));
+                (first, second)
+            }
+            _ => (self.value(yes, target), self.value(no, target)),
+        };
+        self.joined(&[(yes, first), (no, second)], target)
     }
 
     pub(super) fn base(&self) -> Shape {
