@@ -409,3 +409,19 @@ fn to_look_at_a_rejected_answer_costs_nothing() {
     let kept = bench.run(&["show", "--rejected", &format!("//investigations/{label}:answer")]);
     assert!(kept.code == 0 && kept.out.contains("weather"), "{kept:?}");
 }
+
+#[test]
+fn readers_of_answers_requested_together_are_built_again() {
+    let bench = super::money::workspace(&[
+        ("A", "public class A { public int Get() { return 1; } }"),
+        ("B", "public class B { public int Put(A a) { return a.Get(); } }"),
+    ]);
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    super::money::write_model_file(&bench, "full", &super::money::FULL.replace("Holds", "Keeps"));
+    assert_eq!(bench.run(&["regenerate", "N.A", "N.B"]).code, 0);
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    let role = bench.run(&["show", "//types/N.A:role"]).out;
+    assert!(role.contains("Keeps"), "{role}");
+    let prompt = bench.run(&["prompt", "--full", "//types/N.B:semantic"]).out;
+    assert!(prompt.contains("Keeps") && !prompt.contains("Holds"), "{prompt}");
+}

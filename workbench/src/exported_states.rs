@@ -106,6 +106,9 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
     let text = std::str::from_utf8(blob).ok()?;
     let lines = StateLines::from_text(text)?;
     let states = states(&lines.labels);
+    if states.len() != lines.labels.len() {
+        return None;
+    }
     let mut out = String::with_capacity(text.len() + lines.labels.len() * 4);
     let mut written = 0;
     for ((error_at, place), status) in lines.errors.into_iter().zip(lines.states).zip(states) {

@@ -358,7 +358,13 @@ impl Run<'_> {
         exports: &dyn Exports,
         laid: &mut Laid,
     ) -> Vec<NodeId> {
-        let had_file: StaleSet = known.exported.iter().copied().map(NodeId).collect();
+        let had_file: StaleSet = known
+            .exported
+            .iter()
+            .copied()
+            .map(NodeId)
+            .filter(|&id| self.graph.exists(id))
+            .collect();
         let (mut check, mut rest): (Vec<u32>, Vec<NodeId>) = Default::default();
         for &id in roots {
             let stands = self.is_unmoved(id) && !added.contains(&id) && !changed.contains(&id);

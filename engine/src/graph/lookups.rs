@@ -237,7 +237,9 @@ impl LookupTable {
     pub(super) fn take_changed(&mut self) -> Vec<Row> {
         let changed = std::mem::take(&mut self.changed);
         let row = |number: u32| {
-            let body = self.page_to_change(number).encode_page();
+            // A stored row of a number that no node has goes.
+            let page = self.pages.get(number as usize).and_then(Option::as_ref);
+            let body = page.map_or_else(Vec::new, |page| page.encode_page());
             (number.to_be_bytes().to_vec(), (!body.is_empty()).then_some(body))
         };
         changed.into_iter().map(row).collect()

@@ -48,6 +48,10 @@ impl<'a> Cursor<'a> {
         let mut number = 0u32;
         for shift in (0..35).step_by(7) {
             let byte = self.byte()?;
+            // The fifth byte has the last four bits.
+            if shift == 28 && byte > 0x0f {
+                return None;
+            }
             number |= u32::from(byte & 0x7f).checked_shl(shift)?;
             if byte < 0x80 {
                 return Some(number);

@@ -364,6 +364,12 @@ impl<'a> Run<'a> {
         if self.is_stopped() {
             return Ok(());
         }
+        // A requested answer may change what reads the earlier one.
+        for &id in wanted {
+            if self.is_fresh(id) && matches!(self.slot(id), Slot::Idle) {
+                self.graph.set_stale(id, true);
+            }
+        }
         // Much of what could be reached when the run started no longer can be: sets were settled meanwhile and had not changed.
         self.tainted = self.taint();
         let are_quiet = self.sets_are_quiet();
