@@ -358,8 +358,8 @@ impl<'a> Resolver<'a> {
             if let Some(key) = outside_key(&join_path(level, &path)) {
                 return Some(key);
             }
-            // In `Acme` and below it, the name `Console` binds to the namespace `Acme.Console`, if there is one: names from using directives come after
-            // it (C# specification, 7.8).
+            // In `Acme` and below it, the name `Console` binds to the namespace `Acme.Console`, if there is one: names from using directives come
+            // after it (C# specification, 7.8).
             let is_namespace = |name: &str| self.namespaces().contains(&join_path(level, name));
             if segments
                 .first()

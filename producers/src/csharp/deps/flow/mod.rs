@@ -198,7 +198,7 @@ pub struct Flow<'f, 'a> {
     result: Shape,
     /// Number of locals that are parameters of the primary constructor.
     header: usize,
-    /// Whether the code is in the header or in an initializer, where those parameters hide members.
+    /// Whether the code is in the header or in an initializer, where parameters of the primary constructor hide members.
     initializes: bool,
     /// Namespaces whose extension methods are in scope, each with the distance of the scope that opens it.
     opened: FxHashMap<String, usize>,

@@ -90,7 +90,7 @@ impl<'f> Flow<'f, '_> {
             self.note_conversion(sides[0], left, right, false);
             self.note_conversion(sides[1], right, left, false);
         } else if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
-            // An operator of the language, or of .NET, takes one operand converted to the type of the other. Operands of the workspace's types go first.
+            // An operator of the language, or of .NET, takes one operand converted to the type of the other, of the workspace's types first.
             let order = if self.is_outside(left) { [1, 0] } else { [0, 1] };
             let pair = |at: usize| if at == 0 { (left, right) } else { (right, left) };
             let taken = order.into_iter().find_map(|at| {
