@@ -153,7 +153,7 @@ impl Remark {
         })
     }
 
-    /// Returns the row of what the producer of the last output said; `None` if it said nothing.
+    /// Returns the row with the diagnostics of the last output's producer; `None` if there are none.
     pub(super) fn output_row(self) -> Option<Vec<u8>> {
         let remark = Self {
             said: self.said,

@@ -1,4 +1,4 @@
-//! What may have changed the states of nodes: read by files that show states, which need no look where nothing of theirs changed.
+//! Changes that may affect the states of nodes. Without such a change, files that show states need no check.
 
 use super::NodeId;
 use rustc_hash::FxHashSet;

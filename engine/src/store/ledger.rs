@@ -1,4 +1,4 @@
-//! The ledger: money spent on results and saved by cached results. Rows are only ever added; gc never removes them.
+//! The ledger: money spent on results and saved by cached results. No row is ever changed, and gc never removes one.
 //!
 //! Encoded with minicbor in `Part::Ledger`. Row key: seconds since 1970 (u64, big-endian), then 64 random bits, so that rows
 //! of one second do not collide.

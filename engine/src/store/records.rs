@@ -1,4 +1,4 @@
-//! The typed records of the store. Encoded with minicbor maps: fields are only ever added.
+//! The typed records of the store. Encoded with minicbor maps; new versions only add fields.
 
 use crate::seams::paid::{Notes, Spent};
 use crate::values::diagnostic::Diagnostic;

@@ -324,7 +324,7 @@ impl Run<'_> {
         }
     }
 
-    /// A rebuilt blob came out different: marks the readers of the old one for the next build.
+    /// A rebuilt blob differs: marks the readers of the old one for the next build.
     fn mark_readers(&mut self, id: NodeId) {
         let readers: Vec<NodeId> = self
             .graph

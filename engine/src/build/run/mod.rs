@@ -89,7 +89,7 @@ pub(super) enum Slot {
     Unknown { certain: bool },
 }
 
-/// How a node got its output in this run.
+/// Origin of a node's output in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
@@ -108,7 +108,7 @@ pub(super) struct Work {
     pub rule: u32,
     pub vars: Vars,
     pub discovery: Vec<NodeId>,
-    /// How many of these the rule itself names; the others are tables that those name.
+    /// Number of these that the rule itself names; the others are tables that those name.
     pub first: usize,
     /// The node of the set that decides whether this node exists.
     pub member_of: Option<NodeId>,
@@ -194,7 +194,7 @@ pub struct Run<'a> {
     sets: Vec<Option<Option<NodeId>>>,
     /// All those nodes, once looked up.
     all_sets: Option<Arc<[NodeId]>>,
-    /// The sets that gave the roots.
+    /// The sets from which the roots come.
     root_sets: std::collections::BTreeSet<NodeId>,
     /// Nodes whose output changed since the run started.
     moved: StaleSet,
@@ -230,7 +230,7 @@ pub struct Run<'a> {
     guessing: bool,
     now: u64,
     reservations: Reservations,
-    /// How long this run waited for models, programs and other machines while it computed nothing.
+    /// Time that this run waited for models, programs and other machines while it computed nothing.
     waited: Duration,
     /// The right to the checkout, and whether it was released.
     turn: Option<Arc<dyn CheckoutTurn>>,

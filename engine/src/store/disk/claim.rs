@@ -25,7 +25,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims a checkout of the store in `dir` while the value lives. Call before the store is opened.
+    /// Claims a checkout of the store in `dir` until the returned value is dropped. Call before the store is opened.
     ///
     /// # Errors
     /// When another process holds it until the time-out, or the folder cannot be used.
