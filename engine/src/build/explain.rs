@@ -73,7 +73,7 @@ pub struct Explanation {
     pub gates: Vec<Gate>,
     /// Number of versions in History.
     pub versions: usize,
-    /// Why it last ran: inputs that had changed between the version before and the present one.
+    /// Reason why it last ran: inputs that had changed between the version before and the present one.
     pub last_moves: Vec<Move>,
     /// Whether gc removed the result before, so that the changed inputs are unknown.
     pub before_collected: bool,
@@ -83,7 +83,7 @@ pub struct Explanation {
     pub last_redefined: Vec<Redefinition>,
     /// Producer of the version before, if it differs from the present one.
     pub producer_before: Option<String>,
-    /// Why it has no output at its present inputs, or why the last try with other inputs failed.
+    /// Reason why it has no output at its present inputs, or why the last try with other inputs failed.
     pub failure: Option<Diagnostic>,
     /// The target or answer that it waits for, if it is pending and was not tried.
     pub waits_for: Option<Wait>,

@@ -34,7 +34,7 @@ pub struct OutputToFinish<'a> {
     pub label: &'a str,
     /// The blob.
     pub blob: &'a [u8],
-    /// When it was built, in seconds since 1970, if known and [`Finish::shows_times`].
+    /// Time at which it was built, in seconds since 1970, if known and [`Finish::shows_times`].
     pub made_at: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ pub struct Laid {
     pub placed: Vec<u32>,
     /// Number of files written.
     pub written: usize,
-    /// Why files could not be written; one for each cause.
+    /// Reasons why files could not be written, one for each cause.
     pub failures: Vec<Diagnostic>,
     /// Number of files that could not be written.
     pub refused: usize,

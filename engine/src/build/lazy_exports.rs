@@ -11,7 +11,7 @@ pub(super) struct LazyExports {
     store: Arc<dyn Store>,
     view: ViewId,
     loaded: OnceLock<Box<dyn Exports>>,
-    /// Why the rows could not be read; then no file is known, and nothing of this build may be committed.
+    /// Reason why the rows could not be read; then no file is known, and nothing of this build may be committed.
     trouble: Mutex<Option<StoreError>>,
 }
 

@@ -21,7 +21,7 @@ pub struct Outlook {
     pub will_run: Vec<Arc<str>>,
     /// Number of further targets that may run, depending on those.
     pub may_run: usize,
-    /// Gates before most of these, each behind the previous one.
+    /// Gates before most of these nodes, each behind the previous gate.
     pub gates: Vec<Gate>,
 }
 

@@ -206,7 +206,7 @@ impl Pools {
 
     fn pump_cpu(&mut self) {
         while self.cpu_out < self.threads * AHEAD {
-            // Jobs that a farm may do come last, so that their number is known.
+            // Take jobs that a farm may run last, so that their number is known.
             let job = self.cpu_waiting.pop().or_else(|| self.remote_queue.as_mut()?.take());
             let Some(job) = job else { break };
             self.cpu_out += 1;

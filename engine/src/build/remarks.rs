@@ -194,7 +194,7 @@ pub struct RunRemarks {
     pub failed: Vec<(NodeId, FailedTry)>,
     /// Nodes that were requested and not built.
     pub waits: StaleSet,
-    /// Why they wait, except for those whose own try failed.
+    /// Reasons why they wait, except for those whose own try failed.
     pub waits_for: BTreeMap<NodeId, Wait>,
 }
 

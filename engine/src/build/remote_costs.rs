@@ -17,7 +17,7 @@ const SOON: Duration = Duration::from_millis(5);
 /// Speed of a cache, in bytes per second, below which computed results are not looked up by themselves: tables among them take seconds to receive.
 const SLOWEST: u64 = 1 << 20;
 
-/// Why a result is looked up in the remote cache by itself.
+/// Reason why a result is looked up in the remote cache by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LookUp {
@@ -59,7 +59,7 @@ pub struct ProducerCost {
 /// Use of the remote cache for one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteChoice {
-    /// Why its result is looked up by itself.
+    /// Reason why its result is looked up by itself.
     pub look_up: LookUp,
     /// Duration of a question when the cache was last used, in microseconds.
     pub round_trip_us: Option<u64>,

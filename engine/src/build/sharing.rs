@@ -265,7 +265,7 @@ pub fn all_keys(graph: &Graph) -> Vec<ActionKey> {
 }
 
 /// Collects everything that `roots` depend on, to store together. Skips results whose key has a prefix in `kept`, and, if this machine `insists` on
-/// signatures, results that another machine made and did not sign.
+/// signatures, results that another machine built and did not sign.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -88,7 +88,7 @@ pub struct CurrentRequest {
     /// Its patterns; empty for a request of cortex itself.
     #[n(8)]
     pub patterns: Vec<String>,
-    /// When it was found current, in seconds since 1970.
+    /// Time at which it was found current, in seconds since 1970.
     #[n(9)]
     pub at: u64,
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 /// Changes since the graph was loaded, or since they were last forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct StateChanges {
-    /// Nodes whose output was replaced, came or went.
+    /// Nodes whose output was replaced, added or removed.
     pub results: FxHashSet<NodeId>,
     /// Whether a node was removed.
     pub has_removed: bool,

@@ -15,7 +15,7 @@ pub type Words = BTreeMap<String, String>;
 /// One correction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorrectionRecord {
-    /// When it was written, in seconds since 1970.
+    /// Time at which it was written, in seconds since 1970.
     pub at: u64,
     /// The checkout in which it was written.
     pub view: ViewId,

@@ -35,7 +35,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Encode, Decode)]
 #[cbor(map)]
 pub struct LedgerEntry {
-    /// When it was recorded, in seconds since 1970.
+    /// Time at which it was recorded, in seconds since 1970.
     #[n(0)]
     pub at: u64,
     /// Label of the node.

@@ -23,7 +23,7 @@ pub struct Unconfirmed {
     /// Label of the node that it was built for.
     #[n(0)]
     pub label: String,
-    /// When it arrived here, in seconds since 1970.
+    /// Time at which it arrived here, in seconds since 1970.
     #[n(1)]
     pub came: u64,
     /// When the cache was last asked for it.

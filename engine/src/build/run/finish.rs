@@ -499,7 +499,7 @@ impl Run<'_> {
         }
     }
 
-    /// Restoring → Discovering: checks all inputs again, since a rebuilt blob may have come out different.
+    /// Restoring → Discovering: checks all inputs again, since a rebuilt blob may differ.
     fn restored(&mut self, id: NodeId) -> Option<Step> {
         let Slot::Restoring { work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return None;

@@ -213,7 +213,7 @@ pub struct Run<'a> {
     /// Average recent duration of each producer.
     costs: FxHashMap<u32, Duration>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
-    /// Why the outputs of sets cannot be read as items.
+    /// Reasons why the outputs of sets cannot be read as items.
     malformed_sets: FxHashMap<SetSpec, String>,
     /// Tables in which membership was looked up.
     tables: FxHashMap<Digest, RowReader>,
@@ -224,7 +224,7 @@ pub struct Run<'a> {
     batch: Vec<NewResult>,
     batch_bytes: usize,
     stopping: bool,
-    /// When this run first noticed that it was stopped.
+    /// Time at which this run first noticed that it was stopped.
     stopped_at: Option<Instant>,
     /// Dry run: nodes settled now are needed only if unknown ones come out as before, so their failures are not reported.
     guessing: bool,
@@ -364,7 +364,7 @@ impl<'a> Run<'a> {
         if self.is_stopped() {
             return Ok(());
         }
-        // Much of what could be reached when the run started no longer can be: sets were settled meanwhile and had not changed.
+        // Changes can no longer reach many of the nodes that they could reach at the start: meanwhile, sets were settled and had not changed.
         self.tainted = self.taint();
         let are_quiet = self.sets_are_quiet();
         for &id in wanted.iter().rev() {

@@ -157,7 +157,7 @@ impl DiskStore {
 pub struct ClaimedCheckout {
     /// Number of the checkout, or of a place beside it.
     pub view: ViewId,
-    /// When it was claimed, in seconds since 1970; 0 if unknown.
+    /// Time at which it was claimed, in seconds since 1970; 0 if unknown.
     pub since: u64,
     /// Whether this process holds it.
     pub is_own: bool,

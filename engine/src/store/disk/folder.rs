@@ -56,7 +56,7 @@ pub(super) struct Folder {
 struct Sharing {
     /// The file that waiting processes lock, once opened.
     waiting: Option<File>,
-    /// When this process last released the lock because others waited.
+    /// Time at which this process last released the lock because others waited.
     gave_way: Option<Instant>,
     /// Whether this process held the lock before.
     was_locked: bool,

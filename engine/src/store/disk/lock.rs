@@ -45,7 +45,7 @@ pub(super) struct Terms<'a> {
     pub looks: bool,
 }
 
-/// Why the lock was not acquired.
+/// Reason why the lock was not acquired.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// Another holder kept it until the time-out; its description.
@@ -176,7 +176,7 @@ fn seconds_since_1970() -> u64 {
 pub(super) struct Holder {
     /// Process id and purpose, without control characters.
     who: String,
-    /// When it acquired the lock, in seconds since 1970; `None` if not legible.
+    /// Time at which it acquired the lock, in seconds since 1970; `None` if not legible.
     pub since: Option<u64>,
 }
 

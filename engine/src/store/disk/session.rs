@@ -39,7 +39,7 @@ pub(super) trait Medium: Send + Sync {
     fn building_since(&self) -> Option<u64> {
         None
     }
-    /// When gc last started, in seconds since 1970.
+    /// Time at which gc last started, in seconds since 1970.
     fn collected_at(&self) -> Option<u64> {
         None
     }

@@ -130,8 +130,9 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Returns the target types for the values of one entry of a collection initializer: the parameter types of the only `Add` that takes them,
-    /// else what the element type of the collection gives; none if several methods `Add` take more than one value.
+    /// Returns the target types for the values of one entry of a collection initializer: the parameter types of the only `Add` that takes them.
+    /// For one value and several such methods, returns the nearest parameter type, else the element type of the collection. For several values,
+    /// returns none if several methods take them, else the type arguments of the element type.
     fn added_types(&self, shape: &Shape, values: &[Expression]) -> Vec<Shape> {
         let count = values.len();
         let found = match shape {

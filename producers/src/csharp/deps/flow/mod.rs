@@ -1,7 +1,7 @@
 //! Infers the types of expressions: from declared types through locals, members, calls, loops, patterns and lambdas.
 //!
-//! Each expression gets the type that C# gives it, as far as that is cheap to infer. Otherwise its type is unknown, and its members bind to
-//! nothing. Each body is bound once; a lambda is bound when its target is known.
+//! Each expression gets the type that C# gives it, as far as that is cheap to infer. Otherwise its type is unknown, and uses of its members are
+//! only possible, not certain. Each body is bound once; a lambda is bound when its target is known.
 
 mod attributes;
 mod better;
@@ -412,7 +412,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Records the types in the type of a value as inferred.
+    /// Records the types that make up the type of a value as inferred.
     fn touch(&mut self, shape: &Shape) {
         note_shape(&mut self.found.inferred, shape);
     }
