@@ -132,7 +132,7 @@ impl Session {
         Ok(answer)
     }
 
-    /// Produces a result and stores it under its key with its cost, which needs no right to the checkout. Another process with the same question
+    /// Produces a result and stores it under its key with its cost; neither needs the right to the checkout. Another process with the same question
     /// waits for this answer.
     fn ask_loose(&self, asking: &Asking<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
         let Asking {

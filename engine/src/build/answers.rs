@@ -1,4 +1,4 @@
-//! Paid answers: no other process requests the same meanwhile, and machines that asked at the same moment all keep one answer.
+//! Paid answers: while a process requests an answer, no other one does, and machines that request it at the same moment all keep the same one.
 
 use super::invalidated::Stamp;
 use super::jobs::{Done, Shared};

@@ -34,7 +34,7 @@ struct ResolvedTargets {
     added: FxHashSet<NodeId>,
     /// Errors of sets that have no output.
     unset: Vec<Diagnostic>,
-    /// Whether the patterns gave warnings. Every build repeats them, so the record of a current request never answers such a request.
+    /// Whether the patterns caused warnings. Every build repeats them, so the record of a current request never answers such a request.
     has_warnings: bool,
 }
 
@@ -43,7 +43,7 @@ struct EndedRun {
     /// When the build started, by both clocks.
     began: (u64, Instant),
     targets: ResolvedTargets,
-    /// The sets that gave the targets.
+    /// The sets from which the targets come.
     sets: Vec<KnownSet>,
     laid: Laid,
     exports: Option<LazyExports>,

@@ -28,8 +28,8 @@ pub struct Blobs {
     pages: Option<PageMemory>,
 }
 
-/// Pages of outputs that the builds of one process read, by digest: the next build does not read them again. Holds copies only; whether a blob is
-/// in a store is never decided by it.
+/// Cache of the pages of outputs that the builds of one process read, by digest: the next build does not read them again. It contains only copies
+/// and never decides whether a store has a blob.
 #[derive(Clone, Default)]
 pub struct PageMemory(Arc<Mutex<Held>>);
 
@@ -82,7 +82,7 @@ impl Blobs {
         }
     }
 
-    /// Takes pages over from the builds before, if there is a memory of them.
+    /// Reads pages through a cache that several builds share, if there is one.
     #[must_use]
     pub fn with_pages(self, pages: Option<PageMemory>) -> Self {
         Self { pages, ..self }
@@ -202,12 +202,12 @@ impl Blobs {
         self.held().remember(digest, blob);
     }
 
-    /// Holds a blob until [`Blobs::release`]: it is not stored yet.
+    /// Pins a blob in memory until [`Blobs::release`], because it is not stored yet.
     pub fn pin(&self, digest: Digest, blob: Arc<[u8]>) {
         self.held().pinned.insert(digest, blob);
     }
 
-    /// Makes blobs evictable, which are now durable.
+    /// Releases blobs that are now durable, so that they can be evicted.
     pub fn release<'a>(&self, digests: impl Iterator<Item = &'a Digest>) {
         let mut held = self.held();
         for digest in digests {

@@ -127,7 +127,7 @@ impl Sharing {
 }
 
 impl Filing<'_> {
-    /// Stores what a build needs of a bundle: beside the graph of its tree only what is dear; the rest when it is read.
+    /// Stores the part of a bundle that a build needs: the graph of its tree, and expensive results. The rest is fetched when it is read.
     fn bundle(&mut self, bundle: &Bundle) -> Result<(), StoreError> {
         let has_graph = !self.found.graph.is_empty();
         let known: FxHashMap<Digest, KnownVolume> = volumes::list_volumes(self.store, self.view)?.into_iter().collect();

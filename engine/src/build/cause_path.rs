@@ -161,7 +161,7 @@ fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>
         let of_build = |version: &HistoryRecord| (version.output == to || !is_output) && version.build.is_some() && version.build == build;
         if let Some(at) = history.iter().rposition(of_build) {
             let to = history[at].output;
-            // If a node was removed and came back unchanged, that output is there twice in a row.
+            // If a node was removed and added again unchanged, that output is there twice in a row.
             came.push(
                 match history[..at].last().map(|before| before.output).filter(|before| *before != to) {
                     Some(from) => moved(Moved::Changed { from, to }),

@@ -167,8 +167,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a file that shows states may have to show other ones than when it was written. Where no node is stale, the state of a node is told by
-    /// whether it has a result.
+    /// Whether a file that shows states may be outdated. If no node is stale, the state of a node depends only on whether it has a result.
     pub(super) fn may_show_other_states(&self) -> bool {
         let (finish, changes) = (&self.engine.finish, self.graph.state_changes());
         let is_of_files = |label: &str| finish.labels().contains(&label) || finish.shows(label);

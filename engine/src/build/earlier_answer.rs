@@ -62,7 +62,7 @@ impl Past {
     }
 }
 
-/// Returns the previous answer for a job that builds on it: recorded under a former name, made on another machine or branch, or put together.
+/// Returns the previous answer for a job that builds on it: recorded under a former name, built on another machine or branch, or assembled.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.

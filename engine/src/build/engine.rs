@@ -116,7 +116,7 @@ impl Engine {
     /// Refreshes the sources. Calls `definition` only if the manifest does not match the stored state.
     ///
     /// # Errors
-    /// Those of `definition`, and when the store or the workspace cannot be read.
+    /// The errors of `definition`, and an error if the store or the workspace cannot be read.
     pub fn read_sources<E: From<EngineError>>(
         &self,
         manifest: &Digest,

@@ -51,7 +51,7 @@ pub struct Explanation {
     pub state: NodeState,
     /// Whether a result of its present key is stored, although the node was last built under another.
     pub filed: bool,
-    /// Whether it is a source file or set, which no producer makes.
+    /// Whether it is a source file or set, which has no producer.
     pub leaf: bool,
     /// The last output, or the present one.
     pub output: Option<Digest>,
@@ -73,7 +73,7 @@ pub struct Explanation {
     pub gates: Vec<Gate>,
     /// Number of versions in History.
     pub versions: usize,
-    /// Why it last ran: inputs that had changed between the version before and the present one.
+    /// Reason why it last ran: inputs that had changed between the version before and the present one.
     pub last_moves: Vec<Move>,
     /// Whether gc removed the result before, so that the changed inputs are unknown.
     pub before_collected: bool,
@@ -83,7 +83,7 @@ pub struct Explanation {
     pub last_redefined: Vec<Redefinition>,
     /// Producer of the version before, if it differs from the present one.
     pub producer_before: Option<String>,
-    /// Why it has no output at its present inputs, or why the last try with other inputs failed.
+    /// Reason why it has no output at its present inputs, or why the last try with other inputs failed.
     pub failure: Option<Diagnostic>,
     /// The target or answer that it waits for, if it is pending and was not tried.
     pub waits_for: Option<Wait>,
@@ -161,11 +161,11 @@ impl Session {
 
 /// State of the session before the dry run.
 pub(super) struct Before {
-    /// Why marks began, by node at which they did.
+    /// The reason of each mark, by the node from which it spread.
     pub(super) reasons: FxHashMap<NodeId, Reason>,
     /// The nodes that existed.
     existing: StaleSet,
-    /// Those that a dry run may change: the stale ones and their readers.
+    /// The nodes that a dry run may change: the stale ones and their readers.
     tainted: StaleSet,
     /// The action keys of the last outputs of `tainted`.
     keys: FxHashMap<NodeId, ActionKey>,
@@ -203,7 +203,7 @@ impl Before {
         })
     }
 
-    /// Returns the action key of a node's last output before the dry run. `graph` is that of after.
+    /// Returns the action key of a node's last output before the dry run. `graph`: the graph after the dry run.
     pub(super) fn key(&self, graph: &Graph, id: NodeId) -> Option<ActionKey> {
         match self.tainted.contains(id) {
             true => self.keys.get(&id).copied(),
@@ -232,7 +232,7 @@ impl Session {
         self.engine.store.row(self.engine.view, Part::Manifests, &key)
     }
 
-    /// Returns what the last change of the manifest changed about a target built since.
+    /// Returns the effects of the manifest's last change on a target that was built since.
     fn last_redefined(&self, label: &str) -> Result<Vec<Redefinition>, StoreError> {
         let before = self.replaced_rules()?;
         Ok(before.map_or_else(Vec::new, |before| redefinitions(&before, &self.rules, label)))

@@ -292,7 +292,7 @@ impl Finder<'_, '_> {
                 let node = self.run.graph().find(&input.label);
                 at = match (node, &input.how) {
                     (None, _) => None,
-                    // Mostly the input itself did not change: it became or ceased to be an input. It was removed with its file, or is unchanged.
+                    // Usually the input itself did not change, but became or ceased to be an input. It was removed with its file, or is unchanged.
                     (Some(node), Moved::Dropped { .. }) => {
                         let read = self.read_by(&version, input, node, &read)?;
                         self.next(&read)?.map(|_| read)

@@ -46,7 +46,7 @@ pub enum Moved {
         /// Its output, if known.
         to: Option<Digest>,
     },
-    /// It is no input any more.
+    /// It is no longer an input.
     Dropped {
         /// Its former output.
         from: Digest,

@@ -25,10 +25,10 @@ pub(super) fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> R
     Ok((shared.blobs.readable(&blob)?, None))
 }
 
-/// Number of inputs from which a job loads them by several threads.
+/// Minimum number of inputs that a job loads with several threads.
 const LOADED_TOGETHER: usize = 1_000;
 
-/// Loads the blobs of many inputs at the same time, as [`load`] does each. Those that are not loaded here, and why, are found one by one.
+/// Loads the blobs of many inputs in parallel. The job loads the inputs that are `None` here one by one with [`load`], which returns the reasons.
 pub(super) fn load_together(shared: &Shared, inputs: &[JobInput]) -> Vec<Option<Arc<[u8]>>> {
     if inputs.len() < LOADED_TOGETHER {
         return Vec::new();

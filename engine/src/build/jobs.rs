@@ -529,7 +529,7 @@ impl Job {
         }
     }
 
-    /// Returns the output that requested rows already gave, or runs the producer.
+    /// Returns the output that the producer returned when it requested rows, or runs the producer.
     fn make_output(&self, shared: &Shared, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let early = self.take_early_output(shared);
         early.map_or_else(|| producer.produce(inputs), Ok).and_then(check_pieces)

@@ -26,7 +26,7 @@ pub(super) struct LastTable<'a> {
 }
 
 impl<'a> LastTable<'a> {
-    /// Finds the table stored under `before`; `None` if it is missing, or another producer or node made it, or its roles differ.
+    /// Finds the table stored under `before`; `None` if it is missing, if it is of another producer or node, or if its roles differ.
     pub(super) fn from_store(shared: &'a Shared, job: &'a Job, before: &ActionKey) -> Option<Self> {
         let Task::Produce { producer, inputs, .. } = &job.task else {
             return None;

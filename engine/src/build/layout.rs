@@ -34,7 +34,7 @@ pub struct OutputToFinish<'a> {
     pub label: &'a str,
     /// The blob.
     pub blob: &'a [u8],
-    /// When it was built, in seconds since 1970, if known and [`Finish::shows_times`].
+    /// Time at which it was built, in seconds since 1970, if known and [`Finish::shows_times`].
     pub made_at: Option<u64>,
 }
 
@@ -82,13 +82,13 @@ impl Finish for Plain {
 pub struct Laid {
     /// The nodes that have a file now.
     pub nodes: Vec<u32>,
-    /// Those whose file contains more than its blob; a new file contains only the blob so far.
+    /// The nodes whose file contains more than its blob; a new file contains only the blob so far.
     pub finished: Vec<u32>,
-    /// Those of `finished` whose file is new.
+    /// The nodes of `finished` whose file is new.
     pub placed: Vec<u32>,
     /// Number of files written.
     pub written: usize,
-    /// Why files could not be written; one for each cause.
+    /// Reasons why files could not be written, one for each cause.
     pub failures: Vec<Diagnostic>,
     /// Number of files that could not be written.
     pub refused: usize,
@@ -109,7 +109,7 @@ impl From<Diagnostic> for Refusal {
     }
 }
 
-/// Refusals; those of one cause are counted together.
+/// Refusals; those with the same cause are counted together.
 #[derive(Default)]
 struct Refusals {
     reported: Vec<(Refusal, usize)>,
@@ -193,7 +193,7 @@ impl Run<'_> {
                 Err(why) => refusals.add_refusal(why),
             }
         }
-        // Files whose path changed give up their old paths before any new one is claimed.
+        // Files whose path changed release their old paths before any new one is claimed.
         for (id, _, path) in &wanted {
             if exports.path(id.0).is_some_and(|former| former != *path)
                 && let Err(error) = exports.remove(id.0)
@@ -209,7 +209,7 @@ impl Run<'_> {
                 self.shared.blobs.fetch_all(&outputs[done..files.min(done + RECEIVED)])?;
             }
             if self.is_stopped() {
-                // Writing a few more files takes no time.
+                // A stopped build still writes a few files, which takes hardly any time.
                 let left = room.get_or_insert(FILES);
                 if *left == 0 {
                     break;
@@ -387,7 +387,7 @@ impl Run<'_> {
         rest
     }
 
-    /// Returns those of `nodes`, which are sorted, whose file differs from the bytes written. Stops checking when the build is stopped.
+    /// Returns the nodes whose file differs from the bytes written; `nodes` are sorted. Stops checking when the build is stopped.
     fn changed_exports(&mut self, exports: &dyn Exports, nodes: &[u32]) -> Vec<u32> {
         let mut broken = Vec::new();
         for some in nodes.chunks(LOOKS) {

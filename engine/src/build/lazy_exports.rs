@@ -1,4 +1,4 @@
-//! Exports whose rows are read when the first of them is asked for: most requests read outputs that are not laid out.
+//! Exports whose rows are read on first use, because most requests read outputs that are not laid out.
 
 use crate::seams::world::{ExportOutcome, Exports, RowEdits, World, WorldError};
 use crate::store::{Part, Store, StoreError, ViewId};
@@ -11,7 +11,7 @@ pub(super) struct LazyExports {
     store: Arc<dyn Store>,
     view: ViewId,
     loaded: OnceLock<Box<dyn Exports>>,
-    /// Why the rows could not be read; then no file is known, and nothing of this build may be committed.
+    /// Reason why the rows could not be read; then no file is known, and nothing of this build may be committed.
     trouble: Mutex<Option<StoreError>>,
 }
 
@@ -30,7 +30,7 @@ impl LazyExports {
     /// Fails if the rows could not be read.
     ///
     /// # Errors
-    /// That of the store.
+    /// The error of the store.
     pub fn check(&self) -> Result<(), StoreError> {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
         trouble.map_or(Ok(()), Err)

@@ -21,7 +21,7 @@ pub struct Outlook {
     pub will_run: Vec<Arc<str>>,
     /// Number of further targets that may run, depending on those.
     pub may_run: usize,
-    /// Gates before most of these, each behind the previous one.
+    /// Gates before most of these nodes, each behind the previous gate.
     pub gates: Vec<Gate>,
 }
 
@@ -32,9 +32,9 @@ pub struct Gate {
     pub labels: Vec<Arc<str>>,
     /// Number of targets behind them.
     pub behind: usize,
-    /// How often these nodes were rebuilt from other inputs, as far as History reaches.
+    /// Number of times that these nodes were rebuilt from other inputs, as far as History reaches.
     pub remade: usize,
-    /// How often the output was the same as before.
+    /// Number of these times at which the output was the same as before.
     pub same: usize,
 }
 
@@ -182,7 +182,7 @@ impl Prospect {
         nodes.into_iter().map(|(_, label)| label).collect()
     }
 
-    /// Returns the outlook, with gates that at least two thirds of all that may run are behind.
+    /// Returns the outlook, with the gates that protect at least two thirds of the nodes that may run.
     pub(super) fn outlook(&self, graph: &Graph, store: &dyn Store, view: ViewId) -> Result<Outlook, EngineError> {
         let may_run = self.nodes.len() - self.certain.len();
         let mut found: Vec<(usize, &Vec<u32>)> = Vec::new();

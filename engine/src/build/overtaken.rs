@@ -23,7 +23,7 @@ pub(super) enum Checkout {
     Lost(StoreError),
 }
 
-/// Why targets have no output, by label: another graph assigns other numbers.
+/// Reasons why targets have no output, by label: another graph assigns other numbers.
 #[derive(Default)]
 pub(super) struct EarlierRemarks {
     failed: Vec<(String, FailedTry)>,

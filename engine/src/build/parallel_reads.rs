@@ -5,7 +5,7 @@ use std::thread;
 
 /// Maps items by threads of this call alone, and returns the results in order.
 ///
-/// A thread that reads may wait for the store's lock. In a pool that others share it would keep the one that holds the lock from its own work there.
+/// A thread that reads may wait for the store's lock. In a pool that others share, it could block the work of the thread that holds the lock.
 pub(super) fn map_together<T: Sync, R: Send>(items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = rayon::current_num_threads().min(items.len()).max(1);
     let of_thread = |first: usize| items.iter().skip(first).step_by(threads).map(&map).collect::<Vec<R>>();

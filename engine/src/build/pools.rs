@@ -79,13 +79,13 @@ const MOST_THREADS: usize = 256;
 /// Jobs dispatched to each computing thread beyond the one that it runs.
 const AHEAD: usize = 24;
 
-/// How long a stopped build waits for computing jobs: a large file is parsed to its end.
+/// Time that a stopped build waits for computing jobs: a large file is parsed to its end.
 const COMPUTING: Duration = Duration::from_millis(250);
 
-/// How long a stopped build waits for programs and calls, which are being ended.
+/// Time that a stopped build waits for programs and calls, which are being ended.
 const ENDING: Duration = Duration::from_millis(600);
 
-/// Where a job ran.
+/// Place where a job ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
     /// In a pool of this machine.
@@ -141,7 +141,7 @@ impl Pools {
             rayon: None,
             cpu_waiting: Vec::new(),
             cpu_out: 0,
-            // One more than runs for each thread: otherwise a thread waits for the loop, which programs keep off the cores.
+            // Dispatch one job more than runs for each thread: otherwise a thread waits for the loop, which programs keep off the cores.
             slow: Lane::new(Pool::Slow, threads, threads),
             // A call takes seconds: choose the next question when a thread is free.
             paid: Lane::new(Pool::Paid, paid.clamp(1, MOST_THREADS), 0),
@@ -206,7 +206,7 @@ impl Pools {
 
     fn pump_cpu(&mut self) {
         while self.cpu_out < self.threads * AHEAD {
-            // Jobs that a farm may do come last, so that their number is known.
+            // Take jobs that a farm may run last, so that their number is known.
             let job = self.cpu_waiting.pop().or_else(|| self.remote_queue.as_mut()?.take());
             let Some(job) = job else { break };
             self.cpu_out += 1;
@@ -238,8 +238,8 @@ impl Pools {
             .for_each(|remote_queue| remote_queue.start_if_waited_enough(idle));
     }
 
-    /// Returns the computing threads. They are of this build alone: a job may wait for the store's lock, and in a pool that others share it would keep
-    /// the one that holds the lock from its own work there.
+    /// Returns the computing threads. Only this build uses them: a job may wait for the store's lock, and in a pool that others share, it could block
+    /// the work of the thread that holds the lock.
     fn own_threads(&mut self) -> &rayon::ThreadPool {
         let threads = self.threads;
         self.rayon.get_or_insert_with(|| {

@@ -61,11 +61,11 @@ pub fn moved_sets(
 /// Nodes that no rule, set or source defines any more.
 #[derive(Debug, Default)]
 pub struct Vanished {
-    /// Those without a remaining reader.
+    /// The nodes without a remaining reader.
     pub gone: Vec<NodeId>,
-    /// Those with a remaining reader that is not rebuilt yet.
+    /// The nodes with a remaining reader that is not rebuilt yet.
     pub still_read: Vec<NodeId>,
-    /// Those whose set was built but is malformed: their membership is unknown, so they are checked again.
+    /// The nodes whose set was built but is malformed: their membership is unknown, so they are checked again.
     pub unsure: Vec<NodeId>,
 }
 

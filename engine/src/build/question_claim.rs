@@ -25,8 +25,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 const STEP: Duration = Duration::from_millis(50);
 /// Output of every claim, so that its blob is sent once.
 const OUTPUT: &[u8] = b"claim\n";
-/// Note that names the store of the machine that holds a claim. One of the own store is of a process that ended: [flights](super::answers::take_off) keep
-/// processes of one store apart.
+/// Note that names the store of the machine that holds a claim. A claim of the own store is from a process that ended, because
+/// [flights](super::answers::take_off) keep processes of one store apart.
 const HOLDER: &str = "holder";
 
 /// Returns the name of a store in the claim of a key. It differs from key to key, so that others cannot see which claims are of one machine.
@@ -43,7 +43,7 @@ pub(super) struct RemoteClaim<'a> {
     key: &'a ActionKey,
     producer: ProducerId,
     job_group: Option<&'a GroupMember>,
-    /// Whether a person requested a new answer, which waits for no other.
+    /// Whether a person requested a new answer: then the job waits for no other answer.
     is_fresh: bool,
     /// Name of this store.
     holder: String,

@@ -153,7 +153,7 @@ impl Remark {
         })
     }
 
-    /// Returns the row of what the producer of the last output said; `None` if it said nothing.
+    /// Returns the row with the diagnostics of the last output's producer; `None` if there are none.
     pub(super) fn output_row(self) -> Option<Vec<u8>> {
         let remark = Self {
             said: self.said,
@@ -194,7 +194,7 @@ pub struct RunRemarks {
     pub failed: Vec<(NodeId, FailedTry)>,
     /// Nodes that were requested and not built.
     pub waits: StaleSet,
-    /// Why they wait, except for those whose own try failed.
+    /// Reasons why they wait, except for those whose own try failed.
     pub waits_for: BTreeMap<NodeId, Wait>,
 }
 

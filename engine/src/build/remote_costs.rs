@@ -1,4 +1,4 @@
-//! What a result costs to build, to look up and to fetch, and what a build chooses for that reason.
+//! The costs of building, looking up and fetching a result, and the choices that a build derives from them.
 
 use super::engine::EngineError;
 use super::session::Session;
@@ -11,23 +11,23 @@ use crate::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Results that take less time are not looked up, however near the cache is.
+/// Minimum average duration of results that count as slow to build, however near the cache is.
 const SOON: Duration = Duration::from_millis(5);
 
-/// Speed of a cache, in bytes per second, below which computed results are not looked up by themselves: the tables among them take seconds to come.
+/// Speed of a cache, in bytes per second, below which computed results are not looked up by themselves: tables among them take seconds to receive.
 const SLOWEST: u64 = 1 << 20;
 
-/// Why a result is looked up in the remote cache by itself.
+/// Reason why a result is looked up in the remote cache by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LookUp {
-    /// It is paid for, or a program makes it.
+    /// It is paid for, or a program produces it.
     Dear,
     /// It is the only one of its rule.
     Single,
     /// Building it takes longer than a question.
     Slow,
-    /// It is not: it comes only with the bundle of a tree.
+    /// It is not looked up by itself, but received with the bundle of a tree.
     Bundled,
 }
 
@@ -59,7 +59,7 @@ pub struct ProducerCost {
 /// Use of the remote cache for one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteChoice {
-    /// Why its result is looked up by itself.
+    /// Reason why its result is looked up by itself.
     pub look_up: LookUp,
     /// Duration of a question when the cache was last used, in microseconds.
     pub round_trip_us: Option<u64>,

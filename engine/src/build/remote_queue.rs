@@ -1,8 +1,8 @@
 //! Remote queue: computing jobs that a farm can do while this machine does others.
 //!
-//! Jobs worth sending wait in a queue of their own. This machine takes the newest. While more waits than it can soon do, the farm is sent the
-//! oldest, many in one shard. Jobs without a complete answer run here. The number of concurrent shards follows the farm's success; a farm whose
-//! answer was awaited in vain gets no more.
+//! Jobs worth sending wait in a queue of their own. This machine takes the newest. While more jobs wait than it can soon run, it sends the oldest to
+//! the farm, many in one shard. Jobs without a complete answer run here. The number of concurrent shards follows the farm's success; a farm that
+//! did not answer in time gets no more shards.
 
 use super::jobs::{Done, Job, Shared};
 use super::pools::{Finished, From};
@@ -89,7 +89,7 @@ impl RemoteQueue {
         self.backlog = self.backlog.saturating_sub(job.travels.unwrap_or_default());
     }
 
-    /// Sends as many shards as pay.
+    /// Sends shards while enough jobs wait and the farm accepts more.
     pub fn send(&mut self) {
         while !self.is_closed
             && !self.waiting.is_empty()

@@ -33,7 +33,7 @@ impl Session {
     ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
         let finish = self.engine.finish.clone();
         let (mut written, mut failures, mut is_cut) = (0, Vec::new(), false);
-        // Mostly nothing is stale. The build may have given nodes other inputs than when the graph was loaded.
+        // Usually nothing is stale. The build may have changed the inputs of nodes since the graph was loaded.
         let is_any_stale = !self.graph.stale_set().is_empty() && self.renews(exports);
         let tainted = is_any_stale.then(|| taint(&self.graph, &Links::from_graph(&self.graph)));
         for &label in finish.labels() {
@@ -122,7 +122,7 @@ impl Session {
 
     /// Returns the states of nodes if no change can reach any of them: then nothing must be checked.
     fn settled(&self, labels: &[String]) -> Option<Vec<NodeStatus>> {
-        // Mostly nothing is stale: then the edges are not needed.
+        // Usually nothing is stale: then the edges are not needed.
         let is_any_stale = !self.graph.stale_set().is_empty();
         let tainted = if is_any_stale {
             taint(&self.graph, &Links::from_graph(&self.graph))

@@ -1,4 +1,4 @@
-//! A build: patterns in; settled targets, files and a report out; one transaction that records it.
+//! A build: from patterns to settled targets, files, a report, and one transaction that records it.
 
 use super::bundle_import::Brought;
 use super::engine::EngineError;

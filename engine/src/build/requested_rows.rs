@@ -48,11 +48,11 @@ pub struct Answer {
 #[derive(Default)]
 pub struct EarlyOutputs(Mutex<FxHashMap<(NodeId, Digest), Output>>);
 
-/// Maximum number of early outputs held at once.
+/// Maximum number of early outputs in memory.
 const MOST_HELD: usize = 4_096;
 
 impl EarlyOutputs {
-    /// Holds the output of a node.
+    /// Stores the output of a node in memory.
     pub fn insert_output(&self, node: NodeId, rows: Digest, output: Output) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if held.len() >= MOST_HELD {

@@ -1,5 +1,5 @@
-//! The nodes of a graph by the rules whose targets they are, for answers that count all of them. To tell the rule of a node its label is read, from
-//! a page of records; a service keeps what was found for as long as the graph has the same nodes.
+//! The nodes of a graph by the rules that produce them, for answers that count all of them. The rule of a node follows from its label, which is read
+//! from a page of records; a service caches the result as long as the graph has the same nodes.
 
 use super::session::Session;
 use crate::graph::NodeId;
@@ -13,9 +13,9 @@ pub struct RuledNodes {
     pub ids: Vec<NodeId>,
     /// By node: the number of its rule.
     pub rules: Vec<u32>,
-    /// By node: what its label has for the first variable of its rule, as an index into `values`.
+    /// By node: the value in its label of the first variable of its rule, as an index into `values`.
     pub value_of: Vec<u32>,
-    /// All of these values, each once.
+    /// All values of first variables, each once.
     pub values: Vec<Box<str>>,
 }
 

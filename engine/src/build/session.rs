@@ -61,7 +61,7 @@ pub struct Session {
     pub(super) is_unsaved: bool,
     /// Remarks received before other processes built the checkout.
     pub(super) earlier_remarks: EarlierRemarks,
-    /// Why the store refused this session's findings: nothing that depends on them is stored either.
+    /// Reason why the store refused this session's findings: nothing that depends on them is stored either.
     pub(super) write_error: Option<StoreError>,
 }
 

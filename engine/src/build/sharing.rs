@@ -26,7 +26,7 @@ use std::time::Duration;
 const DEAR: Duration = Duration::from_millis(250);
 /// Work of the engine itself for each result that is built: planning, key and storing.
 const OWN_WORK: Duration = Duration::from_micros(100);
-/// Number of parts from which on an output is taken for a table of the whole workspace.
+/// Minimum number of parts of an output that counts as a table of the whole workspace.
 const MANY_PARTS: usize = 16;
 /// With fewer changed files, building is faster than a bundle.
 const MANY_FILES: usize = 10;
@@ -171,9 +171,9 @@ impl Sharing {
 
 /// A cache's answer under the key of a result built here.
 enum Held {
-    /// No usable one.
+    /// No usable answer.
     Nothing,
-    /// The same, or one that must not be taken.
+    /// The same answer, or one that must not be used.
     Ours,
     /// Another answer.
     Theirs(Box<RemoteResult>),
@@ -265,7 +265,7 @@ pub fn all_keys(graph: &Graph) -> Vec<ActionKey> {
 }
 
 /// Collects everything that `roots` depend on, to store together. Skips results whose key has a prefix in `kept`, and, if this machine `insists` on
-/// signatures, results that another machine made and did not sign.
+/// signatures, results that another machine built and did not sign.
 ///
 /// # Errors
 /// When the store cannot be read.

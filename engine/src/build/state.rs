@@ -9,7 +9,7 @@ use minicbor::{Decode, Encode};
 /// Key of the main row of `Part::State`.
 pub const STATE_KEY: &[u8] = b"state";
 
-/// The state that the stored graph belongs to.
+/// The state to which the stored graph belongs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct State {
     /// Incremented by every commit that changes the graph, the stale set or the known sources.
@@ -73,10 +73,10 @@ pub struct CurrentRequest {
     /// Its nodes, sorted.
     #[n(3)]
     pub roots: Vec<u32>,
-    /// The sets that gave them: node and output.
+    /// The sets from which its nodes come: node and output.
     #[n(4)]
     pub sets: Vec<KnownSet>,
-    /// Those of `exported` whose file contains more than the blob.
+    /// The nodes of `exported` whose file contains more than the blob.
     #[n(5)]
     pub finished: Vec<u32>,
     /// Number of current warnings in the view.
@@ -88,7 +88,7 @@ pub struct CurrentRequest {
     /// Its patterns; empty for a request of cortex itself.
     #[n(8)]
     pub patterns: Vec<String>,
-    /// When it was found current, in seconds since 1970.
+    /// Time at which it was found current, in seconds since 1970.
     #[n(9)]
     pub at: u64,
 }

@@ -1,6 +1,6 @@
 //! Table updates: changes the rows of a node's last table that depend on changed inputs.
 //!
-//! The result equals what the producer makes of all inputs, page for page. When a blob that the update needs is missing, the producer runs.
+//! The result equals the producer's output for all inputs, page for page. When a blob that the update needs is missing, the producer runs.
 
 use super::jobs::{Job, Shared, Task};
 use super::last_table::LastTable;

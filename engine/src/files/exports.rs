@@ -370,8 +370,8 @@ impl Exports {
                 (error, _) => error,
             }
         })?;
-        // An unreadable file is simply replaced; a directory in the way makes the rename fail. A file with the stamp of other bytes is replaced
-        // unread: at worst it has these bytes already, because someone wrote them in the same moment as we the others.
+        // An unreadable file is replaced; a directory at the path makes the rename fail. A file with the stamp of other bytes is replaced
+        // unread: at worst it has these bytes already, because someone wrote them at the moment at which this process wrote the others.
         if let Ok(info) = folder.info_of(name)
             && info.kind() == Kind::File
             && info.size == bytes.len() as u64

@@ -133,7 +133,7 @@ impl Globs {
         })
     }
 
-    /// Whether any set honours `.gitignore` files.
+    /// Whether any set respects `.gitignore` files.
     pub(crate) fn any_honours_ignores(&self) -> bool {
         self.honours_ignores.contains(&true)
     }
@@ -218,7 +218,7 @@ impl Globs {
         self.sets_of(&reach, path, || false)
     }
 
-    /// Returns the sets that honour `.gitignore` files.
+    /// Returns the sets that respect `.gitignore` files.
     fn honouring(&self) -> u64 {
         let honouring = (0..self.honours_ignores.len()).filter(|set| self.honours_ignores[*set]);
         honouring.fold(0, |bits, set| bits | 1u64 << set)

@@ -61,7 +61,7 @@ impl MemoryWorld {
         self.locked_state().outputs.clone()
     }
 
-    /// Edits an output file behind the builder's back (`None` removes it).
+    /// Edits an output file without the builder's knowledge (`None` removes it).
     pub fn tamper(&self, path: &str, bytes: Option<Vec<u8>>) {
         match bytes {
             Some(bytes) => self.locked_state().outputs.insert(path.to_owned(), bytes),
@@ -69,7 +69,7 @@ impl MemoryWorld {
         };
     }
 
-    /// Makes reading a source fail, or work again. Its digest is missing meanwhile, as on a disk.
+    /// Causes reads of a source to fail, or to work again. Its digest is missing meanwhile, as on a disk.
     pub fn fail_reads(&self, path: &str, fail: bool) {
         let mut state = self.locked_state();
         if fail {
@@ -79,7 +79,7 @@ impl MemoryWorld {
         };
     }
 
-    /// Makes writing and removing an output file fail, or work again.
+    /// Causes writes and removals of an output file to fail, or to work again.
     pub fn fail_writes(&self, path: &str, fail: bool) {
         let mut state = self.locked_state();
         if fail {
@@ -89,7 +89,7 @@ impl MemoryWorld {
         };
     }
 
-    /// Returns how often a source was read and an output file actually written.
+    /// Returns how many times sources were read and output files actually written.
     pub fn touches(&self) -> (usize, usize) {
         let state = self.locked_state();
         (state.reads, state.writes)
@@ -279,7 +279,7 @@ impl Sources for MemorySources {
     }
 }
 
-/// Path and digest by node; whether they changed.
+/// Path and digest by node, and whether they changed.
 type ExportRecords = (BTreeMap<u32, (String, Digest)>, bool);
 
 struct MemoryExports {

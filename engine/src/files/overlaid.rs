@@ -1,7 +1,7 @@
 //! A world with documents in place of files: unsaved texts, new files, or removed ones. Everything else is as in the world below. Nothing is laid
 //! out, and no state is saved, so that the world below stays unchanged.
 //!
-//! A document acts as the file would: in the same sets, and behind every link that leads to it.
+//! A document acts as the file would: in the same sets, and as the target of every link that leads to it.
 
 use crate::seams::world::{
     Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, TreeFacts, Watched, World, WorldError,

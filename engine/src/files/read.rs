@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Size in bytes of the pieces in which files are hashed, so that a huge file takes no memory.
 const PIECE: usize = 1 << 20;
 
-/// How often a file that changes during the reading is read.
+/// Maximum number of attempts to read a file that changes while it is read.
 const ATTEMPTS: usize = 3;
 
 /// Returns the operating system's error message, without its number.

@@ -48,7 +48,7 @@ pub(crate) struct ScannedDirectory {
 }
 
 impl ScannedDirectory {
-    /// Gives a rule file, which is read already, its sets. Returns false if `name` is none.
+    /// Sets the source sets of a rule file, which is read already. Returns false if there is no rule file `name`.
     fn adopt_rule_file(&mut self, name: &str, sets: u64) -> bool {
         if !RULE_FILES.contains(&name) {
             return false;

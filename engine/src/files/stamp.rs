@@ -1,4 +1,4 @@
-//! Stamps: a file's metadata, and when these prove that its content is unchanged.
+//! Stamps: a file's metadata, and the conditions under which it proves that the content is unchanged.
 //!
 //! A recorded digest is trusted only if the stamp is equal in every field **and** was settled when the file was read. A stamp is settled once its
 //! times are more than [`RACY_NS`] before the moment of reading: a later edit then gets a different time, however coarse the clock of the file

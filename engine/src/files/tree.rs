@@ -77,9 +77,9 @@ impl SourceTree {
         self.bring_up(root, sets, now, None)
     }
 
-    /// The same, given the changes since these rows were saved: checks only the directories of the paths `moved`, everything below those that are
-    /// directories, and directories that must be checked every time. Checks everything unless these are the `directories` rows that were saved, for
-    /// these sets. Fails as [`SourceTree::refresh`] does.
+    /// As [`SourceTree::refresh`], given the changes since these rows were saved: checks only the directories of the paths `moved`, everything below
+    /// those that are directories, and directories that must be checked every time. Checks everything unless these are the `directories` rows that
+    /// were saved, for these sets. Fails as [`SourceTree::refresh`] does.
     pub fn refresh_named(
         &mut self,
         root: &Path,

@@ -1,4 +1,4 @@
-//! Steps of a walk over directories: which ones to list, and what lies below them.
+//! Steps of a walk over directories: the directories to list, and those below them.
 
 use super::listing::{Listing, RULES, Row};
 use super::scan::{Context, Scan, ScannedDirectory, join};

@@ -1,8 +1,8 @@
 //! Lookups: the rows of tables that decided a node's inputs. If few rows of a table changed, only nodes that looked up one of them may be stale;
 //! the others keep their inputs.
 //!
-//! A lookup is stored as 24 bits of a hash over the table's label and the key; a collision only makes a node be checked in vain. A node's lookups
-//! are written whenever its inputs are found, with its edges. A node without recorded lookups counts as having looked up everything.
+//! A lookup is stored as 24 bits of a hash over the table's label and the key; a collision only causes an unnecessary check of a node. A node's
+//! lookups are written whenever its inputs are found, with its edges. A node without recorded lookups counts as having looked up everything.
 //!
 //! A row of `Part::Lookups` has 64 nodes, by page number (big-endian `u32`): slot (u8), count (LEB128) and that many hashes, ascending, each as the
 //! difference from the one before (LEB128).

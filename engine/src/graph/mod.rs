@@ -66,7 +66,7 @@ pub enum EdgeFrom {
     Node(NodeId),
     /// Rows of a table among the discovery nodes: their digest.
     Rows(Digest),
-    /// Rows of the table that a discovery node gives, one of several: the node and the digest of the rows.
+    /// Rows of the table that is the output of a discovery node, one of several: the node and the digest of the rows.
     RowsOf(NodeId, Digest),
 }
 
@@ -412,12 +412,12 @@ impl Graph {
         self.state_changes.had_stale |= stale;
     }
 
-    /// Returns what may have changed the states of nodes.
+    /// Returns the changes that may affect the states of nodes.
     pub fn state_changes(&self) -> &state_changes::StateChanges {
         &self.state_changes
     }
 
-    /// Forgets [`Self::state_changes`]: whatever shows states shows the present ones.
+    /// Clears [`Self::state_changes`], because everything that shows states shows the present ones.
     pub fn forget_state_changes(&mut self) {
         self.state_changes = state_changes::StateChanges {
             had_stale: !self.stale.is_empty(),
@@ -435,7 +435,7 @@ impl Graph {
         self.stale.iter()
     }
 
-    /// Ends the graph without freeing its records one by one: for a process that ends.
+    /// Leaks the records of the graph, which saves time in a process that ends.
     pub fn leak(self) {
         let Self {
             briefs, pages, by_label, ..

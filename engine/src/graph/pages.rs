@@ -129,7 +129,7 @@ impl Graph {
         label.map(visit)
     }
 
-    /// Whether nodes came, went or read others than when the graph was loaded.
+    /// Whether nodes were added or removed, or read other nodes, since the graph was loaded.
     pub fn has_changed_links(&self) -> bool {
         !self.dirty_links.is_empty()
     }

@@ -71,8 +71,8 @@ pub fn taint(graph: &Graph, links: &Links) -> StaleSet {
     links.spread(&graph.stale)
 }
 
-/// As [`taint`], in a run in which some nodes have `ended` with an output: their readers were marked themselves if that output changed, so that what
-/// is stale behind them (nodes that they no longer read, for one) reaches nothing through them.
+/// As [`taint`], in a run in which some nodes have `ended` with an output. If that output changed, the run marked their readers, so no mark
+/// spreads through these nodes from the stale ones that they read (or no longer read).
 pub fn taint_past(graph: &Graph, links: &Links, ended: impl Fn(NodeId) -> bool) -> StaleSet {
     links.spread_past(&graph.stale, ended)
 }

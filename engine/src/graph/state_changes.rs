@@ -1,4 +1,4 @@
-//! What may have changed the states of nodes: read by files that show states, which need no look where nothing of theirs changed.
+//! Changes that may affect the states of nodes. Without such a change, files that show states need no check.
 
 use super::NodeId;
 use rustc_hash::FxHashSet;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 /// Changes since the graph was loaded, or since they were last forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct StateChanges {
-    /// Nodes whose output was replaced, came or went.
+    /// Nodes whose output was replaced, added or removed.
     pub results: FxHashSet<NodeId>,
     /// Whether a node was removed.
     pub has_removed: bool,

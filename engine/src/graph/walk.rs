@@ -128,7 +128,7 @@ pub fn cycles(waiting: &[NodeId], waits_for: &dyn Fn(NodeId) -> Vec<NodeId>) -> 
     let mut place: Vec<Option<usize>> = vec![None; waiting.len()];
     for component in &components {
         let first = *component.iter().min().expect("invariant: a component has a node");
-        // Any walk inside a strongly connected component comes back to itself; follow smallest neighbours for a stable answer.
+        // Any walk inside a strongly connected component returns to a node of it; follow smallest neighbours for a stable answer.
         let mut path = vec![first];
         place[first.index()] = Some(0);
         while let Some(next) = path.last().and_then(|&at| {

@@ -228,7 +228,7 @@ pub struct BuildRecord {
     /// Its number in this view, from 1.
     #[n(0)]
     pub number: u64,
-    /// When it started, in seconds since 1970.
+    /// Time at which it started, in seconds since 1970.
     #[n(1)]
     pub at: u64,
     /// Duration until its last commit, in microseconds.

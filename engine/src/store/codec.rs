@@ -1,6 +1,6 @@
 //! Encoding of the typed records: CBOR maps with small integer keys. Knows no table and no disk.
 //!
-//! Fields are only ever added: unknown keys are skipped, missing optional fields read as their empty value, a missing required field
+//! New versions only add fields: unknown keys are skipped, missing optional fields read as their empty value, a missing required field
 //! makes the record unreadable.
 
 use super::records::{ActionRecord, Class, HistoryRecord, InputRecord};

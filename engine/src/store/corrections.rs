@@ -1,5 +1,5 @@
-//! Corrections: a person's words in place of parts of an output, by its label and the checkout in which they were written. All checkouts that
-//! share the store see them.
+//! Corrections: a person's words in place of parts of an output, by the output's label and the checkout in which they were written. All checkouts
+//! that share the store see them.
 //!
 //! A person corrects an output in one checkout, but the words must follow its code to other branches and checkouts, across results without them.
 //! So they are also stored as text by label, which gc never removes. Only the producer knows what the parts are.
@@ -15,7 +15,7 @@ pub type Words = BTreeMap<String, String>;
 /// One correction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorrectionRecord {
-    /// When it was written, in seconds since 1970.
+    /// Time at which it was written, in seconds since 1970.
     pub at: u64,
     /// The checkout in which it was written.
     pub view: ViewId,

@@ -91,8 +91,8 @@ impl Fetching {
         self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a volume should be fetched: by preference, or because fetching is not slower than building its outputs. Where nothing of its tree is
-    /// here, that is the whole tree, and all volumes fetched so far count.
+    /// Whether a volume should be fetched: by preference, or because fetching is not slower than building its outputs. If no result of its tree is
+    /// here, the whole tree counts, and so do all volumes fetched so far.
     fn is_worth_fetching(&self, volume: &KnownVolume) -> bool {
         let mut cost = volume.cost(self.cache.round_trip(), self.cache.speed());
         if volume.is_of_new_tree {

@@ -1,4 +1,4 @@
-//! The ledger: money spent on results and saved by cached results. Rows are only ever added; gc never removes them.
+//! The ledger: money spent on results and saved by cached results. No row is ever changed, and gc never removes one.
 //!
 //! Encoded with minicbor in `Part::Ledger`. Row key: seconds since 1970 (u64, big-endian), then 64 random bits, so that rows
 //! of one second do not collide.
@@ -35,7 +35,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Encode, Decode)]
 #[cbor(map)]
 pub struct LedgerEntry {
-    /// When it was recorded, in seconds since 1970.
+    /// Time at which it was recorded, in seconds since 1970.
     #[n(0)]
     pub at: u64,
     /// Label of the node.

@@ -253,7 +253,7 @@ pub trait Store: Send + Sync {
         }
     }
 
-    /// Receives from a cache those outputs that this store lacks and that are about to be read; stores them, and returns those that came.
+    /// Receives from a cache the outputs that this store lacks and that are about to be read; stores them, and returns those that it received.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read or written.

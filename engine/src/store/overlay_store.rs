@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Called with the keys of results that were stored or found, once they are durable.
 pub type OnResults = Box<dyn Fn(&[ActionKey]) + Send + Sync>;
 
-/// Parts that are written: money is spent even by an overlay, and gc must know every checkout in use.
+/// Parts that this store writes: an overlay spends money, too, and gc must know every checkout in use.
 const KEPT: [Part; 2] = [Part::Ledger, Part::View];
 
 /// A store that writes only results, their cost, and the checkout's last use.

@@ -1,6 +1,6 @@
 //! Pins: versions that a person wants to keep. History does not trim them and gc keeps their results.
 //!
-//! Encoded with minicbor in `Part::Pins`. Row key: the label, NUL, the version (u32, big-endian). The key alone makes a pin: one with a damaged
+//! Encoded with minicbor in `Part::Pins`. Row key: the label, NUL, the version (u32, big-endian). The key alone suffices: a pin with a damaged
 //! body still protects its version from trimming.
 
 use super::{Part, Row, RowChange};
@@ -21,7 +21,7 @@ pub struct Pin {
     key: Vec<u8>,
     #[cbor(n(3), with = "minicbor::bytes")]
     output: Vec<u8>,
-    /// When it was pinned, in seconds since 1970.
+    /// Time at which it was pinned, in seconds since 1970.
     #[n(4)]
     pub at: u64,
     /// Reason, if the person gave one.

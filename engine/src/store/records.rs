@@ -1,4 +1,4 @@
-//! The typed records of the store. Encoded with minicbor maps: fields are only ever added.
+//! The typed records of the store. Encoded with minicbor maps; new versions only add fields.
 
 use crate::seams::paid::{Notes, Spent};
 use crate::values::diagnostic::Diagnostic;
@@ -36,7 +36,7 @@ pub struct ActionRecord {
     pub label: String,
     /// Producer name and version, as displayed.
     pub producer: String,
-    /// When it was built, in seconds since 1970.
+    /// Time at which it was built, in seconds since 1970.
     pub made_at: u64,
     /// Duration of the producer's run, in microseconds.
     pub took_us: u64,
@@ -75,7 +75,7 @@ pub struct HistoryRecord {
     pub key: ActionKey,
     /// Its digest.
     pub output: Digest,
-    /// When it became the node's output, in seconds since 1970.
+    /// Time at which it became the node's output, in seconds since 1970.
     pub at: u64,
     /// Number of the build that pushed it, in the view's log of builds; `None` without a build (a correction, an answer).
     pub build: Option<u64>,

@@ -11,7 +11,7 @@ use crate::values::label::Label;
 const OUTPUT: &str = "output";
 /// Note on a result that was found in a remote cache.
 pub const FOUND: &str = "remote";
-/// Value of the note [`FOUND`] where a signature was asked for.
+/// Value of the note [`FOUND`] if this machine requires a signature.
 const SIGNED: &str = "signed";
 /// Note on a result that a worker of a farm built.
 pub const MADE: (&str, &str) = ("made", "remotely");
@@ -78,7 +78,7 @@ pub fn set_signed(record: &mut ActionRecord) {
     record.notes.insert(FOUND.to_owned(), SIGNED.to_owned());
 }
 
-/// Whether a result came from a cache without a signature being asked for: a job that signs must not vouch for it.
+/// Whether a result comes from a cache and no signature was required: a job that signs must not vouch for it.
 pub fn is_unsigned(record: &ActionRecord) -> bool {
     record.notes.get(FOUND).is_some_and(|how| how != SIGNED)
 }

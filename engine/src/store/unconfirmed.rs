@@ -11,9 +11,9 @@ use minicbor::{Decode, Encode};
 
 /// Seconds after an answer was first seen in the cache when all other machines' windows are closed, however slow their connection.
 pub const SETTLED: u64 = 600;
-/// Age in seconds of an answer on arrival from which on it is final for all machines that asked at the same time.
+/// Minimum age in seconds, on arrival, of an answer that is final for all machines that asked at the same time.
 pub const OLD: u64 = 24 * 60 * 60;
-/// Seconds after which no build asks any more: if this machine may only read, perhaps no machine ever stores the answer.
+/// Seconds after which no build asks for an answer any more: if this machine may only read, perhaps no machine ever stores it.
 pub const FORGOTTEN: u64 = 30 * 24 * 60 * 60;
 
 /// One unconfirmed answer.
@@ -23,7 +23,7 @@ pub struct Unconfirmed {
     /// Label of the node that it was built for.
     #[n(0)]
     pub label: String,
-    /// When it arrived here, in seconds since 1970.
+    /// Time at which it arrived here, in seconds since 1970.
     #[n(1)]
     pub came: u64,
     /// When the cache was last asked for it.

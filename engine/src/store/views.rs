@@ -10,7 +10,7 @@ use std::path::Path;
 /// Key of the only row of `Part::View`.
 pub const VIEW_KEY: &[u8] = b"";
 
-/// Age in seconds from which on the row is rewritten.
+/// Minimum age in seconds of a row that a commit rewrites.
 const EVERY: u64 = 3600;
 
 /// A checkout.

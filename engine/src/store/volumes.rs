@@ -76,7 +76,7 @@ impl VolumeCost {
     }
 }
 
-/// Estimates how long fetching so many bytes takes, in microseconds, from a cache at this distance and this speed in bytes per second.
+/// Estimates how long fetching this many bytes takes, in microseconds, from a cache at this distance and this speed in bytes per second.
 pub fn fetch_us(bytes: u64, round_trip: Option<Duration>, speed: Option<u64>) -> u64 {
     let speed = speed.unwrap_or(ASSUMED_SPEED).max(1);
     let way = round_trip.map_or(0, |way| u64::try_from(way.as_micros()).unwrap_or(u64::MAX));
@@ -168,7 +168,7 @@ impl KnownVolume {
 pub struct VolumeResults {
     /// Their keys.
     pub keys: Vec<ActionKey>,
-    /// Those that the store lacks.
+    /// The results that the store lacks.
     pub new: Vec<NewResult>,
 }
 

@@ -117,7 +117,7 @@ impl Run<'_> {
         }
         self.same_key.insert(key, SameKey::Running(Vec::new()));
         *self.slot(id) = Slot::Running { work };
-        // At once, while all inputs are as they were when the key was computed.
+        // Dispatch the job at once, while all inputs are as they were when the key was computed.
         self.dispatch(id, inputs);
         Ok(())
     }
@@ -246,7 +246,7 @@ impl Run<'_> {
         self.described_with(&definition.params, id, work, inputs, write)
     }
 
-    /// The same with other parameters of its producer.
+    /// As [`Self::described`], with other parameters of its producer.
     pub(super) fn described_with<T>(
         &self,
         params: &Params,

@@ -10,7 +10,7 @@ use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How much is known about a node's inputs.
+/// Extent to which a node's inputs are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certainty {
     /// These are its present inputs.
@@ -127,7 +127,7 @@ impl Run<'_> {
     pub(super) fn plan_digest(&self, rule: u32, discovery: &[NodeId]) -> PlanDigest {
         let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
         hasher.update(&self.rules.rule(rule).digest.0);
-        // Code decides which rows are requested.
+        // The producer's code decides which rows it requests.
         if let Some(producer) = self.asking(rule) {
             hasher.update(producer.id().to_string().as_bytes());
         }
@@ -233,7 +233,7 @@ impl Run<'_> {
         self.key_with(params, id, planned)
     }
 
-    /// The same with other parameters of its producer.
+    /// As [`Self::key_now`], with other parameters of its producer.
     pub(in crate::build) fn key_with(&self, params: &Params, id: NodeId, planned: &Planned) -> Option<(ActionKey, Vec<KeyField>)> {
         let known = planned.known == Certainty::Present
             && planned.edges.inputs.iter().all(|edge| match edge.from {

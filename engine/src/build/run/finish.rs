@@ -324,7 +324,7 @@ impl Run<'_> {
         }
     }
 
-    /// A rebuilt blob came out different: marks the readers of the old one for the next build.
+    /// A rebuilt blob differs: marks the readers of the old one for the next build.
     fn mark_readers(&mut self, id: NodeId) {
         let readers: Vec<NodeId> = self
             .graph
@@ -499,7 +499,7 @@ impl Run<'_> {
         }
     }
 
-    /// Restoring → Discovering: checks all inputs again, since a rebuilt blob may have come out different.
+    /// Restoring → Discovering: checks all inputs again, since a rebuilt blob may differ.
     fn restored(&mut self, id: NodeId) -> Option<Step> {
         let Slot::Restoring { work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return None;

@@ -1,6 +1,6 @@
 //! Roots of rules with two variables: resolves patterns with a `#`.
 //!
-//! The text before the mark names items of the rule's set, as elsewhere; the text behind it names items of each of their inner sets. Patterns
+//! The text before the mark names items of the rule's set, as elsewhere; the text after it names items of each of their inner sets. Patterns
 //! without the mark never match such nodes, so that only a request for them builds these sets.
 
 use super::roots::{Meaning, SUGGESTIONS, ambiguous};
@@ -16,7 +16,7 @@ use crate::values::suggest::nearest;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The parts of a pattern before and behind its mark.
+/// The parts of a pattern before and after its mark.
 struct Wanted {
     package: String,
     item: String,

@@ -89,7 +89,7 @@ pub(super) enum Slot {
     Unknown { certain: bool },
 }
 
-/// How a node got its output in this run.
+/// Origin of a node's output in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
@@ -108,7 +108,7 @@ pub(super) struct Work {
     pub rule: u32,
     pub vars: Vars,
     pub discovery: Vec<NodeId>,
-    /// How many of these the rule itself names; the others are tables that those name.
+    /// Number of these that the rule itself names; the others are tables that those name.
     pub first: usize,
     /// The node of the set that decides whether this node exists.
     pub member_of: Option<NodeId>,
@@ -194,7 +194,7 @@ pub struct Run<'a> {
     sets: Vec<Option<Option<NodeId>>>,
     /// All those nodes, once looked up.
     all_sets: Option<Arc<[NodeId]>>,
-    /// The sets that gave the roots.
+    /// The sets from which the roots come.
     root_sets: std::collections::BTreeSet<NodeId>,
     /// Nodes whose output changed since the run started.
     moved: StaleSet,
@@ -213,7 +213,7 @@ pub struct Run<'a> {
     /// Average recent duration of each producer.
     costs: FxHashMap<u32, Duration>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
-    /// Why the outputs of sets cannot be read as items.
+    /// Reasons why the outputs of sets cannot be read as items.
     malformed_sets: FxHashMap<SetSpec, String>,
     /// Tables in which membership was looked up.
     tables: FxHashMap<Digest, RowReader>,
@@ -224,13 +224,13 @@ pub struct Run<'a> {
     batch: Vec<NewResult>,
     batch_bytes: usize,
     stopping: bool,
-    /// When this run first noticed that it was stopped.
+    /// Time at which this run first noticed that it was stopped.
     stopped_at: Option<Instant>,
     /// Dry run: nodes settled now are needed only if unknown ones come out as before, so their failures are not reported.
     guessing: bool,
     now: u64,
     reservations: Reservations,
-    /// How long this run waited for models, programs and other machines while it computed nothing.
+    /// Time that this run waited for models, programs and other machines while it computed nothing.
     waited: Duration,
     /// The right to the checkout, and whether it was released.
     turn: Option<Arc<dyn CheckoutTurn>>,
@@ -370,7 +370,7 @@ impl<'a> Run<'a> {
                 self.graph.set_stale(id, true);
             }
         }
-        // Much of what could be reached when the run started no longer can be: sets were settled meanwhile and had not changed.
+        // Changes can no longer reach many of the nodes that they could reach at the start: meanwhile, sets were settled and had not changed.
         self.tainted = self.taint();
         let are_quiet = self.sets_are_quiet();
         for &id in wanted.iter().rev() {

@@ -1,4 +1,4 @@
-//! Paid nodes: which they are, what they would cost, and the ledger.
+//! Paid nodes: their pool, their prices, and the ledger.
 
 use super::{Run, RunError, SameKey, Slot, Work};
 use crate::build::earlier_answer::Past;

@@ -5,7 +5,7 @@ use crate::build::invalidated::Marks;
 /// A build during which other processes built the checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OvertakenBuild {
-    /// When it started, in seconds since 1970.
+    /// Time at which it started, in seconds since 1970.
     pub at: u64,
     /// Its number in the log of builds, if logged.
     pub build: Option<u64>,

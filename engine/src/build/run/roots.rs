@@ -29,7 +29,7 @@ pub struct Root {
     pub label: Arc<str>,
     /// Its output, if it has one.
     pub output: Option<Digest>,
-    /// How it got its output.
+    /// Origin of its output.
     pub how: Option<How>,
 }
 
@@ -58,7 +58,7 @@ pub struct Roots {
     pub errors: Vec<Diagnostic>,
     /// Errors that depend on sets which a dry run only knows as of an earlier build.
     pub open: Vec<Diagnostic>,
-    /// Warnings about the sets that gave the nodes.
+    /// Warnings about the sets from which the nodes come.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -90,7 +90,7 @@ fn near_items<'i>(value: &str, items: &'i [String]) -> Vec<&'i str> {
 }
 
 impl Run<'_> {
-    /// Returns the sets that gave the roots.
+    /// Returns the sets from which the roots come.
     pub fn known_sets(&self) -> Vec<KnownSet> {
         let known = |&id: &NodeId| {
             Some(KnownSet {

@@ -25,7 +25,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims a checkout of the store in `dir` while the value lives. Call before the store is opened.
+    /// Claims a checkout of the store in `dir` until the returned value is dropped. Call before the store is opened.
     ///
     /// # Errors
     /// When another process holds it until the time-out, or the folder cannot be used.
@@ -157,7 +157,7 @@ impl DiskStore {
 pub struct ClaimedCheckout {
     /// Number of the checkout, or of a place beside it.
     pub view: ViewId,
-    /// When it was claimed, in seconds since 1970; 0 if unknown.
+    /// Time at which it was claimed, in seconds since 1970; 0 if unknown.
     pub since: u64,
     /// Whether this process holds it.
     pub is_own: bool,

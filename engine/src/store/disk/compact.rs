@@ -45,7 +45,7 @@ impl Fill {
     }
 }
 
-/// Number of results stored by a command, such as a first build, from which on the file's growth is checked.
+/// Minimum number of results that a command, such as a first build, stores before it checks the file's growth.
 const MANY: u64 = 10_000;
 
 /// Bytes of a file besides pages of rows.

@@ -1,7 +1,8 @@
 //! Flights: one process at a time builds an action that runs a program or asks a model; the others wait for its result.
 //!
 //! A process has one locked file for all its flights; each flight is a hard link to that file, named by the action's key. With a file per flight,
-//! every program that starts would spend time closing them. The kernel releases the lock when a process dies: an unlocked file reserves nothing.
+//! every program that the process starts would spend time closing these files. The kernel releases the lock when a process dies: an unlocked file
+//! reserves nothing.
 
 use super::DiskOptions;
 use super::claim::make;

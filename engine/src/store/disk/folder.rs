@@ -56,7 +56,7 @@ pub(super) struct Folder {
 struct Sharing {
     /// The file that waiting processes lock, once opened.
     waiting: Option<File>,
-    /// When this process last released the lock because others waited.
+    /// Time at which this process last released the lock because others waited.
     gave_way: Option<Instant>,
     /// Whether this process held the lock before.
     was_locked: bool,
@@ -67,7 +67,7 @@ struct Sharing {
 /// Minimum wait of a command for a lock that it released itself: it would lose the work done so far.
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// The same for a command with a time-out of zero: as long as the turns of other processes take.
+/// As [`AGAIN`], for a command with a time-out of zero: as long as the turns of other processes take.
 const TURNS: Duration = Duration::from_secs(5);
 
 /// Maximum length in bytes of a store's name.
@@ -477,7 +477,7 @@ impl Medium for Folder {
     }
 
     fn file_bytes(&self) -> u64 {
-        // Redb grows a file by doubling it; what was never written takes no space. Some network file systems do not tell.
+        // Redb grows a file by doubling it; pages that were never written take no space. Some network file systems do not report that.
         FileInfo::of_target(&self.path_of_file(DATABASE)).map_or(0, |file| match file.allocated {
             0 => file.size,
             allocated => allocated.min(file.size),

@@ -20,7 +20,7 @@ const PURPOSE_LEN: usize = 60;
 /// A shorter wait is not reported: holders give way within a fraction of it.
 pub(super) const TELL_AFTER: Duration = Duration::from_millis(300);
 
-/// How long a process that gave way leaves the lock to waiting processes.
+/// Time for which a process that gave way leaves the lock to waiting processes.
 const TURN: Duration = Duration::from_millis(250);
 
 /// A held lock; dropping it releases it.
@@ -31,7 +31,7 @@ pub(super) struct Lock {
     _file: File,
 }
 
-/// How to acquire a lock.
+/// Terms on which a process acquires a lock.
 pub(super) struct Terms<'a> {
     /// The command, as waiting processes report it: `cortex build`.
     pub purpose: &'a str,
@@ -45,7 +45,7 @@ pub(super) struct Terms<'a> {
     pub looks: bool,
 }
 
-/// Why the lock was not acquired.
+/// Reason why the lock was not acquired.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// Another holder kept it until the time-out; its description.
@@ -176,7 +176,7 @@ fn seconds_since_1970() -> u64 {
 pub(super) struct Holder {
     /// Process id and purpose, without control characters.
     who: String,
-    /// When it acquired the lock, in seconds since 1970; `None` if not legible.
+    /// Time at which it acquired the lock, in seconds since 1970; `None` if not legible.
     pub since: Option<u64>,
 }
 

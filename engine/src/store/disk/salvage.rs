@@ -127,7 +127,7 @@ struct Walk<'s> {
 }
 
 impl Walk<'_> {
-    /// Passes every sound reachable row to `take`, in batches: up to the first damage, from behind it up to the next, and so on.
+    /// Passes every sound reachable row to `take`, in batches: up to the first damage, then from after it up to the next, and so on.
     fn sound_rows(&self, mut take: impl FnMut(&[Row]) -> Result<(), Fault>) -> Result<(), Fault> {
         let mut at = Point::FIRST;
         for _ in 0..MOST_DAMAGES {

@@ -159,7 +159,7 @@ pub(super) const PINS: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
-/// When earlier results were last found again.
+/// Times at which earlier results were last found again.
 pub(super) const LAST_USE: Table = Table {
     name: "last_use.1",
     key: "action key [32]",

@@ -39,7 +39,7 @@ pub(super) trait Medium: Send + Sync {
     fn building_since(&self) -> Option<u64> {
         None
     }
-    /// When gc last started, in seconds since 1970.
+    /// Time at which gc last started, in seconds since 1970.
     fn collected_at(&self) -> Option<u64> {
         None
     }
@@ -64,7 +64,7 @@ pub(super) trait Medium: Send + Sync {
     fn path(&self) -> &Path;
     /// Space that the file takes on the disk, in bytes.
     fn file_bytes(&self) -> u64;
-    /// Length of the file in bytes, with what was never written and takes no space.
+    /// Length of the file in bytes, including parts that were never written and take no space.
     fn file_length(&self) -> u64 {
         self.file_bytes()
     }

@@ -21,13 +21,13 @@ use std::ops::Bound;
 /// Maximum number of results, or blobs, that one transaction removes.
 pub(super) const STEP: usize = 8_000;
 
-/// The same on a full disk: a transaction needs space for the pages that it rewrites.
+/// As [`STEP`], on a full disk: a transaction needs space for the pages that it rewrites.
 pub(super) const FEW: usize = 64;
 
 /// Number of rows read between two checks for waiting processes.
 const CHUNK: usize = 4_096;
 
-/// Which results gc keeps and removes.
+/// Policy by which gc keeps and removes results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Present time, in seconds since 1970; later times count as this one.
@@ -38,7 +38,7 @@ pub struct Policy {
     pub keep_versions: usize,
     /// Whether paid results may be removed.
     pub paid: bool,
-    /// Bytes to free: removes no more than that, and for it also versions of free results. `None` removes all garbage and no version.
+    /// Bytes to free: gc removes only as much as frees them, versions of free results included. `None` removes all garbage and no version.
     pub free: Option<u64>,
 }
 
@@ -89,7 +89,7 @@ pub struct Plan {
     actions: Vec<ActionKey>,
     blobs: Vec<Digest>,
     versions: Vec<sweep_versions::Key>,
-    /// Counts of those.
+    /// Counts of the items to remove.
     pub to_remove: Tally,
     /// Garbage that is kept because it was paid for; blobs are not counted.
     pub paid: Tally,
@@ -146,7 +146,7 @@ impl Marks {
         self.standing.insert(super::verify::label_hash(label));
     }
 
-    /// Lets the versions of a view protect nothing.
+    /// Removes the protection that the versions of a view give.
     pub fn unprotect_view(&mut self, view: ViewId) {
         self.forgotten.insert(view);
     }

@@ -28,7 +28,7 @@ impl DiskStore {
         self.handle.medium().collecting()
     }
 
-    /// When gc last started, in seconds since 1970.
+    /// Time at which gc last started, in seconds since 1970.
     pub fn collected_at(&self) -> Option<u64> {
         self.handle.medium().collected_at()
     }

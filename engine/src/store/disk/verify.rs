@@ -361,7 +361,7 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
                 Some(true) => {}
                 Some(false) => opened.damaged.push((*part, (record.label.clone(), paid))),
                 None if is_stored(part)? => {}
-                // Of a result of another machine, parts come when they are read.
+                // The parts of another machine's result are fetched when they are read.
                 None if record.notes.contains_key(shared::FOUND) => {}
                 // If a tree's folder is stored, all its parts must be.
                 None => opened.harm.push(lost("a part of its tree is not there")),

@@ -124,7 +124,7 @@ pub(super) fn commit(
     replace: impl Fn(&Digest) -> bool,
 ) -> Result<(), redb::Error> {
     let mut txn = database.begin_write()?;
-    // Saves the allocator state: after a kill the next opening takes milliseconds instead of a walk over the whole file.
+    // Save the allocator state: after a kill the next opening takes milliseconds instead of a walk over the whole file.
     txn.set_quick_repair(true);
     if !prepared.blobs.is_empty() {
         // Check again inside the transaction: another thread may have written a blob since.

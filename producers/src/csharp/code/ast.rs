@@ -1,17 +1,17 @@
-//! What a body says, as far as types follow from it: expressions, patterns and statements without literals, comments and layout.
+//! The syntax of a body that determines types: expressions, patterns and statements without literals, comments and layout.
 //!
-//! Long chains (`a.b().c`) and long runs of operators are lists, so that the depth of a value is bounded by what the parser
-//! allows and no reader can overflow its stack. Places are byte offsets into the text that was parsed, or 0 if they were not requested.
+//! A long chain (`a.b().c`) or run of operators is a list. Thus the parser's limits bound the depth of an expression, and no reader can overflow
+//! its stack. Places are byte offsets into the parsed text, or 0 if they were not requested.
 
 use minicbor::{Decode, Encode};
 
 /// A word of the text with its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Word {
-    /// Without `@`.
+    /// The word, without `@`.
     #[n(0)]
     pub text: String,
-    /// First byte, 0 when places were not asked for.
+    /// Offset of its first byte, 0 if places were not requested.
     #[n(1)]
     pub place: u32,
 }
@@ -65,12 +65,12 @@ pub struct Argument {
     /// Its value.
     #[n(1)]
     pub value: Expression,
-    /// Whether `ref` stands before the value.
+    /// Whether `ref` precedes the value.
     #[n(2)]
     pub is_ref: bool,
 }
 
-/// One entry of an object or collection initialiser.
+/// One entry of an object or collection initializer.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Initializer {
     /// `Member = value`.
@@ -102,10 +102,10 @@ pub enum Link {
     /// `[…]`, with the place of the bracket.
     #[n(2)]
     Index(#[n(0)] Vec<Argument>, #[n(1)] u32),
-    /// The `?` of `?.Name` and `?[…]`: what follows is left out where there is no value before it.
+    /// The `?` of `?.Name` and `?[…]`: if the value before it is null, the links after it are not evaluated.
     #[n(3)]
     Maybe,
-    /// The `->` before a name: what follows is of the value that a pointer points to.
+    /// The `->` before a name: the next link is a member of the value to which a pointer points.
     #[n(4)]
     Pointed,
 }
@@ -114,10 +114,10 @@ pub enum Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub enum Operator {
-    /// `==`, `<`, `&&` …: a truth value.
+    /// `==`, `<`, `&&` …: a `bool`.
     #[n(0)]
     Truth,
-    /// `+`, `*`, `<<`, `|` …: like its operands.
+    /// `+`, `*`, `<<`, `|` …: a value of its operands' type.
     #[n(1)]
     Arithmetic,
     /// `??`.
@@ -132,13 +132,13 @@ pub enum Operator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub enum Literal {
-    /// Text.
+    /// A `string`.
     #[n(0)]
     String,
-    /// A character.
+    /// A `char`.
     #[n(1)]
     Char,
-    /// A whole number that is an `int`.
+    /// An `int`.
     #[n(2)]
     Integer,
     /// A `double`.
@@ -150,7 +150,7 @@ pub enum Literal {
     /// `null`.
     #[n(5)]
     Null,
-    /// A `uint`, by its suffix or because an `int` does not hold it.
+    /// A `uint`, by its suffix or because the number is too large for an `int`.
     #[n(6)]
     UInt,
     /// A `long`.
@@ -165,7 +165,7 @@ pub enum Literal {
     /// A `decimal`.
     #[n(10)]
     Decimal,
-    /// Text as bytes: `"text"u8`.
+    /// A UTF-8 literal: `"text"u8`.
     #[n(11)]
     Bytes,
     /// `default` without a type.
@@ -173,7 +173,7 @@ pub enum Literal {
     Default,
 }
 
-/// A lambda parameter, or one of a method.
+/// A parameter of a lambda or a method.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Parameter {
     /// Its name.
@@ -188,13 +188,13 @@ pub struct Parameter {
     /// `params`.
     #[n(3)]
     pub many: bool,
-    /// Its default value; none of the parameters of a member, whose body begins with the values.
+    /// Its default value; `None` for a parameter of a member, whose body begins with the default values.
     #[n(4)]
     pub default: Option<Expression>,
     /// `this`.
     #[n(5)]
     pub receiver: bool,
-    /// Its attributes; none of the parameters of a member.
+    /// Its attributes; empty for a parameter of a member.
     #[n(6)]
     pub attributes: Vec<Attribute>,
     /// `ref` without `readonly`.
@@ -211,7 +211,7 @@ pub enum Clause {
     /// `let x = e`, with the keyword.
     #[n(1)]
     Let(#[n(0)] String, #[n(1)] Expression, #[n(2)] Word),
-    /// `where`, `orderby`, keys: a value whose names count, with the keyword or the comma before it; of a falling order that with `descending`.
+    /// `where`, `orderby`, keys: an expression, with the keyword or the comma before it; with `descending` appended for descending order.
     #[n(2)]
     Value(#[n(0)] Expression, #[n(1)] Word),
     /// `select e`, `group e by k`, with the keyword.
@@ -222,10 +222,10 @@ pub enum Clause {
     Into(#[n(0)] String),
 }
 
-/// A value.
+/// An expression.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Expression {
-    /// Nothing is known of it.
+    /// An expression that the parser could not read.
     #[n(0)]
     Unknown,
     /// A literal, with its place.
@@ -243,10 +243,10 @@ pub enum Expression {
     /// `alias::Name`, `global::Name`, a predefined type, `List<int>` before a dot; with its place.
     #[n(5)]
     Type(#[n(0)] TypeRef, #[cbor(skip)] u32),
-    /// A root with what follows it; nothing follows operands in parentheses.
+    /// A root with the links that follow it; an operand in parentheses has none.
     #[n(6)]
     Chain(#[n(0)] Box<Expression>, #[n(1)] Vec<Link>),
-    /// `new T(…) { … }`; without a type the target says it. The place is that of `new`.
+    /// `new T(…) { … }`; if no type is written, the target determines it. The place is that of `new`.
     #[n(7)]
     New(
         #[n(0)] Option<TypeRef>,
@@ -288,7 +288,7 @@ pub enum Expression {
     /// `default(T)`, with its place; the operand of `sizeof(T)`.
     #[n(15)]
     Default(#[n(0)] TypeRef, #[cbor(skip)] u32),
-    /// Operands joined by operators of one class, from left to right, with what stands between them.
+    /// Operands joined by operators of one class, from left to right, with the operators between them.
     #[n(16)]
     Operation(#[n(0)] Operator, #[n(1)] Vec<Expression>, #[n(2)] Vec<Word>),
     /// `target = value` and compound forms, with the operator.
@@ -333,8 +333,8 @@ pub enum Expression {
 }
 
 impl Expression {
-    /// Place of its first token that is no bracket around it; `None` for values without a use for it; 0 if places were not
-    /// requested, so that what is looked up does not depend on that.
+    /// Returns the place of its first token, without brackets around it; `None` for kinds of expressions whose place no reader uses; 0 if places
+    /// were not requested, so that the lookups of binding do not depend on places.
     pub fn first_place(&self) -> Option<u32> {
         match self {
             Self::Literal(_, place)
@@ -351,7 +351,7 @@ impl Expression {
             | Self::NameOf(_, place) => Some(*place),
             Self::Name(name) => Some(name.word.place),
             Self::Chain(root, links) if links.is_empty() => root.first_place(),
-            // Such a value has members behind it in parentheses only.
+            // Only in parentheses can members follow such an expression.
             Self::Chain(root, _)
                 if matches!(
                     **root,
@@ -374,13 +374,13 @@ impl Expression {
             }
             Self::Conditional(first, ..) => first.place_as_operand(),
             Self::Operation(_, operands, _) => operands.first()?.place_as_operand(),
-            // The bracket stands before the first part and its name: `(name: value`.
+            // The bracket precedes the first part and its name: `(name: value`.
             Self::Tuple(parts) => {
                 let first = parts.first()?;
                 let name = first.name.as_ref().map_or(0, |name| name.len() + ": ".len());
                 Some(first.value.first_place()?.saturating_sub(u32::try_from(name).ok()? + 1))
             }
-            // The sign stands before its operand or behind it.
+            // The sign precedes or follows its operand.
             Self::Unary(sign, inner) => Some(inner.first_place()?.min(sign.place)),
             Self::Unknown
             | Self::Anonymous(_)
@@ -392,7 +392,7 @@ impl Expression {
         }
     }
 
-    /// Place of its first token where more stands behind it: that of the bracket around a value that can only stand there in brackets.
+    /// Returns the place of its first token as an operand: that of the bracket, if such an operand needs brackets around it.
     fn place_as_operand(&self) -> Option<u32> {
         let place = self.first_place()?;
         let is_bracketed = match self {
@@ -404,7 +404,7 @@ impl Expression {
     }
 }
 
-/// Variables that a declaration binds.
+/// Variables that a declaration introduces.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Designation {
     /// A name.
@@ -421,7 +421,7 @@ pub enum Designation {
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Pattern {
-    /// A value, or a type that looks like one; `A.B` may be either.
+    /// A constant, or a type that looks like one; `A.B` may be either.
     #[n(0)]
     Value(#[n(0)] Expression),
     /// `T`, `T x`.
@@ -453,7 +453,7 @@ pub enum Pattern {
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Statement {
-    /// A value that is computed.
+    /// An expression that is evaluated.
     #[n(0)]
     Expression(#[n(0)] Expression),
     /// `return e`, the body of `=> e`.
@@ -477,19 +477,19 @@ pub enum Statement {
         #[n(3)] Vec<Statement>,
         #[n(4)] Word,
     ),
-    /// `foreach ((a, T b) in e) …`: what the parts of each element are assigned to, the source, the body and the keyword.
+    /// `foreach ((a, T b) in e) …`: the targets to which the parts of each element are assigned, the source, the body and the keyword.
     #[n(11)]
     ForeachParts(#[n(0)] Vec<Argument>, #[n(1)] Expression, #[n(2)] Vec<Statement>, #[n(3)] Word),
     /// A local function.
     #[n(6)]
     Function(#[n(0)] LocalFunction),
-    /// `case p when c:`, with what is switched over.
+    /// A `switch` statement: the expression that it switches over, and its sections.
     #[n(7)]
     Switch(#[n(0)] Expression, #[n(1)] Vec<Section>),
-    /// The resource that a `using` disposes of: a declaration or a value, with the keyword; that of `await using` is `await`.
+    /// The resource that a `using` disposes of: a declaration or an expression, with the keyword; that of `await using` is `await`.
     #[n(8)]
     Using(#[n(0)] Box<Statement>, #[n(1)] Word),
-    /// A value that decides what runs: the head of an `if` or a loop, a `when`.
+    /// A condition: that of an `if`, a loop or a `when`.
     #[n(9)]
     Condition(#[n(0)] Expression),
     /// Attributes of a lambda or a local function and of their parameters.
@@ -515,7 +515,7 @@ pub struct LocalFunction {
     /// Its parameters.
     #[n(2)]
     pub parameters: Vec<Parameter>,
-    /// What it gives.
+    /// Type of its result.
     #[n(3)]
     pub result: TypeRef,
     /// Its body.

@@ -18,7 +18,7 @@ impl Cursor<'_> {
         found
     }
 
-    /// Parses the attribute lists at a token, and returns to where the cursor is.
+    /// Parses the attribute lists at a token, and leaves the cursor where it is.
     pub(super) fn attributes_at(&mut self, index: usize) -> Vec<Attribute> {
         let here = std::mem::replace(&mut self.at, index);
         let found = self.attributes();
@@ -66,7 +66,7 @@ pub fn attributes_in_header(header: &str) -> Vec<String> {
             }
             "(" | "<" | "{" => open.push(false),
             close @ ("]" | ")" | "}" | ">") => {
-                // Comparison operators are no brackets.
+                // Comparison operators are not brackets.
                 if close == "]" && is_in_list {
                     push_attribute(&header[begin as usize..token.start as usize], &mut found);
                     ended_at = Some(at);
@@ -84,7 +84,7 @@ pub fn attributes_in_header(header: &str) -> Vec<String> {
 }
 
 /// Returns the names that attributes of lambdas, local functions and their parameters may have in a body: the last word of each path in brackets that
-/// can stand before a lambda, a function or a parameter.
+/// may precede a lambda, a function or a parameter.
 pub fn attributes_in_body(body: &str) -> Vec<String> {
     if !body.contains('[') {
         return Vec::new();
@@ -95,7 +95,7 @@ pub fn attributes_in_body(body: &str) -> Vec<String> {
     let (mates, _) = brackets::mates(body, &tokens);
     let mut found = Vec::new();
     for at in (0..tokens.len()).filter(|at| text(*at) == "[") {
-        // Behind a value or a type stands an index or an array.
+        // Brackets after a value or a type are an index or an array.
         let is_indexed = at > 0 && (is_word(at - 1) && !is_reserved(text(at - 1)) || matches!(text(at - 1), ")" | ">" | "?"));
         let Some(close) = mates.get(at).filter(|close| **close != NO_MATE).map(|close| *close as usize) else {
             continue;

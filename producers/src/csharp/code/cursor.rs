@@ -6,7 +6,7 @@ use crate::csharp::canonical;
 use crate::csharp::keywords::is_reserved;
 use crate::csharp::lexer::{self, Kind, Token};
 
-/// Maximum nesting of values and statements; deeper groups are skipped.
+/// Maximum nesting of expressions and statements; deeper groups are skipped.
 pub(super) const DEEPEST: u32 = 64;
 
 /// A parser's position in a text.
@@ -20,9 +20,9 @@ pub(super) struct Cursor<'t> {
     /// Index of the token at which reading ends.
     pub(super) end: usize,
     pub(super) depth: u32,
-    /// Whether a lambda may begin here: not in the condition of an arm of a `switch`, which `=>` ends.
+    /// Whether a lambda may begin here: not in the `when` of an arm of a `switch` expression, which ends at `=>`.
     pub(super) may_be_lambda: bool,
-    /// Offset of `text` in the text that positions refer to; `None` if positions are not wanted.
+    /// Offset of `text` in the text to which places refer; `None` if places are not requested.
     pub(super) base: Option<u32>,
 }
 
@@ -112,7 +112,7 @@ impl<'t> Cursor<'t> {
         self.at = self.next_after_group(self.at).min(self.end.max(self.at + 1));
     }
 
-    /// Returns the byte of a token that readers see; 0 if positions are not wanted.
+    /// Returns the place of a token; 0 if places are not requested.
     pub(super) fn byte_of_token(&self, index: usize) -> u32 {
         match (self.base, self.tokens.get(index)) {
             (Some(base), Some(token)) => base + token.start,
@@ -120,7 +120,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Returns the byte of the present token that readers see.
+    /// Returns the place of the present token.
     pub(super) fn present_place(&self) -> u32 {
         self.byte_of_token(self.at)
     }
@@ -135,7 +135,7 @@ impl<'t> Cursor<'t> {
         sign
     }
 
-    /// Consumes the keyword at the cursor; the word is `await` if that precedes it.
+    /// Consumes the keyword at the cursor; the word is `await` if the keyword follows `await`.
     pub(super) fn awaited_keyword(&mut self) -> Word {
         let awaited = self.at.checked_sub(1).is_some_and(|before| self.text_at(before) == "await");
         let mut keyword = self.sign(1);

@@ -1,4 +1,4 @@
-//! Expressions: operators by precedence, prefixes, what follows a value, lambdas.
+//! Expressions: operators by precedence, prefix operators, postfix links, lambdas.
 
 use super::ast::{Argument, Designation, Expression, Link, Literal, Operator, Parameter, Statement, TypeRef};
 use super::cursor::Cursor;
@@ -6,10 +6,10 @@ use super::types::Around;
 use crate::csharp::keywords::{is_infix, is_predefined, is_reserved};
 use crate::csharp::lexer::Kind;
 
-/// Longest run of nested operators at one level before the rest is taken as unknown.
+/// Maximum run of nested operators at one level; the rest is unknown.
 const LONGEST_NEST: usize = 64;
 
-/// Classes and binding strength of binary operators.
+/// Returns the class, the precedence and the number of tokens of a binary operator.
 fn binary(cursor: &Cursor<'_>) -> Option<(Operator, u8, usize)> {
     Some(match cursor.peek() {
         "??" => (Operator::Coalesce, 1, 1),
@@ -45,12 +45,12 @@ fn touching(cursor: &Cursor<'_>) -> bool {
 }
 
 impl Cursor<'_> {
-    /// A value; [`Expression::Unknown`] where none begins.
+    /// Parses an expression; [`Expression::Unknown`] if none begins here.
     pub(super) fn expression(&mut self) -> Expression {
         self.deeper(Expression::Unknown, Self::assignment)
     }
 
-    /// The condition of an arm of a `switch`: no lambda, for its `=>` ends it.
+    /// Parses the condition of an arm of a `switch` expression. It is no lambda, because `=>` ends it.
     pub(super) fn guard(&mut self) -> Expression {
         let outer = std::mem::replace(&mut self.may_be_lambda, false);
         let guard = self.deeper(Expression::Unknown, |cursor| cursor.operators(0));
@@ -95,7 +95,7 @@ impl Cursor<'_> {
         Expression::Conditional(Box::new(condition), Box::new(yes), Box::new(no))
     }
 
-    /// Operators that bind tighter than `floor`.
+    /// Parses operands and the operators that bind tighter than `floor`.
     fn operators(&mut self, floor: u8) -> Expression {
         let mut left = if self.is("..") {
             Expression::Literal(Literal::Integer, self.present_place())
@@ -172,7 +172,7 @@ impl Cursor<'_> {
                 let is_sign = matches!(self.peek(), "+" | "-");
                 let sign = self.sign(1);
                 match self.deeper(Expression::Unknown, Self::unary) {
-                    // A sign leaves these as they are. Of others a literal of another type may become, or an index from the end.
+                    // A sign does not change the type of these literals. It may change that of others; `^` counts from the end.
                     Expression::Literal(
                         signed @ (Literal::Integer | Literal::Long | Literal::Float | Literal::Real | Literal::Decimal),
                         _,
@@ -210,7 +210,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Whether a value begins at a token, told from the token alone.
+    /// Whether an expression begins at a token, judged by the token alone.
     fn begins_operand_at(&self, index: usize) -> bool {
         match self.text_at(index) {
             "" => false,
@@ -218,7 +218,7 @@ impl Cursor<'_> {
             "this" | "base" | "new" | "typeof" | "default" | "null" | "true" | "false" | "await" | "nameof" | "sizeof" | "checked"
             | "unchecked" | "stackalloc" | "throw" | "static" | "delegate" => true,
             word if is_predefined(word) => true,
-            // A query's word that nothing follows is a name.
+            // A contextual keyword of a query without an operand after it is a name.
             word if is_infix(word) => {
                 !matches!(word, "is" | "as") && matches!(self.text_at(index + 1), "" | ")" | "]" | "}" | "," | ";" | ".")
             }
@@ -245,7 +245,7 @@ impl Cursor<'_> {
         Some(Expression::Cast(kind, Box::new(value), self.byte_of_token(start)))
     }
 
-    // ── what follows a value ────────────────────────────────────────────────────────────────────────────────────────────────
+    // ── postfix links ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     fn postfix(&mut self) -> Expression {
         let root = self.deeper(Expression::Unknown, Self::primary);
@@ -293,7 +293,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Whether `?[` is an access, not a conditional with a collection: no `:` answers it in this list.
+    /// Whether `?[` is a conditional access, not a conditional with a collection expression: no `:` follows it in this list.
     fn conditional_index(&self) -> bool {
         let mut at = self.next_after_group(self.at + 1);
         while at < self.end {
@@ -338,7 +338,7 @@ impl Cursor<'_> {
         Argument { name, value, is_ref }
     }
 
-    /// `T x` or `var (a, b)` where a value may stand as well.
+    /// Parses `T x` or `var (a, b)` where an expression may occur as well.
     fn declaration(&mut self) -> Option<Expression> {
         let start = self.at;
         if !(self.is_identifier() || is_predefined(self.peek()) || self.is("(")) {
@@ -437,7 +437,7 @@ impl Cursor<'_> {
         Some(self.attributed_lambda(start, (parameters, result), body, is_async))
     }
 
-    /// The type before the parameters of a lambda: `T (x) => …`. `T?` is taken for a condition.
+    /// Parses the type before the parameters of a lambda: `T (x) => …`. A `?` after the type counts as that of a conditional.
     fn lambda_result(&mut self) -> Option<TypeRef> {
         let mut end = self.at;
         while self.is_identifier_at(end) || is_predefined(self.text_at(end)) {
@@ -460,7 +460,7 @@ impl Cursor<'_> {
         result
     }
 
-    /// A lambda whose attributes, if it has any, stand at the token `start`. They are read once it is known to be one.
+    /// Creates a lambda whose attributes, if it has any, begin at the token `start`. They are parsed once it is known to be a lambda.
     fn attributed_lambda(
         &mut self,
         start: usize,
@@ -479,7 +479,7 @@ impl Cursor<'_> {
         self.parse_lambda_parameter(true)
     }
 
-    /// A parameter of a lambda, whose type may be missing, or of a function.
+    /// Parses a parameter of a lambda, whose type may be missing, or of a function.
     pub(super) fn parse_lambda_parameter(&mut self, lambda: bool) -> Parameter {
         let (mut out, mut many, mut receiver, mut is_ref) = (false, false, false, false);
         let attributes = self.attributes();

@@ -1,4 +1,4 @@
-//! `csharp/facts`: the code of one type as syntax that types follow from. Edits that change literals, comments or layout stop here.
+//! `csharp/facts`: the code of one type, as the syntax that determines types. Edits that change literals, comments or layout stop here.
 
 use super::ast::{Argument, Parameter, Statement, TypeRef};
 use super::{Signature, attributes_in_header, body, header_parameters, signature, statements};
@@ -16,8 +16,7 @@ pub struct Facts {
     /// Constraints of the type's own parameters, as in [`Signature`].
     #[n(1)]
     pub constraints: Vec<(String, TypeRef)>,
-    /// Code in the header: default values, arguments for the base constructor, arguments of attributes. The number is the part whose
-    /// names it uses, as far as that is known.
+    /// Code in the header: default values, arguments for the base constructor, arguments of attributes.
     #[n(2)]
     pub around: Vec<Statement>,
     /// Attributes with arguments.
@@ -31,7 +30,7 @@ pub struct Facts {
 /// Code of one member.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct MemberCode {
-    /// Part it stands in.
+    /// Number of the part that contains it.
     #[n(0)]
     pub part: u32,
     /// Its name.
@@ -49,7 +48,7 @@ pub struct MemberCode {
     /// Its code.
     #[n(5)]
     pub body: Vec<Statement>,
-    /// Whether it is an enum's.
+    /// Whether it is a member of an enum.
     #[n(6)]
     pub of_enum: bool,
 }
@@ -74,12 +73,12 @@ impl Producer for FactsOf {
 /// Reads the blob of [`FactsOf`].
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// If the blob is no output of [`FactsOf`].
 pub fn decode_facts(input: &Input) -> Result<Facts, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("the facts of a type cannot be decoded: {error}")))
 }
 
-/// The facts of a type. `places` asks for byte offsets into each member's body and each text of the header.
+/// Returns the facts of a type. With `places`, words carry byte offsets into each member's body and each text of the header.
 pub fn facts(whole: &Complete, places: bool) -> Facts {
     let header = header_parameters(&whole.header, false);
     let members = whole.members.iter().filter_map(|placed| {
@@ -116,19 +115,19 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
     }
 }
 
-/// The attributes of a member, of its parameters and of its type parameters.
+/// Returns the attributes of a member, of its parameters and of its type parameters.
 pub fn attributes_of(member: &Member) -> Vec<String> {
     let inside = attributes_in_header(&member.attributed);
     member.attributes.iter().cloned().chain(inside).collect()
 }
 
-/// The attributes of a type, and those in its header.
+/// Returns the attributes of a type, and those in its header.
 pub fn attributes_of_type(whole: &Complete) -> Vec<String> {
     let inside = attributes_in_header(&whole.attributed);
     whole.attributes.iter().cloned().chain(inside).collect()
 }
 
-/// The signature as C# writes it: the method of statements at the top has a name that no code can write.
+/// Returns the signature as C# writes it: the method of top-level statements has a name that no code can contain.
 fn callable_signature(member: &Member) -> &str {
     match member.name == TOP_LEVEL {
         true => "void Main(string[] args)",
@@ -136,7 +135,7 @@ fn callable_signature(member: &Member) -> &str {
     }
 }
 
-/// The attribute of a canonical text, if it has arguments.
+/// Parses the canonical text of an attribute; `None` if the attribute has no arguments.
 pub fn attribute(text: &str, places: bool) -> Option<(TypeRef, Vec<Argument>)> {
     super::parse_attribute(text, places).filter(|_| text.contains('('))
 }

@@ -60,7 +60,7 @@ fn words_of<'t>(text: &'t str, found: &mut std::collections::BTreeSet<&'t str>, 
             Kind::Word if !crate::csharp::keywords::is_reserved(word) => {
                 found.insert(word.strip_prefix('@').unwrap_or(word));
             }
-            // Interpolated text contains names in its values.
+            // The values of an interpolated string contain names.
             Kind::Text if depth < 8 => {
                 for hole in primary::holes(word) {
                     words_of(&word[hole], found, depth + 1);

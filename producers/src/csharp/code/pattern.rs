@@ -1,4 +1,4 @@
-//! Patterns: types, values, properties, lists, `and`/`or`/`not`.
+//! Patterns: types, constants, properties, lists, `and`/`or`/`not`.
 
 use super::ast::{Designation, Expression, Literal, Operator, Pattern, TypeRef, Word};
 use super::cursor::Cursor;

@@ -1,4 +1,4 @@
-//! Where a value begins: names, literals, `new`, brackets, interpolated text, `switch` expressions, queries.
+//! Primary expressions: names, literals, `new`, parentheses, interpolated strings, `switch` expressions, queries.
 
 use super::ast::{Clause, Expression, Initializer, Literal, TypeRef, Word};
 use super::cursor::Cursor;
@@ -71,13 +71,13 @@ impl Cursor<'_> {
         value
     }
 
-    /// `int.Parse`, `string[]` does not occur here.
+    /// Parses a predefined type as in `int.Parse`; `string[]` does not occur here.
     fn typed_root(&mut self) -> Expression {
         let word = self.take_word();
         Expression::Type(TypeRef::Predefined(word.text), word.place)
     }
 
-    /// `global::A.B.C(…)`: the whole path is taken, as the binder tells where the type ends.
+    /// Parses `global::A.B.C(…)`: the whole path, because only the binder knows where the type ends.
     fn aliased(&mut self) -> Expression {
         let alias = self.parse_name();
         let place = alias.word.place;
@@ -109,12 +109,12 @@ impl Cursor<'_> {
         }
     }
 
-    /// `(e)` or a tuple.
+    /// Parses `(e)` or a tuple.
     fn bracketed(&mut self) -> Expression {
         let mut args = self.parse_arguments();
         if args.len() == 1 {
             return match args.pop().map(|only| only.value) {
-                // No operand of an operator behind it.
+                // An operation in parentheses is not merged with the operation around it.
                 Some(operation @ Expression::Operation(..)) => Expression::Chain(Box::new(operation), Vec::new()),
                 only => only.unwrap_or(Expression::Unknown),
             };
@@ -157,13 +157,13 @@ impl Cursor<'_> {
         }
     }
 
-    /// Whether the brackets here hold a tuple type with those of an array behind it: `new (A, B)[] { … }`.
+    /// Whether the parentheses here are a tuple type, followed by the brackets of an array: `new (A, B)[] { … }`.
     fn is_array_of_tuples(&self) -> bool {
         let after = self.next_after_group(self.at);
         self.text_at(after + usize::from(self.text_at(after) == "?")) == "["
     }
 
-    /// The type behind `new`; a `?` there belongs to it only before brackets.
+    /// Parses the type after `new`; a `?` is part of the type only before brackets.
     fn creation_type(&mut self) -> Option<TypeRef> {
         self.type_ref(Around::Test)
     }
@@ -179,7 +179,7 @@ impl Cursor<'_> {
         Expression::NewArray(Some(kind), elements, sizes, place)
     }
 
-    /// `{ a, { b, c } }` at the cursor; nothing when there is none.
+    /// Parses `{ a, { b, c } }` at the cursor; returns nothing if there is none.
     pub(super) fn elements(&mut self) -> Vec<Expression> {
         if !self.is("{") {
             return Vec::new();
@@ -211,7 +211,7 @@ impl Cursor<'_> {
         Expression::Anonymous(members.unwrap_or_default())
     }
 
-    /// `{ … }` behind `new T(…)` or `with`; nothing when there is none.
+    /// Parses `{ … }` after `new T(…)` or `with`; returns nothing if there is none.
     pub(super) fn initializers(&mut self) -> Vec<Initializer> {
         if !self.is("{") {
             return Vec::new();
@@ -289,7 +289,7 @@ impl Cursor<'_> {
     }
 
     pub(super) fn is_query(&self) -> bool {
-        // `from x in`, `from T x in`: what stands before `in` is a name.
+        // `from x in`, `from T x in`: the word before `in` is a name.
         (2..12)
             .take_while(|by| !matches!(self.ahead(*by), ";" | ")" | "(" | "=" | "{" | ""))
             .any(|by| self.ahead(by) == "in")
@@ -346,7 +346,7 @@ impl Cursor<'_> {
     }
 }
 
-/// The name an anonymous member takes from its value.
+/// Returns the name that a member of an anonymous type takes from its value.
 fn last_name(value: &Expression) -> String {
     match value {
         Expression::Name(name) => name.word.text.clone(),
@@ -358,7 +358,7 @@ fn last_name(value: &Expression) -> String {
     }
 }
 
-/// The type of a number as it is written: by its suffix, else the first of `int`, `uint`, `long` and `ulong` that holds it.
+/// Returns the type of a number: by its suffix, else the first of `int`, `uint`, `long` and `ulong` that can represent it.
 fn literal_number(text: &str) -> Literal {
     let plain = text.replace('_', "").to_ascii_lowercase();
     let (digits, radix) = match plain.get(..2) {
@@ -391,7 +391,7 @@ fn is_interpolated(text: &str) -> bool {
     text.starts_with('$') || text.starts_with("@$")
 }
 
-/// Ranges of the values in an interpolated literal, format clauses left in (reading stops before them); none of other literals.
+/// Returns the ranges of the values in an interpolated string, with format clauses (parsing stops before them); none for other literals.
 pub(super) fn holes(text: &str) -> Vec<std::ops::Range<usize>> {
     let bytes = text.as_bytes();
     let mut holes = Vec::new();

@@ -252,7 +252,7 @@ impl Cursor<'_> {
                 _ if self.is_identifier() && self.ahead(1) == "=" && self.ahead(2) != "=" => {
                     // The default value of a parameter.
                     self.at += 2;
-                    // Behind it may stand the arrow of the member; no constant is a lambda.
+                    // The arrow of the member may follow the value; a constant is never a lambda.
                     let value = match self.is_identifier() && self.ahead(1) == "=>" {
                         true => Expression::Name(super::ast::Name {
                             word: self.take_word(),
@@ -275,7 +275,7 @@ impl Cursor<'_> {
         list
     }
 
-    /// Parses an initializer: a value, or elements of an array.
+    /// Parses an initializer: an expression, or the elements of an array.
     fn parse_initializer(&mut self) -> Expression {
         if self.is("{") {
             return Expression::Collection(self.elements());

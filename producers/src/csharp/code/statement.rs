@@ -1,4 +1,4 @@
-//! Statements: locals, loops, local functions; everything else is only scopes and values.
+//! Statements: locals, loops, local functions; all other statements are only scopes and expressions.
 
 use super::ast::{Designation, Expression, LocalFunction, Section, Statement, TypeRef};
 use super::cursor::Cursor;
@@ -6,12 +6,12 @@ use super::types::Around;
 use crate::csharp::keywords::{is_infix, is_predefined, is_reserved};
 
 impl Cursor<'_> {
-    /// `{ … }` at the cursor.
+    /// Parses `{ … }` at the cursor.
     pub(super) fn block(&mut self) -> Vec<Statement> {
         self.deeper(Vec::new(), |cursor| cursor.inside(Self::statements).unwrap_or_default())
     }
 
-    /// Statements up to the end.
+    /// Parses statements up to the end.
     pub(super) fn statements(&mut self) -> Vec<Statement> {
         let mut list = Vec::new();
         while !self.done() {
@@ -24,7 +24,7 @@ impl Cursor<'_> {
         list
     }
 
-    /// A statement that a keyword governs, as a scope.
+    /// Parses the embedded statement of a keyword such as `if`, as a scope.
     fn governed(&mut self) -> Vec<Statement> {
         let mut list = Vec::new();
         self.deeper((), |cursor| cursor.statement(&mut list));
@@ -92,7 +92,7 @@ impl Cursor<'_> {
                 let before = list.len();
                 self.simple(list);
                 if matches!(list[before..].last(), Some(Statement::Function(_))) {
-                    // A block ends it; a value has its semicolon.
+                    // A block ends a local function; an expression body has a semicolon.
                     self.consume_token(";");
                 } else {
                     self.end_of_statement();
@@ -132,7 +132,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Goes past the next `;`, but not past an unread block.
+    /// Skips the next `;` and the tokens before it, but stops at an unread block.
     fn end_of_statement(&mut self) {
         while !self.done() && !self.is(";") {
             if self.is("{") {
@@ -143,7 +143,7 @@ impl Cursor<'_> {
         self.at = (self.at + 1).min(self.end);
     }
 
-    /// A declaration or a value.
+    /// Parses a declaration or an expression.
     fn simple(&mut self, list: &mut Vec<Statement>) {
         if !self.parse_declaration(list) {
             let value = self.expression();
@@ -174,7 +174,7 @@ impl Cursor<'_> {
             || self.is_word_at(self.at) && !is_reserved(word) && !matches!(word, "await" | "yield") && !is_infix(word)
             || word == "from" && !self.is_query();
         let mut kind = if possible { self.type_ref(Around::Type) } else { None };
-        // No statement multiplies: `T* p = …`.
+        // A product is not a statement, so `T* p = …` declares a pointer.
         while self.is("*") && (self.ahead(1) == "*" || self.is_identifier_at(self.at + 1) && matches!(self.ahead(2), "=" | ";" | "," | ""))
         {
             self.at += 1;

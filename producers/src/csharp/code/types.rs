@@ -24,7 +24,7 @@ impl Cursor<'_> {
         found
     }
 
-    /// Parses the type of a declaration: what stands behind it is a name, so that a `*` makes it a pointer.
+    /// Parses the type of a declaration: a name follows it, so a `*` is that of a pointer.
     pub(super) fn declared_type(&mut self) -> Option<TypeRef> {
         let mut kind = self.type_ref(Around::Type)?;
         while self.is("*") && (self.is_word_at(self.at + 1) || self.ahead(1) == "*") {
@@ -67,7 +67,7 @@ impl Cursor<'_> {
                 break;
             }
             if self.is("::") && segments[0].word.text != "global" {
-                // An extern or using alias: the following segments decide.
+                // After an extern or using alias, the following segments decide.
                 segments[0].word.text.push_str("::");
             }
             self.at += 1;

@@ -23,10 +23,10 @@ pub struct OutsideType {
 /// A line about a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberLine<'a> {
-    /// `m` method, `o` operator, `x` extension method, `p` value; then `z`, `q` or `n` if only its type, its heirs or its project see it; then `s` if
-    /// it is static, and for members of the workspace `f`, `k`, `v` or `e` (field, constant, event, member of an enum), `i` (member of an interface)
-    /// and `r` (declared by a positional parameter); after `xs`, `p` for a property of an extension block and `t` for a member that is named through
-    /// the extended type.
+    /// `m` method, `o` operator, `x` extension method, `p` value; then `z`, `q` or `n` if only its type, its heirs or its project can access it; then
+    /// `s` if it is static, and for members of the workspace `f`, `k`, `v` or `e` (field, constant, event, member of an enum), `i` (member of an
+    /// interface) and `r` (declared by a positional parameter); after `xs`, `p` for a property of an extension block and `t` for a member that is
+    /// named through the extended type.
     pub flags: &'a str,
     /// Number of own type parameters.
     pub arity: u32,
@@ -43,7 +43,7 @@ pub struct MemberLine<'a> {
 }
 
 impl<'a> MemberLine<'a> {
-    /// Reads `flags`, arity, result, parameters.
+    /// Reads a line with a tab between fields, in the order of the fields here.
     pub fn read(line: &'a str) -> Option<Self> {
         let mut fields = line.split('\t');
         Some(Self {
@@ -136,7 +136,7 @@ pub fn extensions(name: &str) -> &'static [(&'static str, &'static str)] {
     library().extensions.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// Whether this very namespace has types.
+/// Whether .NET declares types in exactly this namespace.
 pub fn has_namespace(namespace: &str) -> bool {
     library().namespaces.contains(namespace)
 }

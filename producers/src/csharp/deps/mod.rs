@@ -152,7 +152,7 @@ pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIn
             index,
             world,
         };
-        // References in documentation are no dependency; the world records the lookup.
+        // References in documentation are not dependencies, but the world records their lookups.
         for reference in mentions.references.iter().filter_map(|text| crefs::read(text)) {
             scope.meanings(&reference);
         }

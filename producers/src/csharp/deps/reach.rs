@@ -1,4 +1,4 @@
-//! `csharp/reach`: the types that the code of a type uses, and the declarations that were looked up to find them.
+//! `csharp/reach`: the types that the code of a type uses, and the declarations that binding looks up to find them.
 //!
 //! Binding proceeds from the types that the code names to their members, from these to their types, and so on. The rows that it looks up are all
 //! declarations of the workspace that it, and [`Usages`](crate::csharp::usages::Usages) after it, need; their number does not depend on the size of
@@ -24,7 +24,7 @@ pub struct Reached {
     pub external: BTreeSet<String>,
     /// Identifiers of the workspace's types among these.
     pub ids: BTreeMap<String, String>,
-    /// Types whose members the code uses, or that are the type of an expression.
+    /// Types whose members the code uses, and types of its values.
     pub inferred: BTreeSet<String>,
     /// Keys of the existing rows of `//index:declarations` that were looked up.
     pub keys: Vec<String>,

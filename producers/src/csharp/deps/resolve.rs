@@ -34,7 +34,7 @@ pub struct Resolver<'a> {
     /// Type parameters in scope of the type, outermost first.
     pub own: Vec<TypeParameter>,
     known: RefCell<FxHashMap<ResolvedName, Meaning>>,
-    /// Ambiguous names, with the keys of the types that they may mean.
+    /// Ambiguous names, with the keys of the types to which they may bind.
     ambiguous: RefCell<FxHashMap<String, Vec<Rc<str>>>>,
     namespaces: OnceCell<FxHashSet<String>>,
 }
@@ -81,7 +81,7 @@ pub enum Meaning {
 }
 
 impl<'a> Resolver<'a> {
-    /// Creates a resolver whose own type parameters are numbered, or variables of the code.
+    /// Creates a resolver. `numbered`: the type's own type parameters have numbers as their shapes, otherwise they are variables of the code.
     pub fn new(around: Surroundings<'a>, index: &'a NameIndex, parameters: &[String], numbered: bool) -> Self {
         let shape = |(at, name): (usize, &String)| match numbered {
             true => TypeParameter::new(name, Shape::Own(at as u32), &[]),
@@ -257,7 +257,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Returns the types that a name may mean, if it last resolved to several.
+    /// Returns the types to which a name may bind, if it last resolved to several.
     pub fn ambiguous_types(&self, name: &Name) -> Vec<Rc<str>> {
         self.ambiguous.borrow().get(&name.word.text).cloned().unwrap_or_default()
     }
@@ -299,8 +299,8 @@ impl<'a> Resolver<'a> {
         meaning
     }
 
-    /// Whether a namespace comes before a type that a using directive opens: one of that name in a namespace around, where the directive does
-    /// not stand further in.
+    /// Whether a namespace hides a type that a using directive opens: an enclosing namespace contains a namespace of that name, and the directive
+    /// is not further in.
     fn is_hidden_by_namespace(&self, entry: &Entry, segments: &[Name]) -> bool {
         let around = &self.around;
         let Some(head) = segments.first().filter(|head| head.args.is_empty() && head.word.text != "global") else {
@@ -337,7 +337,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Returns the type of .NET that a path means here.
+    /// Returns the type of .NET to which a path binds here.
     pub fn outside(&self, segments: &[Name]) -> Option<Rc<str>> {
         let mut path = String::new();
         let rooted = segments.first().is_some_and(|first| first.word.text == "global");
@@ -358,8 +358,8 @@ impl<'a> Resolver<'a> {
             if let Some(key) = outside_key(&join_path(level, &path)) {
                 return Some(key);
             }
-            // In `Acme` and below it, the name `Console` means the namespace `Acme.Console`, if there is one: names from using directives come after
-            // it (C# specification, 7.8).
+            // In `Acme` and below it, the name `Console` binds to the namespace `Acme.Console`, if there is one: names from using directives come
+            // after it (C# specification, 7.8).
             let is_namespace = |name: &str| self.namespaces().contains(&join_path(level, name));
             if segments
                 .first()

@@ -134,7 +134,7 @@ impl Shape {
             .strip_prefix("~System.ValueTuple`")
             .and_then(|count| count.parse::<usize>().ok());
         match count {
-            // The eighth is the rest.
+            // The eighth type argument contains the further elements.
             Some(count @ 2..8) if args.len() == count => Shape::Tuple(args.into_iter().map(|arg| (None, arg)).collect()),
             _ => Shape::Named(key, args.into()),
         }

@@ -1,9 +1,9 @@
 //! `csharp/signatures`: the members of one type with their types bound, for all code that may use them.
 //!
-//! Text: first the type (key, kind letter, namespace, identifier, direct bases, of a class with extension methods the projects that
-//! compile it), then a line per member behind a tab: name, flags, number of own type parameters, result, parameters, of
-//! what is called with arguments the names of these, what constrains its type parameters, and its priority among overloads; shapes as in
-//! [`super::shape`]. Bodies, comments and attributes are not in it.
+//! Text: first a line for the type (key, kind letter, namespace, identifier, direct bases; for a class with extension methods also the projects
+//! that compile it), then a line for each member, indented by a tab: name, flags, number of own type parameters, result and parameters. For
+//! members that are called with arguments there follow the names of the parameters, the constraints of the type parameters, and the priority
+//! among overloads. Shapes are as in [`super::shape`]. Bodies, comments and attributes are left out.
 
 use super::index::NameIndex;
 use super::resolve::{Resolver, TypeParameter};
@@ -60,7 +60,7 @@ fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
             shape.write(&mut text);
         }
     }
-    // The projects that see its extension methods.
+    // The projects that compile its extension methods.
     if mentions.declared.iter().any(|declared| declared.flags.starts_with('x'))
         && let Some(entry) = index.by_key(own)
     {

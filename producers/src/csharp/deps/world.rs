@@ -9,7 +9,7 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::str::Lines;
 
-/// Limit of types that a lookup visits.
+/// Maximum number of types that a lookup visits.
 const MOST_LEVELS: usize = 96;
 
 /// A member as found from a type: its declaring type with type arguments, and its signature there.
@@ -42,7 +42,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// Whether it is called.
+    /// Whether it is a method, an operator or an extension member.
     pub fn is_method(&self) -> bool {
         self.line.flags.starts_with(['m', 'o', 'x'])
     }
@@ -62,17 +62,17 @@ impl<'a> Candidate<'a> {
         self.line.flags.starts_with('x') && self.line.flags.ends_with('t')
     }
 
-    /// Whether only its type sees it.
+    /// Whether only its type can access it.
     pub fn is_private(&self) -> bool {
         self.line.flags.get(1..2) == Some("z")
     }
 
-    /// Whether only its type and heirs see it.
+    /// Whether only its type and heirs can access it.
     pub fn is_of_family(&self) -> bool {
         self.line.flags.get(1..2) == Some("q")
     }
 
-    /// Whether only the project that declares it, and its friends, see it.
+    /// Whether only the project that declares it, and its friends, can access it.
     pub fn is_internal(&self) -> bool {
         self.line.flags.get(1..2) == Some("n")
     }
@@ -142,10 +142,10 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Overloads of one type that a call is compared with. Of any of them the use is one of the same member.
+/// Maximum number of overloads of one type that a call considers. A use of any overload is a use of the same member.
 const MOST_OVERLOADS: usize = 100;
 
-/// Limit of bases of a type that are visited.
+/// Maximum number of bases of a type that are visited.
 const MOST_BASES: usize = 64;
 
 /// The types and members that code can reach.
@@ -165,7 +165,7 @@ type ByName<T> = FxHashMap<Rc<str>, FxHashMap<Box<str>, Rc<[T]>>>;
 /// A line and its types.
 type Lined<'a> = (MemberLine<'a>, Rc<Types<'a>>);
 
-/// Whether a member with these flags has a value that heirs have, too.
+/// Whether a member with these flags is a property or field that heirs inherit: not static, and no member of an interface.
 fn is_value(flags: &str) -> bool {
     flags.starts_with('p') && !flags.contains(['s', 'i'])
 }
@@ -355,7 +355,7 @@ impl<'a> World<'a> {
         found
     }
 
-    /// As [`Self::lookup`], without members that the code cannot see, which hide no others; with all members if it sees none.
+    /// As [`Self::lookup`], without members that the code cannot access, which hide no others; with all members if it can access none.
     pub fn lookup_seen(&self, shape: &Shape, name: &str, sees: &dyn Fn(&Candidate<'a>) -> bool) -> Vec<Candidate<'a>> {
         let found = self.lookup(shape, name);
         if found.iter().all(sees) {
@@ -450,7 +450,7 @@ impl<'a> World<'a> {
         Some((parameters, read(result)))
     }
 
-    /// Returns the element type of a loop over it.
+    /// Returns the type of the elements that a loop over a value of this type gets.
     pub fn element(&self, shape: &Shape) -> Shape {
         match shape {
             Shape::Array(element) => return (**element).clone(),

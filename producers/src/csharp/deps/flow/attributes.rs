@@ -1,11 +1,11 @@
-//! Attributes: their classes, and what their arguments use.
+//! Attributes: their classes, and the uses in their arguments.
 
 use super::Flow;
 use crate::csharp::code::ast::{Argument, Attribute, Expression, TypeRef};
 use crate::csharp::deps::shape::Shape;
 
 impl<'f> Flow<'f, '_> {
-    /// Arguments of attributes.
+    /// Binds the arguments of attributes.
     pub fn attributes(&mut self, attributes: &'f [Attribute]) {
         if attributes.is_empty() {
             return;
@@ -40,7 +40,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Attributes of lambdas, local functions and their parameters: no header tells of them, so their classes are noted as well.
+    /// Binds the attributes of lambdas, local functions and their parameters. No header lists these, so their classes are recorded here.
     pub(super) fn attributes_in_code(&mut self, attributes: &'f [Attribute]) {
         for (kind, arguments) in attributes {
             let shape = self.attribute(kind);
@@ -57,7 +57,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// The class of an attribute, whose name may leave out its last word.
+    /// Returns the class of an attribute, whose name may omit the suffix `Attribute`.
     fn attribute(&self, written: &TypeRef) -> Shape {
         let TypeRef::Named(segments) = written else { return Shape::Unknown };
         let mut full = segments.clone();

@@ -1,4 +1,4 @@
-//! Which of two overloads the arguments fit better (C# specification, Better function member).
+//! The better one of two overloads for the arguments of a call (C# specification, Better function member).
 
 use super::Flow;
 use super::call::{Chosen, NOT_CALLABLE};
@@ -7,25 +7,25 @@ use super::overload::is_exact;
 use crate::csharp::code::ast::Argument;
 use crate::csharp::deps::shape::Shape;
 
-/// How two parameters take one argument.
+/// Comparison of the conversions of one argument to two parameters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fit {
-    /// Both are of one type.
+    /// Both parameters have the same type.
     Same,
-    /// The first takes it better.
+    /// The conversion to the first parameter is better.
     First,
-    /// The second takes it better.
+    /// The conversion to the second parameter is better.
     Second,
-    /// Neither takes it better.
+    /// Neither conversion is better.
     Neither,
-    /// What is known of the types does not tell.
+    /// Too little is known of the types to decide.
     Open,
 }
 
 impl<'a> Flow<'_, 'a> {
-    /// Whether the language prefers the first of two candidates (`true`) or the second (`false`) for arguments of these types; `None` where
-    /// it prefers neither, or where too little is known. One is better that takes no argument worse and one of them better; of two that take
-    /// the same types the one goes first that has no type parameters, then the one that takes just these arguments.
+    /// Whether C# prefers the first of two candidates (`true`) or the second (`false`) for arguments of these types; `None` if it prefers
+    /// neither, or if too little is known. A candidate is better if no conversion of an argument is worse and one is better. Of two with the same
+    /// parameter types, one without type parameters is better, then one without `params` and without omitted optional parameters.
     pub(super) fn preferred(
         &self,
         one: &Chosen<'a>,
@@ -58,7 +58,7 @@ impl<'a> Flow<'_, 'a> {
                 Fit::Neither | Fit::Open => return None,
             }
         }
-        // What constrains its type parameters may not take part.
+        // A candidate with constraints may not be applicable.
         let is_certain = |of: &Chosen<'a>| of.candidate.line.limits.is_empty();
         let verdict = match (is_first, is_second) {
             (true, true) => None,
@@ -69,7 +69,7 @@ impl<'a> Flow<'_, 'a> {
         verdict.filter(|first| is_certain(if *first { one } else { other }))
     }
 
-    /// How two parameters take a value of a type (C# specification, Better conversion from expression).
+    /// Compares the conversions of a value to two parameters (C# specification, Better conversion from expression).
     fn better_fit(&self, given: &Shape, own: &Shape, others: &Shape) -> Fit {
         if own == others {
             return Fit::Same;
@@ -83,11 +83,11 @@ impl<'a> Flow<'_, 'a> {
         if given == others {
             return Fit::Second;
         }
-        // `default` is a value of each type.
+        // The value may be `default`, which converts to every type.
         if *given == Shape::Null && !(self.takes_null(own) && self.takes_null(others)) {
             return Fit::Open;
         }
-        // Only constants become smaller numbers; which do is not followed.
+        // Only constants convert to narrower numeric types, and their values are not known here.
         if is_narrowing(given, own.without_null()) || is_narrowing(given, others.without_null()) {
             return Fit::Open;
         }
@@ -99,7 +99,7 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
-    /// Whether an implicit conversion takes values of one type to another; `None` where that is not known.
+    /// Whether values of one type convert implicitly to another; `None` if that is not known.
     pub(super) fn becomes(&self, from: &Shape, to: &Shape) -> Option<bool> {
         if from == to || to.key() == Some("~System.Object") {
             return Some(true);
@@ -113,7 +113,7 @@ impl<'a> Flow<'_, 'a> {
         if from.is_nullable() {
             return match self.world.kind(to.key()?) {
                 's' | 'e' => Some(false),
-                // A value that may be none is boxed like the value.
+                // A nullable value is boxed as its underlying value.
                 'i' => self.becomes(from.without_null(), to),
                 _ => None,
             };
@@ -138,13 +138,13 @@ impl<'a> Flow<'_, 'a> {
             return None;
         }
         if let Some(base) = self.world.as_base(from, to_key) {
-            // Of other type arguments it may be a variant or not.
+            // With other type arguments, the conversion depends on variance.
             return (base == *to).then_some(true);
         }
         self.declared_conversion(from, to)
     }
 
-    /// Whether a conversion takes values of a type to one that is no base of it: only a declared one does.
+    /// Whether values of a type convert implicitly to one that is no base of it: they do if a conversion is declared.
     fn declared_conversion(&self, from: &Shape, to: &Shape) -> Option<bool> {
         if self.conversion(from, to).is_some() || self.converts_outside(from, to) {
             return Some(true);
@@ -156,7 +156,7 @@ impl<'a> Flow<'_, 'a> {
         (!is_open(from) && !self.has_unwritten_base(from, to)).then_some(false)
     }
 
-    /// Whether a type of .NET may be a base of a type that nothing writes: those of structs, enums, delegates and records.
+    /// Whether a type of .NET may be a base that the compiler adds: to a struct, an enum, a delegate or a record.
     fn has_unwritten_base(&self, from: &Shape, to: &Shape) -> bool {
         let is_special = from.key().is_some_and(|key| matches!(self.world.kind(key), 's' | 'e' | 'd'));
         to.key()
@@ -169,12 +169,12 @@ impl<'a> Flow<'_, 'a> {
     }
 }
 
-/// Whether two parameters are of one type where nothing is known of the argument.
+/// Compares two parameters for an argument of unknown type.
 fn known_same(own: &Shape, others: &Shape) -> Fit {
     if own == others { Fit::Same } else { Fit::Open }
 }
 
-/// Whether all of a type is known.
+/// Whether every part of a type is known.
 fn is_complete(shape: &Shape) -> bool {
     match shape {
         Shape::Named(key, args) => !key.starts_with('^') && args.iter().all(is_complete),
@@ -185,7 +185,7 @@ fn is_complete(shape: &Shape) -> bool {
     }
 }
 
-/// Which of two candidates goes first that take the same types for all arguments.
+/// Whether the first of two candidates with the same parameter types is better (`true`), or the second (`false`).
 fn preferred_of_same(one: &Chosen<'_>, other: &Chosen<'_>, count: usize) -> Option<bool> {
     let is_plain = |of: &Chosen<'_>| {
         let parameters = of.candidate.parameters();

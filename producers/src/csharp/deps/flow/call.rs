@@ -1,4 +1,4 @@
-//! Calls: which overload is meant, what its type parameters are, what lambdas get.
+//! Calls: selects the overload, infers its type arguments, and gives lambdas their types.
 
 use super::deferred::is_deferred;
 use super::numbers::numeric;
@@ -12,10 +12,10 @@ use crate::csharp::deps::resolve::TypeParameter;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
-/// Scores from here down are of candidates that the arguments do not fit.
+/// Highest score of a candidate that the arguments do not fit.
 pub(super) const NOT_CALLABLE: i64 = -50;
 
-/// What arrays become.
+/// Types of .NET to which an array converts implicitly: spans and memory.
 pub(super) const SPANS: [&str; 4] = [
     "~System.ReadOnlySpan`1",
     "~System.Span`1",
@@ -23,31 +23,31 @@ pub(super) const SPANS: [&str; 4] = [
     "~System.Memory`1",
 ];
 
-/// A candidate that was picked.
+/// The candidate that overload resolution selects.
 pub(super) struct Chosen<'a> {
     /// How well the arguments fit.
     pub(super) score: i64,
     pub(super) candidate: Candidate<'a>,
     pub(super) bindings: Bindings,
-    /// The parameter of what an extension method is called on.
+    /// Type of the parameter of an extension method that takes the receiver.
     pub(super) receiver: Option<Shape>,
-    /// The parameter of each argument.
+    /// Type of the parameter of each argument.
     pub(super) parameters: Vec<Shape>,
 }
 
 impl Chosen<'_> {
-    /// The types that it takes for the arguments.
+    /// Returns the parameter types of the arguments, with type parameters bound.
     pub(super) fn parameter_types(&self) -> Vec<Shape> {
         let substituted = |parameter: &Shape| parameter.substitute(&[], &self.bindings);
         self.parameters.iter().map(substituted).collect()
     }
 }
 
-/// Type arguments found so far.
+/// Type arguments inferred so far.
 pub(super) type Bindings = Vec<Shape>;
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// Goes through arguments without knowing what they are for.
+    /// Binds arguments outside of overload resolution, with `targets` as far as they are known; returns their types.
     pub(super) fn arguments(&mut self, args: &'f [Argument], targets: &[Shape]) -> Vec<Shape> {
         args.iter()
             .enumerate()
@@ -58,7 +58,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .collect()
     }
 
-    /// A call of a simple name.
+    /// Binds a call of a simple name.
     pub(super) fn call_simple(&mut self, name: &'f Name, args: &'f [Argument], target: Option<&Shape>) -> Shape {
         let text = name.word.text.as_str();
         match self.find_local(text) {
@@ -87,7 +87,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.unknown_call(name, args)
     }
 
-    /// A call of a function that the body declares.
+    /// Binds a call of a local function.
     fn call_local(&mut self, function: &'f LocalFunction, name: &Name, args: &'f [Argument]) -> Shape {
         let methods = self.methods.len();
         let given: Vec<Shape> = name.args.iter().map(|arg| self.quiet(Some(arg))).collect();
@@ -110,14 +110,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         result
     }
 
-    /// The types that a name's type arguments name.
+    /// Records the types that a name's type arguments name.
     pub(super) fn type_arguments(&mut self, name: &Name) {
         for arg in &name.args {
             self.shape_of_type(arg);
         }
     }
 
-    /// A call of a member.
+    /// Binds a call of a member.
     pub(super) fn call(&mut self, on: &Shape, is_type: bool, name: &'f Name, args: &'f [Argument], target: Option<&Shape>) -> Shape {
         let text = name.word.text.as_str();
         let world = self.world;
@@ -140,7 +140,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         };
         let fits = |candidate: &Candidate<'_>| {
             if !candidate.is_method() {
-                // A value that is no delegate cannot be called; the search goes on.
+                // Only a value of a delegate type can be called; after any other one the search goes on.
                 let kind = candidate.result();
                 return !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_open(&kind) || world.delegate(&kind).is_some();
             }
@@ -155,10 +155,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         if found.iter().any(|one| fits(one) && self.sees(one)) {
             return self.called(found, None, (!is_type).then_some(on), name, args, target);
         }
-        // On a value of unknown type a name alone decides nothing.
+        // If the receiver's type is unknown, a name alone does not decide which extension method is called.
         if on.is_known() {
             let extensions = self.extensions(on, text, is_type);
-            // Not all members of a type outside are known: one of these may be meant where no extension takes as many arguments.
+            // Not all members of a type outside are known. If no extension method takes this many arguments, the call may bind to an unknown member.
             let is_taken = |one: &Candidate<'_>| one.parameters().split_first().is_some_and(|(_, rest)| takes(rest, args.len()));
             if extensions.iter().any(|one| !self.is_outside(on) || is_taken(one)) {
                 return self.called(extensions, Some(on), None, name, args, target);
@@ -173,7 +173,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.arguments(args, &[]);
             return on.clone();
         }
-        // The arguments are gone through below; only their number is told.
+        // `unknown_call` binds the arguments below; their types are not known yet.
         let call = called_with(name, args, &[], false);
         match is_type && self.is_closed(on) {
             // No extension method is called on a type.
@@ -186,7 +186,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.unknown_call(name, args)
     }
 
-    /// Extension members of a name that the usings open and the receiver allows: those of its values, or of the type itself.
+    /// Returns the extension members of a name that using directives open and that take the receiver: a value, or the type itself (`of_type`).
     pub(super) fn extensions(&self, on: &Shape, name: &str, of_type: bool) -> Vec<Candidate<'a>> {
         let mut found: Vec<(u32, Candidate<'a>)> = Vec::new();
         let allowed = |candidate: &Candidate<'a>| -> Option<u32> {
@@ -215,7 +215,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         // If some are known to accept the receiver, drop those for which it is unknown.
         let known = found.iter().any(|(score, _)| *score > 0);
         found.retain(|(score, _)| *score > 0 || !known);
-        // A receiver becomes a span only where nothing takes it as it is.
+        // A receiver is converted to a span only if no extension method takes it as it is.
         let is_span = |shape: &Shape| shape.key().is_some_and(|key| SPANS.contains(&key));
         let becomes = |one: &Candidate<'a>| !is_span(on) && one.parameters().first().is_some_and(|(_, receiver)| is_span(receiver));
         let all = found.iter().all(|(_, one)| becomes(one));
@@ -223,8 +223,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         found.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
-    /// The call of one of several candidates; `receiver` is the first argument of extension methods, `value` that of those which are asked
-    /// when the arguments fit no candidate.
+    /// Binds a call of one of several candidates. `receiver` is the first argument of extension methods. `value` is the receiver of the call,
+    /// whose extension methods are candidates if the arguments fit none of `found`.
     fn called(
         &mut self,
         mut found: Vec<Candidate<'a>>,
@@ -242,7 +242,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.invoke(&shape, args);
         }
         let shapes = self.shapes(args);
-        // Every value has the members of an object.
+        // Every type inherits the members of `object`.
         if receiver.is_none() && !found.iter().any(|one| one.owner.key() == Some("~System.Object")) {
             self.world.declared(&Shape::of_key("~System.Object"), text, &mut found);
         }
@@ -306,7 +306,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         result.substitute(&[], &bindings).bounded()
     }
 
-    /// A value that is called.
+    /// Binds a call of a delegate; returns the type of its result.
     pub(super) fn invoke(&mut self, shape: &Shape, args: &'f [Argument]) -> Shape {
         match self.world.delegate(shape) {
             Some((parameters, result)) => {
@@ -320,7 +320,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Goes through the arguments that need no target.
+    /// Binds the arguments that need no target; `None` for those that do.
     pub(super) fn shapes(&mut self, args: &'f [Argument]) -> Vec<Option<Shape>> {
         let shape = |arg: &'f Argument| {
             self.note_first_element(&arg.value);
@@ -412,13 +412,13 @@ impl<'f, 'a> Flow<'f, 'a> {
             let (word, parameter, is_spread) = parameter_at(&parameters, place, args.len(), shapes[at].as_ref());
             score -= i64::from(is_spread);
             score += match &shapes[at] {
-                // A variable is passed with the word.
+                // An argument for a `ref` parameter is written with `ref`.
                 Some(_) if word == "ref" && !arg.is_ref => -100,
                 // An `out` or `ref` argument has exactly the type of the parameter.
                 Some(shape) if (word == "out" || arg.is_ref) && is_other(&parameter, shape) => -100,
                 Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
                     Some(fit) => i64::from(fit),
-                    // Better than an object, which everything is.
+                    // A declared conversion is better than the conversion to `object`, which takes every value.
                     None if self.converts(shape, &parameter) => 2,
                     None => -100,
                 },
@@ -441,7 +441,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Whether a value of a type can stand for a parameter, and how well; type parameters of the method are bound on the way.
+    /// Returns how well a value of a type converts to a parameter, or `None` if it does not. Infers type parameters of the method on the way.
     pub(super) fn conversion_rank(&self, parameter: &Shape, arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
         match (parameter, arg) {
             (Shape::Method(index), arg) => {
@@ -462,7 +462,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             (Shape::Named(key, parameters), arg) => self.rank_as_named(parameter, (key, parameters), arg, bindings),
             (Shape::Variable(parameter), Shape::Variable(arg)) => (parameter == arg).then_some(3),
-            // No declared type, array or tuple becomes one that a type parameter stands for.
+            // No declared type, array or tuple converts to a type parameter.
             (Shape::Variable(_), Shape::Array(_) | Shape::Tuple(_)) => None,
             (Shape::Variable(_), Shape::Named(key, _)) => key.starts_with('^').then_some(0),
             (Shape::Variable(_) | Shape::Own(_), _) => Some(0),
@@ -470,14 +470,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Whether a type can stand for a type argument, and how well: no number is converted there.
+    /// Returns how well a type argument converts to that of a parameter, or `None`: numeric conversions do not apply to type arguments.
     fn rank_as_argument(&self, parameter: &Shape, arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
         let is_number = |shape: &Shape| shape.key().is_some_and(numeric);
         let differs = is_number(parameter) && is_number(arg) && parameter.key() != arg.key();
         self.conversion_rank(parameter, arg, bindings).filter(|_| !differs)
     }
 
-    /// Whether a value of a type can stand for a parameter of a named type, and how well.
+    /// Returns how well a value of a type converts to a parameter of a named type, or `None` if it does not.
     fn rank_as_named(&self, parameter: &Shape, (key, parameters): (&str, &[Shape]), arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
         if key == "~System.Object" {
             return Some(1);
@@ -492,7 +492,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         if let Some(base) = self.world.as_base(arg, key) {
             for (parameter, arg) in parameters.iter().zip(base.args()) {
-                // No type argument becomes one that may be none.
+                // No type argument converts to a nullable one.
                 if parameter.is_nullable() && arg.is_known() && !arg.is_nullable() {
                     return None;
                 }
@@ -508,7 +508,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let arg_key = arg.key().unwrap_or("");
         if arg.is_nullable() {
-            // A value that may be none becomes no value by itself.
+            // A nullable value does not convert implicitly to a value type.
             if matches!(self.world.kind(key), 's' | 'e') {
                 return None;
             }
@@ -525,7 +525,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.rank_as_argument(parameters.first()?, &element, bindings).map(|_| 1);
         }
         if numeric(key) && numeric(arg_key) {
-            // No number becomes a character.
+            // No numeric type converts implicitly to `char`.
             return (key != "~System.Char").then_some(1);
         }
         // The bases and conversions of an undeclared type are unknown.
@@ -539,7 +539,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 }
 
-/// How many parameters, from the first, arguments may tell type parameters by: all where names place arguments.
+/// Returns how many parameters, from the first, take part in the inference of type parameters: all if an argument is named.
 fn count_for_inference(args: &[Argument]) -> usize {
     match args.iter().any(|arg| arg.name.is_some()) {
         true => usize::MAX,
@@ -547,7 +547,7 @@ fn count_for_inference(args: &[Argument]) -> usize {
     }
 }
 
-/// Whether a type of .NET takes what its type argument's heirs are: a value of it stands for one of it for an heir.
+/// Whether a type of .NET is contravariant: its value for a base type converts to one for an heir of that type.
 fn is_contravariant(key: &str) -> bool {
     let names = [
         "Action`",
@@ -560,13 +560,13 @@ fn is_contravariant(key: &str) -> bool {
         .is_some_and(|name| names.iter().any(|own| name.starts_with(own)))
 }
 
-/// Whether two types that are known are different ones.
+/// Whether two types are known and differ.
 fn is_other(one: &Shape, other: &Shape) -> bool {
     let is_known = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with('^'));
     is_known(one) && is_known(other) && one.key() != other.key()
 }
 
-/// Whether a type is one that nothing declares.
+/// Whether nothing declares a type.
 fn is_open(shape: &Shape) -> bool {
     shape.key().is_some_and(|key| key.starts_with('^'))
 }

@@ -45,7 +45,7 @@ impl<'f> Flow<'f, '_> {
     /// Returns the shape of a collection expression, which is its target.
     pub(super) fn collection_value(&mut self, parts: &'f [Expression], target: Option<&Shape>) -> Shape {
         let element = target.map(|target| self.world.element(target)).unwrap_or_default();
-        // Of `..values` the elements are converted.
+        // In `..values`, each element is converted, not `values` itself.
         self.in_doubt(|flow| {
             for part in parts {
                 flow.converted(part, &element);
@@ -79,7 +79,7 @@ impl<'f> Flow<'f, '_> {
         Shape::Anonymous(members).bounded()
     }
 
-    /// Returns the shape of `nameof(inner)`, whose uses are of the name alone.
+    /// Returns the shape of `nameof(inner)`, which only names its operand.
     pub(super) fn name_of(&mut self, inner: &'f Expression) -> Shape {
         let from = self.uses();
         self.value(inner, None);

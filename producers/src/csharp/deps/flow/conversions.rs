@@ -1,4 +1,4 @@
-//! Conversions that types of the workspace declare: those that a cast calls, and implicit ones, which no token of the code shows.
+//! Conversions that types of the workspace declare: those that a cast calls, and implicit conversions, which no token of the code shows.
 
 use super::implied::call_of;
 use super::numbers::{is_narrowing, numeric};
@@ -9,23 +9,24 @@ use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::{NULLABLE, Shape};
 use crate::csharp::deps::world::Candidate;
 
-/// The types that a `switch` statement converts its value to.
+/// The types to one of which a `switch` statement converts its value implicitly.
 const SWITCHED: [&str; 11] = [
     "sbyte", "byte", "short", "ushort", "int", "uint", "long", "ulong", "bool", "char", "string",
 ];
 
-/// The name of implicit conversions.
+/// Name of implicit conversion operators.
 pub const IMPLICIT: &str = "op_Implicit";
 
-/// Most conversions of a tuple's parts, each within a part of the last: what each declared conversion takes is tried at every level.
+/// Maximum depth of conversions of tuples within tuples, because each level tries the parameter of every declared conversion.
 const MOST_CONVERSIONS: u32 = 2;
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// The type of a value in a place of the type `target`, with the conversion that takes it there.
+    /// Binds an expression whose context expects the type `target`; returns its own type and records its conversion to the target.
     pub(super) fn converted(&mut self, value: &'f Expression, target: &Shape) -> Shape {
         let shape = self.value(value, Some(target));
         self.note_extension_group(value, target);
-        // Constants become smaller numbers and enums, texts with holes become what formats them, and the value of a lambda may be dropped.
+        // A constant may convert to a narrower numeric type or an enum, an interpolated string to a handler that formats it, and a lambda for a
+        // delegate that returns `void` may discard its value.
         let is_special = matches!(value, Expression::Interpolated(..)) || shape.key().is_some_and(numeric) || *target == predefined("void");
         let is_noted = self.note_conversion(value, &shape, target, true);
         if self.trials > 0 && !is_noted && !is_special && self.becomes(&shape, target) == Some(false) {
@@ -34,8 +35,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         shape
     }
 
-    /// Notes the implicit conversion that takes a value of the type `from` to the type `to`, if one of the two declares one that fits, and
-    /// says whether there is one. `certain`: whether the code is sure to ask for it.
+    /// Records the implicit conversion of a value from one type to another if one of the two types declares it; returns whether there is one.
+    /// `certain`: whether the code certainly calls it.
     pub(super) fn note_conversion(&mut self, value: &Expression, from: &Shape, to: &Shape, certain: bool) -> bool {
         if let (Shape::Tuple(given), Shape::Tuple(wanted), Expression::Tuple(parts)) = (from, to.without_null(), value) {
             let noted = parts.iter().zip(given.iter().zip(wanted.iter()));
@@ -46,7 +47,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .first_place()
             .filter(|_| !matches!(value, Expression::Literal(Literal::Default, _)));
         let is_noted = place.is_some_and(|place| self.note_conversion_at(place, from, to, certain));
-        // The parts of a tuple may be converted before the tuple is.
+        // The parts of a tuple may be converted before the tuple itself.
         if is_noted
             && let (Shape::Tuple(_), Expression::Tuple(_)) = (from, value)
             && let Some((by, _)) = self.conversion(from, to)
@@ -57,7 +58,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         is_noted
     }
 
-    /// The same, where no value stands for what is converted.
+    /// As [`Self::note_conversion`], for a value without an expression of its own.
     pub(super) fn note_conversion_at(&mut self, place: u32, from: &Shape, to: &Shape, certain: bool) -> bool {
         if let (Shape::Tuple(given), Shape::Tuple(wanted)) = (from.without_null(), to.without_null()) {
             let noted = given.iter().zip(wanted.iter());
@@ -69,14 +70,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         };
         let call = call_of(std::slice::from_ref(from.without_null()), false);
         let noted = self.uses();
-        // No code names the type arguments of what declares the conversion.
+        // No code names the type arguments of the type that declares the conversion.
         let owner = Shape::of_key(candidate.owner.key().unwrap_or_default());
         self.used(&owner, IMPLICIT, place, certain && is_sure, Some(call));
         self.done(UseKind::Convert, noted, Some(place));
         true
     }
 
-    /// Notes the conversion that takes the elements of a loop to its variable: an explicit one, too.
+    /// Records the conversion, implicit or explicit, of the elements of a loop to the type of its variable.
     pub(super) fn note_loop_conversion(&mut self, place: u32, from: &Shape, to: &Shape) {
         if !self.note_conversion_at(place, from, to, true) && from.is_known() {
             let noted = self.uses();
@@ -85,7 +86,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Returns the type that a `switch` statement compares: of a type with one implicit conversion to a type of simple constants, that type.
+    /// Returns the governing type of a `switch` statement: the target of the value's only declared conversion to one of [`SWITCHED`], else the
+    /// value's own type.
     pub(super) fn governing(&mut self, value: &'f Expression, subject: Shape) -> Shape {
         let is_constant = |shape: &Shape| SWITCHED.iter().any(|name| predefined(name) == *shape.without_null());
         let from_subject = |candidate: &Candidate<'a>| {
@@ -101,7 +103,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         only
     }
 
-    /// Notes the conversions that take arguments of these shapes to the parameters.
+    /// Records the conversions of arguments of these types to the parameters.
     pub(super) fn note_conversions(
         &mut self,
         args: &[Argument],
@@ -117,7 +119,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// A value that decides what runs.
+    /// Binds a condition, and records its conversion to `bool` or its operator `true`.
     pub(super) fn condition(&mut self, value: &'f Expression) {
         let shape = self.value(value, None);
         if !self.note_conversion(value, &shape, &predefined("bool"), true)
@@ -129,7 +131,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Members of a name of a type of the workspace.
+    /// Returns the members of a type by their name if the workspace declares the type.
     fn own_members(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         match shape.is_known() && !self.is_outside(shape) {
             true => self.members_of(shape, name),
@@ -137,7 +139,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// The type of a value that is one of several: one that all others convert to, else that which its place asks for.
+    /// Returns the common type of alternative expressions: one to which all of them convert, else the target. Records their conversions to it.
     pub(super) fn joined(&mut self, values: &[(&'f Expression, Shape)], target: Option<&Shape>) -> Shape {
         let common = values
             .iter()
@@ -152,7 +154,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let all = std::iter::once(&common).chain(values.iter().map(|(_, shape)| shape));
         let mut natural = all.filter(|to| to.is_known() && takes_all(to));
         let first = natural.next();
-        // Two types that convert to each other have none in common: the place asks for one.
+        // Two types that convert to each other have no common type: the target decides.
         let is_one = natural.all(|other| Some(other) == first || first.is_some_and(|first| self.is_related(first, other)));
         let Some(to) = first.filter(|_| is_one || target.is_none()).or(target).cloned() else {
             return common;
@@ -163,23 +165,23 @@ impl<'f, 'a> Flow<'f, 'a> {
         if to.is_known() { to } else { common }
     }
 
-    /// The type of a value that is one of two: the one that the other converts to.
+    /// Returns the second of two types if it is a base of the first or the first is not known; otherwise the first.
     pub(super) fn common_type(&self, one: Shape, other: Shape) -> Shape {
         let is_base = one != other && other.key().is_some_and(|key| self.world.as_base(&one, key).is_some());
         if is_base || !one.is_known() { other } else { one }
     }
 
-    /// The implicit conversion from one type to another that one of them declares, and whether what is known of the types decides it.
+    /// Returns the implicit conversion from one type to another that either declares, and whether the types are known enough to decide it.
     pub(super) fn conversion(&self, from: &Shape, to: &Shape) -> Option<(Candidate<'a>, bool)> {
         self.conversion_within(from, to, MOST_CONVERSIONS)
     }
 
-    /// As [`Self::conversion`], through at most `depth` declared conversions of parts of tuples.
+    /// As [`Self::conversion`], with at most `depth` levels of declared conversions of tuple parts.
     fn conversion_within(&self, from: &Shape, to: &Shape, depth: u32) -> Option<(Candidate<'a>, bool)> {
         let (from, to) = (from.without_null(), to.without_null());
         let is_own = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
         let (from_own, to_own) = (is_own(from), is_own(to));
-        // Of `null` it is not certain that a declaration takes part.
+        // For `null`, it is not certain that a declared conversion applies.
         let is_null = *from == Shape::Null && self.world.kind(to.key().unwrap_or_default()) == 's';
         let is_value = is_null
             || matches!(
@@ -196,7 +198,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 found.extend(self.members_of(shape, IMPLICIT));
             }
         }
-        // Where the language itself converts, or an interface is asked for, no declaration is.
+        // A declared conversion applies neither where the language itself converts nor where the target is an interface.
         if found.is_empty() || self.is_related(from, to) || self.world.kind(to.key().unwrap_or_default()) == 'i' {
             return None;
         }
@@ -220,7 +222,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         Some((best.clone(), !is_open(from) && !is_open(to) && rank.0 > 0 && rank.1 > 0))
     }
 
-    /// Whether a declared conversion takes values of one type to the other; of tuples, those of their parts.
+    /// Whether a declared conversion converts values of one type to the other; for tuples, whether all of their parts convert.
     pub(super) fn converts(&self, from: &Shape, to: &Shape) -> bool {
         self.converts_within(from, to, MOST_CONVERSIONS)
     }
@@ -235,7 +237,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Whether one of two types of .NET declares a conversion from the one to the other.
+    /// Whether one of two types of .NET declares an implicit conversion from the first to the second.
     pub(super) fn converts_outside(&self, from: &Shape, to: &Shape) -> bool {
         let mut found = Vec::new();
         self.world.declared(from, IMPLICIT, &mut found);
@@ -252,7 +254,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         matches!(shape, Shape::Array(_)) || shape.key().is_some_and(is_reference)
     }
 
-    /// Whether one type is the other, or a base of it, or stands for all types.
+    /// Whether one of two types is the other, a base of it, or `object`.
     fn is_related(&self, from: &Shape, to: &Shape) -> bool {
         let is_base = |one: &Shape, other: &Shape| {
             one.key()
@@ -261,7 +263,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         is_base(to, from) || is_base(from, to)
     }
 
-    /// Notes the conversion that a cast calls, if one of the two types declares it.
+    /// Records the conversion that a cast calls, if one of the two types declares it.
     pub(super) fn cast(&mut self, from: &Shape, to: &Shape, place: u32) {
         let (from, to) = (from.without_null(), to.without_null());
         let mut found: Vec<(&str, Candidate<'a>)> = Vec::new();

@@ -1,15 +1,15 @@
-//! Deconstruction: the methods that it calls, and the parts that it gives.
+//! Deconstruction: the methods that it calls, and the types of the parts.
 
 use super::{Flow, Local, implied};
 use crate::csharp::code::ast::{Argument, Designation, Expression};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
-/// The name of the methods that a deconstruction calls.
+/// Name of the methods that a deconstruction calls.
 const NAME: &str = "Deconstruct";
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// Declares what a designation names.
+    /// Declares the variables of a designation.
     pub(super) fn declare(&mut self, designation: &'f Designation, shape: &Shape) {
         match designation {
             Designation::Name(name) => self.locals.push((name, Local::Value(shape.clone()))),
@@ -23,7 +23,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Notes what the deconstruction of a value into names calls.
+    /// Records the methods that the deconstruction of a value into names calls.
     pub(super) fn split(&mut self, shape: &Shape, names: &[Designation], place: u32) {
         let parts = self.deconstructed(shape, names.len(), place);
         for (name, part) in names.iter().zip(&parts) {
@@ -33,7 +33,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Returns the parts of a deconstructed value, and notes the method that it calls.
+    /// Returns the types of the parts of a deconstructed value, and records the method that it calls.
     pub(super) fn deconstructed(&mut self, shape: &Shape, count: usize, place: u32) -> Vec<Shape> {
         if let Some(parts) = self.own_parts(shape, count, Some(place)) {
             return parts;
@@ -41,7 +41,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.parts(shape, count)
     }
 
-    /// Returns the parts that a method `Deconstruct` of the workspace gives; notes its use at a place.
+    /// Returns the types of the parts that a method `Deconstruct` of the workspace returns; records its use if there is a place.
     fn own_parts(&mut self, shape: &Shape, count: usize, place: Option<u32>) -> Option<Vec<Shape>> {
         if matches!(shape, Shape::Tuple(_)) {
             return None;
@@ -57,7 +57,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             false => None,
         };
-        // A framework that a project targets may lack the method which another one's type has.
+        // The type may have the method in one target framework of the project and lack it in another.
         let is_certain = !(is_outside && declared.is_some());
         let extends = extension.is_some();
         let chosen = extension.or_else(|| declared.filter(|_| !is_outside));
@@ -75,12 +75,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
-    /// Whether a value of a type that is not known may have members of the workspace.
+    /// Whether a type is not known and may have members of the workspace.
     fn may_declare(&self, shape: &Shape) -> bool {
         matches!(shape, Shape::Unknown) || !self.is_outside(shape) && shape.key().is_some_and(|key| key.starts_with('^'))
     }
 
-    /// The parts that an extension method gives of a value of this type.
+    /// Returns the types of the parts that an extension method returns for a value of this type.
     fn extended_parts(&self, candidate: &Candidate<'a>, shape: &Shape) -> Vec<Shape> {
         let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
         let mut types = types_of(candidate).into_iter();
@@ -90,7 +90,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         types.map(|part| part.substitute(&[], &bindings).bounded()).collect()
     }
 
-    /// Returns the parts of a deconstructed value.
+    /// Returns the types of the parts of a deconstructed value, without recording a use.
     pub(super) fn parts(&mut self, shape: &Shape, count: usize) -> Vec<Shape> {
         if let Some(parts) = self.own_parts(shape, count, None) {
             return parts;
@@ -111,7 +111,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Assigns parts of a tuple, with the conversions of the values that stand there for them, or else at the sign.
+    /// Binds the assignment to the parts of a tuple. Records the conversions at the values if the right side is a tuple, else at the sign.
     pub(super) fn assign_parts(&mut self, parts: &'f [Argument], shapes: &[Shape], right: Option<&'f Expression>, sign: u32) {
         for (at, (part, shape)) in parts.iter().zip(shapes).enumerate() {
             let value = match right {
@@ -135,7 +135,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 }
 
-/// The types of the parameters.
+/// Returns the types of the parameters.
 fn types_of(candidate: &Candidate<'_>) -> Vec<Shape> {
     candidate.parameters().into_iter().map(|(_, shape)| shape).collect()
 }

@@ -1,4 +1,4 @@
-//! Arguments that get their type from the parameter they go to: lambdas, `new(…)`, collections.
+//! Arguments that get their type from their parameter: lambdas, `new(…)`, collection expressions.
 
 use super::call::{Bindings, Chosen, NOT_CALLABLE};
 use super::parameters::takes;
@@ -8,7 +8,7 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// How well a lambda or another value without a type of its own suits a parameter.
+    /// Returns how well a lambda or another argument without a type of its own converts to a parameter.
     pub(super) fn suits(&self, parameter: &Shape, value: &Expression) -> i64 {
         if let Expression::New(None, args, ..) = value {
             return if self.can_make(parameter, args.len()) { 0 } else { NOT_CALLABLE };
@@ -37,7 +37,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Goes through the arguments that waited for their target.
+    /// Binds the arguments that need a target, and infers type parameters from lambdas and method groups.
     pub(super) fn deferred(&mut self, parameters: &[Shape], bindings: &mut Bindings, args: &'f [Argument]) {
         for (arg, parameter) in args.iter().zip(parameters) {
             if !is_deferred(&arg.value) {
@@ -51,7 +51,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 if let Some((_, result)) = self.world.delegate(&shape) {
                     let plain = self.conversion_rank(&result, &given, bindings);
                     if plain.is_none() {
-                        // An async lambda gives a task of what it returns.
+                        // An async lambda returns a task of the value that its body returns.
                         let inner = self.awaited(&result);
                         self.conversion_rank(&inner, &given, bindings);
                     } else if let Shape::Named(key, args) = &result
@@ -68,7 +68,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Goes through a lambda that becomes a delegate of that type; what it returns.
+    /// Binds a lambda that converts to the delegate type `target`; returns the type of the values that its body returns.
     pub(super) fn lambda(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
         let Expression::Lambda(parameters, body, is_async, written) = lambda else {
             return Shape::Unknown;
@@ -89,7 +89,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         written.unwrap_or_else(|| returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default())
     }
 
-    /// Of candidates that the arguments fit alike, the one whose delegate gives what the first lambda among them returns.
+    /// Returns, of the candidates with the score of the chosen one, that whose delegate returns what the first lambda of the arguments returns.
     pub(super) fn prefer_by_lambda(
         &mut self,
         chosen: Chosen<'a>,
@@ -148,7 +148,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         best.1
     }
 
-    /// Keeps the type of the first element of a collection expression, without noting its uses.
+    /// Stores the type of the first element of a collection expression, without recording its uses.
     pub(super) fn note_first_element(&mut self, value: &'f Expression) {
         let Expression::Collection(parts) = value else { return };
         if let Some(first) = parts.first().filter(|first| self.trials == 0 && !is_deferred(first)) {
@@ -159,7 +159,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Whether a collection expression may make a value of a type, as far as its first element tells.
+    /// Whether a collection expression may convert to a type, as far as its first element decides.
     fn takes_elements(&self, parameter: &Shape, parts: &[Expression]) -> bool {
         let element = self.world.element(parameter);
         let is_of_dotnet = |key: &str| key.starts_with('~') && self.world.kind(key) != ' ';
@@ -173,7 +173,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
-    /// Returns what code gives, and notes its uses elsewhere.
+    /// Binds code on trial and returns its result; its uses are recorded in `found`.
     pub(super) fn on_trial<T>(&mut self, found: &mut UsesFound, code: impl FnOnce(&mut Self) -> T) -> T {
         self.trials += 1;
         std::mem::swap(&mut *self.found, found);
@@ -183,7 +183,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         given
     }
 
-    /// Whether the arguments may tell the type parameters that are open: a lambda whose parameters have no types tells only those of its result.
+    /// Whether open type parameters may be inferred from the arguments. A lambda whose parameters have no types determines only those of its result.
     pub(super) fn may_infer(&self, bindings: &[Shape], receiver: Option<&Shape>, args: &[Argument], parameters: &[Shape]) -> bool {
         let tells = |at: u32, arg: &Argument, parameter: &Shape| match &arg.value {
             Expression::Lambda(names, ..) if !names.is_empty() && names.iter().all(|name| name.kind.is_none()) => {
@@ -198,10 +198,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
-    /// Whether `new(…)` with so many arguments can make a value of a type; true where that is not known.
+    /// Whether `new(…)` with this many arguments can create a value of a type; true if that is not known.
     fn can_make(&self, target: &Shape, count: usize) -> bool {
         let Some(key) = target.key() else { return true };
-        // A delegate is made of a method.
+        // A delegate is created from one method.
         match self.world.kind(key) {
             'i' => return false,
             'd' => return count == 1,
@@ -215,7 +215,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 }
 
-/// Bindings with what is still open left as it is.
+/// Returns the bindings, with each open type parameter bound to itself.
 pub(super) fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
     bindings
         .iter()
@@ -230,12 +230,12 @@ pub(super) fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
         .collect()
 }
 
-/// Whether an argument gets its type from its target.
+/// Whether an expression gets its type from its target.
 pub(super) fn is_deferred(value: &Expression) -> bool {
     match value {
         Expression::Lambda(..) | Expression::New(None, ..) | Expression::Collection(_) => true,
         Expression::Declaration(kind, _) => matches!(kind, crate::csharp::code::ast::TypeRef::Var(_)),
-        // Where one of the two has a type, the other gets it.
+        // If one branch has a type of its own, the other gets that type.
         Expression::Conditional(_, yes, no) => {
             let is_null = |value: &Expression| matches!(value, Expression::Literal(Literal::Null | Literal::Default, _));
             let (first, second) = (is_deferred(yes), is_deferred(no));

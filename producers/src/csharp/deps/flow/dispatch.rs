@@ -1,11 +1,11 @@
-//! Calls that may pass a message to what handles it: `mediator.Send(command)`, where the mediator is of a package.
+//! Calls that may pass a message to its handlers: `mediator.Send(command)`, where a package declares the mediator.
 
 use super::overload::known_type;
 use super::{Call, Flow, Use, UseKind};
 use crate::csharp::code::ast::{Argument, Name};
 use crate::csharp::deps::shape::Shape;
 
-/// Owner of a method that is not known and that a value of the workspace's types is passed to, as a message.
+/// Owner of an unknown method to which code passes a value of the workspace's types as a message.
 pub const SENT: &str = "~>";
 
 /// Methods of mediators and buses that pass a message to its handlers, without `Async`.
@@ -22,13 +22,13 @@ const DISPATCHERS: [&str; 10] = [
     "SendLocal",
 ];
 
-/// Whether a method is called like one that passes a message to its handlers.
+/// Whether a method has the name of one that passes a message to its handlers.
 pub fn is_dispatcher(method: &str) -> bool {
     DISPATCHERS.contains(&method.strip_suffix("Async").unwrap_or(method))
 }
 
 impl<'f> Flow<'f, '_> {
-    /// A call of what is not known.
+    /// Binds a call of an unknown member.
     pub(super) fn unknown_call(&mut self, name: &Name, args: &'f [Argument]) -> Shape {
         self.type_arguments(name);
         let given = self.arguments(args, &[]);
@@ -38,7 +38,7 @@ impl<'f> Flow<'f, '_> {
         Shape::Unknown
     }
 
-    /// Notes the call of a dispatcher with the types of its arguments, if one is of a type of the workspace.
+    /// Records the call of a dispatcher with the types of its arguments, if one of them is a type of the workspace.
     fn note_dispatch(&mut self, name: &Name, given: &[Shape]) {
         let is_own = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
         let Some(uses) = self.found.uses.as_mut().filter(|_| given.iter().any(is_own)) else {

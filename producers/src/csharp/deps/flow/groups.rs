@@ -1,4 +1,4 @@
-//! Method groups: names of methods that are not called but stand for a delegate.
+//! Method groups: names of methods that are not called but convert to a delegate.
 
 use super::call::Bindings;
 use super::{Flow, Local};
@@ -7,18 +7,18 @@ use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
-/// A method group behind a value or a type.
+/// A method group after a dot.
 pub(super) struct MethodGroup<'a> {
     /// The value or type before the name.
     pub(super) on: Shape,
-    /// Whether it is a type.
+    /// Whether `on` is a type.
     pub(super) of_type: bool,
-    /// The methods that it declares or inherits.
+    /// The methods of that name that `on` declares or inherits.
     pub(super) methods: Vec<Candidate<'a>>,
 }
 
 impl<'a> Flow<'_, 'a> {
-    /// How well the name of methods suits a parameter.
+    /// Returns how well a method group converts to the type of a parameter.
     pub(super) fn suits_group(&self, parameter: &Shape, value: &Expression) -> i64 {
         if !parameter.is_known() {
             return 0;
@@ -59,7 +59,7 @@ impl<'a> Flow<'_, 'a> {
         matches!(shape, Shape::Array(_) | Shape::Tuple(_)) || shape.key().is_some_and(is_other)
     }
 
-    /// Keeps what a name of methods behind a dot, in the code itself, means. A method group has no type of its own.
+    /// Stores the methods of a method group after a dot, by the address of its name. A method group has no type of its own.
     pub(super) fn group(&mut self, on: &Shape, of_type: bool, methods: Vec<Candidate<'a>>, name: &str) -> Shape {
         let on = on.clone();
         let key = name.as_ptr() as usize;
@@ -70,20 +70,20 @@ impl<'a> Flow<'_, 'a> {
         Shape::Unknown
     }
 
-    /// The method group that a value names behind a dot, with its name.
+    /// Returns the method group that an expression names after a dot, with its name.
     fn group_of<'e>(&self, value: &'e Expression) -> Option<(&'e Name, &MethodGroup<'a>)> {
         let Expression::Chain(_, links) = value else { return None };
         let Some(Link::Member(name)) = links.last() else { return None };
         Some((name, self.groups.get(&(name.word.text.as_ptr() as usize))?))
     }
 
-    /// The methods that a simple name means: those of the type, or of the nearest around it that has some.
+    /// Returns the methods to which a simple name binds: those of the type, or of the nearest type around it that has some.
     fn methods_around(&self, name: &Name) -> Vec<Candidate<'a>> {
         let groups = self.around.iter().map(|own| self.seen(own, &name.word.text));
         groups.into_iter().find(|group| !group.is_empty()).unwrap_or_default()
     }
 
-    /// Whether a method takes what a delegate is given; `extends`: its first parameter is what it is called on.
+    /// Whether a method takes the arguments of a delegate; `extends`: its first parameter takes the receiver.
     fn takes_all(&self, method: &Candidate<'_>, wanted: &[Shape], extends: bool) -> bool {
         let own = method.parameters();
         let own = own.get(usize::from(extends)..).unwrap_or(&[]);
@@ -92,7 +92,7 @@ impl<'a> Flow<'_, 'a> {
         own.len() == wanted.len() && pairs.all(|((_, own), given)| self.conversion_rank(own, given, &mut bindings).is_some())
     }
 
-    /// How well a local function suits a parameter: it gives something where the delegate does, and takes as much.
+    /// Returns how well a local function converts to a delegate: it returns a value if the delegate does, and has as many parameters.
     fn suits_function(&self, parameter: &Shape, function: &LocalFunction) -> i64 {
         let Some((wanted, result)) = self.world.delegate(parameter) else {
             return 0;
@@ -105,7 +105,7 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
-    /// Notes the extension method that a method group means in a place of the type `target`, where no method of the value itself suits that.
+    /// Records the extension method to which a method group binds with the type `target`, if no method of the receiver itself suits that type.
     pub(super) fn note_extension_group(&mut self, value: &Expression, target: &Shape) {
         let Some((name, group)) = self.group_of(value).filter(|_| self.found.uses.is_some() || self.trials == 0) else {
             return;
@@ -128,7 +128,7 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
-    /// Binds what the result of a method tells of type parameters, where its name stands for a delegate.
+    /// Infers type parameters from the result of a method whose name converts to a delegate.
     pub(super) fn bind_group(&self, parameter: &Shape, bindings: &mut Bindings, value: &Expression) {
         let Expression::Name(name) = value else { return };
         if bindings.iter().all(Shape::is_known) || !name.args.is_empty() {

@@ -39,7 +39,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             return None;
         };
-        // No code names the type arguments of what declares the member.
+        // No code names the type arguments of the type that declares the member.
         let owner = Shape::of_key(chosen.owner.key().unwrap_or_default());
         self.used(&owner, name, place, true, chosen.is_method().then_some(call));
         let open = vec![Shape::Unknown; chosen.line.arity as usize];
@@ -58,7 +58,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.world.extensions(name).into_iter().filter(is_open)
     }
 
-    /// Records the operator of an extension block that takes these operands (including an assigned one); returns the result's shape.
+    /// Records the operator of an extension block that takes these operands (also one of an assignment); returns the result's shape.
     pub(super) fn extension_operator(&mut self, name: &str, operands: &[&Shape], place: u32) -> Option<Shape> {
         if operands.iter().any(|operand| !operand.is_known()) {
             return None;
@@ -84,7 +84,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         Some(result)
     }
 
-    /// Whether an operator would take a variable of a type of numbers that does not become that of its parameter, nor what a conversion to that takes.
+    /// Whether an operator is not applicable because a numeric variable would narrow, to its parameter or to that of a conversion to its parameter.
     fn narrows_variable(&self, candidate: &Candidate<'_>, values: &[&Expression], operands: &[&Shape]) -> bool {
         let is_variable = |value: &Expression| matches!(value, Expression::Name(name) if self.find_local(&name.word.text).is_some());
         let parameters = candidate.parameters();
@@ -95,7 +95,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
-    /// How well operands suit an operator; `None` where they do not.
+    /// Returns how well operands convert to the parameters of an operator; `None` if they do not.
     fn operator_fit(&self, candidate: &Candidate<'_>, values: &[&Expression], operands: &[&Shape]) -> Option<u32> {
         let parameters = candidate.parameters();
         let mut lambdas = values.iter().zip(&parameters).filter(|(value, _)| is_lambda(value));
@@ -156,7 +156,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let fits = |one: &&Candidate<'a>| self.operator_fit(one, values, operands).is_some();
         let is_open = values.iter().any(|value| is_lambda(value)) && found.iter().filter(fits).count() > 1;
         let chosen = found.swap_remove(at);
-        // Whether the code is checked is not known.
+        // Whether the code is in a `checked` context is not known.
         let checked = name.replacen("op_", "op_Checked", 1);
         let has_checked = !self.members_of(&chosen.owner, &checked).is_empty();
         self.used(&chosen.owner, name, place, !has_checked, Some(call_of(&arguments, false)));
@@ -171,7 +171,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         let result = chosen.result();
-        // An operator on values that may be none gives one that may be none; a comparison gives a truth value.
+        // A lifted operator takes nullable operands and returns a nullable value; a lifted comparison returns `bool`.
         let parameters = chosen.parameters();
         let lifts = |((_, parameter), operand): (&(&str, Shape), &&Shape)| operand.is_nullable() && !parameter.is_nullable();
         let is_lifted = self.is_value_type(&result) && parameters.iter().zip(operands).any(lifts);
@@ -235,7 +235,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Notes the type that implements an interface for a value: the nearest class that has it, or an interface that extends it, among its bases.
+    /// Records the type that implements an interface for a value: the nearest class or struct, among its type and bases, that lists the interface or
+    /// one that extends it.
     fn touch_implementer(&mut self, shape: &Shape, contract: &str) {
         let extends = |base: &Shape| {
             let is_interface = base.key().is_some_and(|key| self.world.kind(key) == 'i');
@@ -252,12 +253,12 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 }
 
-/// Returns the type of an operand as an operator takes it: on values that may be none it is called where they are there.
+/// Returns the type of an operand as an operator takes it: a lifted operator takes the underlying values of nullable operands.
 fn lifted<'s>(parameter: &Shape, operand: &'s Shape) -> &'s Shape {
     if parameter.is_nullable() { operand } else { operand.without_null() }
 }
 
-/// Returns the known facts about the arguments of an implicit call.
+/// Returns the facts about an implicit call by which a reader selects its overload.
 pub(super) fn call_of(arguments: &[Shape], extension: bool) -> Call {
     Call {
         arguments: arguments.iter().map(known_type).collect(),
@@ -266,7 +267,7 @@ pub(super) fn call_of(arguments: &[Shape], extension: bool) -> Call {
     }
 }
 
-/// Returns the name of the operator with this sign that takes so many operands.
+/// Returns the name of the operator with this sign and number of operands.
 pub fn operator_of(sign: &str, operands: usize) -> Option<&'static str> {
     match sign {
         "true" => Some("op_True"),

@@ -1,24 +1,24 @@
-//! Locals in scope, found by name in the time of one look-up however many there are.
+//! Locals in scope, by name: the time of a look-up does not depend on their number.
 
 use super::Local;
 use crate::csharp::deps::shape::Shape;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The locals of the code that is read: the scopes that are open, one on top of the other.
+/// The locals of all open scopes, outermost scope first.
 #[derive(Default)]
 pub(super) struct Locals<'f> {
     all: Vec<(&'f str, Local<'f>)>,
-    /// Where those of a name stand in `all`, the innermost last.
+    /// Indexes in `all` of the locals with a name, the innermost last.
     by_name: FxHashMap<&'f str, Vec<usize>>,
 }
 
 impl<'f> Locals<'f> {
-    /// How many are in scope.
+    /// Returns the number of locals in scope.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// The names of all that were ever in scope.
+    /// Returns the names of all locals that were ever in scope.
     pub(super) fn names(&self) -> FxHashSet<String> {
         self.by_name.keys().map(|name| (*name).to_owned()).collect()
     }
@@ -38,12 +38,12 @@ impl<'f> Locals<'f> {
         }
     }
 
-    /// Those that were declared since there were `len`.
+    /// Returns the locals that were declared since there were `len`.
     pub(super) fn since(&self, len: usize) -> Vec<(&'f str, Local<'f>)> {
         self.all[len.min(self.all.len())..].to_vec()
     }
 
-    /// The types of those that were declared since there were `len`.
+    /// Returns the types of the locals that were declared since there were `len`.
     pub(super) fn types_declared_since(&self, len: usize) -> Vec<Shape> {
         let value = |(_, local): &(&str, Local<'f>)| match local {
             Local::Value(shape) => shape.clone(),
@@ -52,7 +52,7 @@ impl<'f> Locals<'f> {
         self.all[len.min(self.all.len())..].iter().map(value).collect()
     }
 
-    /// The innermost local of a name, and how many were declared before it.
+    /// Returns the innermost local of a name, and how many were declared before it.
     pub(super) fn find(&self, name: &str) -> Option<(usize, &Local<'f>)> {
         let at = *self.by_name.get(name)?.last()?;
         self.all.get(at).map(|(_, local)| (at, local))

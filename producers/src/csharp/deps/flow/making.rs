@@ -1,4 +1,4 @@
-//! Values that are made: objects with their initialisers, arrays.
+//! Creation of objects, with their initializers, and of arrays.
 
 use super::call::NOT_CALLABLE;
 use super::overload::called_with;
@@ -50,7 +50,7 @@ impl<'f> Flow<'f, '_> {
         shape
     }
 
-    /// A constructor call, told where the type's name, `new`, `base` or `this` stands.
+    /// Binds a constructor call, and records it at the place of the type's name, `new`, `base` or `this`.
     pub(super) fn construct(&mut self, shape: &Shape, args: &'f [Argument], place: u32) {
         if let Shape::Tuple(parts) = shape {
             let targets: Vec<Shape> = parts.iter().map(|(_, part)| part.clone()).collect();
@@ -130,14 +130,16 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// The types of the values that one entry of a collection's initialiser adds: those of the method `Add` that takes so many, if there is one.
+    /// Returns the target types for the values of one entry of a collection initializer: the parameter types of the only `Add` that takes them.
+    /// For one value and several such methods, returns the nearest parameter type, else the element type of the collection. For several values,
+    /// returns none if several methods take them, else the type arguments of the element type.
     fn added_types(&self, shape: &Shape, values: &[Expression]) -> Vec<Shape> {
         let count = values.len();
         let found = match shape {
             Shape::Array(_) => Vec::new(),
             shape => self.members_of(shape, "Add"),
         };
-        // What a lambda gets does not depend on what is inferred from it.
+        // The parameter types of a lambda do not depend on what is inferred from the lambda.
         let is_inferred = !values.iter().all(|value| matches!(value, Expression::Lambda(..)));
         let suits = |one: &Candidate<'_>| {
             let parameters = one.parameters();
@@ -148,7 +150,7 @@ impl<'f> Flow<'f, '_> {
             let is_taking = one.is_method() && !(one.line.arity > 0 && is_inferred) && takes(&one.parameters(), count);
             is_taking && suits(one)
         };
-        // An override counts as declared where the base is, and what heirs declare goes before that.
+        // An override counts as a member of the base, and new members of an heir hide those of the base.
         let is_override = |one: &Candidate<'_>| {
             let is_same = |base: &Candidate<'_>| {
                 let is_base = base.owner.key().is_some_and(|key| self.world.as_base(&one.owner, key).is_some());
@@ -176,7 +178,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Notes the conversions of the values of one entry, where one of several methods `Add` takes them best.
+    /// Records the conversions of the values of one entry to the parameters of the method `Add` that takes them best.
     fn convert_added(&mut self, shape: &Shape, values: &[Expression], given: &[Shape]) {
         let found = self.members_of(shape, "Add");
         if let Some(best) = self.best_taking(&found, given) {
@@ -186,7 +188,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// The first parameter that is an heir of those of all others.
+    /// Returns the type of the first parameter of one of these methods that is an heir of those of all others.
     fn nearest_parameter(&self, all: &[&Candidate<'_>]) -> Option<Shape> {
         let kinds: Vec<Shape> = all.iter().filter_map(|one| Some(one.parameters().first()?.1.clone())).collect();
         let is_heir = |one: &&Shape| {
@@ -196,7 +198,7 @@ impl<'f> Flow<'f, '_> {
         kinds.iter().find(is_heir).cloned()
     }
 
-    /// Goes through the elements of an array's initialiser, which holds lists for each further dimension.
+    /// Binds the elements of an array initializer, which nests a list for each further dimension.
     fn array_elements(&mut self, elements: &'f [Expression], element: &Shape) {
         for value in elements {
             match value {
@@ -233,7 +235,7 @@ impl<'f> Flow<'f, '_> {
     }
 }
 
-/// The type of a literal.
+/// Returns the type of a literal.
 pub(super) fn of_literal(literal: Literal) -> Shape {
     predefined(match literal {
         Literal::String => "string",

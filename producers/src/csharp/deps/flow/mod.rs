@@ -1,7 +1,7 @@
-//! Types that follow from code: declared types carried through locals, members, calls, loops, patterns and lambdas.
+//! Infers the types of expressions: from declared types through locals, members, calls, loops, patterns and lambdas.
 //!
-//! Each value gets the shape that C#'s rules give it as far as they are cheap to follow; what they do not decide is unknown, and an
-//! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
+//! Each expression gets the type that C# gives it, as far as that is cheap to infer. Otherwise its type is unknown, and uses of its members are
+//! only possible, not certain. Each body is bound once; a lambda is bound when its target is known.
 
 mod attributes;
 mod better;
@@ -45,37 +45,37 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// Uses found in the code of a type.
+/// Uses in the code of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsesFound {
-    /// Types that are named.
+    /// Types that the code names.
     pub named: BTreeSet<Rc<str>>,
-    /// Types whose members are used, or that are the type of something.
+    /// Types whose members the code uses, and types of its values.
     pub inferred: BTreeSet<Rc<str>>,
     /// Types that the arguments of attributes name.
     pub attributed: BTreeSet<Rc<str>>,
-    /// Full names of types of .NET, and the last names of types of nowhere, that are named.
+    /// Full names of .NET's types that the code names, and last names of those that nothing declares.
     pub external: BTreeSet<Rc<str>>,
-    /// Uses with their places, when they were asked for.
+    /// Uses with their places, if the caller asks for them.
     pub uses: Option<Vec<Use>>,
 }
 
-/// Owner of a name that is none of a member of the workspace.
+/// Owner of a use whose name refers to no member of the workspace.
 const NO_MEMBER: &str = "~";
 
 /// Owner of a member of an unknown type.
 const UNKNOWN: &str = "?";
 
-/// Owner of a name that means nothing, though all that it could mean is known.
+/// Owner of a use whose name binds to nothing, although everything to which it could bind is known.
 pub const NOTHING: &str = "~!";
 
-/// An argument `new(…)`: it becomes the type of its target.
+/// Type of an argument `new(…)` in a [`Call`]: it gets the type of its target.
 pub const MADE: &str = "new";
 
 /// The name of constructors.
 const CONSTRUCTOR: &str = ".ctor";
 
-/// The place of what has none in the text.
+/// Place of a use that has none in the text.
 const NOWHERE: u32 = u32::MAX;
 
 /// A use of a type or of a member.
@@ -83,7 +83,7 @@ const NOWHERE: u32 = u32::MAX;
 pub struct Use {
     /// Place in the text of the body.
     pub place: u32,
-    /// The type, or the one that declares the member.
+    /// The type, or the type that declares the member.
     pub owner: Rc<str>,
     /// The member.
     pub member: Option<String>,
@@ -91,7 +91,7 @@ pub struct Use {
     pub certain: bool,
     /// Kind of the use.
     pub kind: UseKind,
-    /// How it is called, if it is.
+    /// Arguments of the call, if the code calls it.
     pub call: Option<Call>,
 }
 
@@ -101,27 +101,27 @@ pub struct Use {
 pub enum UseKind {
     /// Calls it.
     Call,
-    /// Makes an object with it: a constructor.
+    /// Creates an object with it: a constructor.
     Construct,
-    /// Calls it where a value becomes one of another type and nothing in the code says so: an implicit conversion.
+    /// Calls it as an implicit conversion, which no token of the code shows.
     Convert,
     /// Refers to it in documentation.
     Cref,
-    /// Declares a member that implements it, one of an interface.
+    /// Declares a member that implements it; it is a member of an interface.
     Implement,
-    /// Names it: as a type, in `nameof`, in code that could not be read.
+    /// Names it: as a type, in `nameof`, or in code that the parser could not read.
     #[default]
     Name,
     /// Declares a member that overrides it.
     Override,
-    /// Takes its value.
+    /// Reads its value.
     Read,
-    /// Gives it a value.
+    /// Assigns a value to it.
     Write,
 }
 
 impl UseKind {
-    /// That of the use of a member that is called or not.
+    /// Returns the kind of a use of a member, called or not.
     fn of(member: &str, call: Option<&Call>) -> Self {
         match (member, call) {
             (CONSTRUCTOR, _) => Self::Construct,
@@ -131,12 +131,12 @@ impl UseKind {
         }
     }
 
-    /// Whether no more is known than that it is named.
+    /// Whether nothing more is known than that the code names it.
     pub fn is_name(&self) -> bool {
         *self == Self::Name
     }
 
-    /// The word for it.
+    /// Returns the word for the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Call => "call",
@@ -152,22 +152,22 @@ impl UseKind {
     }
 }
 
-/// Hints of a call at its overload.
+/// Facts about a call by which a reader that knows all overloads selects one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Call {
-    /// Type of each argument as far as known, as [`Shape`] writes it: `~System.Int32`; of .NET's generic types perhaps the key alone; else
-    /// `""`, or [`MADE`]. The receiver of an extension method is none of them.
+    /// Type of each argument as far as it is known, as [`Shape`] writes it: `~System.Int32`; of a generic type of .NET perhaps only the key.
+    /// [`MADE`] for `new(…)`, `""` for an unknown type. The receiver of an extension method is not among the arguments.
     pub arguments: Vec<String>,
-    /// Which of them are literals, by their number from 0: they are of exactly that type.
+    /// Numbers, from 0, of the arguments that are literals: each has exactly its type here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact: Vec<usize>,
-    /// Names of the last ones that are written with a name, in order.
+    /// Names of the named arguments at the end, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// How many type arguments are written; 0 where they are left to the compiler.
+    /// How many type arguments are written; 0 where the compiler infers them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub types: usize,
-    /// Whether it is an extension method called on a value.
+    /// Whether the call is of an extension method on a value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub extension: bool,
 }
@@ -184,40 +184,40 @@ enum Local<'f> {
     Function(&'f crate::csharp::code::ast::LocalFunction),
 }
 
-/// Goes through the code of one part.
+/// Binds the code of one part of a type.
 pub struct Flow<'f, 'a> {
     world: &'f World<'a>,
     resolver: &'f Resolver<'f>,
-    /// The type, then those around it, innermost first.
+    /// The type, then the types around it, innermost first.
     around: Vec<Shape>,
     constraints: FxHashMap<Rc<str>, Vec<Shape>>,
     locals: Locals<'f>,
     methods: Vec<TypeParameter>,
     returns: Vec<Shape>,
-    /// The type of the member whose code is gone through.
+    /// Type of the member whose code is being bound.
     result: Shape,
-    /// How many of the locals are parameters of the primary constructor.
+    /// Number of locals that are parameters of the primary constructor.
     header: usize,
-    /// Whether the code is that of the header or of an initialiser, where these come before members.
+    /// Whether the code is in the header or in an initializer, where parameters of the primary constructor hide members.
     initializes: bool,
-    /// Namespaces whose extension methods are visible, each with how far out it is opened, and types opened with `using static`.
+    /// Namespaces whose extension methods are in scope, each with the distance of the scope that opens it.
     opened: FxHashMap<String, usize>,
     statics: Vec<Shape>,
-    /// Method groups behind a dot, by the address of their name in the code: places are not always known.
+    /// Method groups after a dot, by the address of their name in the syntax tree: the place of a name is not always known.
     groups: FxHashMap<usize, groups::MethodGroup<'a>>,
-    /// Those of them that trials found.
+    /// Keys of the method groups that trials add.
     tried_groups: Vec<usize>,
-    /// Types of the first elements of collections among arguments, by the address of the elements.
+    /// Types of the first elements of collection expressions among arguments, by the address of the elements.
     first_elements: FxHashMap<usize, Shape>,
-    /// How many trials the code is gone through within: to learn a type, or whether it binds.
+    /// Depth of nested trials around the code. A trial binds code to infer a type, or to learn whether the code compiles.
     trials: u32,
-    /// What the compiler would say of the code of the present trial.
+    /// Worst error that the compiler would report for the code of the present trial.
     faults: Faults,
     found: &'f mut UsesFound,
 }
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// Prepares for the code of a part of the type `key`.
+    /// Creates the state to bind the code of a part of the type `key`.
     pub fn new(world: &'f World<'a>, resolver: &'f Resolver<'f>, key: &str, facts: &'f Facts, found: &'f mut UsesFound) -> Self {
         let surroundings = &resolver.around;
         let mut around = Vec::new();
@@ -231,7 +231,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             };
             around.push(Shape::Named(key.into(), args));
         }
-        // A namespace around comes before what using directives within it open, and that before the next one.
+        // A lookup searches an enclosing namespace, then the namespaces that using directives in it open, then the next enclosing namespace.
         let around_levels: Vec<&str> = levels(surroundings.namespace).collect();
         let mut opened: FxHashMap<String, usize> = around_levels
             .iter()
@@ -240,7 +240,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .collect();
         let mut statics = Vec::new();
         let globals = || surroundings.globals.into_iter().flat_map(|globals| &globals.usings);
-        // The names in a global using are not among those that the type mentions: the index has bound them.
+        // The type's mentions do not include the names in a global using, so the index has bound them.
         for entry in globals().filter(|using| using.is_static).flat_map(|using| &using.types) {
             statics.push(Shape::of_key(&entry.key));
         }
@@ -299,7 +299,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         flow
     }
 
-    /// Code in the header of the type.
+    /// Binds the code in the header of the type.
     pub fn header(&mut self, code: &'f [Statement]) {
         let base = self.base();
         for statement in code {
@@ -311,7 +311,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// One member without its attributes.
+    /// Binds the code of one member, except its attributes.
     pub fn member(&mut self, member: &'f MemberCode) {
         self.groups.clear();
         self.tried_groups.clear();
@@ -338,7 +338,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.methods.truncate(methods);
     }
 
-    /// Notes the types that type parameters are constrained to.
+    /// Records the types in the constraints of type parameters.
     fn constrain(&mut self, constraints: &[(String, TypeRef)]) {
         for (name, written) in base_constraints(constraints) {
             let shape = self.quiet(Some(written));
@@ -351,16 +351,16 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.locals.push((&parameter.name, Local::Value(shape)));
     }
 
-    // ── noting what is used ─────────────────────────────────────────────────────────────────────────────────────────────────
+    // ── recording uses ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// The shape of a type that a header or an earlier place already named.
+    /// Returns the shape of a written type without recording its use, because a header or earlier code already names it.
     fn quiet(&self, written: Option<&TypeRef>) -> Shape {
         written.map_or(Shape::Unknown, |written| {
             self.resolver.shape(written, &self.methods, &mut |_, _| {})
         })
     }
 
-    /// The shape of a type that the code names here.
+    /// Returns the shape of a type that the code names here, and records its use.
     fn shape_of_type(&mut self, written: &TypeRef) -> Shape {
         let found = &mut *self.found;
         self.resolver.shape(written, &self.methods, &mut |shape, name| {
@@ -392,7 +392,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
-    /// Notes that a type is named at a place.
+    /// Records that the code names a type at a place.
     fn note_type_name(&mut self, shape: &Shape, place: u32) {
         note_shape(&mut self.found.named, shape);
         self.add_type_use(shape, place);
@@ -412,17 +412,17 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Notes the types that a value's type is made of.
+    /// Records the types that make up the type of a value as inferred.
     fn touch(&mut self, shape: &Shape) {
         note_shape(&mut self.found.inferred, shape);
     }
 
-    /// The names of the locals that the code declares.
+    /// Returns the names of the locals that the code declares.
     pub fn local_names(&self) -> FxHashSet<String> {
         self.locals.names()
     }
 
-    /// Notes that a name is that of no member of the workspace: a local, an element of a tuple.
+    /// Records that a name refers to no member of the workspace, but to a local or an element of a tuple.
     fn passed(&mut self, place: u32) {
         if let Some(uses) = &mut self.found.uses {
             uses.push(Use {
@@ -436,8 +436,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Notes that a name means nothing: no local, no member and no type, or no member of a type that is known with all its bases.
-    /// A call of a member may mean an extension method of a package.
+    /// Records that a name binds to nothing: to no local, member or type, or to no member of a type that is known with all its bases.
+    /// A called member may still be an extension method of a package.
     fn nothing(&mut self, name: &str, place: u32, kind: UseKind) {
         self.fault(if kind == UseKind::Call { Faults::Likely } else { Faults::Certain });
         if let Some(uses) = &mut self.found.uses {
@@ -452,12 +452,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// How many uses were noted so far.
+    /// Returns the number of uses recorded so far.
     fn uses(&self) -> usize {
         self.found.uses.as_ref().map_or(0, Vec::len)
     }
 
-    /// Says of the uses noted since there were `from` what is done there, of those at `place` or of all.
+    /// Sets the kind of the uses of members recorded since there were `from` uses: of those at `place`, or of all.
     fn done(&mut self, kind: UseKind, from: usize, place: Option<u32>) {
         let uses = self.found.uses.iter_mut().flat_map(|uses| uses.iter_mut().skip(from));
         for used in uses.filter(|used| used.member.is_some() && place.is_none_or(|place| place == used.place)) {
@@ -465,13 +465,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Whether a simple name may be that of a member which is not known: inherited from a base that nothing declares, or opened by such a type.
+    /// Whether a simple name may bind to an unknown member: of a base that nothing declares, or of such a type in a `using static`.
     fn is_open_scope(&self) -> bool {
         let unknown = |shape: &Shape| !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'));
         self.statics.iter().any(unknown) || self.around.iter().any(|own| self.world.levels(own).iter().any(unknown))
     }
 
-    /// Notes the use of a member of something unknown.
+    /// Records the use of a member of an unknown type.
     fn guessed(&mut self, member: &str, place: u32, call: Option<Call>) {
         self.fault(Faults::Likely);
         if let Some(uses) = &mut self.found.uses {
@@ -486,8 +486,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Notes the name of a member that a value's type does not seem to have: of a type outside the workspace it is none of the
-    /// workspace's, of any other it may be one that is not known.
+    /// Records the name of a member that the type of a value does not seem to have. If the type is outside the workspace, the name refers to
+    /// no member of the workspace; otherwise it may refer to an unknown member.
     fn missed(&mut self, on: &Shape, member: &str, place: u32, call: Option<Call>) {
         if self.is_outside(on) {
             self.fault(Faults::Likely);
@@ -501,11 +501,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Whether all members of a type are known: the workspace declares it and all its bases. A type parameter has those of its constraints.
+    /// Whether all members of a type are known: the workspace declares it, and its bases are known. A type parameter has the members of its
+    /// constraints.
     fn is_closed(&self, shape: &Shape) -> bool {
         if let Shape::Variable(name) = shape {
             let bounds = self.constraints.get(name).map(Vec::as_slice).unwrap_or_default();
-            // Overrides and further parts of a type do not repeat constraints.
+            // An override, or another part of a partial type, does not repeat constraints.
             let is_closed = |bound: &Shape| !matches!(bound, Shape::Variable(_)) && self.is_closed(bound);
             return !bounds.is_empty() && bounds.iter().all(is_closed);
         }
@@ -514,7 +515,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         is_own && !self.world.levels(shape).iter().any(unknown)
     }
 
-    /// Whether a value is of a type that the workspace does not declare: one of .NET, or of a name that none of its types has.
+    /// Whether the workspace does not declare a type: .NET declares it, or no type of the workspace has its name.
     fn is_outside(&self, shape: &Shape) -> bool {
         let Some(key) = shape.key() else {
             return matches!(shape, Shape::Array(_));
@@ -522,7 +523,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         key.starts_with('~') || key.strip_prefix('^').is_some_and(|name| !self.resolver.is_declared(name))
     }
 
-    /// Notes the use of a member.
+    /// Records the use of a member.
     fn used(&mut self, owner: &Shape, member: &str, place: u32, certain: bool, call: Option<Call>) {
         if certain {
             self.touch(owner);
@@ -540,7 +541,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 }
 
-/// Notes each type that a name may mean which means several; whether there are any.
+/// Records a possible use of each type to which an ambiguous name may bind; returns whether there are any.
 fn note_candidates(resolver: &Resolver<'_>, found: &mut UsesFound, name: &Name) -> bool {
     let candidates = resolver.ambiguous_types(name);
     let is_any = !candidates.is_empty();
@@ -567,7 +568,7 @@ fn note_shape(into: &mut BTreeSet<Rc<str>>, shape: &Shape) {
     });
 }
 
-/// Returns the constraints to types, without `class` and `struct`.
+/// Returns the constraints that name a type, without `class` and `struct`.
 fn base_constraints(constraints: &[(String, TypeRef)]) -> impl Iterator<Item = &(String, TypeRef)> {
     constraints.iter().filter(|(_, written)| matches!(written, TypeRef::Named(_)))
 }

@@ -1,13 +1,13 @@
-//! Types of numbers, and which of them become others by themselves.
+//! Numeric types, and the implicit conversions between them.
 
 use crate::csharp::deps::shape::Shape;
 
-/// Whether a key is that of a type of numbers, characters included.
+/// Whether a key is that of a numeric type, `char` included.
 pub(super) fn numeric(key: &str) -> bool {
     WIDENINGS.iter().any(|(number, _)| *number == key)
 }
 
-/// Types of numbers, each with those that its values become by themselves (C# specification, Implicit numeric conversions).
+/// Numeric types, each with those to which its values convert implicitly (C# specification, Implicit numeric conversions).
 const WIDENINGS: [(&str, &[&str]); 12] = [
     ("~System.Int32", &["Int64", "Single", "Double", "Decimal"]),
     ("~System.Int64", &["Single", "Double", "Decimal"]),
@@ -34,7 +34,7 @@ const WIDENINGS: [(&str, &[&str]); 12] = [
     ),
 ];
 
-/// Whether a variable of one type of numbers does not become one of another by itself; constants may.
+/// Whether a variable of one numeric type does not convert to another one implicitly; a constant may.
 pub(super) fn is_narrowing(from: &Shape, to: &Shape) -> bool {
     let Some((from, to)) = from.key().zip(to.key()).filter(|(from, to)| from != to && numeric(to)) else {
         return false;
@@ -44,7 +44,7 @@ pub(super) fn is_narrowing(from: &Shape, to: &Shape) -> bool {
     widened.is_some_and(|(_, wider)| !wider.contains(&name))
 }
 
-/// The types of numbers that values of one become by themselves, nearest first; none of other types.
+/// Returns the numeric types to which values of a numeric type convert implicitly, nearest first; none for other types.
 pub(super) fn wider(of: &Shape) -> impl Iterator<Item = Shape> {
     let names = of.key().and_then(|key| WIDENINGS.iter().find(|(number, _)| *number == key));
     let names = names.map_or(&[][..], |(_, wider)| *wider);

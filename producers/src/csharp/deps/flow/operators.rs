@@ -1,4 +1,4 @@
-//! Operators, assignments and queries.
+//! Operators and assignments.
 
 use super::numbers::{numeric, wider};
 use super::value::pointed;
@@ -10,14 +10,14 @@ use crate::csharp::deps::world::Candidate;
 use crate::csharp::mentions::Place;
 use std::rc::Rc;
 
-/// The parts of a tuple, each with its name.
+/// The elements of a tuple, each with its name if it has one.
 type TupleParts = [(Option<Rc<str>>, Shape)];
 
 impl<'f> Flow<'f, '_> {
     pub(super) fn operation(&mut self, class: Operator, operands: &'f [Expression], signs: &[Word], target: Option<&Shape>) -> Shape {
         let mut first = Shape::Unknown;
         let mut own = None;
-        // The operand left of the next sign.
+        // Type of everything left of the next sign.
         let mut left = Shape::Unknown;
         let mut last = Shape::Unknown;
         for (at, operand) in operands.iter().enumerate() {
@@ -53,7 +53,8 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Returns the shape of an operator's result; `known` are the first operands so far that are of the workspace's types, and of known ones.
+    /// Returns the shape of an operator's result. `known`: the first operand so far whose type is of the workspace (or `string`), and the first
+    /// whose type is known.
     fn binary(
         &mut self,
         class: Operator,
@@ -64,7 +65,7 @@ impl<'f> Flow<'f, '_> {
         known: (&Option<Shape>, &Shape),
     ) -> Shape {
         let given = implied::binary_name(&sign.text).and_then(|name| self.operator(name, &sides, &[left, right], sign.place));
-        // `a && b` is `a & b` of types with operators of their own.
+        // For types with user-defined operators, `a && b` calls `&`, and `a || b` calls `|`.
         let short = match sign.text.as_str() {
             "&&" => Some("op_BitwiseAnd"),
             "||" => Some("op_BitwiseOr"),
@@ -81,7 +82,7 @@ impl<'f> Flow<'f, '_> {
             self.note_conversion(sides[0], left, &predefined("bool"), true);
             self.note_conversion(sides[1], right, &predefined("bool"), true);
         } else if given.is_none() && sign.text == "+" && (is_text(left) || is_text(right)) {
-            // Text and any value make text.
+            // A string plus any value is a string.
             _ = self.note_conversion(sides[0], left, &predefined("string"), true)
                 || self.note_conversion(sides[1], right, &predefined("string"), true);
             return predefined("string");
@@ -89,12 +90,12 @@ impl<'f> Flow<'f, '_> {
             self.note_conversion(sides[0], left, right, false);
             self.note_conversion(sides[1], right, left, false);
         } else if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
-            // An operator of the language, or of .NET, takes what one side converts to: that of the workspace's types before the other.
+            // An operator of the language, or of .NET, takes one operand converted to the type of the other, of the workspace's types first.
             let order = if self.is_outside(left) { [1, 0] } else { [0, 1] };
             let pair = |at: usize| if at == 0 { (left, right) } else { (right, left) };
             let taken = order.into_iter().find_map(|at| {
                 let (from, to) = pair(at);
-                // A number becomes a wider one that the other side converts to.
+                // The language widens the other operand if this one converts only to a wider numeric type.
                 let mut targets = std::iter::once(to.clone()).chain(wider(to));
                 targets.find(|to| self.note_conversion(sides[at], from, to, true))
             });
@@ -109,7 +110,7 @@ impl<'f> Flow<'f, '_> {
         match (class, given) {
             (_, Some(given)) => given,
             (Operator::Truth, None) => predefined("bool"),
-            // What an operator makes of an unknown value is not known; a shift gives what it shifts.
+            // The result of an operator with an unknown operand is not known; a shift returns the type of its left operand.
             (Operator::Arithmetic, None) if !left.is_known() || !right.is_known() => match sign.text.as_str() {
                 "<<" | ">>" | ">>>" => left.clone(),
                 _ => Shape::Unknown,
@@ -125,14 +126,15 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Whether `==` may compare two values as either of their types: each converts to the other, and the compiler adds the operator to a record struct.
+    /// Whether `==` may compare two values as either of their types: each converts to the other, and one is a struct, to which the compiler may add
+    /// the operator (record structs).
     fn may_compare_either(&self, sign: &str, left: &Shape, right: &Shape) -> bool {
         let is_struct = |shape: &Shape| self.is_value_type(shape.without_null());
         let is_equality = matches!(sign, "==" | "!=") && (is_struct(left) || is_struct(right));
         is_equality && self.conversion(left, right).is_some() && self.conversion(right, left).is_some()
     }
 
-    /// Notes the conversions of two values of the workspace's types to one that an operator of the language takes; that type.
+    /// Records the conversions of two values of the workspace's types to one type that an operator of the language takes; returns that type.
     fn note_predefined(&mut self, sign: &str, sides: [&Expression; 2], values: [&Shape; 2]) -> Option<Shape> {
         const NUMBERS: [&str; 7] = ["int", "uint", "long", "ulong", "float", "double", "decimal"];
         let taken: Vec<&str> = match sign {
@@ -144,7 +146,7 @@ impl<'f> Flow<'f, '_> {
         let is_equality = matches!(sign, "==" | "!=");
         let has_conversions = |shape: &&Shape| {
             let shape = shape.without_null();
-            // Two objects are compared as such.
+            // The language compares two objects by reference.
             let is_compared = is_equality && self.world.kind(shape.key().unwrap_or_default()) != 's';
             is_own(shape) && !is_text(shape) && !is_compared
         };
@@ -159,7 +161,7 @@ impl<'f> Flow<'f, '_> {
         Some(to)
     }
 
-    /// The result of an operator that a type of .NET declares, of numbers none.
+    /// Returns the result of an operator that a type of .NET declares, unless the type is numeric.
     fn outside_operator(&self, sign: &str, left: &Shape, right: &Shape) -> Option<Shape> {
         let name = implied::binary_name(sign)?;
         let is_declared = |side: &&&Shape| side.key().is_some_and(|key| key.starts_with('~') && !numeric(key));
@@ -179,7 +181,7 @@ impl<'f> Flow<'f, '_> {
         best.map(|(_, one)| one.result())
     }
 
-    /// Notes the operators and conversions by which two tuples are compared, part by part.
+    /// Records the operators and conversions that compare two tuples, part by part.
     fn compare_tuples(&mut self, sides: [&'f Expression; 2], one: &TupleParts, other: &TupleParts, sign: &Word) {
         for (at, ((_, left), (_, right))) in one.iter().zip(other).enumerate() {
             let parts = sides.map(|side| match side {
@@ -206,7 +208,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// A sign before or behind a value.
+    /// Binds a unary operator; returns the type of its result.
     pub(super) fn unary(&mut self, sign: &Word, inner: &'f Expression, target: Option<&Shape>) -> Shape {
         let changes = matches!(sign.text.as_str(), "++" | "--");
         let shape = match changes {
@@ -230,7 +232,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Notes the constructor of the workspace's own `System.Index`, where the code sees one.
+    /// Records the constructor of the workspace's own `System.Index`, if the name binds to such a type.
     fn note_index(&mut self, place: u32) {
         let names = ["global", "System", "Index"].map(|text| {
             let word = Word {
@@ -266,7 +268,7 @@ impl<'f> Flow<'f, '_> {
                     matches!(right, Expression::Lambda(..)) && self.is_closed(&target) && self.world.delegate(&target).is_none();
                 let shape = match sign.text.as_str() {
                     "=" | "??=" => self.converted(right, &target),
-                    // The operator says what it becomes.
+                    // The parameter of the operator gives the lambda its type.
                     _ if is_operand => Shape::Unknown,
                     _ => self.value(right, Some(&target)),
                 };
@@ -291,7 +293,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// The type of what an assignment gives a value.
+    /// Binds the left side of an assignment, and records its use as a write; returns its type.
     pub(super) fn assigned(&mut self, left: &'f Expression, target: Option<&Shape>) -> Shape {
         let from = self.uses();
         let shape = self.value(left, target);
@@ -310,7 +312,7 @@ impl<'f> Flow<'f, '_> {
         shape
     }
 
-    /// Returns the result of a task; other shapes stay.
+    /// Returns the type of a task's result; other types stay as they are.
     pub(super) fn awaited(&self, shape: &Shape) -> Shape {
         match shape {
             Shape::Named(key, args) if is_task(key) => match args.first() {
@@ -322,7 +324,7 @@ impl<'f> Flow<'f, '_> {
     }
 }
 
-/// Whether a value decides what an operator without a declaration gives: one of the workspace's types, or text.
+/// Whether an operand's type is the result of an operator that nothing declares: a type of the workspace, or `string`.
 fn is_own(shape: &Shape) -> bool {
     shape.key().is_some_and(|key| !key.starts_with(['~', '^']) || is_text(shape))
 }

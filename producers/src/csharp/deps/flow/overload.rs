@@ -1,4 +1,4 @@
-//! Hints of a call at its overload, for readers that know all overloads of a name.
+//! Rules that exclude or prefer candidates of a call, and the facts about a call for readers that know all overloads of a name.
 
 use super::call::{Chosen, NOT_CALLABLE};
 use super::numbers::numeric;
@@ -8,7 +8,7 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 impl<'a> Flow<'_, 'a> {
-    /// Whether type arguments break a constraint of a method for certain.
+    /// Whether type arguments certainly violate a constraint of a method.
     pub(super) fn breaks_limits(&self, method: &Candidate<'a>, bindings: &[Shape]) -> bool {
         let is_value = |name: &str| {
             let mut all = self.methods.iter().rev().chain(&self.resolver.own);
@@ -30,8 +30,8 @@ impl<'a> Flow<'_, 'a> {
         })
     }
 
-    /// Whether a type does not have a base for certain. What the language gives types without saying so (`System.Enum`, `IEquatable` of records) is
-    /// not known of those of the workspace.
+    /// Whether a type certainly does not have a base. The bases that the compiler adds (`System.Enum`, `IEquatable` of records) are not known for
+    /// types of the workspace.
     fn lacks_base(&self, given: &Shape, base: &Shape) -> bool {
         let Some(key) = base.key().filter(|key| !key.starts_with('^') && self.world.kind(key) != ' ') else {
             return false;
@@ -44,7 +44,7 @@ impl<'a> Flow<'_, 'a> {
         } else {
             true
         };
-        // A base of other type arguments is another one.
+        // A base with other type arguments is a different type.
         let is_other = |level: &Shape| {
             let mut pairs = level.args().iter().zip(base.args());
             pairs.any(|(own, wanted)| are_other_types(own, wanted))
@@ -53,7 +53,7 @@ impl<'a> Flow<'_, 'a> {
         is_judged && !levels.iter().any(is_unknown) && bases.all(is_other)
     }
 
-    /// The type of an extension property on a value of that type.
+    /// Returns the type of an extension property on a value of the type `on`.
     pub(super) fn extended(&self, property: &Candidate<'a>, on: &Shape) -> Shape {
         let mut bindings = vec![Shape::Unknown; property.line.arity as usize];
         if let Some((_, receiver)) = property.parameters().first() {
@@ -62,8 +62,8 @@ impl<'a> Flow<'_, 'a> {
         property.result().substitute(&[], &bindings).bounded()
     }
 
-    /// Whether a candidate is declared nearer to the value than another one, which is not looked at where the first can be called. What
-    /// overrides a member of a base counts as declared where that is.
+    /// Whether a candidate hides another one: its type derives from the other's type, so the other is not considered if the first can be called.
+    /// An override counts as a member of the type that declares the overridden member.
     pub(super) fn hides(&self, nearer: &Candidate<'a>, other: &Candidate<'a>, all: &[Candidate<'a>]) -> bool {
         let Some(key) = other.owner.key() else { return false };
         if nearer.owner.key() == Some(key) || self.world.as_base(&nearer.owner, key).is_none() {
@@ -77,11 +77,11 @@ impl<'a> Flow<'_, 'a> {
                 .is_some_and(|base| base == key || base == "~System.Object" || self.world.as_base(&other.owner, base).is_some());
             is_far && base.line.arity == nearer.line.arity && base.parameters() == own
         };
-        // Members of interfaces override none.
+        // A member of an interface overrides nothing.
         self.world.kind(nearer.owner.key().unwrap_or_default()) == 'i' || !all.iter().any(is_first)
     }
 
-    /// Leaves of the candidates of one type that can be called those with the highest priority, and all of those that cannot.
+    /// Removes each candidate if its type also declares a callable candidate with a higher priority.
     pub(super) fn prefer_by_priority(
         &self,
         found: &mut Vec<Candidate<'a>>,
@@ -102,7 +102,7 @@ impl<'a> Flow<'_, 'a> {
         found.retain(|one| !callable.iter().any(|other| is_before(other, one)));
     }
 
-    /// Leaves of extension methods those that the nearest namespace declares or opens, where one of them is sure to fit.
+    /// Removes the extension methods from namespaces further out than the nearest one whose extension method certainly fits.
     pub(super) fn prefer_nearest(
         &self,
         found: &mut Vec<Candidate<'a>>,
@@ -127,7 +127,7 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
-    /// How far out the namespace of a type with extension methods is opened.
+    /// Returns the distance of the scope that opens the namespace of a type with extension methods.
     fn distance(&self, extension: &Candidate<'_>) -> usize {
         let key = extension.owner.key().unwrap_or_default();
         let namespace = match key.strip_prefix('~') {
@@ -143,7 +143,7 @@ impl<'a> Flow<'_, 'a> {
         distance.filter(|distance| !is_static || *distance < outermost).unwrap_or(outermost)
     }
 
-    /// The other types that declare a candidate which these arguments may mean as well as the chosen one.
+    /// Returns the other types that declare a candidate to which the call may bind as well as to the chosen one.
     pub(super) fn others(
         &self,
         picked: &Chosen<'a>,
@@ -185,7 +185,7 @@ impl<'a> Flow<'_, 'a> {
     }
 }
 
-/// Whether an argument is of just this type: what operators make of numbers is not followed.
+/// Whether an argument has exactly this type: the results of numeric operators are not inferred exactly.
 pub(super) fn is_exact(arg: &Argument, shape: &Shape) -> bool {
     let is_computed = matches!(
         arg.value,
@@ -194,8 +194,8 @@ pub(super) fn is_exact(arg: &Argument, shape: &Shape) -> bool {
     !is_computed || !shape.key().is_some_and(numeric)
 }
 
-/// Whether what is given is of the very types of a candidate's parameters, and not of those of another one. Numbers are left out: what
-/// operators make of them is not followed.
+/// Whether the arguments have exactly the types of one candidate's parameters, and not those of another's. A numeric type does not count as
+/// exact, because the results of numeric operators are not inferred exactly.
 fn is_nearer(own: &[(&str, Shape)], others: &[(&str, Shape)], arity: u32, given: &[Option<&Shape>]) -> bool {
     let is_exact = |parameters: &[(&str, Shape)]| {
         parameters.len() >= given.len()
@@ -207,7 +207,8 @@ fn is_nearer(own: &[(&str, Shape)], others: &[(&str, Shape)], arity: u32, given:
     arity == 0 && !given.is_empty() && is_exact(own) && !is_exact(others)
 }
 
-/// The parameter that each argument goes to, by number; none where its name is not known. `None` where no parameter has such a name.
+/// Returns the number of each argument's parameter; none where the names of parameters are not known. `None` if no parameter has the name
+/// of an argument.
 pub(super) fn placed(args: &[Argument], names: &[&str]) -> Option<Vec<Option<usize>>> {
     let place = |(at, arg): (usize, &Argument)| match &arg.name {
         None => Some(Some(at)),
@@ -220,14 +221,14 @@ pub(super) fn placed(args: &[Argument], names: &[&str]) -> Option<Vec<Option<usi
     args.iter().enumerate().map(place).collect()
 }
 
-/// Hints of a call at its overload.
+/// Returns the facts about a call by which a reader selects its overload.
 pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
     let is_made = |at: usize| matches!(&args[at].value, Expression::New(None, ..));
     let known = |at: usize| match is_made(at) {
         true => MADE.to_owned(),
         false => shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type),
     };
-    // One that is written with a name before others without stands in its place.
+    // A named argument before a positional one is in its own position.
     let named = args.iter().rposition(|arg| arg.name.is_none()).map_or(0, |last| last + 1);
     let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(..)) && !known(*at).is_empty();
     Call {
@@ -239,7 +240,7 @@ pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape
     }
 }
 
-/// A named type or an array of one as it is written where all of it is known; of .NET's at least its key.
+/// Returns the text of a named type or of an array of one if all of it is known; otherwise the key of a type of .NET, or `""`.
 pub(super) fn known_type(shape: &Shape) -> String {
     let mut text = String::new();
     shape.write(&mut text);
@@ -253,7 +254,7 @@ pub(super) fn known_type(shape: &Shape) -> String {
     }
 }
 
-/// Whether two types are known and are declared by other types.
+/// Whether two types are known and have different declarations.
 fn are_other_types(one: &Shape, other: &Shape) -> bool {
     let is_declared = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with('^'));
     is_declared(one) && is_declared(other) && one.key() != other.key()

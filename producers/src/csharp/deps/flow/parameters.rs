@@ -1,11 +1,12 @@
-//! Which parameter an argument goes to, and how well values suit the parameters of a method.
+//! The parameter of each argument, and how well values convert to the parameters of a method.
 
 use super::Flow;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 impl<'a> Flow<'_, 'a> {
-    /// How well values of these types suit the parameters of a method, if it takes them; `extends`: behind what it is called on.
+    /// Returns how well values of these types convert to the parameters of a method, or `None` if they do not. `extends`: the first parameter
+    /// is for the receiver, which is not among the values.
     pub(super) fn rank_of_values(&self, method: &Candidate<'a>, values: &[Shape], extends: bool) -> Option<u32> {
         let parameters = method.parameters();
         let parameters = parameters.get(usize::from(extends)..).unwrap_or(&[]);
@@ -16,13 +17,13 @@ impl<'a> Flow<'_, 'a> {
         values.iter().enumerate().try_fold(0, |sum, (at, value)| {
             let (_, parameter, _) = parameter_at(parameters, at, values.len(), Some(value));
             let rank = self.conversion_rank(&parameter, value, &mut bindings);
-            // Better than an object, which everything is.
+            // A declared conversion is better than the conversion to `object`, which takes every value.
             rank.or_else(|| self.converts(value, &parameter).then_some(2))
                 .map(|rank| sum + rank)
         })
     }
 
-    /// Of several methods the one that takes values of these types best, those of the nearest type first.
+    /// Returns the method that takes values of these types best; of equally good ones the first, which is that of the nearest type.
     pub(super) fn best_taking(&self, found: &[Candidate<'a>], values: &[Shape]) -> Option<Candidate<'a>> {
         if found.len() < 2 || values.is_empty() {
             return None;
@@ -33,11 +34,11 @@ impl<'a> Flow<'_, 'a> {
     }
 }
 
-/// Whether so many arguments can be given.
+/// Whether parameters take `count` arguments.
 pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
     let needed = parameters.iter().filter(|(word, _)| !matches!(*word, "opt" | "params")).count();
     let many = parameters.last().is_some_and(|(word, _)| *word == "params");
-    // Callers that know an extension method's receiver count it.
+    // Callers either leave out an extension method's first parameter, or count the receiver as an argument.
     count >= needed && (many || count <= parameters.len())
 }
 

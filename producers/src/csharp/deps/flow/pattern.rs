@@ -7,7 +7,7 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::mentions::Place;
 
 impl<'f> Flow<'f, '_> {
-    /// Visits a pattern that is matched against a value.
+    /// Binds a pattern that is matched against a value of the type `subject`.
     pub(super) fn pattern(&mut self, pattern: &'f Pattern, subject: &Shape) {
         match pattern {
             Pattern::Value(value) => {
@@ -88,9 +88,9 @@ impl<'f> Flow<'f, '_> {
         };
         let is_type = match self.resolver.meaning(segments, arity, Place::Body) {
             Meaning::Nothing => false,
-            // Opened by a directive as far out as the constant, or not at all.
+            // A directive as far out as that of the constant opens the type, or no directive does.
             Meaning::Outside(_) => !is_constant(),
-            // A constant of the type itself stands nearer than a type of a namespace.
+            // A constant of the type itself, or of one around it, hides a type of a namespace.
             Meaning::Type(..) | Meaning::Ambiguous => !is_own_constant(),
         };
         if parameter || arity > 0 || is_type {

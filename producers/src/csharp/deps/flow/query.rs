@@ -1,4 +1,4 @@
-//! Queries: their variables, and the methods that their clauses call.
+//! Queries: their range variables, and the methods that their clauses call.
 
 use super::{Flow, Local};
 use crate::csharp::code::ast::{Clause, Expression, TypeRef, Word};
@@ -69,7 +69,7 @@ impl<'f> Flow<'f, '_> {
         result
     }
 
-    /// Declares the variable of `from` or `join`; returns the receiver of the next clause's method. `later`: the clauses after it.
+    /// Declares the range variable of `from` or `join`; returns the receiver of the next clause's method. `later`: the clauses after it.
     fn range_clause(
         &mut self,
         (kind, name, value): (Option<&'f TypeRef>, &'f str, &'f Expression),
@@ -103,7 +103,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Returns the shape of a clause's variable: the element type, or the only type argument of a type with its own query methods.
+    /// Returns the shape of a range variable: the element type, or the only type argument of a type with its own query methods.
     fn element_of(&self, source: &Shape) -> Shape {
         let element = self.world.element(source);
         match source {
@@ -122,7 +122,7 @@ impl<'f> Flow<'f, '_> {
     }
 }
 
-/// Whether a value is the only variable of a query.
+/// Whether a value is the only range variable of a query.
 fn is_variable(value: &Expression, clauses: &[Clause]) -> bool {
     let variables = clauses
         .iter()

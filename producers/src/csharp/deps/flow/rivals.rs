@@ -1,7 +1,8 @@
-//! Overloads that the arguments leave open, and what lambdas and other arguments without a type of their own use with each of them.
+//! Overloads among which the arguments do not decide, and the uses in lambdas and other arguments without a type of their own for each one.
 //!
-//! A lambda is bound with the parameter types of each overload (C# specification, Anonymous function conversions): an overload with which its
-//! body names a member that does not exist is not applicable. What the overloads that remain disagree on is possible, not certain.
+//! A lambda is bound with the parameter types of each overload (C# specification, Anonymous function conversions). An overload is not
+//! applicable if the lambda's body then names a member that does not exist. Uses on which the remaining overloads disagree are possible, not
+//! certain.
 
 use super::call::{Bindings, Chosen, NOT_CALLABLE};
 use super::deferred::{is_deferred, known_or_self};
@@ -11,60 +12,60 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 use rustc_hash::FxHashSet;
 
-/// Most overloads that the arguments of one call are bound with.
+/// Maximum number of distinct lists of target types with which the arguments of one call are bound.
 const MOST_BOUND: usize = 5;
 
-/// Most trials, each within another, in which overloads are bound.
+/// Maximum depth of nested trials in which overloads are bound.
 const MOST_TRIALS: u32 = 2;
 
-/// What a call is given.
+/// The receiver and the arguments of a call.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'g, 'f> {
-    /// What an extension method is called on.
+    /// The receiver of an extension method.
     pub(super) receiver: Option<&'g Shape>,
-    /// The type arguments that are written.
+    /// The explicit type arguments.
     pub(super) explicit: &'g [Shape],
     pub(super) args: &'f [Argument],
-    /// The types of those arguments that have one of their own.
+    /// The types of the arguments that have one of their own.
     pub(super) shapes: &'g [Option<Shape>],
 }
 
-/// Overloads that a call may mean beside the chosen one.
+/// Overloads to which a call may bind instead of the chosen one.
 #[derive(Default)]
 pub(super) struct Rivals {
-    /// What each takes; unknown where that is what the chosen one takes.
+    /// Parameter types of each overload; unknown where the chosen one has the same type.
     parameters: Vec<Vec<Shape>>,
-    /// What the arguments without a type of their own use with those that give them other types than the chosen one.
+    /// Uses in the arguments without a type of their own, for each list of target types that differs from that of the chosen overload.
     uses: Vec<Vec<Use>>,
-    /// Whether some of those were not bound.
+    /// Whether the arguments were not bound with some of those target types.
     are_unbound: bool,
-    /// Whether those give values of other types than the chosen one.
+    /// Whether those arguments are in doubt and some overload returns another type than the chosen one.
     pub(super) is_result_open: bool,
 }
 
-/// Arguments without a type of their own as an overload takes them.
+/// Arguments without a type of their own, bound with the parameters of an overload.
 #[derive(Default)]
 struct Bound {
-    /// What they use.
+    /// Uses in the arguments.
     uses: Vec<Use>,
     faults: Faults,
 }
 
-/// What the compiler would say of code.
+/// Errors that the compiler would report for code.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Faults {
-    /// Nothing: all of its names are known.
+    /// None: all names bind.
     #[default]
     Nothing,
-    /// A member may be missing: of a type that is not known, or a method that a package may declare as an extension.
+    /// A member may be missing: its type is not known, or a package may declare it as an extension method.
     Likely,
-    /// A member is missing, or a value has another type.
+    /// A member is missing, or a value does not convert to its target.
     Certain,
 }
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// The overload that is meant, as far as the arguments decide, and those that it may be as well. Candidates that are not applicable are
-    /// removed from `all`.
+    /// Returns the overload to which the call binds as far as the arguments decide, and those to which it may bind instead. Removes candidates
+    /// that are not applicable from `all`.
     pub(super) fn rivals(&mut self, chosen: Chosen<'a>, all: &mut Vec<Candidate<'a>>, given: Given<'_, 'f>) -> (Chosen<'a>, Rivals) {
         let waits = given.args.iter().any(|arg| is_deferred(&arg.value));
         let is_converted = self.found.uses.is_some() && given.shapes.iter().flatten().any(Shape::is_known);
@@ -94,8 +95,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         (chosen, rivals)
     }
 
-    /// Binds the arguments without a type of their own with each of the overloads, the best of which stands first, and returns those that
-    /// may be meant.
+    /// Binds the arguments without a type of their own with each of the overloads, of which the first is the best one; returns those to which the
+    /// call may bind.
     fn bind_with_each(
         &mut self,
         all_open: Vec<Chosen<'a>>,
@@ -113,7 +114,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             overloads.push((one, at));
         }
         let mut rivals = Rivals::default();
-        // Each lambda within another is bound once more for each trial around it.
+        // The number of times that a nested lambda is bound multiplies with each trial around it.
         if by_target.len() == 1 || self.trials >= MOST_TRIALS || by_target.len() > MOST_BOUND {
             rivals.are_unbound = by_target.len() > 1;
             return (overloads.into_iter().map(|(one, _)| one).collect(), rivals);
@@ -123,8 +124,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                 *bound = self.bound(&one.parameters, one.bindings.clone(), given.args);
             }
         }
-        // Just one overload applies to code that compiles. Where one has no fault, the others do not; which of several with faults does is open:
-        // generated code may declare a member that is missing.
+        // In code that compiles, the call binds to exactly one overload. If some have no fault, those with faults are not applicable. If all have
+        // faults, none is excluded: generated code may declare the missing member.
         if by_target.iter().any(|(_, bound)| bound.faults == Faults::Nothing) {
             let applies = |(_, at): &(Chosen<'a>, usize)| by_target[*at].1.faults == Faults::Nothing;
             let is_same = |of: &Candidate<'a>, one: &Candidate<'a>| of.owner == one.owner && of.parameters() == one.parameters();
@@ -134,7 +135,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             if !is_first {
                 overloads.sort_by_key(|(one, _)| std::cmp::Reverse(one.score));
             }
-            // An overload of a base takes no part where one of the type itself applies.
+            // If an overload of the type itself is applicable, those of its bases are not considered.
             let is_known = given.shapes.iter().flatten().all(Shape::is_known);
             if let [(first, _), ..] = overloads.as_slice()
                 && given.receiver.is_none()
@@ -154,7 +155,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         (overloads.into_iter().map(|(one, _)| one).collect(), rivals)
     }
 
-    /// What the arguments without a type of their own get from their parameters: of a delegate the types of its parameters.
+    /// Returns the targets of the arguments without a type of their own: for a lambda, the parameter types of its delegate.
     fn targets(&self, of: &Chosen<'a>, args: &[Argument]) -> Vec<Vec<Shape>> {
         let target = |(arg, parameter): (&Argument, &Shape)| {
             let shape = parameter.substitute(&[], &known_or_self(&of.bindings));
@@ -168,7 +169,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         args.iter().zip(&of.parameters).map(target).collect()
     }
 
-    /// What the arguments without a type of their own use where they go to these parameters.
+    /// Binds the arguments without a type of their own with these parameters, on trial.
     fn bound(&mut self, parameters: &[Shape], mut bindings: Bindings, args: &'f [Argument]) -> Bound {
         let mut found = UsesFound {
             uses: Some(Vec::new()),
@@ -187,7 +188,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Goes through a lambda that is an operand; `are_unbound`: it suits several operators.
+    /// Binds a lambda that is an operand. `are_unbound`: several operators take it.
     pub(super) fn operand_lambda(&mut self, lambda: &'f Expression, parameter: &Shape, are_unbound: bool) {
         let from = self.uses();
         self.in_doubt(|flow| flow.lambda(lambda, parameter));
@@ -200,12 +201,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         );
     }
 
-    /// Notes a fault of the present trial.
+    /// Records a fault of the present trial.
     pub(super) fn fault(&mut self, fault: Faults) {
         self.faults = self.faults.max(fault);
     }
 
-    /// Goes through code whose types are not sure: no fault in it is certain.
+    /// Binds code whose types are not certain: none of its faults is certain either.
     pub(super) fn in_doubt<R>(&mut self, code: impl FnOnce(&mut Self) -> R) -> R {
         let before = std::mem::take(&mut self.faults);
         let given = code(self);
@@ -213,7 +214,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         given
     }
 
-    /// Goes through the arguments as they become what the chosen overload takes. `is_sure`: whether the code is sure to mean it.
+    /// Binds the remaining arguments and records the conversions of all arguments to the parameters of the chosen overload. `is_sure`: whether
+    /// the call certainly binds to it.
     pub(super) fn convert(
         &mut self,
         args: &'f [Argument],
@@ -237,8 +239,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Notes what the arguments use with rivals, after they were gone through with the chosen overload since there were `from` uses: what not
-    /// all agree on is possible.
+    /// Adds the uses in the arguments for rivals to those for the chosen overload, which were recorded since there were `from` uses. Uses on which
+    /// not all overloads agree are possible.
     fn note_rivals(&mut self, from: usize, rivals: &mut Rivals) {
         if rivals.uses.is_empty() && !rivals.are_unbound {
             return;
@@ -266,14 +268,14 @@ impl<'f, 'a> Flow<'f, 'a> {
             let guesses: Vec<Use> = guesses.filter(|guess| known.insert(key(guess))).collect();
             own.extend(guesses);
         }
-        // Names for which no use is left are found to be undecided.
+        // A name that is left without a use counts as undecided.
         let is_settled = |used: &Use| used.certain || ![NO_MEMBER, NOTHING].contains(&&*used.owner);
         own.retain(is_settled);
         uses.append(&mut own);
     }
 }
 
-/// What an overload takes where the chosen one takes another type; unknown where it takes the same. Empty if all is the same.
+/// Returns the parameter types of an overload where they differ from those of the chosen one, and unknown elsewhere; empty if none differs.
 fn differing(chosen: &Chosen<'_>, other: &Chosen<'_>) -> Vec<Shape> {
     let pairs = other.parameter_types().into_iter().zip(chosen.parameter_types());
     let pairs: Vec<Shape> = pairs

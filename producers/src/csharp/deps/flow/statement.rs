@@ -1,4 +1,4 @@
-//! Statements: scopes, locals, loops, what a body returns.
+//! Statements: scopes, locals, loops, and the results of bodies.
 
 use super::{Flow, Local};
 use crate::csharp::code::ast::{Argument, Designation, Expression, Parameter, Statement, TypeRef, Word};
@@ -6,7 +6,7 @@ use crate::csharp::deps::resolve::TypeParameter;
 use crate::csharp::deps::shape::Shape;
 
 impl<'f> Flow<'f, '_> {
-    /// A body whose values are returned as `result`.
+    /// Binds the body of a member or function whose result is of the type `result`.
     pub(super) fn body(&mut self, body: &'f [Statement], result: &Shape, is_async: bool) {
         let locals = self.locals.len();
         let outer = std::mem::take(&mut self.returns);
@@ -16,7 +16,7 @@ impl<'f> Flow<'f, '_> {
         self.locals.truncate(locals);
     }
 
-    /// The type of what code returns that gives `result`: of async code the argument of its task.
+    /// Returns the type of the values that code with the type `result` returns: for async code, the type argument of its task.
     pub(super) fn returned(&self, result: &Shape, is_async: bool) -> Shape {
         if !is_async {
             return result.clone();
@@ -34,7 +34,7 @@ impl<'f> Flow<'f, '_> {
         self.locals.truncate(locals);
     }
 
-    /// Statements of one scope: the functions among them are known before they are declared.
+    /// Binds the statements of one scope, in which local functions are known before their declarations.
     pub(super) fn statements(&mut self, body: &'f [Statement]) {
         for statement in body {
             if let Statement::Function(function) = statement {
@@ -100,7 +100,7 @@ impl<'f> Flow<'f, '_> {
                     }
                     let declared = self.locals.len();
                     self.statements(body);
-                    // All sections see declarations of one section, but not those of its patterns.
+                    // Declarations in one section are in scope in all sections; those of its patterns are not.
                     let shared = self.locals.since(declared);
                     self.locals.truncate(locals);
                     shared.into_iter().for_each(|local| self.locals.push(local));
@@ -110,7 +110,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// `foreach (T x in source)`.
+    /// Binds `foreach (T x in source)`.
     fn each(&mut self, kind: &'f TypeRef, variable: &'f Designation, source: &'f Expression, body: &'f [Statement], keyword: &Word) {
         let locals = self.locals.len();
         let element = self.element(source, keyword);
@@ -123,7 +123,7 @@ impl<'f> Flow<'f, '_> {
         self.locals.truncate(locals);
     }
 
-    /// `foreach ((a, T b) in source)`.
+    /// Binds `foreach ((a, T b) in source)`.
     fn each_in_parts(&mut self, parts: &'f [Argument], source: &'f Expression, body: &'f [Statement], keyword: &Word) {
         let locals = self.locals.len();
         let element = self.element(source, keyword);
@@ -133,7 +133,7 @@ impl<'f> Flow<'f, '_> {
         self.locals.truncate(locals);
     }
 
-    /// Returns the type of what a loop gets from its source, and notes what it calls.
+    /// Returns the type of the elements of a loop's source, and records the members that the loop calls.
     fn element(&mut self, source: &'f Expression, keyword: &Word) -> Shape {
         let source = self.value(source, None);
         self.looped(&source, keyword.text == "await", keyword.place);
@@ -171,7 +171,7 @@ impl<'f> Flow<'f, '_> {
                     self.touch(&shape);
                     shape
                 }
-                // Parameter of an accessor.
+                // The parameter of an accessor has the type of the member.
                 (None, None) => self.result.clone(),
             };
             self.locals.push((name, Local::Value(shape)));
@@ -192,7 +192,7 @@ impl<'f> Flow<'f, '_> {
         self.methods.truncate(methods);
     }
 
-    /// Declares a parameter of a function or a lambda. `inferred` is its type if none is written.
+    /// Declares a parameter of a local function or a lambda. `inferred`: its type if none is written.
     pub(super) fn parameter_in_code(&mut self, parameter: &'f Parameter, inferred: Option<Shape>) {
         self.attributes_in_code(&parameter.attributes);
         let shape = match &parameter.kind {

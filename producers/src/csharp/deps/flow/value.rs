@@ -1,4 +1,4 @@
-//! Values: what each expression's type is, and which members it uses on the way.
+//! Expressions: infers the type of each one, and records the members that it uses.
 
 use super::deferred::is_deferred;
 use super::numbers::numeric;
@@ -12,10 +12,10 @@ use crate::csharp::mentions::Place;
 /// The name of indexers.
 pub(super) const INDEXER: &str = "this[]";
 
-/// The key of what `a..b` gives.
+/// Key of the type of `a..b`.
 const RANGE: &str = "~System.Range";
 
-/// Elements of a tuple before those that `Rest` holds.
+/// Number of elements of a tuple before those in `Rest`.
 const REST: usize = 7;
 
 /// Meaning of the beginning of a chain.
@@ -37,7 +37,7 @@ impl Stand {
 }
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// The type of a value; `target` is the type that its place asks for.
+    /// Binds an expression and returns its type; `target` is the type that its context expects.
     pub(super) fn value(&mut self, value: &'f Expression, target: Option<&Shape>) -> Shape {
         match value {
             Expression::Unknown => Shape::Unknown,
@@ -110,7 +110,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// The type of `condition ? yes : no`.
+    /// Binds `condition ? yes : no` and returns its type.
     fn conditional_value(
         &mut self,
         condition: &'f Expression,
@@ -118,7 +118,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         target: Option<&Shape>,
     ) -> Shape {
         self.condition(condition);
-        // One without a type of its own gets that of the other.
+        // A branch without a type of its own gets the type of the other branch.
         let (first, second) = match target {
             None if is_deferred(yes) => {
                 let second = self.value(no, None);
@@ -140,7 +140,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             Some(key) if key.starts_with('^') => key[1..].starts_with('I') && key[2..].starts_with(|c: char| c.is_uppercase()),
             key => self.world.kind(key.unwrap_or_default()) == 'i',
         };
-        // Of a partial type a part with interfaces alone may come first.
+        // The first part of a partial type may list interfaces alone.
         let mut bases = self.world.levels(own).into_iter().skip(1);
         bases.find(|base| !is_interface(base)).unwrap_or_else(|| predefined("object"))
     }
@@ -149,7 +149,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     pub(super) fn find_local(&self, name: &str) -> Option<Local<'f>> {
         let (at, local) = self.locals.find(name)?;
-        // In bodies a member comes before the parameter of a primary constructor that bears its name.
+        // In a body, a member hides the parameter of the primary constructor that has the same name.
         let is_hidden = || {
             let own = self.around.first().map(|own| self.world.lookup(own, name)).unwrap_or_default();
             !is_object(&own)
@@ -160,7 +160,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         Some(local.clone())
     }
 
-    /// A simple name that is not called.
+    /// Binds a simple name that is not called.
     pub(super) fn simple(&mut self, name: &Name) -> Stand {
         let text = name.word.text.as_str();
         if name.args.is_empty()
@@ -202,7 +202,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         Stand::Space(segments.to_vec())
     }
 
-    /// `Color.Red` where `Color` is a value of a type of that name: the type, if what follows is reached through it.
+    /// Binds `Color` in `Color.Red` where a value named `Color` has the type `Color`: to the type, if `Red` is a static member or a nested type.
     fn color_color(&mut self, name: &Name, next: &Name) -> Option<Stand> {
         let text = name.word.text.as_str();
         if !name.args.is_empty() {
@@ -235,7 +235,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if through { self.as_type(&segments) } else { None }
     }
 
-    /// The type that segments name, noted as named.
+    /// Returns the type to which segments bind, and records its use.
     fn as_type(&mut self, segments: &[Name]) -> Option<Stand> {
         let last = segments.last()?;
         let parameter = segments.len() == 1
@@ -248,7 +248,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         None
     }
 
-    /// `from.name` where the member is not called.
+    /// Binds `from.name` where the member is not called.
     fn member_access(&mut self, from: Stand, name: &Name) -> Stand {
         match from {
             Stand::Value(shape) => {
@@ -275,7 +275,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// The nested type of a type or of one of its bases.
+    /// Returns the nested type of a type or of one of its bases, and records its use.
     fn nested(&mut self, outer: &Shape, name: &Name) -> Option<Shape> {
         let args: Vec<Shape> = name.args.iter().map(|arg| self.shape_of_type(arg)).collect();
         let mark = if args.is_empty() {
@@ -299,7 +299,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         None
     }
 
-    /// The type of a member that gets a value.
+    /// Returns the type of a member to which code assigns a value, and records the use as a write.
     pub(super) fn written_member(&mut self, shape: &Shape, word: &Word) -> Shape {
         let from = self.uses();
         let found = self.value_member(shape, &word.text, word.place);
@@ -307,12 +307,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         found
     }
 
-    /// The type of a value's member that is not called.
+    /// Returns the type of a value's member that is not called, and records its use.
     pub(super) fn value_member(&mut self, shape: &Shape, name: &str, place: u32) -> Shape {
         self.member_value(shape, name, place, false)
     }
 
-    /// The type of a member that is not called, of a value or of the type itself.
+    /// Returns the type of a member that is not called, of a value or of the type itself (`of_type`), and records its use.
     fn member_value(&mut self, shape: &Shape, name: &str, place: u32, of_type: bool) -> Shape {
         match shape {
             Shape::Tuple(parts) => {
@@ -363,13 +363,13 @@ impl<'f, 'a> Flow<'f, 'a> {
                     };
                 }
                 if matches!(name, "Value" | "HasValue") && self.is_value_type(shape) {
-                    // Written `T?` of a type parameter that stands for it.
+                    // The code writes `T?` for a type parameter to which this value type is bound.
                     self.touch(shape);
                     self.passed(place);
                     return if name == "Value" { shape.clone() } else { predefined("bool") };
                 }
                 self.missed(shape, name, place, None);
-                // Of enums of .NET the names are known, not their members; of numbers not their constants.
+                // The members of .NET's enums and the constants of numeric types are not known one by one; each has the type itself.
                 let is_own = |key: &str| key.starts_with('~') && self.world.kind(key) == 'e' || numeric(key);
                 if of_type && shape.key().is_some_and(is_own) {
                     shape.clone()
@@ -386,7 +386,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .is_some_and(|key| !key.starts_with(['~', '^']) && matches!(self.world.kind(key), 's' | 'e'))
     }
 
-    /// Members of a value's type; of a type parameter those of its constraints.
+    /// Returns the members of a value's type by their name; those of its constraints for a type parameter.
     pub(super) fn members_of(&self, shape: &Shape, name: &str) -> Vec<crate::csharp::deps::world::Candidate<'a>> {
         if let Shape::Variable(variable) = shape {
             for bound in self.constraints.get(variable).into_iter().flatten() {
@@ -405,7 +405,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     // ── chains ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// A path of names in a place where a value stands.
+    /// Binds a path of names to a value, and returns its type.
     pub(super) fn path(&mut self, segments: &[Name]) -> Shape {
         let Some((first, rest)) = segments.split_first() else {
             return Shape::Unknown;
@@ -523,7 +523,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// The type of an element that an indexer gives.
+    /// Returns the type of the element that an indexer returns, and records the use of the indexer.
     pub(super) fn indexed(&mut self, shape: &Shape, values: &[&Expression], given: &[Shape], place: u32) -> Shape {
         let found = self.members_of(shape, INDEXER);
         let takes_range = |one: &Candidate<'_>| {
@@ -567,7 +567,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 }
 
-/// The type of what a pointer points to.
+/// Returns the type to which a pointer points.
 pub(super) fn pointed(shape: Shape) -> Shape {
     match shape {
         Shape::Array(element) => (*element).clone(),
@@ -575,7 +575,7 @@ pub(super) fn pointed(shape: Shape) -> Shape {
     }
 }
 
-/// Whether all that was found are members that every value has.
+/// Whether all of the members are those of `System.Object`, which every value has.
 fn is_object(found: &[crate::csharp::deps::world::Candidate<'_>]) -> bool {
     found.iter().all(|candidate| candidate.owner.key() == Some("~System.Object"))
 }

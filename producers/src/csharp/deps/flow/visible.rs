@@ -1,4 +1,4 @@
-//! Which members the code can see.
+//! Accessibility of members.
 
 use super::Flow;
 use crate::csharp::deps::shape::Shape;
@@ -6,12 +6,12 @@ use crate::csharp::deps::world::Candidate;
 use crate::csharp::types::symbol_of;
 
 impl<'a> Flow<'_, 'a> {
-    /// Members of a name as the code sees a type; all of them where it can see none.
+    /// Returns the accessible members of a type by their name; all of them if none is accessible.
     pub(super) fn seen(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         self.world.lookup_seen(shape, name, &|one| self.sees(one))
     }
 
-    /// Whether the code can see a member.
+    /// Whether the code can access a member.
     pub(super) fn sees(&self, one: &Candidate<'a>) -> bool {
         let Some(owner) = one.owner.key() else { return true };
         let mut around = self.around.iter();
