@@ -364,12 +364,7 @@ impl<'a> Run<'a> {
         if self.is_stopped() {
             return Ok(());
         }
-        // A requested answer may change what reads the earlier one.
-        for &id in wanted {
-            if self.is_fresh(id) && matches!(self.slot(id), Slot::Idle) {
-                self.graph.set_stale(id, true);
-            }
-        }
+        self.mark_requested(wanted);
         // Changes can no longer reach many of the nodes that they could reach at the start: meanwhile, sets were settled and had not changed.
         self.tainted = self.taint();
         let are_quiet = self.sets_are_quiet();

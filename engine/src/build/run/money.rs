@@ -49,6 +49,15 @@ impl Run<'_> {
         has_any && (self.options.fresh.contains(&*self.graph.node(id).label) || self.invalidated(id).is_some())
     }
 
+    /// Marks the nodes for which a new answer is requested as stale, because it may change the outputs of their readers.
+    pub(super) fn mark_requested(&mut self, wanted: &[NodeId]) {
+        for &id in wanted {
+            if self.is_fresh(id) && matches!(self.slot(id), Slot::Idle) {
+                self.graph.set_stale(id, true);
+            }
+        }
+    }
+
     /// Returns the mark with which a person invalidated a node's result.
     pub(super) fn invalidated(&self, id: NodeId) -> Option<Stamp> {
         self.options.invalidated.get(&*self.graph.node(id).label).copied()
