@@ -34,7 +34,7 @@ pub struct ShortenedAnswer {
     pub cut: Option<(usize, usize)>,
 }
 
-/// Returns a smaller limit to request a page with, of which only `fitting` of `had` items fit, so that its information about the next page is right.
+/// Returns a smaller limit for a page of `had` items of which `fitting` fit. The smaller page then tells correctly where the next one starts.
 /// Returns `None` if the limit cannot be smaller.
 pub fn smaller(entry: &Entry, arguments: &Value, (had, fitting): (usize, usize)) -> Option<usize> {
     let schema = (entry.arguments)();

@@ -11,7 +11,7 @@ use super::run::dry_run::Certainty;
 use super::run::{How, Run};
 use super::session::Session;
 use super::shared_records;
-use crate::graph::stale::{self, StaleSet};
+use crate::graph::stale::{self, NodeSet};
 use crate::graph::{Graph, NodeId};
 use crate::manifest::compiled;
 use crate::planning::key::KeyField;
@@ -164,15 +164,15 @@ pub(super) struct Before {
     /// The reason of each mark, by the node from which it spread.
     pub(super) reasons: FxHashMap<NodeId, Reason>,
     /// The nodes that existed.
-    existing: StaleSet,
+    existing: NodeSet,
     /// The nodes that a dry run may change: the stale ones and their readers.
-    tainted: StaleSet,
+    tainted: NodeSet,
     /// The action keys of the last outputs of `tainted`.
     keys: FxHashMap<NodeId, ActionKey>,
     /// Marked nodes, without their readers.
     marked: FxHashSet<NodeId>,
     /// Nodes not known to be current when the last build ended. All others had read the last version of each input.
-    pub(super) unsettled: StaleSet,
+    pub(super) unsettled: NodeSet,
     pub(super) redefined: bool,
     /// The rules of the stored graph, if they changed and are still stored.
     pub(super) rules: Option<RuleIndex>,
@@ -185,7 +185,7 @@ impl Before {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         let rules = if session.is_redefined() { rules_before(session)? } else { None };
         let tainted = stale::taint(&session.graph, &session.links);
-        let mut existing = StaleSet::default();
+        let mut existing = NodeSet::default();
         session.graph.ids().for_each(|id| _ = existing.set(id, true));
         Ok(Self {
             rules,
@@ -197,7 +197,7 @@ impl Before {
             tainted,
             existing,
             marked: marked(&session.graph),
-            unsettled: stale::spread(&StaleSet::from_bytes(&session.state.stale).unwrap_or_default(), &session.links),
+            unsettled: stale::spread(&NodeSet::from_bytes(&session.state.stale).unwrap_or_default(), &session.links),
             redefined: session.is_redefined(),
             replaced: session.replaced_rules()?,
         })

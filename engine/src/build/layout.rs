@@ -5,7 +5,7 @@ use super::query::NodeStatus;
 use super::run::{Run, RunError};
 use super::state::CurrentRequest;
 use crate::graph::NodeId;
-use crate::graph::stale::StaleSet;
+use crate::graph::stale::NodeSet;
 use crate::manifest::model::{OutSpec, Rule, SetSpec};
 use crate::manifest::template::{Piece, Vars};
 use crate::planning::expand::{self, ExpandError};
@@ -310,7 +310,7 @@ impl Run<'_> {
         let changed = roots.iter().filter(|&&id| known.is_none() || !self.is_unmoved(id));
         let read = changed.flat_map(|&id| self.graph.node(id).reads());
         let before = known.into_iter().flat_map(|known| &known.known.exported).map(|&id| NodeId(id));
-        let requested: StaleSet = roots.iter().copied().collect();
+        let requested: NodeSet = roots.iter().copied().collect();
         let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !requested.contains(*id)).collect();
         for id in candidates {
             let found = self.graph.get(id).and_then(|node| self.rules.find(&node.label));
@@ -358,7 +358,7 @@ impl Run<'_> {
         exports: &dyn Exports,
         laid: &mut Laid,
     ) -> Vec<NodeId> {
-        let had_file: StaleSet = known
+        let had_file: NodeSet = known
             .exported
             .iter()
             .copied()

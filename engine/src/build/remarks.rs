@@ -5,7 +5,7 @@
 
 use super::session::Session;
 use super::state::{decode, encode};
-use crate::graph::stale::{StaleSet, taint};
+use crate::graph::stale::{NodeSet, taint};
 use crate::graph::{Graph, NodeId};
 use crate::store::diagnostics::{read_diagnostics, write_diagnostics};
 use crate::store::{Part, Row, RowChange, StoreError};
@@ -187,13 +187,13 @@ impl Remark {
 #[derive(Debug, Default)]
 pub struct RunRemarks {
     /// Nodes whose producer ran or whose record was read: their earlier remarks no longer count.
-    pub nodes: StaleSet,
+    pub nodes: NodeSet,
     /// Their diagnostics, if any.
     pub said: Vec<(NodeId, Vec<Diagnostic>)>,
     /// Failed tries.
     pub failed: Vec<(NodeId, FailedTry)>,
     /// Nodes that were requested and not built.
-    pub waits: StaleSet,
+    pub waits: NodeSet,
     /// Reasons why they wait, except for those whose own try failed.
     pub waits_for: BTreeMap<NodeId, Wait>,
 }
@@ -260,7 +260,7 @@ impl Remarks {
     }
 
     /// Returns the warnings of outputs that no known change can reach.
-    pub fn current_warnings(&self, graph: &Graph, tainted: &StaleSet) -> BTreeSet<&Diagnostic> {
+    pub fn current_warnings(&self, graph: &Graph, tainted: &NodeSet) -> BTreeSet<&Diagnostic> {
         let is_current = |label: &str| graph.find(label).is_some_and(|id| graph.has_result(id) && !tainted.contains(id));
         self.by_label
             .iter()
@@ -380,10 +380,10 @@ mod tests {
         );
         let rows = remarks.dirty_rows().into_iter().filter_map(|(_, key, body)| Some((key, body?)));
         let mut remarks = Remarks::load(rows.collect());
-        assert_eq!(remarks.current_warnings(&graph, &StaleSet::default()).len(), 3);
+        assert_eq!(remarks.current_warnings(&graph, &NodeSet::default()).len(), 3);
         // The first node is removed, the second runs again without diagnostics, the third is stale.
         graph.remove(ids[0]);
-        let mut nodes = StaleSet::default();
+        let mut nodes = NodeSet::default();
         nodes.set(ids[1], true);
         remarks.update(
             RunRemarks {
@@ -393,7 +393,7 @@ mod tests {
             &graph,
         );
         assert_eq!(remarks.by_label.keys().collect::<Vec<_>>(), ["//c:x"]);
-        let mut stale = StaleSet::default();
+        let mut stale = NodeSet::default();
         stale.set(ids[2], true);
         assert_eq!(remarks.current_warnings(&graph, &stale).len(), 0);
         let gone: Vec<Vec<u8>> = remarks.dirty_rows().into_iter().map(|(_, key, _)| key).collect();

@@ -9,7 +9,7 @@ use super::query::{NodeState, NodeStatus};
 use super::session::{Session, stored_graph_and_links};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
-use crate::graph::stale::{StaleSet, taint};
+use crate::graph::stale::{NodeSet, taint};
 use crate::graph::walk::Links;
 use crate::seams::producer::Cancel;
 use crate::seams::world::{ExportOutcome, Exports};
@@ -127,7 +127,7 @@ impl Session {
         let tainted = if is_any_stale {
             taint(&self.graph, &Links::from_graph(&self.graph))
         } else {
-            StaleSet::default()
+            NodeSet::default()
         };
         let state = |label: &String| match self.graph.find(label) {
             Some(id) if tainted.contains(id) || !self.graph.has_result(id) => None,

@@ -90,7 +90,7 @@ pub struct Graph {
     pages: Vec<OnceCell<Page>>,
     free: Vec<u32>,
     by_label: HashTable<u32>,
-    stale: stale::StaleSet,
+    stale: stale::NodeSet,
     dirty_pages: std::collections::BTreeSet<u32>,
     dirty_links: std::collections::BTreeSet<u32>,
     dirty_stale: bool,
@@ -426,7 +426,7 @@ impl Graph {
     }
 
     /// Returns the set of stale nodes.
-    pub fn stale_set(&self) -> &stale::StaleSet {
+    pub fn stale_set(&self) -> &stale::NodeSet {
         &self.stale
     }
 

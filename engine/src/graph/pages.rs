@@ -35,7 +35,7 @@ impl Graph {
     /// As [`Self::from_rows`], from decoded link rows. `None` if the stale set is malformed.
     pub fn over(skeleton: Skeleton, stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
         let mut graph = Self {
-            stale: super::stale::StaleSet::from_bytes(stale)?,
+            stale: super::stale::NodeSet::from_bytes(stale)?,
             lookups: LookupTable::stored(lookups),
             briefs: skeleton.briefs,
             free: skeleton.free,

@@ -2,14 +2,15 @@
 
 use super::walk::Links;
 use super::{Graph, NodeId};
+use petgraph::visit::VisitMap;
 
 /// A set of node numbers, one bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StaleSet {
+pub struct NodeSet {
     words: Vec<u64>,
 }
 
-impl StaleSet {
+impl NodeSet {
     /// Whether `id` is in the set.
     pub fn contains(&self, id: NodeId) -> bool {
         self.words.get(id.index() / 64).is_some_and(|word| word >> (id.0 % 64) & 1 == 1)
@@ -47,7 +48,7 @@ impl StaleSet {
         self.words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Decodes [`StaleSet::to_bytes`]; `None` if the length does not fit.
+    /// Decodes [`NodeSet::to_bytes`]; `None` if the length does not fit.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (words, rest) = bytes.as_chunks::<8>();
         rest.is_empty().then(|| Self {
@@ -56,7 +57,21 @@ impl StaleSet {
     }
 }
 
-impl FromIterator<NodeId> for StaleSet {
+impl VisitMap<NodeId> for NodeSet {
+    fn visit(&mut self, id: NodeId) -> bool {
+        self.set(id, true)
+    }
+
+    fn is_visited(&self, id: &NodeId) -> bool {
+        self.contains(*id)
+    }
+
+    fn unvisit(&mut self, id: NodeId) -> bool {
+        self.set(id, false)
+    }
+}
+
+impl FromIterator<NodeId> for NodeSet {
     fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> Self {
         let mut set = Self::default();
         for id in nodes {
@@ -67,18 +82,18 @@ impl FromIterator<NodeId> for StaleSet {
 }
 
 /// Returns the stale nodes and their direct and indirect readers: all that may be stale.
-pub fn taint(graph: &Graph, links: &Links) -> StaleSet {
+pub fn taint(graph: &Graph, links: &Links) -> NodeSet {
     links.spread(&graph.stale)
 }
 
 /// As [`taint`], in a run in which some nodes have `ended` with an output. If that output changed, the run marked their readers, so no mark
 /// spreads through these nodes from the stale ones that they read (or no longer read).
-pub fn taint_past(graph: &Graph, links: &Links, ended: impl Fn(NodeId) -> bool) -> StaleSet {
+pub fn taint_past(graph: &Graph, links: &Links, ended: impl Fn(NodeId) -> bool) -> NodeSet {
     links.spread_past(&graph.stale, ended)
 }
 
 /// Returns the nodes of a set and their direct and indirect readers.
-pub fn spread(from: &StaleSet, links: &Links) -> StaleSet {
+pub fn spread(from: &NodeSet, links: &Links) -> NodeSet {
     links.spread(from)
 }
 
@@ -116,14 +131,14 @@ mod tests {
     proptest! {
         #[test]
         fn a_stale_set_is_a_set(steps in proptest::collection::vec((0u32..300, any::<bool>()), 0..200)) {
-            let (mut set, mut model) = (StaleSet::default(), BTreeSet::new());
+            let (mut set, mut model) = (NodeSet::default(), BTreeSet::new());
             for (id, stale) in steps {
                 let changed = if stale { model.insert(id) } else { model.remove(&id) };
                 prop_assert_eq!(set.set(NodeId(id), stale), changed);
             }
             prop_assert_eq!(set.is_empty(), model.is_empty());
             prop_assert!(set.iter().map(|id| id.0).eq(model.iter().copied()));
-            let stored = StaleSet::from_bytes(&set.to_bytes());
+            let stored = NodeSet::from_bytes(&set.to_bytes());
             prop_assert_eq!(stored, Some(set));
         }
     }

@@ -1,24 +1,25 @@
-//! Walks over the graph: readers, spreading of marks, and cycles, which petgraph finds.
+//! Walks over the graph, on petgraph: readers, spreading of marks, cycles.
 //!
-//! Only algorithms that keep their stack on the heap are used: chains of 100,000 nodes are ordinary (shared facts: `tarjan_scc`,
-//! `is_cyclic_directed` and the recursive depth-first search overflow there).
+//! Only algorithms that keep their stack on the heap are used: chains of 100,000 nodes are ordinary, and `tarjan_scc`,
+//! `is_cyclic_directed` and the recursive depth-first search overflow there.
 
-use super::stale::StaleSet;
+use super::stale::NodeSet;
 use super::{Graph, NodeId};
 use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::{Bfs, GraphBase, IntoNeighbors, NodeFiltered};
 use std::iter::{Copied, Rev};
 use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The readers of each node of a [`Graph`] at one moment, in one array. Every build that does anything creates it, so it is as small as
-/// possible.
+/// possible; petgraph walks over it.
 #[derive(Clone)]
 pub struct Links {
     /// By node: start of its readers; at the end, the end of the last ones.
     starts: Arc<[u32]>,
     readers: Arc<[NodeId]>,
     /// The last question of [`Links::spread`] with its answer: builds of one session ask it again and again.
-    last_spread: Arc<Mutex<Option<(StaleSet, StaleSet)>>>,
+    last_spread: Arc<Mutex<Option<(NodeSet, NodeSet)>>>,
 }
 
 type Readers<'a> = Copied<Rev<slice::Iter<'a, NodeId>>>;
@@ -67,7 +68,7 @@ impl Links {
     }
 
     /// Returns the nodes of `from` and their direct and indirect readers.
-    pub(super) fn spread(&self, from: &StaleSet) -> StaleSet {
+    pub(super) fn spread(&self, from: &NodeSet) -> NodeSet {
         let mut last = self.last_spread.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, reached)) = last.as_ref().filter(|(asked, _)| asked == from) {
             return reached.clone();
@@ -78,19 +79,14 @@ impl Links {
     }
 
     /// As [`Links::spread`], but follows only edges between nodes for which `ends` is false.
-    pub(super) fn spread_past(&self, from: &StaleSet, ends: impl Fn(NodeId) -> bool) -> StaleSet {
-        let mut reached = from.clone();
-        let mut open: Vec<NodeId> = from.iter().filter(|&id| !ends(id)).collect();
-        while let Some(id) = open.pop() {
-            for reader in self.readers(id) {
-                // Most readers were reached before.
-                if !reached.contains(reader) && !ends(reader) {
-                    reached.set(reader, true);
-                    open.push(reader);
-                }
-            }
-        }
-        reached
+    pub(super) fn spread_past(&self, from: &NodeSet, ends: impl Fn(NodeId) -> bool) -> NodeSet {
+        let open = NodeFiltered::from_fn(self, |id| !ends(id));
+        let mut walk = Bfs {
+            stack: from.iter().collect(),
+            discovered: from.clone(),
+        };
+        while walk.next(&open).is_some() {}
+        walk.discovered
     }
 
     /// Whether these are the same links in memory, not only equal ones.
@@ -101,6 +97,19 @@ impl Links {
     /// Returns the number of direct readers of `id`.
     pub fn reader_count(&self, id: NodeId) -> usize {
         self.readers(id).len()
+    }
+}
+
+impl GraphBase for Links {
+    type NodeId = NodeId;
+    type EdgeId = ();
+}
+
+impl<'a> IntoNeighbors for &'a Links {
+    type Neighbors = Readers<'a>;
+
+    fn neighbors(self, id: NodeId) -> Self::Neighbors {
+        self.readers(id)
     }
 }
 
@@ -180,7 +189,7 @@ mod tests {
             let mut wanted = edges.clone();
             wanted.sort_unstable();
             prop_assert_eq!(all, wanted);
-            let mut set = StaleSet::default();
+            let mut set = NodeSet::default();
             for &id in &marked {
                 set.set(NodeId(id), true);
             }

@@ -351,8 +351,8 @@ fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, 
     Ok((hunk, next))
 }
 
-/// Applies the marker that the previous line has no end: that line is then the last of the old text, the new text, or both, of which `olds` and
-/// `news` lines remain.
+/// Applies the marker that the previous line has no line end. That line must be the last of the old text, the new text or both; `olds` and `news`
+/// are their numbers of remaining lines.
 fn opened(hunk: &mut Hunk, number: usize, olds: usize, news: usize) -> Result<(), String> {
     let sign = hunk.lines.last().map(|(sign, _)| *sign);
     let (is_old, is_new) = (matches!(sign, Some(' ' | '-')), matches!(sign, Some(' ' | '+')));

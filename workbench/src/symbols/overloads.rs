@@ -71,7 +71,7 @@ impl Overload {
         }
     }
 
-    /// Represents all overloads of a name, of which only the flags in the index are known.
+    /// Represents all overloads of a name. Only their flags in the index are known.
     pub fn from_index(name: &str, flags: &str) -> Self {
         Self {
             key: name.to_owned(),

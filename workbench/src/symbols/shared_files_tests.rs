@@ -3,6 +3,14 @@
 use super::samples::Sample;
 use super::usages_tests::{find_usages, possible};
 
+/// Returns a project that compiles the files in `Z` under these symbols.
+fn shared_project(symbols: &str) -> String {
+    format!(
+        "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><DefineConstants>{symbols}</DefineConstants></PropertyGroup>\
+         <ItemGroup><Compile Include=\"../Z/*.cs\" /></ItemGroup></Project>"
+    )
+}
+
 #[test]
 fn a_shared_part_is_one_of_each_project_that_has_others() {
     let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><ItemGroup><Compile Include=\"../Z/*.cs\" /></ItemGroup></Project>";
@@ -62,13 +70,7 @@ class Use{name} {{ void M(Shared s, Device.Inner i) {{ s.Device.{call}(); }} }}
 
 #[test]
 fn a_type_under_the_symbols_of_another_project_is_bound_as_in_that_project() {
-    let project = |symbols: &str| {
-        format!(
-            "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><DefineConstants>{symbols}</DefineConstants></PropertyGroup>\
-             <ItemGroup><Compile Include=\"../Z/*.cs\" /></ItemGroup></Project>"
-        )
-    };
-    let (own, other) = (project("OWN"), project("OTHER"));
+    let (own, other) = (shared_project("OWN"), shared_project("OTHER"));
     let shared = "#if OTHER
 using Only.Other;
 class Late { void M(Kept k) { k.Go(); } }
@@ -91,13 +93,7 @@ class Late { void M(Kept k) { k.Go(); } }
 
 #[test]
 fn a_type_that_a_project_compiles_in_another_namespace_is_not_seen_through_it() {
-    let project = |symbols: &str| {
-        format!(
-            "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><DefineConstants>{symbols}</DefineConstants></PropertyGroup>\
-             <ItemGroup><Compile Include=\"../Z/*.cs\" /></ItemGroup></Project>"
-        )
-    };
-    let (core, common) = (project("CORE"), project("COMMON"));
+    let (core, common) = (shared_project("CORE"), shared_project("COMMON"));
     let mut sample = Sample::from_files(&[
         ("Core/Core.csproj", &core),
         ("Runner/Runner.csproj", &common),

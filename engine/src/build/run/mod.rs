@@ -40,7 +40,7 @@ use super::pools::{Finished, Pools};
 use super::remarks::RunRemarks;
 use super::writer::Writer;
 use crate::build::checkout_turn::CheckoutTurn;
-use crate::graph::stale::{self, StaleSet};
+use crate::graph::stale::{self, NodeSet};
 use crate::graph::walk::Links;
 use crate::graph::{Edges, Graph, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
@@ -186,9 +186,9 @@ pub struct Run<'a> {
     pub(super) unconfirmed: Vec<RowChange>,
     pub(super) ids: Vec<Option<ProducerId>>,
     /// Nodes that a change may reach; computed when nodes are first requested.
-    tainted: StaleSet,
+    tainted: NodeSet,
     /// Nodes that were stale when the run started.
-    left_stale: StaleSet,
+    left_stale: NodeSet,
     redefined: bool,
     /// By rule: the node of its set, once looked up.
     sets: Vec<Option<Option<NodeId>>>,
@@ -197,9 +197,9 @@ pub struct Run<'a> {
     /// The sets from which the roots come.
     root_sets: std::collections::BTreeSet<NodeId>,
     /// Nodes whose output changed since the run started.
-    moved: StaleSet,
+    moved: NodeSet,
     /// Changed tables with all affected readers marked.
-    moved_by_row: StaleSet,
+    moved_by_row: NodeSet,
     /// Changed rows of the workspace's tables and sets.
     moved_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
     tables_of_rules: Option<Arc<tables::Tables>>,
@@ -295,7 +295,7 @@ impl<'a> Run<'a> {
             .map(|producer| setup.registry.get(&producer.uses).map(|implementation| implementation.id()))
             .collect();
         Self {
-            tainted: StaleSet::default(),
+            tainted: NodeSet::default(),
             left_stale: setup.graph.stale_set().clone(),
             writer: Writer::new(setup.store.clone(), view, setup.shared.clone()),
             rules: setup.rules,
@@ -327,8 +327,8 @@ impl<'a> Run<'a> {
             sets: vec![None; setup.rules.manifest().rules.len()],
             all_sets: None,
             root_sets: std::collections::BTreeSet::new(),
-            moved: StaleSet::default(),
-            moved_by_row: StaleSet::default(),
+            moved: NodeSet::default(),
+            moved_by_row: NodeSet::default(),
             moved_rows: FxHashMap::default(),
             tables_of_rules: None,
             slow_ready: Vec::new(),
@@ -370,7 +370,7 @@ impl<'a> Run<'a> {
         let are_quiet = self.sets_are_quiet();
         for &id in wanted.iter().rev() {
             // No change can reach most of them; these need no step each.
-            if are_quiet && self.is_out_of_reach(id) && !self.is_fresh(id) && !self.is_rebuilt(id) {
+            if are_quiet && self.is_out_of_reach(id) && !self.is_rebuilt(id) {
                 self.mark_out_of_reach(id);
             } else {
                 self.steps.push(Step::Demand(id));
@@ -380,7 +380,7 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the nodes that may be stale, past those that have ended.
-    fn taint(&self) -> StaleSet {
+    fn taint(&self) -> NodeSet {
         match self.slots.is_empty() {
             true => stale::taint(self.graph, self.links),
             false => stale::taint_past(self.graph, self.links, |id| {

@@ -51,6 +51,9 @@ impl Run<'_> {
 
     /// Marks the nodes for which a new answer is requested as stale, because it may change the outputs of their readers.
     pub(super) fn mark_requested(&mut self, wanted: &[NodeId]) {
+        if self.options.fresh.is_empty() && self.options.invalidated.is_empty() {
+            return;
+        }
         for &id in wanted {
             if self.is_fresh(id) && matches!(self.slot(id), Slot::Idle) {
                 self.graph.set_stale(id, true);

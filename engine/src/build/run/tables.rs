@@ -5,7 +5,7 @@
 //! files, whose rows are paths. Nearly every node depends on one, so that otherwise a build would check all nodes for one changed row.
 
 use super::source_nodes::{Leaf, leaf};
-use super::{Run, RunError, Slot, Step};
+use super::{Run, RunError, Step};
 use crate::build::blobs::Lack;
 use crate::build::prune::SetChanges;
 use crate::graph::NodeId;
@@ -223,9 +223,7 @@ impl Run<'_> {
 
     /// Marks a node because an input changed.
     pub(super) fn mark(&mut self, reader: NodeId, changed: &Arc<str>) {
-        // A target that was passed over has not read the change: the next build does.
-        let has_read = self.has_ended(reader) && !matches!(self.slot(reader), Slot::Stands);
-        if !self.graph.exists(reader) || self.graph.is_stale(reader) || has_read {
+        if !self.graph.exists(reader) || self.graph.is_stale(reader) || self.has_ended(reader) {
             return;
         }
         self.graph.set_stale(reader, true);

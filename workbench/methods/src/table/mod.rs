@@ -345,7 +345,7 @@ impl Entry {
         }
     }
 
-    /// Returns the tool of which the method is an operation.
+    /// Returns the tool that has the method as an operation.
     pub fn operation_of(&self) -> Option<&'static str> {
         match self.tool {
             AsTool::Operation => self.group_and_word().0,

@@ -9,7 +9,7 @@ use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::{NULLABLE, Shape};
 use crate::csharp::deps::world::Candidate;
 
-/// The types to one of which a `switch` statement converts its value implicitly.
+/// A `switch` statement converts its value implicitly to one of these types.
 const SWITCHED: [&str; 11] = [
     "sbyte", "byte", "short", "ushort", "int", "uint", "long", "ulong", "bool", "char", "string",
 ];

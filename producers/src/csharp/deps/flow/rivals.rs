@@ -95,8 +95,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         (chosen, rivals)
     }
 
-    /// Binds the arguments without a type of their own with each of the overloads, of which the first is the best one; returns those to which the
-    /// call may bind.
+    /// Binds the arguments without a type of their own with each overload. Returns the overloads to which the call may bind, the best one first.
     fn bind_with_each(
         &mut self,
         all_open: Vec<Chosen<'a>>,
@@ -141,11 +140,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 && given.receiver.is_none()
                 && is_known
             {
-                let first = first.candidate.clone();
-                overloads.retain(|(one, _)| !self.hides(&first, &one.candidate, all));
-                let hidden: Vec<bool> = all.iter().map(|one| self.hides(&first, one, all)).collect();
-                let mut hidden = hidden.into_iter();
-                all.retain(|_| !hidden.next().unwrap_or_default());
+                let (first, declared) = (first.candidate.clone(), all.clone());
+                overloads.retain(|(one, _)| !self.hides(&first, &one.candidate, &declared));
+                all.retain(|one| !self.hides(&first, one, &declared));
             }
         }
         let own = overloads.first().map(|(_, at)| *at);
