@@ -113,7 +113,6 @@ pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
     };
     run.print(context, &mut session, currency.as_deref())?;
     let code = code(&report);
-    // The process ends; to free the records of a large graph takes longer than a build without changes.
     std::mem::take(&mut session.graph).leak();
     Ok(used.map_or(code, |used| used.code(code)))
 }

@@ -435,7 +435,8 @@ impl Graph {
         self.stale.iter()
     }
 
-    /// Leaks the records of the graph, which saves time in a process that ends.
+    /// Leaks the records of the graph. A command calls it before its process ends: freeing millions of records takes time. The sources of
+    /// rows, which keep the store open, are dropped.
     pub fn leak(self) {
         let Self {
             briefs, pages, by_label, ..
