@@ -1,4 +1,4 @@
-//! Annotations: facts that a build records for people and that do not influence its outputs. None is in any key.
+//! Annotations: facts about a build that it records for people. No output and no action key depends on them.
 
 /// The revision that was checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Revision {
     pub dirty: Option<bool>,
 }
 
-/// Provides the annotations of a build. Called only when a build has something to write.
+/// Provides the annotations of a build. A build calls it only when it has something to write.
 pub trait Annotate: Send + Sync {
     /// Returns the command, such as `build`.
     fn command(&self) -> String;

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Thresholds for sending work, and the time-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Minimum duration of a target to send: a shorter one is faster to build here.
+    /// Minimum duration of a target to send: this machine builds a shorter one faster itself.
     pub worth: Duration,
     /// Minimum duration of the work waiting here before any is sent.
     pub backlog: Duration,
@@ -18,7 +18,7 @@ pub struct Terms {
     pub shard: Duration,
     /// Approximate size in bytes of a shard's inputs.
     pub bytes: usize,
-    /// How long to wait for a shard when there is no other work.
+    /// Time for which an idle machine waits for the sent shards before it gives them up.
     pub patience: Duration,
 }
 
@@ -29,7 +29,7 @@ pub struct Harvest {
     pub made: u64,
     /// Targets that the worker returned without an output.
     pub unmade: u64,
-    /// How long the worker computed for them.
+    /// Time that the worker spent on them.
     pub took: Duration,
     /// The error in the worker's answer, one sentence.
     pub wrong: Option<String>,

@@ -1,4 +1,4 @@
-//! Which questions of a build are asked as one, and what that saves: one rule for builds and for dry runs.
+//! Decides which questions of a build are asked as one, and computes what that saves. Builds and dry runs share this rule.
 
 use super::paid::{Plan, Spent};
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,15 @@ pub struct QuestionSize {
     pub rules: String,
     /// Tokens of the question, without its rules.
     pub tokens: u64,
-    /// Limit of tokens of its answer.
+    /// Token limit of its answer.
     pub answer_tokens: u64,
-    /// The model's limit of tokens of an answer.
+    /// Maximum token limit of an answer by the model.
     pub most_answer_tokens: u64,
-    /// The model's limit of tokens of question and answer.
+    /// The model's token limit for question and answer together.
     pub most_context_tokens: u64,
-    /// Limit of tokens of questions that are asked as one.
+    /// Maximum tokens of the questions in one group.
     pub most_tokens: u64,
-    /// Limit of questions that are asked as one.
+    /// Maximum number of questions in one group.
     pub most: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Lineage: former names of items of rules (types, say). It follows from History, not from the present sources: a hint for paid producers,
-//! in no key.
+//! Lineage: former names of items of rules (types, say). It follows from History, not from the present sources. It is a hint for paid
+//! producers, and no action key contains it.
 
 use super::paid::FormerNames;
 use crate::values::digest::Digest;

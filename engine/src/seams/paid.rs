@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Provenance of an output that is no part of its key, such as `mode` = `patch`, `base` = the digest it was made from, `chain` = `2`.
+/// Provenance of an output, not part of its key: for example `mode` = `patch`, `base` = the digest of the patched answer, `chain` = `2`.
 pub type Notes = BTreeMap<String, String>;
 
 /// Cost of an output, or of a failed try to produce one.
@@ -35,7 +35,7 @@ pub struct Spent {
     /// Tokens received.
     #[n(4)]
     pub output_tokens: u64,
-    /// Millionths of the currency of the model's price; `None` when it has no price.
+    /// Price in millionths of `currency`; `None` if the model has no price.
     #[n(5)]
     pub micros: Option<u64>,
     /// Whether the tokens are an estimate, because the provider did not count them.
@@ -50,7 +50,7 @@ pub struct Spent {
     #[cbor(default)]
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub currency: String,
-    /// Tokens, sent and received, that a new answer in place of this one would have taken, estimated; 0 if unknown.
+    /// Estimated tokens, sent and received, of a full answer instead of this one; 0 if unknown.
     #[n(9)]
     #[cbor(default)]
     #[serde(default)]
@@ -72,7 +72,7 @@ impl Spent {
         }
     }
 
-    /// Whether nothing was asked.
+    /// Whether no call was made and no token sent or received.
     pub fn is_free(&self) -> bool {
         self.calls == 0 && self.input_tokens == 0 && self.output_tokens == 0
     }
@@ -89,7 +89,7 @@ impl Spent {
         if other.is_free() {
             return;
         }
-        // A sum over different agents names none.
+        // A sum over different agents names no agent.
         let is_first = self.is_free();
         self.agent = if is_first || self.agent == other.agent {
             other.agent.clone()
@@ -118,7 +118,7 @@ pub trait Parts: Sync {
     /// Returns the answer that an earlier try stored under this name, with its cost; `None` if a person requested a new answer.
     fn find(&self, name: &Digest) -> Option<(Arc<[u8]>, Spent)>;
 
-    /// Stores the answer to a part durably, with its cost. The cost of the whole output includes this cost again.
+    /// Stores the answer to a part durably, with its cost. The producer includes this cost again in the cost of the whole output.
     ///
     /// # Errors
     /// When it could not be stored durably.
@@ -140,10 +140,11 @@ impl Parts for NoParts {
 
 /// Keeps machines that share a cache from paying for one answer at the same moment.
 pub trait QuestionClaim: Sync {
-    /// Claims the question of this job for this machine. Call before it is sent to a model that answers at once; blocks while another machine asks.
+    /// Claims the question of this job for this machine. Call it before sending the question to a model that answers at once. Blocks while
+    /// another machine asks.
     ///
     /// # Errors
-    /// When the answer of another machine came, which then is the job's output, or the build was stopped: pass the failure on.
+    /// When another machine has answered (its answer is the job's output), or when the build was stopped. The caller passes the failure on.
     fn claim(&self) -> Result<(), Failure>;
 }
 
@@ -242,7 +243,7 @@ pub struct FormerName {
     pub id: String,
 }
 
-/// A person's words in place of parts of the node's output, of any result: the last one need not be the corrected one.
+/// A person's words that replace parts of the node's output. The person may have corrected an earlier result than the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Correction {
     /// The words, by name of the part: written in this checkout, or in another in which most of the node's inputs were the same.

@@ -165,7 +165,7 @@ pub struct Inputs<'a> {
     pub previous: Option<Previous>,
     /// Earlier names of renamed items, for paid producers. A hint.
     pub former: &'a FormerNames,
-    /// A person's words that must stay, if any and the producer is paid.
+    /// A person's words that the output of a paid producer must keep, if any.
     pub correction: Option<Correction>,
     /// Storage of answers to parts of a question.
     pub parts: &'a dyn Parts,
@@ -388,7 +388,7 @@ pub trait Producer: Send + Sync {
         Grouping::Never
     }
 
-    /// Whether its paid output builds on the previous result, if any: then the newest answer of any machine serves as that.
+    /// Whether its paid output builds on the previous result. If so, the newest answer of any machine can serve as the previous result.
     fn builds_on_previous(&self, params: &Params) -> bool {
         let _ = params;
         false
@@ -401,8 +401,8 @@ pub trait Producer: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the previous result of a node that has none, put together from the last results of other targets, which `last` finds by label: of a
-    /// set of items that gained or lost one, say. A hint.
+    /// Returns a previous result for a node that has none, assembled from the last results of other targets; `last` finds those by label.
+    /// For example, the node may summarise a set of items that gained or lost one. A hint.
     fn assemble_previous(&self, inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Option<Previous>) -> Option<Previous> {
         let _ = (inputs, last);
         None
@@ -416,8 +416,8 @@ pub trait Producer: Send + Sync {
         Ok(())
     }
 
-    /// Returns the maximum length in bytes of a source file that it accepts. Of a longer file it gets one byte more than that, so that it can
-    /// refuse it; its output depends on no further byte.
+    /// Returns the maximum length in bytes of a source file that it accepts. Of a longer file it gets one byte more, so that it can refuse
+    /// the file. Its output depends on no further byte.
     fn reads_at_most(&self) -> usize {
         usize::MAX - 1
     }
@@ -443,9 +443,9 @@ pub trait Producer: Send + Sync {
         Vec::new()
     }
 
-    /// Requests the rows that it needs of the role's table, an input with `asked = true`: which ones follows from the other inputs and from the
-    /// rows themselves. [`Producer::produce`] gets exactly the rows requested here. May return the output that `produce` would make of them,
-    /// if known by now.
+    /// Requests the rows that it needs of the role's table, an input with `asked = true`. Which ones follows from the other inputs and from
+    /// the rows themselves. [`Producer::produce`] gets exactly the rows requested here. If the producer knows its output by now, it may
+    /// return that output instead.
     ///
     /// # Errors
     /// When the other inputs cannot be read.

@@ -162,7 +162,7 @@ pub struct RemoteSummary {
     pub shards: u64,
     /// Targets that workers built.
     pub executed: u64,
-    /// How long workers computed for them, in microseconds.
+    /// Time that workers spent on them, in microseconds.
     pub executed_us: u64,
     /// Targets that workers were asked to build but did not.
     pub unmade: u64,
@@ -268,7 +268,7 @@ pub struct BundleOffer<'a> {
     pub names: &'a [Digest],
     /// Names under which to look for an earlier bundle, the nearest first.
     pub near: &'a [Digest],
-    /// The results beside the [kept ones](RemoteCache::kept_results); similar ones are adjacent.
+    /// The results, without the [kept ones](RemoteCache::kept_results); similar ones are adjacent.
     pub results: &'a [Bundled],
     /// The graph of the tree, sorted by table and key; none if empty.
     pub graph: &'a [GraphRow],
@@ -307,7 +307,7 @@ pub trait RemoteCache: Send + Sync {
     /// Rejects the result found under a key as unusable: it counts as a miss and [must be stored again](Self::is_spoiled).
     fn refuse(&self, key: &ActionKey);
 
-    /// Whether the result stored under a key proved wrong in this run, so that a build that makes it stores it again.
+    /// Whether the result stored under a key proved wrong in this run. A build that produces it then stores it again.
     fn is_spoiled(&self, key: &ActionKey) -> bool;
 
     /// Returns the bundle of the first of these names that has a readable one.
@@ -322,8 +322,8 @@ pub trait RemoteCache: Send + Sync {
     /// Reads the outputs of volumes, in the order of `addresses`. Leaves out outputs that do not match their digest.
     fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>>;
 
-    /// Reads the graph of a bundle, sorted by table and key; `None` if any part of it is missing or does not match its digest, or if `is_worth`
-    /// denies to read so many more bytes. Calls that before the first part and after some.
+    /// Reads the graph of a bundle, sorted by table and key. Returns `None` if any part is missing or does not match its digest, or if
+    /// `is_worth` rejects the number of bytes left to read. Calls `is_worth` before the first part, and again after some parts.
     fn read_graph(&self, address: &[u8], is_worth: &dyn Fn(u64) -> bool) -> Option<Vec<GraphRow>>;
 
     /// Fetches blobs of results that were found, in the order of `wanted`; `None` is a miss.
@@ -342,8 +342,8 @@ pub trait RemoteCache: Send + Sync {
     /// Counts a volume whose outputs are built here, because that takes less time than fetching them.
     fn leave_volume(&self) {}
 
-    /// Returns the prefixes of those of these keys that a bundle under `names` needs no record of: volumes of an earlier bundle, found by `near`,
-    /// have them, and [`Self::offer_bundle`] keeps these.
+    /// Returns the prefixes of those keys whose results a bundle under `names` need not record again. Volumes of an earlier bundle, found
+    /// by `near`, have these results, and [`Self::offer_bundle`] reuses the volumes.
     fn kept_results(&self, _names: &[Digest], _near: &[Digest], _keys: &[ActionKey]) -> HashSet<[u8; PREFIX]> {
         HashSet::new()
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Computes a producer's table from its last one and the changes since.
 ///
-/// The result equals the table that the producer makes of all inputs. The producer reads no parameter and no variable.
+/// The result equals the table that the producer would build from all inputs. The producer reads no parameter and no variable.
 pub trait TableUpdate: Send + Sync {
     /// Returns the changes of the last table. `None` if they cannot be derived, or bytes are missing: the producer then reads all inputs.
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows>;

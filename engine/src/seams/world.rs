@@ -28,8 +28,8 @@ pub struct SetDef {
     pub include: Vec<String>,
     /// Globs of files and directories to exclude.
     pub exclude: Vec<String>,
-    /// Whether `.gitignore`, `.ignore` and `.git/info/exclude` are honoured. Files above the workspace and a user's global
-    /// excludes never are: two checkouts of the same tree must give the same set.
+    /// Whether to honour `.gitignore`, `.ignore` and `.git/info/exclude`. Files above the workspace and a user's global excludes are never
+    /// honoured: two checkouts of the same tree must give the same set.
     pub gitignore: bool,
 }
 
