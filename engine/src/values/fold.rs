@@ -1,7 +1,7 @@
 //! Case folding: names that differ only in case count as equal where a person types one.
 //!
-//! As .NET's `OrdinalIgnoreCase`: each character is mapped to its upper-case form if that is one character, in any language. Characters outside
-//! ASCII never become ASCII (`ı` is not `I`), and `ß` is not `SS`.
+//! Works like .NET's `OrdinalIgnoreCase`: it maps each character to its upper-case form if that is one character, in any language.
+//! Characters outside ASCII never become ASCII (`ı` is not `I`), and `ß` is not `SS`.
 
 /// Returns the character that represents all its cases.
 pub fn fold(c: char) -> char {
@@ -12,7 +12,7 @@ pub fn fold(c: char) -> char {
     match (upper.next(), upper.next()) {
         (Some(one), None) if one.is_ascii() => c,
         (Some(one), None) => one,
-        // Greek letters with an iota below have one title-case form and two characters in upper case: the lower-case one represents both.
+        // Greek letters with an iota below have one title-case form, but two characters in upper case. The lower-case form represents both.
         _ => {
             let mut lower = c.to_lowercase();
             lower.next().filter(|_| lower.next().is_none()).unwrap_or(c)

@@ -31,7 +31,7 @@ const PAGE: u64 = 16 << 10;
 /// Approximate minimum number of children of a branch page, however long their keys are.
 const LEAST_CHILDREN: u64 = 8;
 
-/// The level that is never divided, so that a tree ends whatever its keys are.
+/// The level that is never divided: it bounds the height of a tree, whatever its keys are.
 const HIGHEST: u32 = 16;
 
 /// Reason why a table cannot be read.
@@ -481,7 +481,7 @@ pub fn each_change<E: From<PageError>>(
                     }
                 }
                 _ => {
-                    // Open the higher of both, so that equal pages meet.
+                    // Open the higher of both, so that the walk compares equal pages.
                     if left >= right {
                         old.open_branch(&mut fetch)?;
                     }

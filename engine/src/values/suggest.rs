@@ -126,12 +126,12 @@ fn edits(wanted: &Word, known: &Word) -> Option<usize> {
     }
     let (own, other) = different_parts(&wanted.text, &known.text);
     let (chars, others) = (own.chars().count(), other.chars().count());
-    // Only a part with a common piece is a misspelling of the other one.
     let allowed = Word::allowed_of(chars).min(allowed);
     if chars.abs_diff(others) > allowed {
         return None;
     }
     let edits = strsim::osa_distance(own, other);
+    // Parts that differ in every character are different words.
     (edits <= allowed && edits < chars.max(others)).then_some(edits)
 }
 

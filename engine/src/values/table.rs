@@ -1,6 +1,6 @@
 //! Keyed tables: a blob format in which rows can be found without parsing the whole.
 //!
-//! A producer of an index (`//index:types`) writes a table; other nodes depend on the *rows* that they use, so that a change of one row affects
+//! A producer of an index (`//index:types`) writes a table. Other nodes depend on the *rows* that they use, so a change of one row affects
 //! only its readers. Layout, integers little-endian `u32`:
 //! `b"cortbl1\0"`, row count `n`, `n` × (key end, value end) measured from the start of the heap, then the heap: per row key bytes, then value
 //! bytes, rows sorted by key, keys unique. Text keys; values are any bytes, by convention a JSON object or array.

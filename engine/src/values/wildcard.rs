@@ -24,8 +24,8 @@ impl Wildcard {
 
     /// Whether it matches the whole text.
     ///
-    /// Each run of text between two stars is searched once, leftmost, and never again: a later star may match what an earlier one leaves. Linear
-    /// for runs without `?`, run length × text length otherwise.
+    /// Searches each run of text between two stars once, leftmost, and never again: a later star may match what an earlier one leaves.
+    /// Takes linear time for runs without `?`, run length × text length otherwise.
     pub fn matches(&self, text: &str) -> bool {
         let Some((head, rest)) = self.text.split_once('*') else {
             return prefix_len(&self.text, text) == Some(text.len());
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The literal definition.
+    /// The definition, computed literally.
     fn naive(pattern: &[char], text: &[char]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

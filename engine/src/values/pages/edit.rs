@@ -318,7 +318,7 @@ mod tests {
     }
 
     fn row() -> impl Strategy<Value = Vec<u8>> {
-        // Of some rows a few make a page, of others one does.
+        // Small rows share a page; a large row fills one.
         prop_oneof![4 => 0usize..200, 3 => 1_000usize..9_000, 1 => 17_000usize..20_000].prop_map(|len| vec![b'x'; len])
     }
 
