@@ -1,7 +1,8 @@
-//! Expansion: from a rule and the blobs that decide it to the list of a node's inputs.
+//! Expansion: lists the inputs of a node, from its rule and the blobs that decide them.
 //!
-//! The nodes that decide (sets, tables, keys) are the node's *discovery*: they must be settled first; if a set names tables whose rows are read,
-//! these after it. Expansion is a pure function of the rule and their blobs, so its result may be reused while neither changes.
+//! The deciding nodes (sets, tables, keys) are the *discovery* of a node: the build settles them first. If a set names tables of which the
+//! rule reads rows, the build settles those tables next. Expansion is a pure function of the rule and these blobs, so a build reuses its
+//! result while neither changes.
 
 use crate::graph::lookups::Lookup;
 use crate::manifest::model::{InputFrom, Rule, SetSpec};
@@ -118,7 +119,7 @@ pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
     Ok(labels)
 }
 
-/// Returns the tables that a rule reads rows of and that only the blobs of its [`discovery`] name: the second half of the deciding nodes.
+/// Returns the tables of which a rule reads rows and that only the blobs of its [`discovery`] name: the second half of the deciding nodes.
 ///
 /// # Errors
 /// When a blob or a label does not have the expected form.
@@ -274,7 +275,7 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
     Ok(planned)
 }
 
-/// Returns the sub-table of rows with the given keys; `item` selects one of several tables. Missing keys leave no trace but their absence.
+/// Returns the sub-table of rows with the given keys, without keys that the table lacks; `item` selects one of several tables.
 ///
 /// # Errors
 /// When the node's blob is not a table or the keys cannot be read.

@@ -8,7 +8,7 @@ use crate::manifest::template::Vars;
 use crate::seams::producer::{Params, ProducerId};
 use crate::values::digest::{ActionKey, Digest};
 
-/// One input as it enters the key.
+/// One input as the key describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyInput<'a> {
     /// Role in the rule.

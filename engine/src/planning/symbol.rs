@@ -106,7 +106,7 @@ pub fn resolve_inner<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
 
 fn ends_with(item: &str, wanted: &str, exact: bool) -> bool {
     let unplaced = without_project(item);
-    // A project's name is no name of its types.
+    // The name of a project is no ending of the names of its types.
     let whole = Some(item).filter(|_| unplaced.is_none() || wanted.contains('@'));
     let forms = [whole, unplaced, without_arity(unplaced.unwrap_or(item))];
     forms.into_iter().flatten().any(|form| is_ending(form, wanted, exact))
