@@ -1,7 +1,7 @@
 //! Requests to a watcher of another process: one question and one answer over a Unix socket.
 //!
-//! A message is its length (u32, little-endian) and a CBOR map. Any failure (no listener, another version, a slow answer) counts as no answer, and
-//! everything is checked. Only this user can access the socket's folder; still, only paths are taken from an answer.
+//! A message is its length (u32, little-endian) and a CBOR map. Any failure (no listener, another version, a slow answer) counts as no
+//! answer. The client checks everything: only this user can access the socket's folder, but even so it takes only paths from an answer.
 
 use crate::seams::world::{Watched, Watcher};
 use minicbor::{Decode, Encode};
@@ -31,7 +31,7 @@ pub(crate) struct Question {
     /// The moment asked about.
     #[cbor(n(2), with = "minicbor::bytes")]
     pub(crate) since: Option<Vec<u8>>,
-    /// Asks for nothing, but stops builds ahead, because another process requests the checkout.
+    /// Requests no changes; stops builds ahead, because another process requests the checkout.
     #[n(3)]
     make_way: bool,
 }

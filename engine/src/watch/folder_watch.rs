@@ -1,5 +1,5 @@
-//! Named folders, watched without their subfolders: changed names in batches. The callback checks the changes itself and returns the folders to
-//! watch next: a batch may name too much, never too little.
+//! Watches named folders without their subfolders, and reports changed names in batches. The callback checks the changes itself and returns
+//! the folders to watch next. A batch may name too much, never too little.
 
 use super::watched_directories::{WatchEvent, WatchedDirectories};
 use crate::files::scan::join;
@@ -26,8 +26,8 @@ pub struct Lookout {
 }
 
 impl Lookout {
-    /// Starts watching. Calls `told` at the start and after each batch; it returns the folders below `root` to watch. For a missing folder, watches
-    /// the nearest existing one above it.
+    /// Starts watching. Calls `on_move` at the start and after each batch; it returns the folders below `root` to watch. For a missing
+    /// folder, watches the nearest existing one above it.
     ///
     /// # Errors
     /// When the system does not allow watching.
@@ -70,7 +70,7 @@ impl At {
     fn watch_folder(&mut self, mut on_move: impl FnMut(&ChangedPaths) -> BTreeSet<String>) {
         let mut changed = None;
         loop {
-            // Also check changes in a folder from before it was watched.
+            // Repeat, because files may have changed before their folder was watched.
             while self.watch_exactly(on_move(&changed)) {
                 changed = None;
             }
@@ -87,7 +87,7 @@ impl At {
         for folder in self.folders.difference(&wanted) {
             self.directories.unwatch_directory(folder);
         }
-        // Some watches were removed with a folder above; add them again.
+        // The system removes a folder's watch with the folder above it; add such watches again.
         let heard: BTreeSet<String> = wanted
             .into_iter()
             .filter(|folder| self.directories.watch_directory(&self.root, folder).is_ok())
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    /// Longer than any step takes.
+    /// Longer than any step of a test takes.
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
             reported.extend(next().expect("names"));
         }
         assert!(is_named(&reported), "{reported:?}");
-        // A removed folder may have taken anything with it.
+        // Any watched folder may have been below the removed one.
         std::fs::remove_dir_all(root.join("b")).expect("removed");
         while next().is_some() {}
         drop(lookout);

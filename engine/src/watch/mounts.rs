@@ -1,9 +1,9 @@
-//! Mounts at and below a folder: a file system that changes elsewhere cannot be watched, and a mount over a watched directory hides it without an
-//! event.
+//! Mounts at and below a folder. A file system that other machines change cannot be watched, and a mount over a watched directory hides it
+//! without an event.
 
 use std::path::Path;
 
-/// Kinds of file systems that other machines, or programs bypassing the kernel, may change.
+/// Kinds of file systems whose files other machines, or programs that bypass the kernel, may change.
 const ELSEWHERE: [&str; 13] = [
     "9p",
     "afs",

@@ -35,7 +35,7 @@ pub struct Batch {
     pub whole: bool,
     /// Whether another commit or branch was checked out.
     pub head: bool,
-    /// Why watching is impossible; then batches only announce that a scan is due.
+    /// Why watching is impossible. Batches then only announce that a scan is due.
     pub trouble: Option<Trouble>,
 }
 
@@ -52,7 +52,7 @@ pub enum WatchError {
     /// Another watch of the same checkout runs.
     #[error("this checkout is watched already, by pid {pid}")]
     Watched {
-        /// That process, as it wrote itself into the lock file.
+        /// That process, as the lock file names it.
         pid: String,
     },
     /// The socket cannot be created.
@@ -187,7 +187,7 @@ impl Service {
                 return;
             }
             self.serve();
-            // Asked before hearing: what git changed before it removed its lock belongs to the batch.
+            // Decide before reading events: a change that git made before it removed its lock belongs to the batch.
             let ended = open.is_some_and(|(began, last)| Instant::now() >= self.ends(began, last));
             let (heard, now) = (self.watcher.hear(), Instant::now());
             if let Some(trouble) = self.watcher.trouble().cloned() {

@@ -13,7 +13,7 @@ pub enum SocketError {
     /// Another process has it.
     #[error("pid {pid} has it")]
     Taken {
-        /// That process, as it wrote itself into the lock file.
+        /// That process, as the lock file names it.
         pid: String,
     },
     /// The socket cannot be created.
@@ -92,15 +92,16 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // The path may belong to another process now. The next process takes over a leftover socket, and no process answers there.
+        // The path may belong to another process now. If this file stays, the next process takes it over, and nothing answers there
+        // meanwhile.
         if self.is_in_place() {
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Returns the process that has the socket at `path`, by its lock file; `None` if none has. Call only if a listener seems to exist: the test can
-/// make a concurrent [`Socket::bind_exclusively`] fail.
+/// Returns the process that has the socket at `path`, by its lock file; `None` if none has. Call it only if a listener seems to exist: the
+/// test can make a concurrent [`Socket::bind_exclusively`] fail.
 pub fn holder(path: &Path) -> Option<i32> {
     let mut lock = File::open(locked(path)).ok()?;
     match lock.try_lock_shared() {

@@ -101,7 +101,7 @@ impl WatchedDirectories {
     /// Passes all queued events to `hear`; returns whether the queue is empty.
     pub(crate) fn pass_events(&mut self, mut hear: impl FnMut(WatchEvent)) -> Result<bool, SystemError> {
         let mut gone = Vec::new();
-        // Events of removed watches are ignored; their directories are scanned again by then.
+        // Ignore events of removed watches: the watcher scans their directories again anyway.
         let paths = |watch: i32| self.paths.get(&watch).into_iter().flatten();
         let all = self.queue.drain(|notice| match notice {
             Notice::Lost => hear(WatchEvent::Lost),

@@ -1,7 +1,8 @@
 //! The watcher: watched directories, received events, and the changes since a moment. Runs no thread.
 //!
-//! Invariants. A directory is watched before it is listed, from the root down. Each newly watched one is noted *after* that, with everything below
-//! it: a client that scanned in between scans again. An answer is given only if all received events are processed; otherwise there is none.
+//! Invariants. The watcher adds a directory's watch before it lists the directory, from the root down. It notes each newly watched one
+//! *after* that, with everything below it, so a client that scanned in between scans again. It answers only if it has processed all
+//! received events.
 
 use super::journal::Journal;
 use super::mounts::Mounts;
@@ -202,7 +203,7 @@ impl Watcher {
         })
     }
 
-    /// Checks whether another folder has taken this one's path: clients ask about that one.
+    /// Detects that another folder has taken this one's path: clients ask about that one.
     fn see_place(&mut self) {
         let here = Root::open_root(&self.path).ok().and_then(|root| identity(&root).ok());
         if here != Some(self.identity) {
@@ -323,8 +324,8 @@ impl Watcher {
         let info = self.root.folder.info_of(path);
         let several = info.is_ok_and(|info| info.links > 1 && info.kind() == Kind::File);
         if several {
-            // Its other name may be a source, too, without any event. That the path was linked before proves nothing: it may be a name of another
-            // file now.
+            // Its other name may be a source, too, and has no event. An earlier entry in `linked` proves nothing: the path may belong to
+            // another file now.
             self.linked.insert(path.to_owned());
             self.again.insert(String::new());
         } else {
@@ -395,7 +396,7 @@ impl Watcher {
                 }
             }
             if self.linked.len() > linked {
-                // A file of a new directory may be another name of one that had a single name before.
+                // A file in a new directory may be another name of a file that had only one name before.
                 self.again.insert(String::new());
             }
         }
@@ -478,7 +479,8 @@ impl Watcher {
                     }
                 }
             }
-            // A worktree of a repository: its git files are elsewhere. They are no rules, and missing them costs a second batch.
+            // In a worktree of a repository, these files are elsewhere. They contain no rules; missing their events costs only a second
+            // batch.
             Ok((_, Kind::File)) => {
                 let text = self.root.read_source_file(".git", 4096).unwrap_or_default();
                 if let Some(path) = std::str::from_utf8(&text).ok().and_then(|text| text.strip_prefix("gitdir: ")) {
