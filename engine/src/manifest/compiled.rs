@@ -1,8 +1,8 @@
 //! Encoding of a checked manifest, so that a text is parsed and checked only once. Does not know where the bytes are stored.
 //!
-//! Numbers are LEB128, texts a length and UTF-8, lists a count and their items, options a list of at most one. A shared text (a role, a variable)
-//! is written once and then referred to by number. Parameters and warnings are JSON: few, and of any shape. Bytes that cannot be decoded completely
-//! read as absent; memory grows only with existing bytes.
+//! Numbers are LEB128, texts a length and UTF-8, lists a count and their items, options a list of at most one item. The encoder writes a
+//! shared text (a role, a variable) once, and then refers to it by number. Parameters and warnings are JSON, because they are few and have
+//! any shape. Bytes that cannot be decoded completely count as absent. The decoder reserves memory only for bytes that exist.
 
 use super::model::{InputFrom, InputSpec, Manifest, OutSpec, ProducerDef, Rule, SetSpec, SourceSet};
 use super::read::Loaded;
@@ -142,7 +142,7 @@ impl Encoder {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Writes 0 and the text the first time, its number counted from 1 afterwards.
+    /// Writes 0 and the text the first time; afterwards its number, counted from 1.
     fn shared(&mut self, text: &Arc<str>) {
         if let Some(&number) = self.shared.get(text) {
             return self.write_number(number);
@@ -315,7 +315,7 @@ impl<'a> Decoder<'a> {
 
     fn decode_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.read_number()?;
-        // Every item takes at least a byte. Never reserve more than that allows, however large an item is in memory.
+        // Every item takes at least one byte. Never reserve more than that allows, however large an item is in memory.
         let mut items = Vec::with_capacity(count.min(self.rest.len() / size_of::<T>().max(1) + 4));
         for _ in 0..count {
             items.push(item(self)?);

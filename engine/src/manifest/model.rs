@@ -13,15 +13,15 @@ use std::sync::Arc;
 pub struct Manifest {
     /// `[workspace] name`.
     pub name: String,
-    /// `[workspace] default`: the patterns of a build without any; at least one.
+    /// `[workspace] default`: the patterns that a build without patterns uses; at least one.
     pub default: Vec<String>,
     /// `[sources.NAME]`, the leaves.
     pub sources: BTreeMap<String, SourceSet>,
     /// `[producer.NAME]`.
     pub producers: Vec<ProducerDef>,
-    /// `[[rule]]`, those of rulesets first, in the order written.
+    /// `[[rule]]`: first the rules of rulesets, then those of the manifest, in the order written.
     pub rules: Vec<Rule>,
-    /// `[model.NAME]`, as written (checked); the producer that uses one chooses what enters keys.
+    /// `[model.NAME]`, as written (checked). The producer that uses a model chooses which of these enter keys.
     pub models: BTreeMap<String, Params>,
     /// `[store]`.
     pub store: StoreLimits,
@@ -30,7 +30,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Returns the rows of a data table (`[NAME.ROW]`), by name; `None` if no table of that name is declared.
+    /// Returns the rows of a data table (`[NAME.ROW]`), by name; `None` if the manifest declares no table of that name.
     pub fn table(&self, name: &str) -> Option<&Params> {
         let label = format!("//manifest/{name}:table");
         let rule = self.rules.iter().find(|rule| rule.target.literal() == Some(&*label))?;
@@ -56,7 +56,7 @@ pub struct SourceSet {
     pub include: Vec<String>,
     /// Globs to exclude.
     pub exclude: Vec<String>,
-    /// Whether `.gitignore` files are honoured (default true).
+    /// Whether to honour `.gitignore` files (default true).
     pub gitignore: bool,
 }
 
@@ -90,7 +90,7 @@ pub struct Rule {
     pub inputs: Vec<InputSpec>,
     /// Path of the output under `.cortex/out/`.
     pub out: Option<OutSpec>,
-    /// A digest of everything above and of the producer's definition: changes whenever the rule changes.
+    /// Digest of everything above and of the producer's definition: it changes whenever the rule changes.
     pub digest: Digest,
 }
 
@@ -127,9 +127,9 @@ pub enum SetSpec {
 /// One role of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct InputSpec {
-    /// Name by which the producer finds it.
+    /// Name by which the producer finds the input.
     pub role: Arc<str>,
-    /// Its nodes.
+    /// The nodes that it refers to.
     pub from: InputFrom,
     /// `digest = true`: the producer sees only the digest; the blob is not loaded.
     pub digest_only: bool,

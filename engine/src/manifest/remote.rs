@@ -15,7 +15,7 @@ pub struct RemoteDef {
     pub read: bool,
     /// Which builds offer results.
     pub write: Write,
-    /// Whether to fetch or build outputs that are read.
+    /// Whether to fetch an output that a build reads, or to build it.
     pub prefer: Prefer,
     /// Whether a build without the cache fails.
     pub required: bool,
@@ -29,7 +29,7 @@ pub struct RemoteDef {
     pub headers: BTreeMap<String, String>,
     /// Whether source code may be sent.
     pub upload_inputs: bool,
-    /// Whether the server's workers compute for this machine.
+    /// Whether the server's workers run producers for this machine.
     pub execute: bool,
     /// Path of the program that they run; `None` for the one beside this program.
     pub worker: Option<String>,

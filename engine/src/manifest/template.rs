@@ -106,8 +106,8 @@ impl Template {
         Ok(filled)
     }
 
-    /// Returns the value with which a template of at most one variable equals `text` (`""` without a variable). For one with two variables joined
-    /// by `#`: both values with the `#`.
+    /// Returns the value with which a template of at most one variable equals `text` (`""` without a variable). For a template of two
+    /// variables joined by `#`, returns both values with the `#`.
     pub fn capture<'a>(&self, text: &'a str) -> Option<&'a str> {
         match self.pieces.as_slice() {
             [Piece::Var(_)] => Some(text),

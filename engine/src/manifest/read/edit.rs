@@ -1,4 +1,5 @@
-//! `[edit]`: the form of answers to edits, and what happens where an edit loses names. Checked here like every table; only the edit commands read it.
+//! `[edit]`: the form of answers to edits, and the effect of edits that lose names. The reader checks this table like every other; only the
+//! edit commands use it.
 
 use super::fields::Fields;
 use super::prompt_window::whole_number;

@@ -1,7 +1,8 @@
-//! The digest of a rule: it changes only if the rule or its producer's definition changes. Also a digest of everything that enters keys.
+//! The digest of a rule, which changes only if the rule or its producer's definition changes, and the digest of everything that enters
+//! keys.
 //!
-//! Every field is a tag byte, a length (`u64`, little-endian) and its bytes; lists and options are counted. Different rules never have the same
-//! encoding.
+//! Every field is a tag byte, a length (`u64`, little-endian) and its bytes. Lists and options start with a count. Different rules never
+//! have the same encoding.
 
 use crate::manifest::model::{InputFrom, Manifest, OutSpec, ProducerDef, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template};
@@ -169,7 +170,7 @@ impl Encoder {
         }
     }
 
-    /// Sorts keys by text, whatever order the map keeps.
+    /// Sorts keys by text, in whatever order the map stores them.
     fn object(&mut self, map: &serde_json::Map<String, Value>) {
         let mut entries: Vec<_> = map.iter().collect();
         entries.sort_by_key(|(key, _)| *key);

@@ -1,4 +1,5 @@
-//! The inputs of a rule: one node, one node per item of a set, rows of a table or of one table per item of a set, or the file named by a parameter.
+//! The inputs of a rule: one node, one node per item of a set, rows of one table or of one table per item of a set, or a file that a
+//! parameter names.
 
 use super::fields::{Fields, Item, Text};
 use super::labels::parse_bound_label;

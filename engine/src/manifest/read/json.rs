@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 use toml::de::{DeFloat, DeInteger, DeValue};
 
-/// Maximum depth of values: everything that later walks them may recurse.
+/// Maximum depth of values: later code may walk them by recursion.
 const MAX_DEPTH: usize = 64;
 
 /// Maximum length of remembered paths; a longer one only makes a message's place less precise.

@@ -1,7 +1,7 @@
 //! Reading and checking manifests: from texts to a [`Manifest`], or to all errors in them at once.
 //!
-//! Rulesets are read first, then the manifest: source sets and producers of the same name are merged key by key, rules are added. A further text
-//! may contain only rows of data tables. Reads no disk; the caller provides the texts.
+//! Reads rulesets first, then the manifest. Merges source sets and producers of the same name key by key, and adds rules. A further text
+//! may contain only rows of data tables. Accesses no disk; the caller provides the texts.
 
 mod check;
 mod cycles;
@@ -142,7 +142,7 @@ fn parse_all<'a>(
         if span.file == documents[0].file && !named.insert(name.clone()) {
             unknown.push((span, name, true));
         } else if let Some(text) = rulesets(&name) {
-            // A ruleset that several build on is read once.
+            // Two documents may build on the same ruleset: read it once.
             if seen.insert(name.clone()) {
                 let document = parse_document(report, &format!("ruleset {name}"), text, &mut syntax);
                 names.extend(named_rulesets(&document));
@@ -329,7 +329,7 @@ fn finish_rule(draft: rules::Draft, producers: &producers::Producers) -> Option<
 
 fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) {
     let names: Vec<&str> = TABLES.into_iter().chain(tables.table_names()).collect();
-    // `store` and `remote` are allowed only as tables (limits, the team's cache); any other value would be a person's own location.
+    // `store` and `remote` may only be tables (limits, the team's cache). Any other value is a location on one person's machine.
     let is_table = |key: &Text<'_>, item: &fields::Item<'_, '_>| !matches!(key.text, "store" | "remote") || item.value.is_table();
     let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| names.contains(&key.text) && is_table(key, item);
     for (key, _) in document.root_fields().entries().filter(|(key, item)| !known(key, item)) {

@@ -15,7 +15,7 @@ use toml::de::DeValue;
 pub(super) const BUILT_IN: &str = "extractive";
 
 const APIS: [&str; 6] = ["openai", "anthropic", "extractive", "replay", "command", "agent"];
-/// Keys allowed for an agent, which is never called.
+/// Keys allowed for an agent, which cortex never calls.
 const OF_AGENTS: [&str; 4] = ["api", "name", "max_tokens", "context_tokens"];
 /// Every key with its kind.
 const KEYS: [(&str, Kind); 19] = [
@@ -93,7 +93,7 @@ enum Kind {
     Price,
 }
 
-/// Hides every key written in the `[model]` table, before anything is reported.
+/// Hides every key written in the `[model]` table before the reader reports anything.
 pub(super) fn hide_secrets(report: &mut Report<'_>, models: Fields<'_, '_>) {
     for (_, model) in models.entries() {
         let Some(table) = model.value.as_table() else {
@@ -133,7 +133,7 @@ fn has_key(url: &str) -> bool {
     })
 }
 
-/// Whether a header's value grants access and is literal instead of a variable.
+/// Whether a header's value grants access and is written literally instead of as a variable.
 pub(super) fn is_literal_secret(name: &str, item: Item<'_, '_>) -> bool {
     let name = name.to_ascii_lowercase();
     let Some(value) = item.value.as_str() else {

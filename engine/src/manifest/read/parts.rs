@@ -1,5 +1,5 @@
-//! Rules with several outputs: besides the named target `//docs/{doc}:render`, the tree of all outputs, they get a target
-//! `//docs/{doc}:render.NAME` for each. A reader of one output is not rebuilt when another changes.
+//! Rules with several outputs. The named target `//docs/{doc}:render` is the tree of all outputs; each output also gets a target
+//! `//docs/{doc}:render.NAME`. A change of one output does not rebuild the readers of another.
 
 use super::producers::Producers;
 use super::rules::Draft;

@@ -11,7 +11,7 @@ use crate::values::diagnostic::Diagnostic;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// The producer whose parameters are directly in its table.
+/// The producer whose table contains its parameters directly.
 const COMMAND: &str = "command";
 const COMMAND_KEYS: [&str; 2] = ["argv", "timeout"];
 const KEYS: [&str; 3] = ["uses", "params", "keep"];
@@ -26,7 +26,7 @@ pub(super) struct Draft {
     spans: Spans,
     /// Place of each parameter's name.
     keys: HashMap<String, Span>,
-    /// Whether some parameters could not be read: the producer's own check would report them as missing.
+    /// Whether some parameters could not be read. The producer's own check would report them as missing.
     partial: bool,
 }
 
@@ -120,7 +120,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, reg
         }
     }
     let command = draft.uses.as_ref().is_some_and(|(uses, _)| uses == COMMAND);
-    // An unknown producer may have been intended as a command, whose parameters are keys.
+    // The author may have intended an unknown producer as a command, whose parameters are keys.
     let unsure = !command && draft.uses.as_ref().is_none_or(|(uses, _)| registry.get(uses).is_none());
     for (key, item) in fields.entries().filter(|(key, _)| !KEYS.contains(&key.text)) {
         if unsure && COMMAND_KEYS.contains(&key.text) {
@@ -200,7 +200,7 @@ fn check_parameters(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<St
             Some(_) if draft.partial => {}
             Some(producer) => {
                 let errors = producer.check(&draft.params).err().unwrap_or_default();
-                // If the model does not exist, the producer's own error about it is redundant.
+                // If the model does not exist, the producer's own error about it says nothing new.
                 for error in errors.into_iter().filter(|error| !(no_model && error.param == "model")) {
                     let diagnostic = Diagnostic::error(ErrorCode::E_PARAM, error.message);
                     let key = draft.keys.get(&error.param).filter(|_| error.unknown).copied();

@@ -1,4 +1,5 @@
-//! `[prompt_window]`: length of the prompt window (seed 000 §8). Checked here like every table; only the composer of the window reads it.
+//! `[prompt_window]`: length of the prompt window (seed 000 §8). The reader checks this table like every other; only the composer of the
+//! window uses it.
 
 use super::fields::{Fields, Item};
 use super::report::Report;

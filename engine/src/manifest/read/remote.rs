@@ -35,7 +35,7 @@ const KEYS: [&str; 19] = [
 const TLS_KEYS: [&str; 3] = ["ca", "cert", "key"];
 /// Keys that would contain a token itself.
 const SECRETS: [&str; 6] = ["token", "password", "secret", "key", "api_key", "authorization"];
-/// Words that names of instances must not contain, because paths of blobs use them.
+/// Words that names of instances must not contain, because the protocol uses them in paths of blobs.
 const RESERVED: [&str; 8] = [
     "blobs",
     "uploads",
@@ -51,7 +51,7 @@ const OWN_HEADERS: [&str; 6] = ["host", "content-type", "te", "user-agent", "grp
 const LONGEST: usize = 200;
 const ENDPOINT: &str = "write endpoint = \"grpcs://cache.example:443\", or grpc:// within a trusted network, unix:PATH, dir:PATH for a shared folder, or s3://BUCKET/PREFIX";
 
-/// Hides tokens in the table, before anything is reported.
+/// Hides tokens in the table before the reader reports anything.
 pub(super) fn hide_secrets(report: &mut Report<'_>, remote: Fields<'_, '_>) {
     for (key, item) in remote.entries() {
         if is_secret(key.text, item) {
@@ -292,7 +292,7 @@ fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> 
     keys
 }
 
-/// Whether source code may be sent: workers need it for computing.
+/// Whether this machine may send source code: workers need it to run producers.
 fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool) -> bool {
     let declared = fields.boolean(report, "upload_inputs");
     if let (true, Some(false), Some(item)) = (execute, declared, fields.get("upload_inputs")) {

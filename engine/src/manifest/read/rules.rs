@@ -1,4 +1,4 @@
-//! `[[rule]]`: targets, sets, inputs and outputs of one rule. Checks across rules are elsewhere.
+//! `[[rule]]`: targets, sets, inputs and outputs of one rule. `check` compares rules with each other.
 
 use super::fields::{Fields, Item, Text};
 use super::inputs::{InputReader, is_role};
@@ -183,7 +183,7 @@ impl RuleReader<'_> {
     fn check_arguments(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, producer: u32, target: Span) {
         let roles: Vec<&str> = match rule.get("inputs").map(|item| item.value.as_table()) {
             Some(Some(table)) => table.iter().map(|(role, _)| &**role.get_ref()).collect(),
-            // It is no table, which is already reported.
+            // The value is no table; the reader has reported that.
             Some(None) => return,
             None => Vec::new(),
         };

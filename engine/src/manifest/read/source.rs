@@ -1,4 +1,4 @@
-//! A manifest's text for messages: lines, columns, excerpts, with secrets masked. Knows no TOML.
+//! A manifest's text for messages: lines, columns, and excerpts with masked secrets. Knows no TOML.
 
 use crate::values::diagnostic::{Excerpt, Place};
 use crate::values::visible::is_invisible;
@@ -191,8 +191,8 @@ fn word_len(text: &str) -> usize {
         .count()
 }
 
-/// Finds parts of a line that may be keys: values of telling names, and words that look like one. Works on malformed TOML, too, so that a syntax
-/// error beside a key does not print it.
+/// Finds parts of a line that may be keys: values of telling names, and words that look like keys. Works on malformed TOML, too, so that no
+/// syntax error beside a key prints it.
 fn secrets_of(line: &str) -> Vec<Range<usize>> {
     let mut hidden = Vec::new();
     for prefix in SECRET_PREFIXES {

@@ -37,7 +37,7 @@ pub(super) fn read_sources(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts
         let gitignore = fields.boolean(report, "gitignore");
         let draft = drafts.entry(name.text.to_owned()).or_default();
         draft.span = name.span;
-        // A wrong value counts as present, so that it is not reported as missing, too.
+        // A wrong value counts as present, so that the reader does not report it as missing, too.
         draft.include = include
             .or_else(|| fields.get("include").map(|_| Vec::new()))
             .or(draft.include.take());

@@ -1,8 +1,8 @@
 //! `[tables]`: data tables of a manifest, whose rows are data for rules: `[pack.core]` is the row `core` of `//manifest/pack:table`.
 //!
-//! A ruleset (or the manifest) declares the tables and the contents of their rows; the manifest writes the rows, each as a top-level table of that
-//! name. Every table becomes one node without inputs: its rows are the parameters of its producer, and so in its key, and rules depend on the rows
-//! that they read. This module does not know the purpose of a table.
+//! A ruleset (or the manifest) declares the tables and the contents of their rows. The manifest writes the rows, each as a top-level table
+//! of that name. Every table becomes one node without inputs. Its rows are the parameters of its producer, and so part of its key; rules
+//! depend on the rows that they read. This module does not know the purpose of a table.
 
 use super::fields::{Fields, Item, Text, check_name};
 use super::json::{Spans, json_of_item};
@@ -19,7 +19,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
 
-/// The producer that makes a table from its parameters.
+/// The producer that builds a table from its parameters.
 const PRODUCER: &str = "table";
 
 /// Kinds of values, as written in `[tables]` and in messages.
@@ -290,7 +290,7 @@ fn checked(report: &mut Report<'_>, kind: Kind, item: Item<'_, '_>, what: &str) 
         return json_of_item(report, item, "", &mut Spans::new());
     }
     match kind {
-        // Reports which item is no string.
+        // This call reports which item is no string.
         Kind::Strings => drop(item.texts(report, what)),
         Kind::Integer if item.value.is_integer() => {
             let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, format!("{what} is {}", kind.describe_kind()));

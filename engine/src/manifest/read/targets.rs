@@ -50,7 +50,7 @@ impl<'a> Form<'a> {
         end.rsplit_once(':').map(|(_, target)| target)
     }
 
-    /// Returns the class of comparable rules: those of two joined variables are separate, since they are found first.
+    /// Returns the class of rules to compare with: rules of two joined variables form their own classes, since lookups find them first.
     fn bucket(self) -> (bool, Option<&'a str>) {
         (matches!(self, Self::Joined(..)), self.target())
     }
@@ -170,7 +170,7 @@ impl<'a> Targets<'a> {
         shorter.filter_map(|tails| tails.meeting(tail, rule)).min()
     }
 
-    /// Returns the rule that certainly produces what the form names: the label itself, or a template of the same form.
+    /// Returns the rule that certainly produces what the form names: by its literal label, or by a template of the same form.
     pub(super) fn maker(&self, form: Form<'_>) -> Option<u32> {
         match form {
             Form::Literal(label) => self.literal(label).or_else(|| self.covering(label)),

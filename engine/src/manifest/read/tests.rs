@@ -19,7 +19,7 @@ pub(super) const EXAMPLE: &str = include_str!("../../../../cortex.toml.example")
 /// Parameters of the toy called `semantic`.
 const SEMANTIC: [&str; 5] = ["model", "docs", "structures", "template", "sections"];
 
-/// A producer that is only a name; `command` wants an `argv`.
+/// A producer with only a name; `command` requires an `argv`.
 struct Toy(String);
 
 impl Producer for Toy {

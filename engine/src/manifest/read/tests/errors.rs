@@ -422,7 +422,7 @@ fn cycles_are_shown_as_a_path() {
         "",
     );
     assert_eq!(error.message, "these targets need each other: //t/{t}:a → //t/{t}:b → //t/{t}:a");
-    // A set that depends on the nodes running over it.
+    // The set depends on nodes that run over the set.
     check(
         &format!(
             "{head}{}{}",
@@ -441,7 +441,7 @@ fn cycles_are_shown_as_a_path() {
         "{}",
         errors[0].message
     );
-    // Which types a type needs is known only after building it.
+    // Only a build determines which types a type needs.
     let some = format!(
         "{head}{}",
         rule(

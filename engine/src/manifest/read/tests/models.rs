@@ -1,4 +1,4 @@
-//! Errors in `[model.NAME]`: each at its place, with what to write instead, and no key ever shown.
+//! Errors in `[model.NAME]`: each at its place, with the correction; no message ever shows a key.
 
 use super::errors::check;
 use super::load_text;

@@ -1,4 +1,4 @@
-//! Any input ends within bounded time with a message.
+//! For any input, reading ends within bounded time with a message.
 
 use super::{EXAMPLE, load_text};
 use crate::testing::assert_linear;

@@ -63,7 +63,7 @@ fn the_schema_has_every_key_of_the_example_and_of_the_ruleset() {
     }
 }
 
-/// The reader names its keys when one is unknown.
+/// The reader lists its keys when it reports an unknown one.
 #[test]
 fn the_reader_and_the_schema_know_the_same_keys() {
     let schema = schema();

@@ -1,4 +1,4 @@
-//! Data tables: the meaning of their rows, their errors, and rows from a text of their own.
+//! Data tables: the meaning of their rows, their errors, and rows from a separate text.
 
 use super::errors::check;
 use super::{errors_text, registry};
