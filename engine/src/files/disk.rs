@@ -42,7 +42,7 @@ impl Disk {
     }
 }
 
-/// Returns nanoseconds since 1970; 0 for a clock set before that, which settles no stamp.
+/// Returns nanoseconds since 1970; 0 if the clock is set to an earlier time, which settles no stamp.
 fn nanoseconds_since_1970() -> i64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,7 +1,7 @@
 //! Output files laid out under `.cortex/out/`, and checks that they still have the bytes written.
 //!
-//! Files are replaced by renaming, without fsync: lost ones can be laid out again. No component of their path may be a symbolic link, so nothing is
-//! ever written elsewhere. Knows nodes as numbers only.
+//! Replaces files by renaming, without fsync: a later build lays lost files out again. No component of a path may be a symbolic link, so
+//! this module never writes elsewhere. It knows nodes as numbers only.
 //!
 //! Rows: key = page number u32 big-endian (node / 256); body = version u8 (1), three zero bytes, packed entries sorted by node: name =
 //! path below `.cortex/out/`, word = node, flag 1 = the stamp was settled when the content was last known.
@@ -30,7 +30,7 @@ const HEAD_LEN: usize = 4;
 const SETTLED: u32 = 1;
 const PAGE: u32 = 256;
 
-/// Number of searches through all paths that take less time than a map of their owners.
+/// Number of searches through all paths that take less time than building a map of their owners.
 const SEARCHES: u32 = 16;
 
 /// Entries of up to [`PAGE`] nodes: as saved, or decoded because one of them changed.
@@ -201,7 +201,7 @@ fn split_path(path: &str) -> (&str, &str) {
 }
 
 impl Exports {
-    /// Loads the saved state. Skips damaged rows: their files are compared with their outputs and written again.
+    /// Loads the saved state. Skips damaged rows: a build then compares their files with the outputs and writes them again.
     pub fn from_rows(rows: Rows) -> Self {
         let pages = rows.into_iter().filter_map(|(key, row)| {
             let page = u32::from_be_bytes(key.try_into().ok()?);
@@ -370,8 +370,8 @@ impl Exports {
                 (error, _) => error,
             }
         })?;
-        // An unreadable file is replaced; a directory at the path makes the rename fail. A file with the stamp of other bytes is replaced
-        // unread: at worst it has these bytes already, because someone wrote them at the moment at which this process wrote the others.
+        // Replaces an unreadable file; a directory at the path makes the rename fail. Replaces a file with the stamp of other bytes unread.
+        // At worst it has these bytes already, because a program wrote them at the moment at which this process wrote the others.
         if let Ok(info) = folder.info_of(name)
             && info.kind() == Kind::File
             && info.size == bytes.len() as u64
@@ -391,12 +391,12 @@ impl Exports {
         let replace = |top: &Folder| {
             let written = write_and_rename((top, &temporary), (&folder, name), bytes);
             if written.is_err() {
-                // A leftover is removed by the next process that writes a file.
+                // The next process that writes a file removes a leftover.
                 let _ = top.remove(&temporary);
             }
             written
         };
-        // All temporary files are in one folder, where they are found without searching the others.
+        // All temporary files are in one folder, so that a sweep finds them without searching the others.
         let top = self.directory(root, "", true).map_err(failed)?;
         if number == 0 {
             super::leftovers::sweep(&top);
@@ -429,7 +429,7 @@ impl Exports {
         }
     }
 
-    /// Returns the path of a node's file, below the output folder.
+    /// Returns the path of a node's file, relative to the output folder.
     pub fn path_of_node(&self, node: u32) -> Option<String> {
         lock_pages(&self.known).get(node).map(|entry| entry.name)
     }
@@ -532,7 +532,7 @@ fn write_and_rename(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8
     let mut file = temporary.0.create_or_empty(temporary.1, 0o644)?;
     file.write_all(bytes).map_err(system_error)?;
     temporary.0.rename(temporary.1, to.0, to.1)?;
-    // After the rename, which changes the change time. Query the open file itself, whatever has its name since.
+    // Read the stamp after the rename, which changes the change time. Query the open file itself, whatever file has its name by now.
     Ok(Stamp::from_info(&FileInfo::from_handle(&file)?))
 }
 

@@ -1,8 +1,8 @@
 //! Source sets compiled to matchers: which directories may contain files of a set, and which sets a path belongs to.
 //!
-//! Knows nothing about the disk. A directory is entered only while some include glob can still match below it, so `docs/**/*.md` never reads
-//! outside `docs`. Each glob is split at its slashes; the positions that a directory's path can have reached in it are the bits of a word. Globs
-//! without wildcards are looked up instead of compiled: a manifest may have a hundred thousand.
+//! Knows nothing about the disk. A scan enters a directory only while some include glob can still match below it, so `docs/**/*.md` never
+//! reads outside `docs`. Each glob is split at its slashes. The bits of a word are the positions in the glob that a directory's path can
+//! have reached. Globs without wildcards are looked up instead of compiled: a manifest may have a hundred thousand.
 
 use crate::seams::world::{MAX_SETS, SetDef, WorldError};
 use crate::values::digest::Digest;
@@ -12,11 +12,11 @@ use rustc_hash::FxHashMap;
 /// Directories that are never entered, at any level.
 pub(crate) const NEVER: [&str; 2] = [".git", ".cortex"];
 
-/// Longer globs, and deeper braces, are refused: compiling them would take too much time and stack.
+/// Maximum length of a glob: compiling longer ones, or deeper braces, would take too much time and stack.
 const MAX_GLOB_LEN: usize = 1024;
 const MAX_BRACES: usize = 64;
 
-/// A digest of the definitions, cut to a word: rows with another one were listed for other sets.
+/// A digest of the definitions, cut to a word. A row with another fingerprint was listed for other sets.
 pub(crate) fn fingerprint(sets: &[SetDef]) -> u64 {
     let mut bytes = b"cortex source sets 1\n".to_vec();
     let mut field = |text: &str| {
@@ -43,7 +43,7 @@ pub(crate) struct Globs {
     honours_ignores: Vec<bool>,
 }
 
-/// Include globs that are plain paths. Sets are bits of a word.
+/// Include globs that are plain paths. Numbers are sets as bits of a word.
 #[derive(Default)]
 struct Plain {
     /// Sets with such a glob.
@@ -69,7 +69,7 @@ enum Step {
 /// Positions reached in each include glob at a directory. All zero: nothing below it can belong to any set.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
-    /// Bits of every compiled glob.
+    /// Per compiled glob, the positions as bits.
     globs: Vec<u64>,
     /// Sets with a plain path below.
     plain: u64,
@@ -311,8 +311,8 @@ fn compile(set: &SetDef, glob: &str) -> Result<globset::Glob, WorldError> {
         .map_err(|error| bad(error.kind().to_string()))
 }
 
-/// Splits a glob at slashes outside braces and brackets. A part that cannot be split (a slash inside them, a component that is no glob by itself,
-/// more components than a word has bits) becomes `**`: entering too many directories is only slow.
+/// Splits a glob at slashes outside braces and brackets. A part that cannot be split becomes `**`: it has a slash inside them, a component
+/// that is no glob by itself, or more components than a word has bits. Entering too many directories is only slow.
 fn steps(set: &SetDef, glob: &str) -> Result<Vec<Step>, WorldError> {
     let mut steps = Vec::new();
     for component in components(glob) {
@@ -331,7 +331,7 @@ fn steps(set: &SetDef, glob: &str) -> Result<Vec<Step>, WorldError> {
             }
         }
     }
-    // The position after the last component represents the file itself; `**` at the end covers files too.
+    // The position after the last component stands for the file itself; `**` at the end matches files, too.
     if !matches!(steps.last(), Some(Step::One { .. })) {
         steps.push(Step::Any);
     }

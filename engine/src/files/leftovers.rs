@@ -12,7 +12,7 @@ const AGE: u64 = 3_600;
 /// Maximum depth of folders searched.
 const DEEPEST: usize = 128;
 
-/// Removes leftovers of dead processes directly in a folder. Builds call it before they write the first file.
+/// Removes leftovers of dead processes directly in a folder. A build calls it before it writes the first file.
 pub(super) fn sweep(folder: &Folder) {
     for entry in folder.entries().into_iter().flatten().flatten() {
         if let Some(name) = entry.name().to_str()
@@ -24,8 +24,8 @@ pub(super) fn sweep(folder: &Folder) {
     }
 }
 
-/// Removes leftovers of dead processes, and those unwritten for an hour, as of `now` in seconds since 1970; returns their number. Those that cannot
-/// be read or removed stay: they are harmless. Follows no link.
+/// Removes leftovers of dead processes, and those unwritten for an hour, as of `now` in seconds since 1970; returns their number. Keeps
+/// those that it cannot read or remove: they are harmless. Follows no link.
 pub fn tidy(root: &Path, now: u64) -> usize {
     let folder = Folder::open(root).and_then(|root| OUT_DIR.split('/').try_fold(root, |folder, name| folder.open_folder(name)));
     folder.map_or(0, |folder| tidy_folder(&folder, now, 0))

@@ -10,7 +10,7 @@ use super::stamp::{STAMP_LEN, Stamp, u32_at, u64_at};
 const VERSION: u8 = 1;
 const HEAD_LEN: usize = 4 + 8 + STAMP_LEN + 4 + 4;
 
-/// The directory's stamp was settled when it was listed: the listing is valid as long as the stamp.
+/// The directory's stamp was settled when it was listed: the listing is valid while the stamp is unchanged.
 pub(crate) const DIR_SETTLED: u8 = 1;
 /// The directory could not be read; every refresh tries again.
 pub(crate) const DIR_UNREADABLE: u8 = 2;

@@ -1,5 +1,5 @@
-//! A world with documents in place of files: unsaved texts, new files, or removed ones. Everything else is as in the world below. Nothing is laid
-//! out, and no state is saved, so that the world below stays unchanged.
+//! A world with documents in place of files: unsaved texts, new files, or removed ones. Everything else is as in the world below. It lays
+//! out nothing and saves no state, so the world below stays unchanged.
 //!
 //! A document acts as the file would: in the same sets, and as the target of every link that leads to it.
 

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Size in bytes of the pieces in which files are hashed, so that a huge file takes no memory.
+/// Size in bytes of the pieces of a file to hash, so that a huge file takes no memory.
 const PIECE: usize = 1 << 20;
 
 /// Maximum number of attempts to read a file that changes while it is read.
@@ -42,7 +42,7 @@ pub(crate) struct Root {
 
 /// Result of reading a whole file.
 pub(crate) enum Hashed {
-    /// The digest of bytes with the same stamp before and after.
+    /// The digest of bytes whose stamp was the same before and after.
     Steady(Stamp, Digest),
     /// It changed at every attempt; the last digest, which may belong to no state of the file.
     Moving(Stamp, Digest),
@@ -67,7 +67,7 @@ impl Root {
     /// Opens a file for reading and follows links that stay below the root; [`SystemError::ELSEWHERE`] if one leaves it.
     pub(crate) fn open_file(&self, path: &str) -> Result<File, SystemError> {
         match self.folder.open_beneath(path) {
-            // An absolute link that points back inside, a kernel or sandbox without the call, or a concurrent rename.
+            // This may be an absolute link that points back inside, a kernel or sandbox without the call, or a concurrent rename.
             Err(SystemError::ELSEWHERE | SystemError::NO_SUCH_CALL | SystemError::FORBIDDEN | SystemError::AGAIN) => {
                 self.open_plain(&self.resolve_below(path)?)
             }

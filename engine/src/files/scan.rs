@@ -1,4 +1,4 @@
-//! Scanning: lists one directory and examines one file, with all the surprises of file systems.
+//! Scanning: lists one directory and examines one file, and handles the irregularities of file systems.
 //!
 //! Knows the source sets and the ignore rules in force, not the tree. Nothing here depends on the order of directory entries.
 
@@ -65,7 +65,7 @@ impl ScannedDirectory {
         true
     }
 
-    /// Adds a file, which must be examined unless its stamp is the known one.
+    /// Adds a file, which must be examined unless the recorded stamp is equal.
     fn add_file(&mut self, mut entry: Entry, stamp: Option<Stamp>, old: Option<&Row<'_>>) {
         let known = old.and_then(|row| row.files.find_name(&entry.name).map(|index| row.files.entry(index)));
         match known {
@@ -144,7 +144,7 @@ impl Scan<'_> {
         };
         match self.list_into(&mut found, path, outer, old) {
             Ok(()) => Some(found),
-            // A link in its place is not followed; its parent has changed, too, and reports it.
+            // The scan does not follow a link in its place. Its parent has changed, too, and reports it.
             Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => None,
             Err(error) => {
                 let listing = Listing {
@@ -355,7 +355,7 @@ impl Scan<'_> {
                 }
                 0
             }
-            // Gone since it was listed, or a directory now: its parent has changed again and will be listed again.
+            // The file was removed since it was listed, or is a directory now. Its parent has changed again, and the next scan lists it.
             Err(SystemError::NOT_FOUND) | Ok((_, Kind::Folder)) => {
                 set(entry, empty(REFUSED));
                 return false;
@@ -461,7 +461,7 @@ impl Scan<'_> {
         let info = self.root.folder.info_of(&target).ok()?;
         match info.kind() {
             Kind::File => Some(Stamp::from_info(&info)),
-            // Links to directories are not followed, so that no tree is scanned twice and no loop is entered.
+            // The scan does not follow links to directories, so that it scans no tree twice and enters no loop.
             Kind::Folder => None,
             _ => {
                 diagnostics.push(special(path));

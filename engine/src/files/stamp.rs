@@ -1,8 +1,8 @@
 //! Stamps: a file's metadata, and the conditions under which it proves that the content is unchanged.
 //!
-//! A recorded digest is trusted only if the stamp is equal in every field **and** was settled when the file was read. A stamp is settled once its
-//! times are more than [`RACY_NS`] before the moment of reading: a later edit then gets a different time, however coarse the clock of the file
-//! system. The change time counts as well as the modification time, because programs can set the latter.
+//! A recorded digest counts only if the stamp is equal in every field **and** was settled when the file was read. A stamp is settled once
+//! its times are more than [`RACY_NS`] before the moment of reading. A later edit then gets a different time, however coarse the clock of
+//! the file system. Both the change time and the modification time count, because programs can set the latter.
 
 use os::info::{FileInfo, Time};
 

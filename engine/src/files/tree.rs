@@ -1,9 +1,9 @@
 //! The source tree: the known state of every directory that may contain sources, and its refresh.
 //!
-//! Directories are stored as encoded rows and checked in place; only changed ones are decoded. A refresh has three steps. *Check*: reads the stamp
-//! of every known directory and file, in parallel. *Walk*: lists changed directories, and everything below changed ignore rules, again from the
-//! root down. *Examine*: hashes files whose stamps prove nothing. The new state replaces the old one at the end, so a failed refresh changes
-//! nothing.
+//! Stores directories as encoded rows and checks them in place; decodes only changed ones. A refresh has three steps. *Check*: reads the
+//! stamp of every known directory and file, in parallel. *Walk*: lists changed directories, and everything below changed ignore rules,
+//! again from the root down. *Examine*: hashes files whose stamps prove nothing. The new state replaces the old one at the end, so a failed
+//! refresh changes nothing.
 
 use super::globs::{Globs, fingerprint};
 use super::ignores::EXCLUDE_FILE;
@@ -223,7 +223,7 @@ impl SourceTree {
         };
         for index in 0..row.files.len() {
             let flags = row.files.flags(index);
-            // Files of a directory to list again are examined then; its rules decide about everything below it.
+            // The new listing of a changed directory examines its files. Check its rules now: they decide about everything below it.
             if check.has_changed && flags & RULES == 0 {
                 continue;
             }
@@ -246,7 +246,7 @@ impl SourceTree {
             } else if answer.is_ok() {
                 check.pending.push(index);
             } else {
-                // It vanished although its directory seemed unchanged: the two were read at different moments.
+                // The file is gone although its directory seemed unchanged: this scan read the two at different moments.
                 check.has_changed = true;
             }
         }
@@ -328,7 +328,7 @@ impl SourceTree {
             }
             level = next;
         }
-        // A row that no listing leads to is obsolete.
+        // A row that no listing reaches is obsolete.
         let unreached = checks
             .iter()
             .filter(|(path, _, check)| check.has_changed && !work.contains_key(*path));
@@ -376,8 +376,8 @@ impl SourceTree {
         refresh.sets_changed = (0..sets).filter(|set| all_sets || moved_sets & (1 << set) != 0).collect();
     }
 
-    /// Returns the paths of a set of the last refresh, sorted. Leaves out unreadable files, like those of an unreadable directory: the failure
-    /// affects only itself.
+    /// Returns the paths of a set of the last refresh, sorted. Leaves out unreadable files and the files of unreadable directories, so that
+    /// a failure affects only itself.
     pub fn set_paths(&self, index: usize) -> Vec<String> {
         let listed = self.collect_sources(|word| is_in(word, index), |path, digest| digest.map(|_| path));
         let mut paths: Vec<String> = listed.into_iter().flatten().collect();
@@ -430,7 +430,7 @@ impl SourceTree {
         self.find_source(path, digest_in).flatten()
     }
 
-    /// Applies `look` to the source at a path, if there is one.
+    /// Applies `read` to the source at a path, if there is one.
     fn find_source<T>(&self, path: &str, read: impl FnOnce(&Row<'_>, usize) -> T) -> Option<T> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let row = Row::from_bytes(self.directories.get(directory)?)?;
@@ -508,8 +508,8 @@ fn is_in(word: u64, set: usize) -> bool {
     word & u32::try_from(set).ok().and_then(|set| 1u64.checked_shl(set)).unwrap_or(0) != 0
 }
 
-/// Whether a directory has an entry that may change without a change of the directory: a link, an unreadable file, or a name that is no text, which
-/// every refresh reports.
+/// Whether a directory has an entry that may change without a change of the directory (a link, an unreadable file), or a name that is no
+/// text, which every refresh reports.
 fn is_odd(row: &Row<'_>) -> bool {
     let odd = |index| row.files.flags(index) & (LINK | REFUSED | UNREADABLE) != 0;
     row.flags() & DIR_UNREADABLE != 0 || row.not_text().next().is_some() || (0..row.files.len()).any(odd)

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) struct WalkTask {
     pub path: String,
     pub outer: Context,
-    /// Whether to list it whatever its own check showed.
+    /// Whether to list it even if its own check showed no change.
     pub anew: bool,
 }
 
@@ -37,7 +37,7 @@ impl WalkTask {
             return WalkStep::Listed(None, Vec::new());
         };
         let all = self.anew || known.is_none_or(|(row, check)| check.rules_moved || row.fingerprint() != scan.fingerprint);
-        // Appeared or vanished rule files apply to everything below, as changed ones do.
+        // An added or removed rule file affects everything below, just as a changed one does.
         let all = all || known.is_some_and(|(row, _)| rule_names(row) != new_rule_names(&found.listing));
         let contexts = std::mem::take(&mut found.contexts);
         let below = found

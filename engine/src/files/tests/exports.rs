@@ -1,4 +1,4 @@
-//! Situations of the output files, one test each.
+//! Cases of the output files, one test each.
 
 use super::{later, now, set_mtime};
 use crate::files::exports::Exports;

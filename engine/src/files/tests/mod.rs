@@ -1,4 +1,4 @@
-//! Tests of the files on a real disk: single situations, and random edits compared with a naive full scan.
+//! Tests of the files on a real disk: single cases, and random edits compared with a naive full scan.
 
 mod exports;
 mod model;

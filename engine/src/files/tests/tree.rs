@@ -1,4 +1,4 @@
-//! Situations of the source tree, one test each.
+//! Cases of the source tree, one test each.
 
 use super::{Bench, later, now, refresh_text, set, set_mtime};
 use crate::seams::world::WorldError;
@@ -284,7 +284,7 @@ fn unreadable_files_and_directories_are_named_and_tried_again() {
     mode(&file, 0);
     mode(&dir, 0);
     if fs::read(&file).is_ok() {
-        // Root reads everything; a change of mode must then be no change at all.
+        // Root can read every file, so the change of mode changes nothing.
         assert_eq!(bench.changes(), "");
         assert!(bench.codes().is_empty());
     } else {

@@ -73,7 +73,7 @@ fn script(world: &dyn World, put: &dyn Fn(&str, Option<&str>), tamper: &dyn Fn(&
         Err(WorldError::Claimed { first: 2, second: 3, .. })
     ));
     assert!(matches!(write(3, "../b.md", "b"), Err(WorldError::Leaves { .. })));
-    // The owner of a path is found among few new files and among many.
+    // The search for a path's owner works among few new files and among many.
     for node in 100..140 {
         assert_eq!(write(node, &format!("t/{node}.md"), "c"), Ok(ExportOutcome::Written));
         assert!(matches!(
