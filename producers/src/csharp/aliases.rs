@@ -4,8 +4,8 @@
 //! implementation with an equal name within the namespace (another namespace); structure and implementation; the implementation alone (a new
 //! base or attribute); the structure alone (a new body); the implementation without names of members. A match counts only if it pairs exactly one
 //! old and one new type. A nested type follows its enclosing type. A type too small to compare matches by its files too: equal text in files
-//! without another removed or added type, or its name in its files. At last, types of one name match if half of their lines are equal.
-//! Pure: the caller provides the two states.
+//! without another removed or added type, or its name in its files. Last, types of one name match if half of their lines are equal. Pure:
+//! the caller provides the two states.
 
 use super::types::{TypeRow, symbol_of};
 use engine::values::digest::Digest;

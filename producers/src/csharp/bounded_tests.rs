@@ -1,4 +1,5 @@
-//! Chains, nests and lists of any length: the work and the output of the producers grow linearly with the text, whatever its shape.
+//! Chains, nested constructs and lists of any length: the work and the output of the producers grow linearly with the text, whatever its
+//! shape.
 
 use super::fixture::World;
 use super::lexer::LOOKS;

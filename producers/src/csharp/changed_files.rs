@@ -1,4 +1,4 @@
-//! Reads only the changed files, before and after, to update a table made of the names of all files.
+//! Reads only the changed files, before and after, to update a table built from the names of all files.
 
 use super::layout::Layout;
 use super::mentions::join_path;

@@ -352,8 +352,9 @@ impl Scope<'_, '_> {
         self.note(declaring, name, found);
     }
 
-    /// Returns the key of the nearest type, .NET's included, that declares a member `name` with so many parameters, if it is a method, visible
-    /// through the type `key`; of interfaces, which have several nearest bases, all that do. An override is a member of its own here.
+    /// Returns the key of the nearest type, .NET's included, that declares a member `name` visible through the type `key`. Prefers members
+    /// that are no methods or have `count` parameters. An interface has several nearest bases: returns all that declare the member. An
+    /// override counts as a member of its own.
     fn declaring(&self, key: &str, name: &Name, count: Option<usize>) -> Vec<String> {
         let mut candidates = self.world.lookup(&Shape::of_key(key), &name.word);
         // Type arguments determine the number of type parameters of the member.

@@ -1,5 +1,5 @@
-//! `csharp/dependencies`: which types each type of a chunk depends on, as one table: symbol path → {"body", "structure"}. All of them are
-//! `//index:dependencies`.
+//! `csharp/dependencies`: the types on which each type of a chunk depends, as one table: symbol path → {"body", "structure"}. The tables of
+//! all chunks together are `//index:dependencies`.
 //!
 //! It repeats `//types/T:deps` without evidence, for readers that need all types at once.
 

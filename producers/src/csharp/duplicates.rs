@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The way in which a type is declared more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Several projects or files declare a type of this name, each its own.
+    /// Several projects or files declare a type of this name, each a separate type.
     Apart,
     /// Several times in one project, without `partial`.
     Merged,
     /// Several times in files that no project compiles, without `partial`.
     MergedLoose,
-    /// In a project, and again in files that only another target framework of it compiles.
+    /// In a project, and again in files that only another of its target frameworks compiles.
     MergedFrameworks,
 }
 
@@ -35,8 +35,8 @@ pub struct Duplicate<'a> {
     pub is_loose: bool,
 }
 
-/// Returns one message per kind of duplicate. `projects`: folders that no advice may exclude, those of project files and of the output that
-/// generators write for a project.
+/// Returns one message per kind of duplicate. `projects` are folders that no hint may exclude: those of project files, and those of output
+/// that generators write for a project.
 pub fn summaries(duplicates: &[Duplicate<'_>], projects: &BTreeSet<&str>) -> Vec<Diagnostic> {
     let mut by_kind: BTreeMap<Kind, Vec<&Duplicate<'_>>> = BTreeMap::new();
     for duplicate in duplicates {

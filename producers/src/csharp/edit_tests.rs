@@ -1,4 +1,4 @@
-//! Which edit of a text changes which hash (seed 000 §3.3), over the whole chain from text to digest.
+//! Tests which hashes an edit of a text changes (seed 000 §3.3), over the whole chain from text to digest.
 
 use super::fixture::World;
 use super::parse::read;

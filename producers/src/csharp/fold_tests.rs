@@ -28,15 +28,15 @@ fn inputs(role: &str) -> Vec<Vec<Input>> {
     worlds.iter().map(|world| world.each(role)).collect()
 }
 
-/// How a fold gets its inputs from those of types: `usize` is the number of types in a chunk.
+/// Converts the inputs of types to the inputs of a fold; the number is that of the types in a chunk.
 type Group = fn(&[Input], usize) -> Vec<Input>;
 
-/// One input a type.
+/// Returns one input per type.
 fn by_type(inputs: &[Input], _: usize) -> Vec<Input> {
     inputs.to_vec()
 }
 
-/// Signatures of adjacent types in one input.
+/// Returns the signatures of adjacent types as one input.
 fn by_chunk(inputs: &[Input], width: usize) -> Vec<Input> {
     let chunks = inputs.chunks(width);
     let chunk = |types: &[Input]| {
@@ -46,7 +46,7 @@ fn by_chunk(inputs: &[Input], width: usize) -> Vec<Input> {
     chunks.map(chunk).collect()
 }
 
-/// Tables of the dependencies of adjacent types.
+/// Returns tables of the dependencies of adjacent types.
 fn tables(inputs: &[Input], width: usize) -> Vec<Input> {
     let table = |types: &[Input]| {
         let made = run(&DependencyTable, "", "{}", vec![("deps", types.to_vec())]).expect("a table");

@@ -1,11 +1,11 @@
-//! `[assembly: InternalsVisibleTo("…")]`: assemblies that see the internal types of the one that compiles a file.
+//! `[assembly: InternalsVisibleTo("…")]`: the assemblies that see the internal types of the assembly that compiles a file.
 
 use super::parse::tokens::Tokens;
 
-/// Placeholder for all assemblies, if a name is not a literal text.
+/// Stands for all assemblies, if a name is not a literal text.
 pub(super) const ANY: &str = "*";
 
-/// Returns the names of these assemblies in the order of the text, without keys.
+/// Returns the names of the assemblies in the order of the text, without public keys.
 pub(super) fn friends(tokens: &Tokens<'_>) -> Vec<String> {
     const NAME: &str = "InternalsVisibleTo";
     if memchr::memmem::find(tokens.source.as_bytes(), NAME.as_bytes()).is_none() {

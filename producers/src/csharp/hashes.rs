@@ -174,8 +174,8 @@ pub fn after_modifiers<'a>(written: &'a str, modifiers: &[String]) -> &'a str {
     rest
 }
 
-/// Whether a member's position among the others is part of its meaning: fields (layout, initialization order) and other members with an
-/// initializer.
+/// Whether a member's position among the others is part of its meaning: true of fields (layout, initialization order) and of other members
+/// with an initializer.
 pub fn order_counts(member: &Member) -> bool {
     match member.kind {
         MemberKind::Field => true,

@@ -1,4 +1,4 @@
-//! Which edit moves which hash (seed 000 §3.3), and golden outputs tied to producer versions.
+//! Tests which hashes each edit changes (seed 000 §3.3), and ties golden outputs to producer versions.
 
 use super::fixture::{World, blob, decl, file, member, name, run};
 use super::model::{MemberKind, NamePlace, Syntax, TypeKind};
@@ -49,7 +49,7 @@ fn colours() -> super::model::TypeDecl {
     colours
 }
 
-/// Which of structure, impl and xmldoc of `key` differ.
+/// Returns which of structure, impl and xmldoc of `key` differ.
 fn changed(before: &Syntax, after: &Syntax, key: &str) -> String {
     let worlds = [before, after].map(|syntax| World::new(&[("a.cs", syntax.clone())], &[]));
     let differs = |name: &str| worlds[0].digest(name, key) != worlds[1].digest(name, key);
@@ -336,7 +336,7 @@ fn semantic_in_the_seeds_format() {
     assert!(node.contains("EDGE_CASES:\nNone found in the code.\n"), "{node}");
 }
 
-/// Versions and outputs move together: whoever changes an output raises the producer's version and the line here.
+/// A changed output requires a new producer version: increment the version and update its line here.
 #[test]
 fn golden_outputs_belong_to_versions() {
     let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", "{}")]);

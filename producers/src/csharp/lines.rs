@@ -1,4 +1,4 @@
-//! `csharp/lines`: the source lines of the types in a file and their positions, in which places of uses are looked up.
+//! `csharp/lines`: the source lines of the types in a file with their positions. Producers of uses look up places in them.
 //!
 //! A table: symbol → [`Lines`]. A row contains the lines of the type's headers and members, without nested types. So an edit of one type that
 //! keeps the number of lines changes only the row of that type.

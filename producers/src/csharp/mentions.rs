@@ -153,7 +153,7 @@ impl From<NamePlace> for Place {
 }
 
 impl Place {
-    /// Returns the place as evidence of a dependency: attributes and their arguments are one there.
+    /// Returns the place as evidence of a dependency: an attribute's argument counts as an attribute.
     pub fn as_evidence(self) -> Self {
         match self {
             Self::Argument => Self::Attribute,
@@ -270,7 +270,7 @@ fn body_words(whole: &Complete) -> Vec<&str> {
     words
 }
 
-/// Returns the names of the classes that attributes inside bodies may leave the last word of.
+/// Returns the full names of the classes whose suffix `Attribute` the attributes inside bodies may omit.
 fn attributes_in_bodies(whole: &Complete) -> BTreeSet<String> {
     let bodies = whole.members.iter().map(|placed| placed.member.body.as_str());
     let texts = bodies.chain(whole.bodies.iter().map(String::as_str));
@@ -306,7 +306,7 @@ fn declared_member(placed: &PlacedMember) -> Option<Declared> {
         MemberKind::Finalizer => return None,
     };
     if member.name.contains('.') && member.kind != MemberKind::Constructor {
-        // An explicit implementation is called through the interface's member.
+        // Code calls an explicit implementation through the interface's member.
         return None;
     }
     Some(Declared {

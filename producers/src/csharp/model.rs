@@ -101,8 +101,8 @@ pub struct NameUse {
     /// Its place.
     #[n(2)]
     pub place: NamePlace,
-    /// Whether the position allows only a type (`new X()`, a parameter's type …); in an attribute's argument, the name may also be a member
-    /// or a namespace.
+    /// Whether the position allows only a type (`new X()`, a parameter's type …). A name in an attribute's argument may also be a member or
+    /// a namespace.
     #[n(3)]
     pub certain: bool,
 }

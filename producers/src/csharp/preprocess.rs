@@ -201,7 +201,7 @@ impl<'t> Active<'t> {
     }
 }
 
-/// Returns a condition as an operand of `&&`, negated unless it `holds`.
+/// Returns a condition as an operand of `&&`, negated unless `is_true`.
 fn operand(written: &str, is_true: bool) -> String {
     let text = super::hashes::one_line(written);
     let simple = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');

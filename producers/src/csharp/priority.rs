@@ -1,6 +1,6 @@
 //! `[OverloadResolutionPriority(n)]`: of the callable methods of one type, only those with the highest number are considered.
 
-/// The name of the attribute, without its last word.
+/// The name of the attribute, without its suffix `Attribute`.
 const NAME: &str = "OverloadResolutionPriority";
 
 /// Returns the overload priority in the attributes of a member, 0 without one. A value that is not a literal number counts as 0.

@@ -1,17 +1,17 @@
-//! Renamed members: finds members of a type that only got another name, by their code. Pure: the caller provides both states of the type.
+//! Renamed members: finds members of a type by their code if only their names changed. Pure: the caller provides both states of the type.
 
 use super::aliases::masked;
 use super::implementation::{self, ImplMember};
 use std::collections::BTreeMap;
 
-/// Least number of words in the body of a member that is recognised under another name.
+/// Minimum number of words in a body by which a renamed member is recognised.
 const FEWEST_WORDS: usize = 6;
 
-/// Limit of pairs of removed and added members.
+/// Maximum number of pairs of removed and added members to compare.
 const MOST_PAIRS: usize = 2_500;
 
-/// Returns former and present keys of renamed members, from two outputs of `csharp/impl`: one member was removed, one was added, and all but the name
-/// is equal. Empty if an output cannot be read.
+/// Returns former and present keys of renamed members, from two outputs of `csharp/impl`. Pairs a removed and an added member if everything
+/// but their names is equal. Empty if an output cannot be read.
 pub fn renamed_members(then: &[u8], now: &[u8]) -> Vec<(String, String)> {
     let (Ok((_, then)), Ok((_, now))) = (
         implementation::parse_implementation(then),
@@ -39,7 +39,7 @@ pub fn renamed_members(then: &[u8], now: &[u8]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the members of `these` whose keys are not in `others`; of several with one key, none.
+/// Returns the members of `these` whose keys are not in `others`. Leaves out members that share a key.
 fn missing<'m>(these: &'m [ImplMember], others: &[ImplMember]) -> Vec<&'m ImplMember> {
     let mut by_key: BTreeMap<&str, Vec<&ImplMember>> = BTreeMap::new();
     for member in these {

@@ -1,4 +1,4 @@
-//! `csharp/symbols`: the table that names are bound with; each reader depends on the rows it asks for.
+//! `csharp/symbols`: the table by which binding resolves names. Each reader depends only on the rows that it requests.
 //!
 //! Rows: a simple name → array of the types declared under it; `base:NAME` → keys of the types that write a base with that name on its path; `ns:A.B`
 //! → `{}` for every namespace and the namespaces around it; `using:DIR` → the project whose file is in `DIR`, the projects that it references, and
@@ -22,10 +22,10 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Limit of the length of a chain of bases.
+/// Maximum length of a chain of bases.
 const LONGEST_CHAIN: usize = 32;
 
-/// Limit of types of one name that a base may be.
+/// Maximum number of types of one name that all count as the base; with more, none does.
 const MOST_NEAR: usize = 4;
 
 /// The producer `csharp/symbols`.
@@ -65,7 +65,7 @@ impl Producer for Symbols {
     }
 }
 
-/// Keys and rows of the types that a symbol means in a file: several for a part that several projects share.
+/// Keys and rows of the types to which a symbol refers in a file: several for a part that several projects share.
 type Keys<'a> = FxHashMap<(&'a str, &'a str), Vec<(&'a str, &'a TypeRow)>>;
 
 fn keys_by_file<'a>(table: &'a [(&'a str, TypeRow)]) -> Keys<'a> {
@@ -78,7 +78,7 @@ fn keys_by_file<'a>(table: &'a [(&'a str, TypeRow)]) -> Keys<'a> {
     found
 }
 
-/// An entry for every type, without ancestors.
+/// Returns an index with an entry for every type, without ancestors.
 fn declare<'a>(files: &[(&str, Names)], layout: &Layout, rows: &'a [(&'a str, TypeRow)], keys: &Keys<'a>) -> NameIndex {
     let mut index = NameIndex::default();
     let mut entries: BTreeMap<&str, (String, Entry)> = BTreeMap::new();
@@ -116,10 +116,10 @@ fn declare<'a>(files: &[(&str, Names)], layout: &Layout, rows: &'a [(&'a str, Ty
     index
 }
 
-/// Returns, for each project that compiles a part of one of these types of one symbol, the type that is its own: the one at home there, otherwise the
-/// one with most files that the project compiles and, among these, fewest that it does not.
+/// Returns, for each project that compiles a part of one of these types of one symbol, its own type. That is the type whose home is the
+/// project. Without one, it is the type with most files that the project compiles and, among these, with fewest other files.
 fn types_of_projects<'a>(same: &[(&'a str, TypeRow)], layout: &'a Layout) -> BTreeMap<&'a str, &'a str> {
-    /// Whether the project is its home, files that the project compiles, all its files.
+    /// Whether the project is the type's home, number of files that the project compiles, number of all files.
     type Rank = (bool, usize, Reverse<usize>);
     let mut best: BTreeMap<&str, (Rank, &str)> = BTreeMap::new();
     for (key, row) in same {
@@ -149,7 +149,7 @@ fn types_of_projects<'a>(same: &[(&'a str, TypeRow)], layout: &'a Layout) -> BTr
 /// Adds a declaration to the entry of its type: its bases, and other projects that compile its file.
 pub(super) fn add_part(entry: &mut Entry, decl: &NamedType, file: &str, layout: &Layout) {
     let home = layout.compiler(&decl.of, file).map(|at| &layout.projects[at].path);
-    // A part that another project's type shares leads to that type.
+    // A part that another project's type shares adds no project: [`types_of_projects`] assigns those.
     if home == entry.project.as_ref() {
         for project in layout.other_compilers(decl, file) {
             if let Err(at) = entry.also.binary_search(project) {
@@ -188,7 +188,7 @@ pub(super) fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): 
     }
 }
 
-/// The target of a global using, which is named from the root with `global::` or without.
+/// Returns the target of a global using, which `global::` may precede.
 fn from_root(target: &str) -> String {
     target.strip_prefix("global::").unwrap_or(target).to_owned()
 }
@@ -349,7 +349,7 @@ pub(super) fn globals_places(layout: &Layout, key: &str, file: &str, decl: &Name
     places.chain([file.to_owned(), owner.to_owned()]).collect()
 }
 
-/// Kinds of the bases that a declaration lists.
+/// Returns the keys of the types that a declaration lists as bases.
 pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: &Layout, file: &str, decl: &NamedType) -> Vec<String> {
     let enclosing: Vec<String> = enclosing(decl);
     let binder = Binder::new(index);
@@ -372,9 +372,10 @@ pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: 
     bound.map(|entry| entry.key.clone()).collect()
 }
 
-/// Finds types for a base that neither namespaces nor global usings resolve. Using directives of files are not in `:names` (their edits stop there),
-/// so such a base may be any type of that name that its project or a referenced project declares; the base of a nested type may also be a nested
-/// type. If only a few types match, all of them count: nested types are searched in each, and hardly ever found in the wrong one.
+/// Finds types for a base that neither namespaces nor global usings resolve. Names of files omit their using directives, so that edits of
+/// these stop there. Such a base may therefore be any type of that name that its project or a referenced project declares; the base of a
+/// nested type may also be a nested type. If only a few types match, all of them count: lookups of nested types search each, and hardly
+/// ever find one in the wrong type.
 fn near<'a>(index: &'a dyn Index, path: &str, arity: u32, around: &Surroundings<'_>) -> Vec<&'a Entry> {
     let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
     let is_near = |entry: &Entry, is_nested: bool| {

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of types bound again; with more, all files are read.
+/// Maximum number of types bound again; with more, the producer reads all files.
 const MOST_HEIRS: usize = 2_000;
 
 impl TableUpdate for Symbols {

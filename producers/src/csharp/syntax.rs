@@ -1,8 +1,8 @@
-//! Producer `csharp/syntax`: what one file declares and mentions ([`Syntax`](super::model::Syntax), as a table: see [`super::syntax_table`]),
-//! one parse a file.
+//! Producer `csharp/syntax`: the declarations and mentions of one file ([`Syntax`](super::model::Syntax), as a table: see
+//! [`super::syntax_table`]), in one parse per file.
 //!
-//! Symbols for `#if` come from the input `defines`, usually `//files/P:defines`, which holds only those that matter to the file, and
-//! from the parameter of that name.
+//! Symbols for `#if` come from the parameter `defines` and from the input of that name, usually `//files/P:defines`, which contains only
+//! those that matter to the file.
 
 use super::ids::member_key;
 use super::model::{Member, Syntax, Tier, TypeDecl};
@@ -10,7 +10,7 @@ use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
 use std::collections::BTreeSet;
 
-/// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
+/// Increment whenever the same text may give another [`Syntax`]: after a change of the rules of reading, the canonical text or the grammar.
 pub const VERSION: u32 = 17;
 
 /// Adds the producer.
@@ -20,11 +20,11 @@ pub fn register_syntax(registry: &mut Registry) {
 
 pub use super::syntax_table::{decode, encode_syntax};
 
-/// Limit of further sets of symbols under which a file is read.
+/// Maximum number of further symbol sets under which a file is read.
 const MOST_SETS: usize = 8;
 
-/// Adds the declarations that only other projects compile: types that the file does not declare under its own symbols, members that its types do not
-/// have, and using directives. Such a member is added to its type with its condition, because several projects that compile a file see one type.
+/// Adds what only other projects compile: types that the file does not declare under its own symbols, members that its types do not have,
+/// and using directives. Adds such a member to its type with its condition, because several projects that compile a file share one type.
 fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
     for using in other.usings {
         if !syntax.usings.contains(&using) {
@@ -64,8 +64,8 @@ fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
     }));
 }
 
-/// Adds the members of a declaration that no declaration of its type has: to the overlapping declaration under the file's own symbols or, without
-/// one, as a further part of a partial type.
+/// Adds the members of a declaration that no declaration of its type has. Adds them to the overlapping declaration under the file's own
+/// symbols or, without one, as a further part of a partial type.
 fn add_members(types: &mut Vec<TypeDecl>, mut other: TypeDecl) {
     let is_same = |decl: &TypeDecl| decl.namespace == other.namespace && decl.path == other.path;
     let known: BTreeSet<String> = types.iter().filter(|decl| is_same(decl)).flat_map(member_keys).collect();

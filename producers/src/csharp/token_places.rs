@@ -61,7 +61,7 @@ impl<'t> Laid<'t> {
                     looks.get() > 0
                 })
             };
-            // The rest of the text needs as many tokens of the file, so the search goes no further than that.
+            // The rest of the text needs as many tokens of the file, so the search ends where fewer are left.
             let word = tokens[at].text(body);
             in_head &= !matches!(word, "{" | "=>");
             if in_head && let Some(name) = default_at(&tokens, body, at) {
@@ -97,7 +97,7 @@ impl<'t> Laid<'t> {
         }
     }
 
-    /// Returns the bytes where the word at a place of the text that is not aligned may stand: every skipped token of that word.
+    /// Returns the bytes where an unaligned word of the text may be: every skipped token of that word.
     pub(super) fn possible_bytes(&self, place: u32) -> &[u32] {
         let at = self.token_at(place);
         let Some(token) = self
@@ -128,7 +128,7 @@ impl<'t> Laid<'t> {
         let at = self.token_at(place);
         let (token, there) = (self.tokens.get(at)?, self.of_file.get(at).copied().flatten()?);
         let byte = there.start + place.saturating_sub(token.start);
-        // Words without a place have place 0.
+        // Words without a place get place 0.
         let word = |text: &str, start: u32| -> String {
             let rest = text.get(start as usize..).unwrap_or("");
             rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '@')).collect()
@@ -194,7 +194,7 @@ fn next_accessor(tokens: &[Token], file: &str, mut at: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The line of the file that each word `x` of the text is aligned with, from 1.
+    /// Returns, for each word `x` of the text, the line of the file with which it is aligned, from 1.
     fn lines_of_x(body: &str, file: &str) -> Vec<usize> {
         let tokens = lex(file).tokens;
         let laid = Laid::new(body, file, &tokens);
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_another_branch_compiles_is_skipped() {
-        // A later block begins as the body does.
+        // A later block begins like the body.
         let file = "{\n throw f();\n if (v is null) { x(); }\n void l() {\n if (v is string) { x(); } }\n}";
         let body = "{ if (v is null) { x(); } void l() { if (v is string) { x(); } } }";
         assert_eq!(lines_of_x(body, file), [3, 5]);

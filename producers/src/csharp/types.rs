@@ -162,8 +162,8 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
     found
 }
 
-/// Adds parts of partial types from files that further projects compile to these projects' types, if those have parts of their own: such a type is
-/// one type in each project.
+/// Shares parts of partial types between projects: if another project also compiles a part's file and declares parts of the type itself,
+/// that project's type gets the part, too.
 fn share_parts(found: &mut FoundTypes<'_>, files: &[(&str, Names)], layout: &Layout) {
     for (file, names) in files {
         for named in names.types.iter().filter(|named| named.is_partial) {
@@ -277,7 +277,7 @@ fn merged_parts<'a>(symbol: &'a str, scope: Scope<'_>, name: &str, part: &'a Par
     }
 }
 
-/// Adds one of several declarations of a symbol that are separate types; those of one symbol are adjacent.
+/// Adds one of several separate types that share a symbol. The caller passes those of one symbol one after the other.
 fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, scope: Scope<'_>, part: &'a PartsSoFar) {
     if duplicates.last().is_none_or(|last| last.symbol != symbol) {
         duplicates.push(Duplicate {
@@ -295,7 +295,7 @@ fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, sc
             "{symbol} is declared {} times, in different projects or files",
             all.candidates.len()
         );
-        // If files without a project declare the type, which come first, the declaration of a project is no copy.
+        // If files without a project declare the type (they come first), a project's declaration is no copy.
         let is_loose = matches!(scope, Scope::Loose);
         all.is_loose |= is_loose;
         if is_loose || !all.is_loose {

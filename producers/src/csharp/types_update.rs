@@ -1,7 +1,7 @@
 //! Updates `//index:types` from its last version when few files changed: the rows of the types that these files declare or declared.
 //!
-//! Messages about types declared more than once and about colliding identifiers concern the whole workspace: if a change affects one of these,
-//! all files are read.
+//! Messages about types declared more than once and about colliding identifiers concern the whole workspace. If a change affects one of
+//! these, the producer reads all files.
 
 use super::changed_files::{ChangedFiles, has_row};
 use super::mentions::join_path;

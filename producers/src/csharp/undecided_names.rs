@@ -1,7 +1,7 @@
-//! Names in code that binding left undecided: each may use a member of that name.
+//! Names in code that binding left undecided. Each may refer to a member of that name.
 //!
-//! Binding records every name that it resolves, also names that are no member ([`Flow`](super::deps::flow::Flow) records locals, types and members of
-//! .NET). The other names are in code that it could not read, or follow values of unknown type.
+//! Binding records every name that it resolves, even if the name is no member ([`Flow`](super::deps::flow::Flow) records locals, types and
+//! members of .NET). The other names are in code that binding could not read, or follow values of unknown type.
 
 use super::deps::flow::{Use, UseKind};
 use super::keywords::{is_infix, is_predefined, is_reserved};
@@ -9,12 +9,12 @@ use super::lexer::Kind;
 use super::token_places::Laid;
 use rustc_hash::FxHashSet;
 
-/// Returns the names of `laid`, from the token `first` on, that no use decides: each name with its byte in the file. `locals` are the names that the
-/// code itself declares.
+/// Returns the names of `laid`, from the token `first` on, that no use decides, each with its byte in the file. `locals` are the names that
+/// the code itself declares.
 pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet<String>, first: usize) -> Vec<(&'t str, u32)> {
     let text = |at: usize| laid.tokens.get(at).map_or("", |token| token.text(laid.body));
     let is_word = |at: usize| laid.tokens.get(at).is_some_and(|token| token.kind == Kind::Word);
-    // A conversion is recorded at the first token of its value, but does not decide the name there.
+    // Binding records a conversion at the first token of its value, but does not decide the name there.
     let uses = || uses.iter().filter(|used| used.kind != UseKind::Convert);
     let places: FxHashSet<u32> = uses().map(|used| used.place).collect();
     let mut decided = vec![false; laid.tokens.len()];
@@ -56,13 +56,13 @@ pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet
         let is_member = match before {
             "." | "?." | "->" => true,
             _ if locals.contains(name) || is_contextual(name) => false,
-            // A declaration: its type precedes the name.
+            // This name is declared here: its type precedes it.
             ">" | "]" | "goto" | "::" => false,
             _ if at > 0 && is_word(at - 1) && (!is_reserved(before) || is_predefined(before)) && !is_infix(before) => {
                 matches!(before, "await" | "yield" | "when" | "and" | "or" | "not")
             }
             _ => match (text(at + 1), around.last().copied()) {
-                // The name of an argument, a label, a member of an anonymous type.
+                // This is the name of an argument, a label, or a member of an anonymous type.
                 (":", Some(open)) => text(open) == "{" && !matches!(before, ";" | "}"),
                 (":", None) => false,
                 ("=", Some(open)) => !(text(open) == "{" && open > 0 && text(open - 1) == "new"),
@@ -92,7 +92,7 @@ fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHa
                 let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
                 let (word, before) = (&rest[..length], text[..at].trim_end().chars().next_back().unwrap_or(' '));
                 let is_decided = places.contains(&(start + at as u32));
-                // A colon is followed by a format, a quote by text.
+                // After a colon comes a format, after a quote text.
                 let is_value =
                     before == '.' || !(locals.contains(word) || is_contextual(word) || matches!(before, ':' | '"' | '\'' | '\\'));
                 if is_value && !is_decided && !is_reserved(word) {
@@ -108,8 +108,8 @@ fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHa
     found
 }
 
-/// Whether an unresolved name is in a place that requires a value or a member, so that it is undefined: not where it may begin the name of an unknown
-/// type or names an argument, and not if it is a word of the language.
+/// Whether an unresolved name is undefined, because its place requires a value or a member. It is not undefined if it may begin the name of
+/// an unknown type, if it names an argument, or if it is a word of the language.
 pub(super) fn means_nothing(laid: &Laid<'_>, place: u32, name: &str) -> bool {
     let at = laid.token_at(place);
     let text = |at: Option<usize>| at.and_then(|at| laid.tokens.get(at)).map_or("", |token| token.text(laid.body));
@@ -132,7 +132,7 @@ fn is_of_nameof<'t>(text: &impl Fn(Option<usize>) -> &'t str, at: usize) -> bool
     text(at.checked_sub(1)) == "(" && text(at.checked_sub(2)) == "nameof"
 }
 
-/// Whether a word has a meaning by its place; a member in unreadable code is never called so.
+/// Whether a word has a special meaning in some places. Assumes that no member in unreadable code has such a name.
 fn is_contextual(word: &str) -> bool {
     is_infix(word)
         || matches!(

@@ -1,4 +1,4 @@
-//! Updates of tables: after any sequence of added, removed and changed files, the table equals that made from all files.
+//! Updates of tables: after any sequence of added, removed and changed files, the table equals the one built from all files.
 
 use super::chunks::{Chunks, ends_chunk};
 use super::dependencies::DependencyRow;
@@ -196,7 +196,7 @@ impl TableView for Held {
     }
 }
 
-/// Returns whether the update gave rows; checks that they equal those made from all files.
+/// Returns whether the update succeeded, and checks that its rows equal those built from all files.
 fn compare<P: Producer + TableUpdate>(producer: &P, before: &State, now: &State) -> Result<bool, TestCaseError> {
     let last = Held::of(&before.table.bytes);
     let mut rows = last.0.clone();
@@ -222,7 +222,7 @@ fn compare<P: Producer + TableUpdate>(producer: &P, before: &State, now: &State)
     Ok(true)
 }
 
-/// Applies versions of the files; counts the updates of each table, and the possible ones.
+/// Applies versions of the files. Returns the number of successful updates of each table, and of possible ones.
 fn follow(is_crowded: bool, edits: &[(usize, usize, bool)]) -> Result<(usize, usize, usize), TestCaseError> {
     let mut files: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     for (at, file) in FILES.iter().enumerate() {
@@ -296,7 +296,7 @@ proptest! {
         first in proptest::collection::vec(any::<bool>(), 30),
         edits in proptest::collection::vec(proptest::collection::vec(0usize..30, 1..6), 1..6)
     ) {
-        // Every third of them ends a chunk; some sort behind the name of the last chunk.
+        // Every third name ends a chunk; some sort after the name of the last chunk.
         let names = |ends: bool| (0..).map(|number| format!("{}{number}", ["A.B", "É"][number % 2])).filter(move |name| ends_chunk(name) == ends);
         let universe: Vec<String> = names(true).take(10).chain(names(false).take(20)).collect();
         let mut keys: BTreeSet<&String> = universe.iter().zip(first).filter_map(|(key, exists)| exists.then_some(key)).collect();
@@ -333,7 +333,7 @@ proptest! {
         first in proptest::collection::vec(proptest::option::weighted(0.8, (any::<u8>(), any::<u8>())), 8),
         edits in proptest::collection::vec((0usize..8, proptest::option::of((any::<u8>(), any::<u8>())), any::<bool>()), 1..6)
     ) {
-        // Few references, so that some types are named by no other.
+        // Few references, so that no other type names some of the types.
         let sparse = |(structure, body): (u8, u8)| (structure & structure >> 3 & 0b10101, body & body >> 2);
         let mut named: Named = first.into_iter().map(|masks| masks.map(sparse)).collect();
         let mut before = graph_of(&named);
@@ -361,7 +361,7 @@ proptest! {
     }
 }
 
-/// The heir of a type under an alias is bound again when that type gets a base with nested types.
+/// An heir that names its base by an alias is bound again when that base gets a base with nested types.
 #[test]
 fn who_writes_an_alias_is_an_heir() {
     let (_, symbols, edits) = follow(false, &[(4, 20, false), (0, 2, false), (6, 5, false)]).expect("equal tables");

@@ -1,11 +1,11 @@
 //! `csharp/usages`: every place where the code of one type names a type or a member, with line and column.
 //!
 //! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
-//! member of that name on a value whose type is not known, `~KEY#Member` → uses of a member of an interface of .NET,
-//! for which types of the workspace may answer, `~!#Name` → names that mean nothing: no local, member or type, and no member of a type that is
-//! known with all its bases, `~>#Name` → calls of an unknown method of that name that may dispatch a value of the workspace's types as a message.
-//! References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text.
-//! The binder works on canonical text; its tokens are laid over those of the type's lines to find the places.
+//! member of that name on a value of unknown type, `~KEY#Member` → uses of a member of an interface of .NET, which types of the workspace
+//! may implement, `~!#Name` → undefined names: no local, member or type, and no member of a type that is known with all its bases,
+//! `~>#Name` → calls of an unknown method of that name that may dispatch a value of the workspace's types as a message.
+//! References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text. The binder works
+//! on canonical text. To find the places, this producer aligns its tokens with those of the type's lines.
 
 use super::attribute_places;
 use super::code;
@@ -59,7 +59,7 @@ pub struct Place {
     /// The call, if a method is called; absent if it is only named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
-    /// Whether an overload of another type may be meant instead.
+    /// Whether the use may refer to an overload of another type instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
 }
@@ -100,13 +100,13 @@ impl Producer for Usages {
     }
 }
 
-/// Longest text of a place, in bytes: a long line may contain many places.
+/// Maximum length of a place's text, in bytes: a long line may contain many places.
 pub const LONGEST_LINE: usize = 200;
 
 /// Bytes before the place that a cut text shows.
 const BEFORE: usize = 80;
 
-/// Characters are counted once for each so many bytes.
+/// Size in bytes of the blocks whose characters are counted once.
 const BLOCK: usize = 256;
 
 /// Facts of a file about the type: its declarations, their lines and their tokens.
@@ -301,7 +301,7 @@ fn in_code(
             file,
             places,
         };
-        // The part of the header that a text belongs to is unknown; only the place of the text is found.
+        // A text may belong to any part of the header, so search the whole header for it.
         let header = file.header(decl);
         for text in &whole.bodies {
             let body = code::body(text, true);
@@ -420,7 +420,7 @@ impl Code<'_, '_> {
     }
 }
 
-/// Whether uses of what a type of .NET declares are listed, because types of the workspace may answer for it: whether it is an interface.
+/// Whether the table lists uses of members of this .NET type. It does for interfaces, because types of the workspace may implement them.
 pub fn may_be_answered(key: &str) -> bool {
     dotnet::get(key).is_some_and(|of| of.kind == 'i')
 }
@@ -562,8 +562,8 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
     .unwrap_or(&name.path)
 }
 
-/// Returns the types whose member of the same name a call may mean when it means that of `key`: bases, whose calls may run it, and heirs, whose
-/// member overrides or implements it. `declaring` are the types that declare a member of that name, `declarations` is the blob of
+/// Returns the types to whose member of the same name a call may refer when it refers to that of `key`: bases, whose calls may run it, and
+/// heirs, which override or implement it. `declaring` are the types that declare a member of that name; `declarations` is the blob of
 /// `//index:declarations`.
 ///
 /// # Errors
@@ -585,7 +585,7 @@ pub fn related(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTr
     Ok(related.map(|key| (*key).to_owned()).collect())
 }
 
-/// Bases of a type outside the workspace that declare a member of that name: full names of .NET. `declarations` is the blob of
+/// Returns the bases of a type outside the workspace that declare a member of that name: full names of .NET. `declarations` is the blob of
 /// `//index:declarations`.
 ///
 /// # Errors

@@ -87,7 +87,7 @@ fn statements() -> impl Strategy<Value = String> {
             format!("unknown().Each((A q) => {{ q.§Go = {value}; }});"),
         ])
     });
-    // Each in its own scope: names declared twice have no meaning.
+    // Each statement gets its own scope, because a name that is declared twice has no meaning.
     prop::collection::vec(one, 1..5).prop_map(|all| all.iter().map(|one| format!("{{ {one} }}\n")).collect())
 }
 

@@ -23,8 +23,8 @@ struct Bound {
 }
 
 impl Bound {
-    /// Whether it is also bound elsewhere, where its name or the converted value stands: a method by the cast of its name, a conversion by the
-    /// bracket of what is converted, or by the type behind `new`.
+    /// Whether the golden file lists the same use again, at the name or the value itself. This entry is then at the cast of a method's
+    /// name, at the bracket of a converted value, or at the type after `new`.
     fn is_told_at_its_name(&self, all: &[Self]) -> bool {
         let is_new = |one: &&Self| (one.name.as_str(), one.line, one.column + 4) == ("new", self.line, self.column) && one.to == self.to;
         let is_type_of_new = || self.does == "convert" && all.iter().any(|one| is_new(&one));
@@ -47,7 +47,7 @@ impl Bound {
     }
 }
 
-/// The type and the member that a place uses, whether another type is possible, and the kind of use.
+/// Type and member that a place uses, whether another type is possible, and the kind of use.
 type FoundUse = (String, String, bool, &'static str);
 
 fn fixtures() -> BTreeMap<String, (PathBuf, PathBuf)> {
@@ -109,7 +109,7 @@ fn no_use_of_a_member_is_lost() {
                 Some(at) if at.iter().any(|found| may(&found)) => differences.push(format!("possible {place}")),
                 _ => differences.push(format!("lost {place}")),
             }
-            // An implicit conversion has the place of the name of what is converted.
+            // An implicit conversion has the place of the converted value's name.
             let named = at.into_iter().flatten().filter(|_| member == use_.name);
             let wrong = named
                 .filter(|(found, name, elsewhere, _)| !found.starts_with(['?', '~']) && !elsewhere && name == &use_.name && found != owner);
