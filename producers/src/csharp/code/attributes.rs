@@ -83,8 +83,8 @@ pub fn attributes_in_header(header: &str) -> Vec<String> {
     found
 }
 
-/// Returns the names that attributes of lambdas, local functions and their parameters may have in a body: the last word of each path in brackets that
-/// may precede a lambda, a function or a parameter.
+/// Returns the possible names of attributes of lambdas, local functions and their parameters in a body. These are the last words of the
+/// paths in brackets that may precede a lambda, a function or a parameter.
 pub fn attributes_in_body(body: &str) -> Vec<String> {
     if !body.contains('[') {
         return Vec::new();

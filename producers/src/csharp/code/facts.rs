@@ -1,4 +1,5 @@
-//! `csharp/facts`: the code of one type, as the syntax that determines types. Edits that change literals, comments or layout stop here.
+//! `csharp/facts`: the code of one type, as the syntax that determines types. Edits of literals, comments or layout do not change the
+//! output.
 
 use super::ast::{Argument, Parameter, Statement, TypeRef};
 use super::{Signature, attributes_in_header, body, header_parameters, signature, statements};

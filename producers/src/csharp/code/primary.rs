@@ -114,7 +114,7 @@ impl Cursor<'_> {
         let mut args = self.parse_arguments();
         if args.len() == 1 {
             return match args.pop().map(|only| only.value) {
-                // An operation in parentheses is not merged with the operation around it.
+                // Do not merge an operation in parentheses with the operation around it.
                 Some(operation @ Expression::Operation(..)) => Expression::Chain(Box::new(operation), Vec::new()),
                 only => only.unwrap_or(Expression::Unknown),
             };

@@ -252,7 +252,7 @@ impl Cursor<'_> {
                 _ if self.is_identifier() && self.ahead(1) == "=" && self.ahead(2) != "=" => {
                     // The default value of a parameter.
                     self.at += 2;
-                    // The arrow of the member may follow the value; a constant is never a lambda.
+                    // The arrow of the member may follow the value, so read no lambda: a constant is never one.
                     let value = match self.is_identifier() && self.ahead(1) == "=>" {
                         true => Expression::Name(super::ast::Name {
                             word: self.take_word(),

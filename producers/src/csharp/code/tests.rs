@@ -1,4 +1,4 @@
-//! The parser's results for code, and its tolerance of any text.
+//! Tests the parser's results for code, and its tolerance of any text.
 
 use super::ast::*;
 use super::*;
@@ -75,7 +75,7 @@ fn long_and_deep_code_ends() {
         "$\"{".repeat(2_000),
         "a[".repeat(5_000) + &"]".repeat(5_000),
         "(a)".repeat(5_000),
-        // Statements without their brackets: the next token closes the enclosing block.
+        // Statements without brackets: the next token closes the enclosing block.
         "foreach".to_owned(),
         "( foreach ) { using }".to_owned(),
     ] {

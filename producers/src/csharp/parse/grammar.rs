@@ -60,7 +60,7 @@ pub fn parse_only(text: &str) -> usize {
 /// Kind of a node, for the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
-    /// No kind of its own; its children are visited.
+    /// Has no kind of its own; the walk visits its children.
     Inner,
     Error,
     Namespace,
@@ -70,7 +70,7 @@ pub(crate) enum Node {
     GlobalAttribute,
     Type(TypeKind),
     Member(Form),
-    /// `{ … }`, a value and other code: not visited.
+    /// `{ … }`, a value and other code: the walk does not visit it.
     Code,
     AttributeList,
     BaseList,

@@ -1,4 +1,5 @@
-//! Names that a declaration mentions: collected during the walk, then freed of parameters and type parameters, sorted and deduplicated.
+//! Collects the names that a declaration mentions during the walk. Then removes parameters and type parameters, sorts the names, and
+//! removes duplicates.
 
 use super::header::without_at_sign;
 use super::tokens::Tokens;

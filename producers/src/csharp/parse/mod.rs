@@ -137,7 +137,7 @@ fn preprocessor_faults(active: &Active<'_>, tokens: &Tokens<'_>, file: &str) -> 
         .collect()
 }
 
-/// Returns what a parse missed; empty if nothing. `bodies`: number of bodies with errors.
+/// Returns a message about the parts that a parse missed; empty if it missed none. `bodies`: number of bodies with errors.
 fn message_of(tier: Tier, has_tree: bool, bodies: usize, depth: u32) -> &'static str {
     match (tier, has_tree) {
         (Tier::Whole | Tier::Repaired, _) => "",

@@ -1,4 +1,4 @@
-//! Incomplete code, and rare valid code.
+//! Tests of incomplete code, and of rare valid code.
 
 use super::read;
 use crate::csharp::ids::member_key;

@@ -91,7 +91,7 @@ fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
     })
 }
 
-/// Blanks code with so many open `<` that the grammar would follow exponentially many readings.
+/// Blanks code with so many open `<` that the grammar would try exponentially many readings.
 pub(crate) fn angle_runs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
     let mut open = 0_usize;
     let mut first = 0;

@@ -1,4 +1,4 @@
-//! Snippets to compact dumps, the feature files, layout, hostile input, and the golden output that is tied to the version.
+//! Tests of parsing: compact dumps of snippets, the feature files, layout, hostile input, and the golden output for the present version.
 
 use super::repair::repairs;
 use super::shown::GrammarText;
@@ -34,7 +34,7 @@ fn names(names: &[NameUse]) -> String {
     names.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// One line a type and a member: path, signature, what else is not empty.
+/// Returns one line for each type and member: path, signature, and all other parts that are not empty.
 fn dump(text: &str) -> String {
     let mut out = String::new();
     let list = |label: &str, items: &[String]| {
@@ -248,7 +248,7 @@ fn the_same_declarations_with_and_without_a_broken_body() {
     assert_eq!(shown(&whole), shown(&partial));
 }
 
-/// Tier, code and line of the first diagnostic, and the names of all members.
+/// Returns tier, code and line of the first diagnostic, and the names of all members.
 fn first_problem(text: &str) -> (Tier, String, String) {
     let (syntax, diagnostics) = read(text, &BTreeSet::new(), "f.cs");
     let message = diagnostics.first().map_or_else(String::new, |first| {
@@ -386,7 +386,7 @@ fn features() -> Vec<(String, String)> {
     files_of("csharp/features")
 }
 
-/// Names and texts of the C# files of a fixture's folder.
+/// Returns names and texts of the C# files in a fixture's folder.
 pub(super) fn files_of(folder: &str) -> Vec<(String, String)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(folder);
     let mut files: Vec<(String, String)> = std::fs::read_dir(folder)
@@ -427,7 +427,7 @@ fn feature_files_keep_their_declarations() {
     insta::assert_snapshot!(shown);
 }
 
-/// The file's tokens with other white space and comments between them.
+/// Returns the file's tokens with other white space and comments between them.
 fn relaid(text: &str, choices: &[u8]) -> String {
     let lexed = lex(text);
     let mut out = String::new();
@@ -577,7 +577,7 @@ fn twenty_thousand_members_and_odd_names() {
     );
 }
 
-/// If this changes, raise `csharp::syntax::VERSION` and write the new digest.
+/// If this digest changes, increment `csharp::syntax::VERSION` and write the new digest here.
 #[test]
 fn golden_output_is_tied_to_the_version() {
     let text = include_str!("../../../../fixtures/csharp/golden.cs");

@@ -40,13 +40,13 @@ pub(crate) struct Path<'t> {
 }
 
 impl<'t> Tokens<'t> {
-    /// Takes the tokens of a text without escapes in names.
+    /// Creates the tokens of a text without escapes in names.
     #[cfg(test)]
     pub(crate) fn new(source: &'t str, lexed: Lexed) -> Self {
         Self::from_lexed(source, source, lexed)
     }
 
-    /// Takes the tokens of `source`, which is `written` with decoded names.
+    /// Creates the tokens of `source`, which is `written` with decoded names.
     pub(crate) fn from_lexed(source: &'t str, written: &'t str, lexed: Lexed) -> Self {
         let angles = canonical::angles(source, &lexed.tokens);
         let (mates, depth) = brackets::mates(source, &lexed.tokens);
@@ -217,7 +217,7 @@ impl<'t> Tokens<'t> {
         count
     }
 
-    /// Returns the dotted path that begins at `start`, if any; behind an inner name its number of type arguments: ``A`1.B``.
+    /// Returns the dotted path that begins at `start`, if any. The number of type arguments follows an inner name: ``A`1.B``.
     pub(crate) fn path_at(&self, start: usize, limit: usize) -> Option<Path<'t>> {
         let mut text: Cow<'t, str> = Cow::Borrowed("");
         let mut at = start;

@@ -1,7 +1,8 @@
 //! Documentation comments as readable text.
 //!
-//! The parser of tags never recurses and accepts any text: it removes unknown tags, ignores unclosed and stray ones, and decodes known entities.
-//! Time is linear in the text, memory in its result; the only structure is a stack of open tags with bounded height.
+//! The parser of tags never recurses and accepts any text: it removes unknown tags, ignores unclosed and stray ones, and decodes known
+//! entities. It takes time linear in the text, and memory linear in the result. Its only structure is a stack of open tags with bounded
+//! height.
 
 use super::super::hashes::one_line;
 
