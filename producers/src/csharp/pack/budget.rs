@@ -1,8 +1,8 @@
 //! Fits a pack to its budget (seed 000 §10.2, step 3): drops summaries first, then whole types, each in the order of the selection's
 //! [`least`](super::select::Selection::least).
 //!
-//! A type is dropped only if all types without any summary exceed the budget. So the remaining types depend on outlines alone, and the selection
-//! costs no summary.
+//! Drops a type only if all types without any summary exceed the budget. So the remaining types depend on outlines alone, and no summary is
+//! requested to choose them.
 
 /// Estimates the tokens of a text of `bytes` bytes for an unknown model: 3.3 bytes each.
 pub fn tokens(bytes: usize) -> u64 {
@@ -18,8 +18,8 @@ pub struct Cut {
     pub summaries: usize,
 }
 
-/// Returns what to drop of `count` types to stay within a budget in tokens. `size` returns the bytes of the text after a cut; `asked` is whether
-/// the pack has summaries. If even the head of the text is too long, all types are dropped.
+/// Returns what to drop of `count` types to stay within a budget in tokens. `size` returns the bytes of the text after a cut;
+/// `has_summaries` tells whether the pack contains summaries. If even the head of the text is too long, drops all types.
 pub fn what_to_give_up(count: usize, has_summaries: bool, budget: Option<u64>, size: impl Fn(Cut) -> usize) -> Cut {
     let fits = |cut: &Cut| budget.is_none_or(|budget| tokens(size(*cut)) <= budget);
     let bare = |types| Cut {

@@ -93,7 +93,8 @@ impl<'i> Document<'i> {
         Ok(document)
     }
 
-    /// Takes dropped types and files back that fit the room which those after them leave, the most important first; none where nothing is left.
+    /// Adds dropped types and files again while they fit into the rest of the budget, the most important first. Adds none if all were
+    /// dropped.
     fn fill_room(&mut self) {
         let is_empty = self.cut.types == self.selection.least.len();
         let Some(budget) = self.selection.budget.filter(|_| !is_empty) else {
@@ -127,7 +128,7 @@ impl<'i> Document<'i> {
         let cut = Cut { types: last, summaries };
         let mut needed = 0;
         loop {
-            // The text names its budget: a larger number is no shorter, so the loop ends.
+            // The text names its budget, and a larger number is never shorter, so the loop ends.
             match tokens(self.size_within(cut, Some(needed))) {
                 fits if fits <= needed => return Some(needed),
                 more => needed = more,
@@ -212,7 +213,7 @@ impl<'i> Document<'i> {
         let mut count = 0;
         loop {
             let head = self.head_of(cut, budget, count);
-            // A larger number is no shorter, so the loop ends.
+            // A larger number is never shorter, so the loop ends.
             match tokens(head.len() + body) {
                 same if same == count => return head,
                 other => count = other,

@@ -1,8 +1,8 @@
 //! The forms of a pack: `csharp/pack`, Markdown for readers; `csharp/pack-contents`, the included and omitted parts of that text as data;
 //! `csharp/pack-facts`, the pack's entry in `index.json` (seed 000 §3.1). One producer builds all of them from the same inputs.
 //!
-//! Facts depend on outlines alone, so reading the index never requests a summary: for a pack with summaries they count its text without them.
-//! The types that fit a budget do not depend on summaries.
+//! Facts depend on outlines alone, so reading the index never requests a summary. For a pack with summaries, facts count the text without
+//! them. Summaries do not affect which types fit a budget.
 
 use super::document::Document;
 use crate::csharp::structure::check_flags;

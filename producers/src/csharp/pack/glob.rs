@@ -56,7 +56,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// Takes a symbol path and the namespace that it begins with.
+    /// Creates the name from a symbol path and the namespace with which the path begins.
     pub fn new(symbol: &str, namespace: &str) -> Self {
         let local = if namespace.is_empty() { 0 } else { folded(namespace).len() + 1 };
         let bare = symbol.contains('`').then(|| folded(&without_arity(symbol)));

@@ -371,7 +371,7 @@ fn what_a_filter_excludes_does_not_come_back_by_a_dependency() {
         selected("type:NodeStore !type:key"),
         ("Node IStore NodeStore".into(), by(&["Key"], "!type:key"))
     );
-    // The `!` that excludes the type does not matter, nor the branch that contains it.
+    // A `!` excludes a dependency from whatever branch of the filter it is in.
     assert_eq!(selected("type:NodeStore or (type:Page !type:Key)").1, by(&["Key"], "!type:Key"));
     assert_eq!(selected("type:NodeStore !access:public"), (String::new(), vec![]));
     assert_eq!(selected("type:NodeStore !depends:Key"), (String::new(), vec![]));
@@ -418,7 +418,7 @@ fn files_of_other_languages_are_selected_by_their_path_alone() {
         text.ends_with("\n## web/b.ts\nTold by: an index\n\n## web/sub/c.ts\nTold by: tree-sitter\n"),
         "{text}"
     );
-    // Files are dropped before types, the last by path first.
+    // The budget drops files before types, the last by path first.
     let whole = bench.contents(&all).token_estimate;
     for budget in 1..whole {
         let contents = bench.contents(&row("type:Key or file:web/*", Some(budget)));
