@@ -113,7 +113,7 @@ struct Pass<'a, 'x> {
 impl<'a> Pass<'a, '_> {
     fn evaluate_project(&mut self) {
         let Some((&path, &root)) = self.files.get_key_value(self.project) else {
-            // The project is no XML: only the SDK's defaults apply.
+            // The project is no XML, so only the SDK's defaults apply.
             self.found.read.push(self.project.to_owned());
             self.sdks.push("Microsoft.NET.Sdk".to_owned());
             self.before();
@@ -453,7 +453,7 @@ impl<'a> Pass<'a, '_> {
 
     fn import(&mut self, path: &str, spot: Spot<'_>) {
         let Some((&path, &root)) = self.files.get_key_value(path) else {
-            // No XML (reported by the file's own node) or no input: list it as read, so that it becomes an input.
+            // The file is no XML (its own node reports that) or no input. List it as read, so that it becomes an input.
             if !self.found.read.iter().any(|known| known == path) {
                 self.found.read.push(path.to_owned());
             }

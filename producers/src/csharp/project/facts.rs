@@ -109,7 +109,7 @@ pub fn evaluated(
     report: &Report,
 ) -> Evaluated {
     let own = params.project(project);
-    // `//index:projects` reports the first pass for all projects together.
+    // Drop these diagnostics: `//index:projects` reports the first pass for all projects together.
     let quiet = Report::default();
     let (outer, tfms) = frameworks(project, files, tree, settings, params, own, &quiet);
     let mut found = Evaluated::default();
@@ -217,7 +217,7 @@ fn frameworks<'a>(
         let spot = Spot { file: project, line: 0 };
         let found = tfms.first().cloned().unwrap_or_default();
         let message = format!("the target framework is not known here; {NEWEST} is assumed (say which: params.tfm of producer.project)");
-        // A project that is no XML is reported already.
+        // If the project is no XML, its own node reports that.
         if files.contains_key(project) {
             report.warn(ErrorCode::CS_PROJECT_TFM, spot, message, &found);
         }

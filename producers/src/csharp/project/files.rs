@@ -1,8 +1,8 @@
 //! `//index:files`: the project that owns each source file, the others that compile it, and the files that no project compiles.
 //!
-//! If several projects compile a file, its owner is the project in whose folder it lies (the deepest such folder), before projects that link it.
-//! Ties go to the project that compiles the file for its main framework, then to the first by path. So the owner of a file does not change when
-//! another project links it.
+//! If several projects compile a file, its owner is the project in whose folder the file is (the deepest such folder), before projects that
+//! link the file. Ties go to the project that compiles the file for its main framework, then to the first by path. So another project that
+//! links a file does not change its owner.
 
 use super::facts::CompiledFile;
 use super::path::{file_name, folder_of_path};

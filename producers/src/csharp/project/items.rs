@@ -36,7 +36,7 @@ impl Item {
         self.metadata.get(name).map_or("", String::as_str)
     }
 
-    /// Replaces `%(…)`; of the well-known metadata those that follow from the path.
+    /// Replaces `%(…)`. Of the well-known metadata, supports only those that follow from the path.
     pub fn through(&self, text: &str) -> String {
         let mut seen = String::with_capacity(text.len());
         let mut rest = text;

@@ -6,8 +6,8 @@
 //! paths), `:project` (the facts for readers), `:defines`; `//index:references` (the projects that each project sees); `//index:files` (the project
 //! that owns each file, and the files without an owner).
 //!
-//! SDKs, packages and the machine are not read: [`msbuild`] and [`sdk`] list the properties of MSBuild and the SDKs; all else from outside the
-//! workspace is empty. Text that cannot be evaluated gives a diagnostic with its place.
+//! Evaluation reads no SDK, no package and no setting of the machine: [`msbuild`] and [`sdk`] list the properties of MSBuild and the SDKs;
+//! all else from outside the workspace is empty. Text that cannot be evaluated gives a diagnostic with its place.
 
 pub mod condition;
 pub mod evaluate;

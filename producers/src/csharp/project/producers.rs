@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Increase whenever the same project files may give other facts.
+/// Increment whenever the same project files may give other facts.
 pub const VERSION: u32 = 8;
 
 /// Registers the producers.
@@ -265,8 +265,8 @@ impl Producer for FactsOf {
     }
 }
 
-/// `csharp/defines`: without `bytes` the symbols of a project by framework (the main one under `""`); with it only the symbols that the file's
-/// conditions mention, so that other symbols cannot affect the file.
+/// `csharp/defines`: without `bytes`, the symbols of a project by framework (the main one under `""`). With it, only the symbols that the
+/// file's conditions mention, so that other symbols cannot affect the file.
 struct Defines;
 
 impl Producer for Defines {
@@ -307,7 +307,7 @@ impl Producer for Defines {
             }
             _ => ["DEBUG", "TRACE"].map(str::to_owned).into(),
         };
-        // The parse reports undecodable text.
+        // The producer that parses the file reports undecodable text.
         let (text, _) = crate::text::decode(&source.bytes, file);
         let mentioned = preprocess::mentioned(&text);
         let both = |defined: &BTreeSet<String>| -> Vec<String> {

@@ -1,11 +1,12 @@
 //! `[System.Text.RegularExpressions.Regex]::Member(…)` in project files.
 //!
-//! The patterns are those of .NET, which has look-around and references to groups; what the engine here lacks is an error that names the function.
+//! The patterns are those of .NET, with look-around and references to groups. A pattern that the engine here does not support is an error
+//! that names the function.
 
 use super::function::Value;
 use fancy_regex::{Regex, RegexBuilder};
 
-/// Limit of steps back in one match: a project file is untrusted, and its pattern may try all ways.
+/// Maximum number of backtracking steps in one match: a project file is untrusted, and its pattern may need exponentially many.
 const MOST_STEPS: usize = 100_000;
 
 /// Evaluates a member; `None` if it is unknown or cannot be evaluated. A match is its text, empty without one.
@@ -37,7 +38,7 @@ pub fn evaluate_regex(member: &str, arguments: &[String]) -> Option<Value> {
     })
 }
 
-/// Marks where the numbers of groups end in a replacement: `$1x` is group 1 in .NET, and a group `1x` here.
+/// Marks where the numbers of groups end in a replacement: `$1x` is group 1 in .NET, but a group `1x` here.
 fn with_marked_groups(replacement: &str) -> String {
     let mut marked = String::new();
     let mut rest = replacement;

@@ -107,7 +107,7 @@ impl Report {
         found.insert(diagnostic);
     }
 
-    /// Merges the diagnostics of another report; those about the same place are kept once, regardless of their quotes.
+    /// Merges the diagnostics of another report. Keeps one of several about the same place, even if they quote different text.
     pub fn merge(&self, other: Self) {
         self.unset.borrow_mut().extend(other.unset.into_inner());
         let mut found = self.found.borrow_mut();

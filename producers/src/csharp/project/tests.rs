@@ -1,5 +1,6 @@
-//! Fixtures under `fixtures/csharp/projects/`, one folder per construct. `expected.json` states by hand the results by MSBuild's documentation:
-//! facts (only listed ones are compared), files, owners, files left out and diagnostics. Also property tests of the pure functions.
+//! Fixtures under `fixtures/csharp/projects/`, one folder per construct. Each `expected.json` was written by hand after MSBuild's
+//! documentation: facts (only listed ones are compared), files, owners, files left out and diagnostics. Also property tests of the pure
+//! functions.
 
 use super::condition;
 use super::evaluate::Files;
