@@ -1,7 +1,7 @@
 //! `csharp/chunk-signatures`: the outputs of `//types/T:signatures` of a chunk of types, one after the other.
 //!
-//! `//index:members` and `//index:declarations` read them, so after an edit of a type they read the signatures of its chunk, not those of all
-//! types.
+//! `//index:members` and `//index:declarations` read them. So an edit of a type makes them read the signatures of its chunk, not those of
+//! all types.
 
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 

@@ -1,4 +1,5 @@
-//! The declarations of .NET 8: public types, their bases and members, as far as they determine the types of values in the workspace's code.
+//! The declarations of .NET 8: public types with their bases and members, as far as they determine the types of values in the workspace's
+//! code.
 //!
 //! The data is text (`data/dotnet8.txt`), which `scripts/dotnet_members.py` generates from the metadata of the runtime's assemblies; the script
 //! describes the format of a line.

@@ -61,8 +61,8 @@ impl<'r> Lookups<'r> {
         keys
     }
 
-    /// Returns a row's text with types of projects out of sight replaced by those of the same symbol in sight: a declaration that several projects
-    /// compile names the types of the project that owns its file.
+    /// Returns a row's text as code sees it. Types of projects out of sight are replaced by types in sight with the same symbol, because a
+    /// declaration that several projects compile names the types of the project that owns its file.
     fn as_seen(&self, text: &str) -> String {
         let mut seen = String::with_capacity(text.len());
         for token in text.split_inclusive(is_between_keys) {

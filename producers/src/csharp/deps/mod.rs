@@ -1,4 +1,4 @@
-//! `csharp/deps`: which types of the workspace a type depends on, and by what evidence.
+//! `csharp/deps`: the types of the workspace on which a type depends, with the evidence for each.
 //!
 //! `structure` lists the types named in signatures (of any accessibility), bases, constraints and attributes; `body` the types named only in
 //! bodies, initializers and default values. Uses in code count as far as the types of values are known: [`flow`] propagates declared types.
@@ -76,7 +76,7 @@ pub struct Ambiguity {
     pub name: String,
 }
 
-/// Producers that bind names know the type that they process.
+/// Facts about the node that a producer of bound names reads: its variables, which name the type.
 pub(crate) const OWN: Sees = Sees { vars: true, label: false };
 
 /// Input of all binding: a type, its mentions, and the symbol rows that decide their meaning.
@@ -242,7 +242,8 @@ fn aliases(mentions: &Mentions, index: &NameIndex) -> BTreeMap<String, String> {
     found
 }
 
-/// Returns the surroundings of a part's names. A part of a type that each of several projects has is read as in the type's project.
+/// Returns the surroundings of a part's names. If several projects each have a type with this part, reads the part as the type's project
+/// does.
 pub(crate) fn surroundings<'a>(part: &'a MentionPart, mentions: &'a Mentions, index: &'a NameIndex) -> Surroundings<'a> {
     let scope = Some(&mentions.scope).filter(|scope| !scope.is_empty());
     let scopes = scope.into_iter().chain(&part.of);

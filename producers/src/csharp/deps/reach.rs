@@ -1,8 +1,8 @@
 //! `csharp/reach`: the types that the code of a type uses, and the declarations that binding looks up to find them.
 //!
-//! Binding proceeds from the types that the code names to their members, from these to their types, and so on. The rows that it looks up are all
-//! declarations of the workspace that it, and [`Usages`](crate::csharp::usages::Usages) after it, need; their number does not depend on the size of
-//! the workspace.
+//! Binding proceeds from the types that the code names to their members, from these to their types, and so on. The rows that it looks up
+//! are all declarations of the workspace that binding, and [`Usages`](crate::csharp::usages::Usages) after it, need. Their number does not
+//! depend on the size of the workspace.
 
 use super::flow::UsesFound;
 use super::lookups::{Lookups, TableRows};

@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-/// Namespaces that an SDK imports by default. A name that nothing else declares is searched in them even if no project imports them, because the code
-/// compiles somewhere.
+/// Namespaces that an SDK imports by default. If nothing else declares a name, the resolver searches these even if no project imports them,
+/// because the code compiles somewhere.
 pub const IMPLICIT: [&str; 6] = [
     "System",
     "System.Collections.Generic",
@@ -299,8 +299,8 @@ impl<'a> Resolver<'a> {
         meaning
     }
 
-    /// Whether a namespace hides a type that a using directive opens: an enclosing namespace contains a namespace of that name, and the directive
-    /// is not further in.
+    /// Whether a namespace hides a type that a using directive opens: an enclosing namespace contains a namespace of that name, and the
+    /// directive is not in a namespace further in.
     fn is_hidden_by_namespace(&self, entry: &Entry, segments: &[Name]) -> bool {
         let around = &self.around;
         let Some(head) = segments.first().filter(|head| head.args.is_empty() && head.word.text != "global") else {

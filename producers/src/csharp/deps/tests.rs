@@ -1,4 +1,4 @@
-//! Binder cases, run through the whole chain from declarations to dependencies.
+//! Tests of binding, through the whole chain from declarations to dependencies.
 
 use super::Dependencies;
 use crate::csharp::fixture::{World, decl, file, name, using};

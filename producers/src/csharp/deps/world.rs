@@ -337,8 +337,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Returns the members of a name as seen from a type: a value hides all members of further bases, methods overload. A class does not have the
-    /// members of the interfaces that it implements.
+    /// Returns the members of a name as seen from a type. A value hides all members of further bases; methods overload those. A class does
+    /// not have the members of the interfaces that it implements.
     pub fn lookup(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let Shape::Named(key, args) = shape else {
             return self.candidates_named(shape, name, &|_| true);

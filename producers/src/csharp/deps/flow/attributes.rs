@@ -40,7 +40,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Binds the attributes of lambdas, local functions and their parameters. No header lists these, so their classes are recorded here.
+    /// Binds the attributes of lambdas, local functions and their parameters. No header lists these, so this method records their classes.
     pub(super) fn attributes_in_code(&mut self, attributes: &'f [Attribute]) {
         for (kind, arguments) in attributes {
             let shape = self.attribute(kind);

@@ -144,7 +144,7 @@ impl<'a> Flow<'_, 'a> {
         self.declared_conversion(from, to)
     }
 
-    /// Whether values of a type convert implicitly to one that is no base of it: they do if a conversion is declared.
+    /// Whether values of a type convert implicitly to one that is no base of it, because one of the two declares a conversion.
     fn declared_conversion(&self, from: &Shape, to: &Shape) -> Option<bool> {
         if self.conversion(from, to).is_some() || self.converts_outside(from, to) {
             return Some(true);

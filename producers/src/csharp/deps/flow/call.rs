@@ -47,7 +47,7 @@ impl Chosen<'_> {
 pub(super) type Bindings = Vec<Shape>;
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// Binds arguments outside of overload resolution, with `targets` as far as they are known; returns their types.
+    /// Binds arguments outside of overload resolution, with `targets` as far as they are known, and returns their types.
     pub(super) fn arguments(&mut self, args: &'f [Argument], targets: &[Shape]) -> Vec<Shape> {
         args.iter()
             .enumerate()
@@ -140,7 +140,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         };
         let fits = |candidate: &Candidate<'_>| {
             if !candidate.is_method() {
-                // Only a value of a delegate type can be called; after any other one the search goes on.
+                // Code can call a value only if its type is a delegate; after any other value the search continues.
                 let kind = candidate.result();
                 return !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_open(&kind) || world.delegate(&kind).is_some();
             }
@@ -155,7 +155,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if found.iter().any(|one| fits(one) && self.sees(one)) {
             return self.called(found, None, (!is_type).then_some(on), name, args, target);
         }
-        // If the receiver's type is unknown, a name alone does not decide which extension method is called.
+        // If the receiver's type is unknown, a name alone does not decide which extension method the code calls.
         if on.is_known() {
             let extensions = self.extensions(on, text, is_type);
             // Not all members of a type outside are known. If no extension method takes this many arguments, the call may bind to an unknown member.
@@ -176,7 +176,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         // `unknown_call` binds the arguments below; their types are not known yet.
         let call = called_with(name, args, &[], false);
         match is_type && self.is_closed(on) {
-            // No extension method is called on a type.
+            // Code cannot call an extension method on a type.
             true => {
                 self.nothing(text, name.word.place, super::UseKind::Name);
                 self.guessed(text, name.word.place, Some(call));

@@ -89,7 +89,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         written.unwrap_or_else(|| returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default())
     }
 
-    /// Returns, of the candidates with the score of the chosen one, that whose delegate returns what the first lambda of the arguments returns.
+    /// Among the candidates with the score of the chosen one, returns the one whose delegate returns what the arguments' first lambda
+    /// returns.
     pub(super) fn prefer_by_lambda(
         &mut self,
         chosen: Chosen<'a>,

@@ -84,7 +84,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         Some(result)
     }
 
-    /// Whether an operator is not applicable because a numeric variable would narrow, to its parameter or to that of a conversion to its parameter.
+    /// Whether an operator is not applicable because it narrows a numeric variable, to its own parameter or to that of a conversion to it.
     fn narrows_variable(&self, candidate: &Candidate<'_>, values: &[&Expression], operands: &[&Shape]) -> bool {
         let is_variable = |value: &Expression| matches!(value, Expression::Name(name) if self.find_local(&name.word.text).is_some());
         let parameters = candidate.parameters();
@@ -227,7 +227,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             true => ("DisposeAsync", "~System.IAsyncDisposable"),
             false => ("Dispose", "~System.IDisposable"),
         };
-        // A type's explicit implementation is called through the interface.
+        // Code calls a type's explicit implementation through the interface.
         let is_declared = self.implied(shape, name, &[], place).is_some();
         if !is_declared && shape.is_known() && self.world.as_base(shape, contract).is_some() {
             self.used(&Shape::of_key(contract), name, place, true, Some(Call::default()));

@@ -1,4 +1,4 @@
-//! Locals in scope, by name: the time of a look-up does not depend on their number.
+//! Locals in scope, by name: the time of a lookup does not depend on their number.
 
 use super::Local;
 use crate::csharp::deps::shape::Shape;
@@ -29,7 +29,7 @@ impl<'f> Locals<'f> {
         self.all.push((name, local));
     }
 
-    /// Ends the scopes that were opened since there were `len` locals.
+    /// Leaves inner scopes: removes all locals but the first `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         for (name, _) in self.all.drain(len.min(self.all.len())..) {
             if let Some(places) = self.by_name.get_mut(name) {
@@ -38,12 +38,12 @@ impl<'f> Locals<'f> {
         }
     }
 
-    /// Returns the locals that were declared since there were `len`.
+    /// Returns the locals after the first `len`.
     pub(super) fn since(&self, len: usize) -> Vec<(&'f str, Local<'f>)> {
         self.all[len.min(self.all.len())..].to_vec()
     }
 
-    /// Returns the types of the locals that were declared since there were `len`.
+    /// Returns the types of the locals after the first `len`.
     pub(super) fn types_declared_since(&self, len: usize) -> Vec<Shape> {
         let value = |(_, local): &(&str, Local<'f>)| match local {
             Local::Value(shape) => shape.clone(),

@@ -131,7 +131,7 @@ impl UseKind {
         }
     }
 
-    /// Whether nothing more is known than that the code names it.
+    /// Whether the code only names it, as far as is known.
     pub fn is_name(&self) -> bool {
         *self == Self::Name
     }
@@ -164,7 +164,7 @@ pub struct Call {
     /// Names of the named arguments at the end, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// How many type arguments are written; 0 where the compiler infers them.
+    /// Number of written type arguments; 0 if the compiler infers them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub types: usize,
     /// Whether the call is of an extension method on a value.
@@ -412,7 +412,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Records the types that make up the type of a value as inferred.
+    /// Records all types within the type of a value as inferred.
     fn touch(&mut self, shape: &Shape) {
         note_shape(&mut self.found.inferred, shape);
     }
@@ -457,7 +457,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.found.uses.as_ref().map_or(0, Vec::len)
     }
 
-    /// Sets the kind of the uses of members recorded since there were `from` uses: of those at `place`, or of all.
+    /// Sets the kind of the uses of members after the first `from` uses: of those at `place`, or of all.
     fn done(&mut self, kind: UseKind, from: usize, place: Option<u32>) {
         let uses = self.found.uses.iter_mut().flat_map(|uses| uses.iter_mut().skip(from));
         for used in uses.filter(|used| used.member.is_some() && place.is_none_or(|place| place == used.place)) {

@@ -53,8 +53,8 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Returns the shape of an operator's result. `known`: the first operand so far whose type is of the workspace (or `string`), and the first
-    /// whose type is known.
+    /// Returns the shape of an operator's result. `known` contains, of the operands so far, the first whose type is of the workspace (or
+    /// `string`), and the first whose type is known.
     fn binary(
         &mut self,
         class: Operator,
@@ -90,7 +90,8 @@ impl<'f> Flow<'f, '_> {
             self.note_conversion(sides[0], left, right, false);
             self.note_conversion(sides[1], right, left, false);
         } else if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
-            // An operator of the language, or of .NET, takes one operand converted to the type of the other, of the workspace's types first.
+            // An operator of the language or of .NET may convert one operand to the type of the other. Try the operand of a workspace type
+            // first.
             let order = if self.is_outside(left) { [1, 0] } else { [0, 1] };
             let pair = |at: usize| if at == 0 { (left, right) } else { (right, left) };
             let taken = order.into_iter().find_map(|at| {

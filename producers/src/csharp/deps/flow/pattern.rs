@@ -88,7 +88,7 @@ impl<'f> Flow<'f, '_> {
         };
         let is_type = match self.resolver.meaning(segments, arity, Place::Body) {
             Meaning::Nothing => false,
-            // A directive as far out as that of the constant opens the type, or no directive does.
+            // A constant wins: no directive opens the type, or only one as far out as the constant's directive.
             Meaning::Outside(_) => !is_constant(),
             // A constant of the type itself, or of one around it, hides a type of a namespace.
             Meaning::Type(..) | Meaning::Ambiguous => !is_own_constant(),

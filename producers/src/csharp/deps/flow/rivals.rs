@@ -1,4 +1,5 @@
-//! Overloads among which the arguments do not decide, and the uses in lambdas and other arguments without a type of their own for each one.
+//! Overloads among which the arguments do not decide. Collects, for each overload, the uses in lambdas and other arguments without a type
+//! of their own.
 //!
 //! A lambda is bound with the parameter types of each overload (C# specification, Anonymous function conversions). An overload is not
 //! applicable if the lambda's body then names a member that does not exist. Uses on which the remaining overloads disagree are possible, not
@@ -236,8 +237,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Adds the uses in the arguments for rivals to those for the chosen overload, which were recorded since there were `from` uses. Uses on which
-    /// not all overloads agree are possible.
+    /// Adds the uses in the arguments for rivals to those for the chosen overload, which follow the first `from` uses. Uses on which not
+    /// all overloads agree are possible.
     fn note_rivals(&mut self, from: usize, rivals: &mut Rivals) {
         if rivals.uses.is_empty() && !rivals.are_unbound {
             return;

@@ -1,4 +1,4 @@
-//! Uses in bodies, from C# text to dependencies.
+//! Tests of uses in bodies, from C# text to dependencies.
 
 use crate::csharp::deps::Dependencies;
 use crate::csharp::fixture::World;
