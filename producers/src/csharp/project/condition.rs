@@ -23,7 +23,10 @@ pub fn is_true(scope: &Scope<'_>, condition: &str) -> bool {
     };
     let answer = reader.either().and_then(|truth| match reader.rest.trim_start() {
         "" => Ok(truth),
-        rest => Err(format!("'{}' is left over", rest.chars().take(20).collect::<String>())),
+        rest => Err(format!(
+            "'{}' follows a complete condition",
+            rest.chars().take(20).collect::<String>()
+        )),
     });
     answer.unwrap_or_else(|why| {
         scope.report.warn(
@@ -192,7 +195,7 @@ impl<'t> Reader<'_, 't> {
             return Ok(String::new());
         }
         if written.contains("@(") || written.contains("%(") {
-            return Err(format!("'{}' stands for items", written.chars().take(40).collect::<String>()));
+            return Err(format!("'{}' refers to items", written.chars().take(40).collect::<String>()));
         }
         self.scope.note_unset(written);
         Ok(unescape(&self.scope.expand(written)))

@@ -170,11 +170,11 @@ impl<'a> Pass<'a, '_> {
         match sdk::kind_of_sdk(&name) {
             Kind::Nothing => self.found.compiles = false,
             Kind::Unknown if spot.file != self.project || self.sdks.iter().any(|known| sdk::kind_of_sdk(known) == Kind::Compiles) => {
-                let message = "the SDK is not known here; what it sets is not seen";
+                let message = "this SDK is unknown; its settings are missing";
                 self.report.add_note(ErrorCode::CS_PROJECT_SDK, spot, message, &name);
             }
             Kind::Unknown => {
-                let message = "the SDK is not known here; it is taken for Microsoft.NET.Sdk, and what else it sets is not seen";
+                let message = "this SDK is unknown; assuming Microsoft.NET.Sdk, without its other settings";
                 self.report.warn(ErrorCode::CS_PROJECT_SDK, spot, message, &name);
             }
             Kind::Compiles | Kind::Addition => {}
@@ -333,7 +333,7 @@ impl<'a> Pass<'a, '_> {
                 _ => self.report.warn(
                     ErrorCode::CS_PROJECT_ELEMENT,
                     spot,
-                    "the element is not known and was left out",
+                    "this element is unknown; skipped it",
                     &child.name,
                 ),
             }
@@ -346,10 +346,7 @@ impl<'a> Pass<'a, '_> {
                 continue;
             }
             if self.made > MOST_BYTES {
-                let message = format!(
-                    "the project's values are longer than {} MiB together; the rest was left out",
-                    MOST_BYTES >> 20
-                );
+                let message = format!("the project's values exceed {} MiB in total; skipped the rest", MOST_BYTES >> 20);
                 self.report
                     .warn(ErrorCode::CS_PROJECT_LIMIT, Spot { file, line: property.line }, message, "");
                 return;
@@ -416,17 +413,17 @@ impl<'a> Pass<'a, '_> {
             && !written.contains("$(MSBuildProject")
             && outside;
         if of_tools {
-            let message = "the import comes with the build tools, which are not part of the workspace; what it sets is not seen";
+            let message = "this import is part of the build tools, outside of the workspace; its settings are missing";
             self.report.add_note(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
         } else if outside {
-            let message = "the import leaves the workspace and was not read";
+            let message = "this import leads out of the workspace; skipped it";
             self.report.warn(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
         } else if import.attribute("Condition").is_none() || !written.contains("$(") {
-            let message = "there is no project file of the workspace at this path; the import was left out";
+            let message = "the workspace has no project file at this path; skipped the import";
             self.report.warn(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
         } else {
             self.report
-                .add_note(ErrorCode::CS_PROJECT_IMPORT, spot, "the imported file is not there", written);
+                .add_note(ErrorCode::CS_PROJECT_IMPORT, spot, "the imported file does not exist", written);
         }
     }
 
@@ -463,7 +460,7 @@ impl<'a> Pass<'a, '_> {
             self.report.warn(
                 ErrorCode::CS_PROJECT_IMPORT,
                 spot,
-                "the import is part of a loop and was left out",
+                "this import is part of a cycle; skipped it",
                 path,
             );
             return;
@@ -472,7 +469,7 @@ impl<'a> Pass<'a, '_> {
             self.report.warn(
                 ErrorCode::CS_PROJECT_LIMIT,
                 spot,
-                "there are too many imports; this one was left out",
+                "there are too many imports; skipped this one",
                 path,
             );
             return;

@@ -185,7 +185,7 @@ impl Scope<'_> {
         }
         match super::path::in_workspace(&absolute) {
             Some(inside) if !decidable(inside) => {
-                let message = "whether a file exists that is in no source set of projects is not known; it counts as missing";
+                let message = "cannot tell whether this file exists: it is outside [sources.projects]; assuming it does not";
                 self.report.add_note(ErrorCode::CS_PROJECT_EXISTS, self.spot, message, inside);
             }
             _ => {}

@@ -216,7 +216,7 @@ fn frameworks<'a>(
     if unknown && !outer.sdk.is_empty() && outer.compiles {
         let spot = Spot { file: project, line: 0 };
         let found = tfms.first().cloned().unwrap_or_default();
-        let message = format!("the target framework is not known here; {NEWEST} is assumed (say which: params.tfm of producer.project)");
+        let message = format!("the target framework is unknown; assuming {NEWEST} (set params.tfm of producer.project)");
         // If the project is no XML, its own node reports that.
         if files.contains_key(project) {
             report.warn(ErrorCode::CS_PROJECT_TFM, spot, message, &found);
@@ -318,19 +318,19 @@ fn project_references(project: &str, items: &Run, report: &Report) -> Vec<Refere
         let (code, message) = match ending_of(missing).as_str() {
             "fsproj" | "vbproj" | "vcxproj" | "ilproj" => (
                 ErrorCode::CS_PROJECT_LANGUAGE,
-                "the project references a project of another language, whose names are not known",
+                "the project references a project of another language, whose names are unknown",
             ),
             // Their output has no names for C#.
             "dcproj" | "esproj" | "njsproj" | "pyproj" | "sqlproj" | "wapproj" | "wixproj" => continue,
             _ => (
                 ErrorCode::CS_PROJECT_REFERENCE,
-                "the project references a file that is not in the workspace; the reference was left out",
+                "the project references a file that is not in the workspace; skipped the reference",
             ),
         };
         report.warn(code, spot, message, missing);
     }
     if items.cut {
-        let message = "the project's items are too many, or their patterns take too much work; some items are missing";
+        let message = "the project has too many items, or their patterns take too long; some items are missing";
         report.warn(ErrorCode::CS_PROJECT_LIMIT, spot, message, "");
     }
     let found: BTreeSet<Reference> = items

@@ -133,7 +133,7 @@ pub fn report_uncompiled(rows: &BTreeMap<&str, FileRow>, report: &Report) {
     let leftovers = rows.values().filter(|row| row.left_out.as_deref() == Some("leftover")).count();
     let leftovers = match leftovers {
         0 => String::new(),
-        count => format!("; {count} of them were left behind by source generators, for code that is now in another project"),
+        count => format!("; source generators wrote {count} of them for code that is now in another project"),
     };
     let message = format!(
         "no project compiles {} of {} source files, this one among them; their types are marked @loose (//index:files lists them){leftovers}",

@@ -83,9 +83,7 @@ pub fn evaluate(scope: &Scope<'_>, body: &str, depth: u32) -> Result<Value, Stri
             };
             rest = after;
         } else {
-            let after = rest
-                .strip_prefix('.')
-                .ok_or_else(|| format!("'{}' behind a value", shorten(rest)))?;
+            let after = rest.strip_prefix('.').ok_or_else(|| format!("'{}' after a value", shorten(rest)))?;
             let (member, arguments, after) = evaluate_call(scope, after, depth)?;
             value = string::evaluate_member(value, &member, arguments.as_deref())?;
             rest = after;

@@ -34,7 +34,7 @@ pub fn project_rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, r
     let listed = solutions_of_projects(files, &tree, report);
     let only = params.solution.as_deref();
     if let Some(solution) = only.filter(|solution| !paths.contains(solution)) {
-        let message = "there is no such solution in the workspace (params.solution of producer.project); all projects count";
+        let message = "the workspace has no such solution (params.solution of producer.project); using all projects";
         report.warn(ErrorCode::CS_SOLUTION, Spot { file: solution, line: 0 }, message, solution);
     }
     let only = only.filter(|solution| paths.contains(solution));
@@ -70,7 +70,7 @@ pub fn project_rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, r
     for path in params.projects.keys().filter(|path| !rows.contains_key(*path)) {
         let near = nearest(path, rows.keys().map(String::as_str), 1);
         let near = near.first().map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        let message = format!("params.projects of producer.project names no project of the workspace, and nothing of it applies{near}");
+        let message = format!("params.projects of producer.project names no project of the workspace; ignored it{near}");
         report.warn(
             ErrorCode::CS_PROJECT_PARAMS,
             Spot {

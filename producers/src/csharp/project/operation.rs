@@ -234,7 +234,7 @@ impl Reader<'_> {
                 self.report.warn(
                     ErrorCode::CS_PROJECT_ITEM,
                     spot,
-                    "MatchOnMetadata cannot be evaluated here; the item was left out",
+                    "MatchOnMetadata cannot be evaluated here; skipped the item",
                     other,
                 );
                 continue;
@@ -311,7 +311,7 @@ impl Reader<'_> {
                 self.report.warn(
                     ErrorCode::CS_PROJECT_ITEM,
                     spot,
-                    "the item cannot be evaluated here and was left out",
+                    "the item cannot be evaluated here; skipped it",
                     part,
                 );
             } else if TEXTS.contains(&items) {
@@ -340,7 +340,7 @@ impl Reader<'_> {
                 Some(quoted[1..quoted.len() - 1].to_owned())
             }
             Some(other) => {
-                let message = "the item function cannot be evaluated here; its items were left out";
+                let message = "the item function cannot be evaluated here; skipped its items";
                 self.report.warn(ErrorCode::CS_PROJECT_ITEM, spot, message, other);
                 return None;
             }
@@ -355,7 +355,7 @@ impl Reader<'_> {
                 self.report.add_note(
                     ErrorCode::CS_PROJECT_OUTSIDE,
                     spot,
-                    "the path leads out of the workspace and was left out",
+                    "the path leads out of the workspace; skipped it",
                     part,
                 );
             }

@@ -190,7 +190,7 @@ impl Producer for Sources {
                 file: &evaluated.facts.path,
                 line: 0,
             };
-            let message = "the project's Compile items are too many, or their patterns take too much work; some files are missing";
+            let message = "the project has too many Compile items, or their patterns take too long; some files are missing";
             report.warn(ErrorCode::CS_PROJECT_LIMIT, spot, message, "");
         }
         Ok(Output {

@@ -74,10 +74,7 @@ impl Report {
             files.values().for_each(|file| properties_set(file, &mut set));
         }
         for one in unset.into_iter().filter(|one| !set.contains(&one.property.to_ascii_lowercase())) {
-            let message = format!(
-                "nothing in the workspace sets {}, and it is not known here; it counts as empty",
-                one.property
-            );
+            let message = format!("nothing in the workspace sets {}; assuming it is empty", one.property);
             let spot = Spot {
                 file: &one.file,
                 line: one.line,
