@@ -353,7 +353,7 @@ fn a_renamed_type_is_found_by_who_never_builds() {
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     bench.write("cortex.toml", &format!("{manifest}[tags]\nhot = [\"Rack\", \"Chest\"]\n"));
     let pack = bench.run(&["pack", "build", "hot", "--filter", "tag:hot", "--json"]);
-    assert!(pack.err.contains("'Rack' of tag:hot means no type"), "{pack:?}");
+    assert!(pack.err.contains("'Rack' of tag:hot selects no type"), "{pack:?}");
     let pack = pack.json();
     assert_eq!(pack["types"][0], "N.Chest", "{pack}");
     assert_eq!(pack["state"]["notes"][0], "the type Rack was renamed to N.Chest", "{pack}");

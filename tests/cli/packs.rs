@@ -254,7 +254,7 @@ fn what_is_wrong_is_told_at_its_place() {
             "exit 2",
             "InvalidFilter",
             &place(23),
-            "this is no part of a filter",
+            "this is not part of a filter",
             "filter = \"tag:storage & ",
         ],
     );

@@ -176,7 +176,7 @@ impl InvalidFilter {
 pub fn parse_filter(text: &str) -> Result<Filter, InvalidFilter> {
     if text.len() > MOST_BYTES {
         let message = format!("a filter has at most {} KiB", MOST_BYTES >> 10);
-        return Err(InvalidFilter::new(0, 0, message, "name what is many by a wildcard or a tag"));
+        return Err(InvalidFilter::new(0, 0, message, "name many things by a wildcard or a tag"));
     }
     let mut parser = Parser {
         text,
@@ -190,7 +190,7 @@ pub fn parse_filter(text: &str) -> Result<Filter, InvalidFilter> {
             root,
             primaries: parser.primaries,
         }),
-        Token::Close => Err(parser.error_here("this parenthesis closes none", "remove it, or write a '(' before")),
+        Token::Close => Err(parser.error_here("this parenthesis closes no other", "remove it, or write a '(' before")),
         _ => Err(parser.odd()),
     }
 }
@@ -270,8 +270,8 @@ impl<'a> Parser<'a> {
     /// Returns the error for text that is valid nowhere in a filter.
     fn odd(&self) -> InvalidFilter {
         let hint =
-            "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + - /, write ? or * for any other character";
-        self.error_here("this is no part of a filter", hint)
+            "join by AND (&&) and OR (||); names contain letters from A to Z, digits and _ . + - /, write ? or * for any other character";
+        self.error_here("this is not part of a filter", hint)
     }
 
     fn expr(&mut self) -> Result<Expr, InvalidFilter> {
@@ -309,16 +309,16 @@ impl<'a> Parser<'a> {
                     Token::Word => self.primary(not),
                     Token::Open if !not => self.group(),
                     Token::Open => Err(self.error_here(
-                        "a '!' stands before one primary, not before a parenthesis",
+                        "a '!' precedes one primary, not a parenthesis",
                         "negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b",
                     )),
-                    _ => Err(self.error_here("nothing stands behind this '!'", PRIMARY_HINT)),
+                    _ => Err(self.error_here("nothing follows this '!'", PRIMARY_HINT)),
                 }
             }
             Token::Word => self.primary(false),
-            Token::And | Token::Or => Err(self.error_here("nothing stands before this word", "write what it joins on both sides")),
-            Token::Close => Err(self.error_here("nothing stands before this parenthesis", PRIMARY_HINT)),
-            Token::End => Err(self.error_here("the filter ends where something is to be named", PRIMARY_HINT)),
+            Token::And | Token::Or => Err(self.error_here("nothing precedes this word", "write what it joins on both sides")),
+            Token::Close => Err(self.error_here("nothing precedes this parenthesis", PRIMARY_HINT)),
+            Token::End => Err(self.error_here("the filter ends where a name must follow", PRIMARY_HINT)),
             Token::Odd => Err(self.odd()),
         }
     }
@@ -326,7 +326,7 @@ impl<'a> Parser<'a> {
     fn group(&mut self) -> Result<Expr, InvalidFilter> {
         let open = self.at;
         if self.depth == DEEPEST {
-            let message = format!("parentheses stand inside each other more than {DEEPEST} deep");
+            let message = format!("parentheses are nested more than {DEEPEST} deep");
             return Err(self.error_here(&message, "remove those that are not needed"));
         }
         self.skip();
@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
                 "write type:{}, or namespace:, access:, tag:, depends: or file: before it",
                 shortened(word)
             );
-            return Err(InvalidFilter::new(self.at, word.len(), "a name says what it is the name of", hint));
+            return Err(InvalidFilter::new(self.at, word.len(), "a name needs a prefix", hint));
         };
         let Some(&(_, field)) = FIELDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
             let known = FIELDS.map(|(name, _)| name);
@@ -365,7 +365,7 @@ impl<'a> Parser<'a> {
         let at = self.at + name.len() + 1;
         if token.is_empty() || token.contains(':') {
             let message = format!("'{}:' is followed by a name", name.to_ascii_lowercase());
-            let hint = "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + - /, and the wildcards * and ?";
+            let hint = "write it without a space, such as type:Node*; names contain letters from A to Z, digits and _ . + - /, and the wildcards * and ?";
             return Err(InvalidFilter::new(at, token.len(), message, hint));
         }
         if token.len() > LONGEST {
@@ -373,12 +373,12 @@ impl<'a> Parser<'a> {
             return Err(InvalidFilter::new(at, token.len(), message, "use a wildcard"));
         }
         if self.primaries.len() == MOST_PRIMARIES {
-            let message = format!("a filter names at most {MOST_PRIMARIES} things");
+            let message = format!("a filter has at most {MOST_PRIMARIES} names");
             return Err(InvalidFilter::new(
                 self.at,
                 word.len(),
                 message,
-                "name what is many by a wildcard or a tag",
+                "name many things by a wildcard or a tag",
             ));
         }
         self.primaries.push(Primary {
@@ -481,10 +481,9 @@ mod tests {
             "type:a:b",
         ];
         // Hints that several cases share.
-        let name_hint =
-            "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + - /, and the wildcards * and ?";
+        let name_hint = "write it without a space, such as type:Node*; names contain letters from A to Z, digits and _ . + - /, and the wildcards * and ?";
         let odd_hint =
-            "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + - /, write ? or * for any other character";
+            "join by AND (&&) and OR (||); names contain letters from A to Z, digits and _ . + - /, write ? or * for any other character";
         let messages = cases.map(|case| format!("{case:?} → {}", parsed_text(case)));
         let messages = messages
             .join("\n")
@@ -492,26 +491,26 @@ mod tests {
             .replace(name_hint, "NAME")
             .replace(odd_hint, "ODD");
         insta::assert_snapshot!(messages, @r#"
-        "" → 1:1 the filter ends where something is to be named (PRIM)
-        "type:A or" → 1:10 the filter ends where something is to be named (PRIM)
-        "and type:A" → 1:1 nothing stands before this word (write what it joins on both sides)
-        "NodeStore" → 1:1 a name says what it is the name of (write type:NodeStore, or namespace:, access:, tag:, depends: or file: before it)
+        "" → 1:1 the filter ends where a name must follow (PRIM)
+        "type:A or" → 1:10 the filter ends where a name must follow (PRIM)
+        "and type:A" → 1:1 nothing precedes this word (write what it joins on both sides)
+        "NodeStore" → 1:1 a name needs a prefix (write type:NodeStore, or namespace:, access:, tag:, depends: or file: before it)
         "type:" → 1:6 'type:' is followed by a name (NAME)
         "type: A" → 1:6 'type:' is followed by a name (NAME)
         "tpye:A" → 1:1 there is no 'tpye:' in filters (did you mean 'type:'?)
         "color:red" → 1:1 there is no 'color:' in filters (PRIM)
-        "type:A)" → 1:7 this parenthesis closes none (remove it, or write a '(' before)
+        "type:A)" → 1:7 this parenthesis closes no other (remove it, or write a '(' before)
         "(type:A" → 1:1 this parenthesis is not closed (write a ')' for it)
         "type:A (\n type:B" → 1:8 this parenthesis is not closed (write a ')' for it)
-        "type:A\n && type" → 1:12 a name says what it is the name of (write type:type, or namespace:, access:, tag:, depends: or file: before it)
-        "()" → 1:2 nothing stands before this parenthesis (PRIM)
-        "!(type:A)" → 1:2 a '!' stands before one primary, not before a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)
-        "!!!(type:A)" → 1:4 a '!' stands before one primary, not before a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)
-        "!" → 1:2 nothing stands behind this '!' (PRIM)
-        "type:A & type:B" → 1:8 this is no part of a filter (ODD)
-        "(type:A & type:B)" → 1:9 this is no part of a filter (ODD)
+        "type:A\n && type" → 1:12 a name needs a prefix (write type:type, or namespace:, access:, tag:, depends: or file: before it)
+        "()" → 1:2 nothing precedes this parenthesis (PRIM)
+        "!(type:A)" → 1:2 a '!' precedes one primary, not a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)
+        "!!!(type:A)" → 1:4 a '!' precedes one primary, not a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)
+        "!" → 1:2 nothing follows this '!' (PRIM)
+        "type:A & type:B" → 1:8 this is not part of a filter (ODD)
+        "(type:A & type:B)" → 1:9 this is not part of a filter (ODD)
         "type:日本" → 1:6 'type:' is followed by a name (NAME)
-        "type:List`1" → 1:10 this is no part of a filter (ODD)
+        "type:List`1" → 1:10 this is not part of a filter (ODD)
         "type:a:b" → 1:6 'type:' is followed by a name (NAME)
         "#);
     }
@@ -521,11 +520,11 @@ mod tests {
         let deep = |levels: usize| format!("{}type:A{}", "(".repeat(levels), ")".repeat(levels));
         assert!(parse_filter(&deep(DEEPEST)).is_ok());
         for (filter, message) in [
-            (deep(DEEPEST + 1), "inside each other"),
-            ("(".repeat(10_000), "inside each other"),
+            (deep(DEEPEST + 1), "are nested more than"),
+            ("(".repeat(10_000), "are nested more than"),
             (deep(10_000), "at most 16 KiB"),
-            ("!".repeat(10_000), "nothing stands behind"),
-            ("type:A ".repeat(1_000), "at most 256 things"),
+            ("!".repeat(10_000), "nothing follows"),
+            ("type:A ".repeat(1_000), "at most 256 names"),
             ("x".repeat(1 << 20), "at most 16 KiB"),
             (format!("type:{}", "*a".repeat(1_000)), "at most 256 characters"),
         ] {

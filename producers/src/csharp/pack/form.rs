@@ -112,7 +112,7 @@ impl Producer for Form {
             let what = if document.selection.types.is_empty() { "file" } else { "type" };
             let message = format!("the budget of {budget} tokens is too small for any {what} of the pack{head}");
             let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_BUDGET, message);
-            diagnostics.push(diagnostic.hint(format!("with {fewest} tokens there is one in it")));
+            diagnostics.push(diagnostic.hint(format!("give it at least {fewest} tokens")));
         }
         Ok(Output {
             bytes: (self.write)(&document),

@@ -139,8 +139,8 @@ impl Producer for Select {
         let excluded = world.exclude(&mut why, &filter, &sets);
         let mut diagnostics = world.meaningless(&filter, &sets);
         if why.is_empty() && files.is_empty() {
-            let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_EMPTY, format!("the filter of pack {pack} means no type"));
-            diagnostics.push(diagnostic.hint("'cortex show //index:types' lists the types there are"));
+            let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_EMPTY, format!("the filter of pack {pack} selects no type"));
+            diagnostics.push(diagnostic.hint("'cortex show //index:types' lists all types"));
         }
         let selection = world.selection(row, why, excluded, &files);
         let mut bytes = serde_json::to_vec_pretty(&selection).expect("invariant: our values have text keys");
@@ -426,7 +426,7 @@ fn other_files(inputs: &Inputs<'_>) -> Result<BTreeMap<String, bool>, Failure> {
 /// Builds the warning about a name without a match, with the most similar names.
 fn nothing<'k>(what: String, token: &str, known: impl Iterator<Item = &'k str>) -> Diagnostic {
     let candidates = nearest(token, known, 3);
-    let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_NOTHING, format!("{what} means no type"));
+    let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_NOTHING, format!("{what} selects no type"));
     let diagnostic = match candidates.first() {
         Some(best) => diagnostic.hint(format!("did you mean '{best}'?")),
         None => diagnostic,

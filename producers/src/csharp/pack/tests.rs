@@ -231,10 +231,10 @@ fn what_is_named_and_is_not_there() {
         patterns,
         [
             (
-                "'NodeStroe' of tag:misspelt means no type".to_owned(),
+                "'NodeStroe' of tag:misspelt selects no type".to_owned(),
                 vec!["Memo.Core.NodeStore".to_owned()]
             ),
-            ("'Nowhere.*' of tag:misspelt means no type".to_owned(), vec![]),
+            ("'Nowhere.*' of tag:misspelt selects no type".to_owned(), vec![]),
         ]
     );
 }
