@@ -201,7 +201,7 @@ impl Failure {
             Self::Cancelled => rejected(
                 Diagnostic::error(
                     ErrorCode::E_CANCELLED,
-                    "it was stopped after an answer that cannot be used, before another came",
+                    "it was stopped after an unusable answer, before another arrived",
                 )
                 .hint("build again; 'cortex show --rejected LABEL' shows the answer"),
             ),

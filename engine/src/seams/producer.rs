@@ -452,7 +452,7 @@ pub trait Producer: Send + Sync {
     fn ask(&self, inputs: &Inputs<'_>, role: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let _ = (inputs, rows);
         Err(Failure::permanent(format!(
-            "the producer {} asks for no rows of '{role}'",
+            "the producer {} requests no rows of '{role}'",
             self.id()
         )))
     }

@@ -75,7 +75,7 @@ pub enum TreeError {
     #[error("{0:?} cannot be the name of a file in an output")]
     Name(String),
     /// Too many entries, or nested too deeply.
-    #[error("a tree has at most {MOST} entries and {DEEPEST} folders inside each other")]
+    #[error("a tree has at most {MOST} entries and {DEEPEST} nested folders")]
     TooLarge,
     /// A path that is both a file and a folder.
     #[error("{0:?} is a file and a folder")]

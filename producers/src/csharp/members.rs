@@ -175,7 +175,7 @@ impl Producer for OneMember {
                 "form" if known(value) => {}
                 "form" => errors.push(ParamError {
                     param: name.clone(),
-                    message: "'form' is the name of a form".to_owned(),
+                    message: "'form' has an unknown value".to_owned(),
                     hint: Some(format!("known: {}", FORMS.join(", "))),
                     unknown: false,
                 }),

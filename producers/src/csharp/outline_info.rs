@@ -176,7 +176,7 @@ pub fn check_access(params: &Params, flags: &[&str]) -> Result<(), Vec<ParamErro
     let access = others.remove("access");
     let wrong = access.filter(|value| !is_known(value)).map(|_| ParamError {
         param: "access".to_owned(),
-        message: "'access' is the word for who is shown its members".to_owned(),
+        message: "'access' has an unknown value".to_owned(),
         hint: Some("known: public, internal, all".to_owned()),
         unknown: false,
     });

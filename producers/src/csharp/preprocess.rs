@@ -368,7 +368,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
     /// Evaluates a condition; an unreadable one is false, as after a compiler error.
     fn is_true(&mut self, byte: usize, condition: &str) -> bool {
         evaluate(condition, &self.defined).unwrap_or_else(|| {
-            self.fault(byte, "the condition of this directive cannot be read and was taken for false");
+            self.fault(byte, "the condition of this directive cannot be read and counts as false");
             false
         })
     }
@@ -424,7 +424,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
         };
         let (outer, taken, closed, section) = (branch.outer, branch.taken, branch.closed, branch.section);
         if closed {
-            self.fault(byte, "this branch stands behind an '#else'");
+            self.fault(byte, "this branch follows an '#else'");
         }
         let condition = (word == "elif").then_some(rest);
         let active = outer && !taken && condition.is_none_or(|condition| self.is_true(byte, condition));
@@ -523,10 +523,7 @@ mod tests {
             faults("x\n#endif\n#else\n"),
             [(2, "this '#endif' has no '#if'"), (9, "this '#else' has no '#if'")]
         );
-        assert_eq!(
-            faults("#if A\n#else\n#elif B\n#endif"),
-            [(12, "this branch stands behind an '#else'")]
-        );
+        assert_eq!(faults("#if A\n#else\n#elif B\n#endif"), [(12, "this branch follows an '#else'")]);
         assert_eq!(faults("#if A &&\n#endif").len(), 1);
         assert_eq!(faults("#if A\na = \"\"\"\n#endif\n\"\"\";\n/*\n#endif\n*/\n#endif"), []);
     }

@@ -217,7 +217,7 @@ pub(super) fn type_rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &m
     let ids = TYPE_FORM.assign(&hashes);
     let widened = ids.iter().filter(|id| id.widened).count();
     if widened > 0 {
-        let message = format!("{widened} type identifiers met and were made longer");
+        let message = format!("{widened} type identifiers collided and were lengthened");
         diagnostics.push(Diagnostic::new(Severity::Note, ErrorCode::CS_ID_WIDENED, message).hint("see //index:conflicts"));
     }
     keys.into_iter()

@@ -343,7 +343,7 @@ fn is_count(value: &Value) -> bool {
 }
 
 fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
-    let Some(api) = fields.required(report, "api", "write api = \"openai\" for any server that speaks its language") else {
+    let Some(api) = fields.required(report, "api", "write api = \"openai\" for any server that speaks its protocol") else {
         return;
     };
     if !APIS.contains(&api.text) {

@@ -237,7 +237,7 @@ fn unknown_model(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<Strin
         let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_MODEL, "there is no model of this name");
         let known = models.keys().map(String::as_str).chain([super::models::BUILT_IN]);
         let otherwise = format!(
-            "define it as a table [model.NAME], or write model = \"{}\" for what is built in",
+            "define it as a table [model.NAME], or write model = \"{}\" for the built-in one",
             super::models::BUILT_IN
         );
         report.report_unknown_name(span_of_parameter(draft, "model"), diagnostic, model, known, &otherwise);

@@ -86,7 +86,7 @@ impl RuleReader<'_> {
                 .iter()
                 .find(|input| matches!(input.from, InputFrom::Many { .. } | InputFrom::Rows { .. }))
         {
-            let hint = "what a producer asks for follows from single nodes and rows of single tables";
+            let hint = "a producer that requests rows reads only single nodes and rows of single tables";
             let message = format!("the input '{}' is a list, beside requested rows", list.role);
             report.error(rule.span, Diagnostic::error(ErrorCode::E_TYPE, message).hint(hint));
         }

@@ -128,7 +128,7 @@ pub(super) fn glob_part(report: &mut Report<'_>, whole: Text<'_>, from: usize) -
         if part == ".." {
             return refuse(
                 ErrorCode::E_PATH,
-                "sources lie within the workspace".into(),
+                "sources must be inside the workspace".into(),
                 "remove '..', or move the workspace up",
                 at,
                 2,

@@ -228,7 +228,7 @@ fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
     if item.value.is_str() {
         return value_kind(report, item).map(|(kind, _)| Shape::Value(kind));
     }
-    let fields = Fields::from_item(report, item, "what a row holds")?;
+    let fields = Fields::from_item(report, item, "the contents of a row")?;
     let key = |(name, item): (Text<'_>, Item<'_, '_>)| {
         let (kind, required) = value_kind(report, item)?;
         let name = name.text.to_owned();
@@ -239,7 +239,7 @@ fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
 
 /// Reads a kind of value, and whether it is required: `"integer?"` is optional.
 fn value_kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool)> {
-    let text = item.text(report, "what a row holds")?;
+    let text = item.text(report, "the contents of a row")?;
     let name = text.text.strip_suffix('?').unwrap_or(text.text);
     let found = KINDS.iter().find(|(known, _)| *known == name);
     if found.is_none() {

@@ -142,7 +142,7 @@ fn message_of(tier: Tier, has_tree: bool, bodies: usize, depth: u32) -> &'static
     match (tier, has_tree) {
         (Tier::Whole | Tier::Repaired, _) => "",
         (Tier::Skeleton, _) if depth > tame::DEEPEST => {
-            "brackets are nested too deeply for the grammar; all declarations were read, bodies may hold errors"
+            "brackets are nested too deeply for the grammar; all declarations were read, bodies may contain errors"
         }
         (Tier::Skeleton, _) if bodies == 1 => "one body could not be parsed; all declarations were read",
         (Tier::Skeleton, _) => "bodies could not be parsed; all declarations were read",
