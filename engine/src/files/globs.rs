@@ -311,8 +311,8 @@ fn compile(set: &SetDef, glob: &str) -> Result<globset::Glob, WorldError> {
         .map_err(|error| bad(error.kind().to_string()))
 }
 
-/// Splits a glob at slashes outside braces and brackets. A part that cannot be split becomes `**`: it has a slash inside them, a component
-/// that is no glob by itself, or more components than a word has bits. Entering too many directories is only slow.
+/// Splits a glob at slashes outside braces and brackets. Some parts become `**`: those with a slash inside braces or brackets, those with a
+/// component that is no glob by itself, and those with more components than a word has bits. Entering too many directories is only slow.
 fn steps(set: &SetDef, glob: &str) -> Result<Vec<Step>, WorldError> {
     let mut steps = Vec::new();
     for component in components(glob) {

@@ -77,9 +77,9 @@ impl SourceTree {
         self.bring_up(root, sets, now, None)
     }
 
-    /// As [`SourceTree::refresh`], given the changes since these rows were saved: checks only the directories of the paths `moved`, everything below
-    /// those that are directories, and directories that must be checked every time. Checks everything unless these are the `directories` rows that
-    /// were saved, for these sets. Fails as [`SourceTree::refresh`] does.
+    /// As [`SourceTree::refresh`], given the changes since these rows were saved. Checks the directories of the paths `moved`, everything
+    /// below those that are directories, and directories that must be checked every time. Checks everything unless these are the
+    /// `directories` rows that were saved, for these sets. Fails as [`SourceTree::refresh`] does.
     pub fn refresh_named(
         &mut self,
         root: &Path,
@@ -508,8 +508,8 @@ fn is_in(word: u64, set: usize) -> bool {
     word & u32::try_from(set).ok().and_then(|set| 1u64.checked_shl(set)).unwrap_or(0) != 0
 }
 
-/// Whether a directory has an entry that may change without a change of the directory (a link, an unreadable file), or a name that is no
-/// text, which every refresh reports.
+/// Whether every refresh must check a directory: it has an entry that may change alone (a link, an unreadable file), or a name that is no
+/// text, which the refresh reports.
 fn is_odd(row: &Row<'_>) -> bool {
     let odd = |index| row.files.flags(index) & (LINK | REFUSED | UNREADABLE) != 0;
     row.flags() & DIR_UNREADABLE != 0 || row.not_text().next().is_some() || (0..row.files.len()).any(odd)

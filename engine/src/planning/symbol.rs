@@ -1,9 +1,9 @@
 //! Short names: resolves a text on the command line to an item of a set.
 //!
-//! A text matches an item that equals it, or has it as an ending after a separator (`.`, `+`, `/`), optionally without its arity mark (`` `2 ``) or
-//! project mark (`@Name`), but never an ending of the project mark alone; case counts only if needed to decide. Of several items, prefers one with
-//! that whole name, then one that a project compiles (`@loose`: none does), then one in no other type (`Outer+Name`), then one without type
-//! parameters. A text that is still ambiguous is an error that lists the items, never a guess.
+//! A text matches an item that equals it, or that ends with it after a separator (`.`, `+`, `/`). The ending may omit the item's arity mark
+//! (`` `2 ``) or project mark (`@Name`), but an ending of the project mark alone never matches. Case counts only if needed to decide. Of
+//! several items, prefers in this order: one with that whole name, one that a project compiles (`@loose`: none does), one in no other type
+//! (`Outer+Name`), one without type parameters. A text that is still ambiguous is an error that lists the items, never a guess.
 
 use crate::values::fold::{same, strip_end};
 

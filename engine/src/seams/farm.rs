@@ -1,8 +1,8 @@
 //! The farm: machines that run producers for others.
 //!
-//! The engine knows no protocol. It sends a shard, the bytes of several targets' inputs, and receives the bytes that the same program
-//! wrote on another machine, or nothing: then it does the work itself. It checks everything that it receives
-//! ([`crate::build::shard`]); a farm costs time, never correctness.
+//! The engine knows no protocol. It sends a shard: the bytes of several targets' inputs. It receives the bytes that the same program wrote
+//! on another machine; if it receives nothing, it does the work itself. It checks everything that it receives ([`crate::build::shard`]); a
+//! farm costs time, never correctness.
 
 use super::producer::Cancel;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Producers whose outputs cost money: their costs, their planned questions, and the parts of an earlier answer that they may read.
 //!
-//! The engine knows no language model. It only knows that some outputs are paid for: their jobs run in a pool of their own, are committed
-//! at once, are recorded in a ledger, and can be priced in advance.
+//! The engine knows no language model. It only knows that some outputs are paid for. Their jobs run in a pool of their own. The engine
+//! commits them at once, records them in a ledger, and can price them in advance.
 
 use super::joint::JointPlan;
 use super::producer::Failure;

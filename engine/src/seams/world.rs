@@ -241,8 +241,8 @@ pub trait Sources: Send + Sync {
         true
     }
 
-    /// Returns the symbolic links among the files of sets at the last refresh: path, sets as bits, and the file below the workspace that the
-    /// link leads to, existing or not.
+    /// Returns the symbolic links among the files of sets at the last refresh. Each has its path, its sets as bits, and its target below
+    /// the workspace, existing or not.
     fn links(&self) -> Vec<(String, u64, String)> {
         Vec::new()
     }

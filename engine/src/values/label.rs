@@ -1,9 +1,9 @@
 //! Labels: `//package:target`, the names of nodes.
 //!
 //! A package is one or more segments separated by `/`; its first segment names a family (`files`, `types`, `index` …). A target is
-//! `[A-Za-z0-9_.-]+`. Package segments may contain any character except control characters and the reserved `* ? : %`,
-//! which are written `%2A %3F %3A %25` (file names may contain them); `.`, `..`, `...` and empty segments are refused. A rule of two variables
-//! joins them by `#` in the last segment, `types/NodeStore#Get(string)`; a slash behind the `#` is `%2F`.
+//! `[A-Za-z0-9_.-]+`. Package segments may contain any character except control characters. The reserved `* ? : %`, which file names may
+//! contain, are written `%2A %3F %3A %25`. The segments `.`, `..`, `...` and empty ones are invalid. A rule of two variables joins them by
+//! `#` in the last segment, `types/NodeStore#Get(string)`; a slash after the `#` is `%2F`.
 
 use std::fmt;
 use std::sync::Arc;

@@ -5,10 +5,10 @@
 //! child's digest, its rows and their bytes (`u64` each, little-endian). Keys ascend through the whole tree.
 //!
 //! Invariants
-//! - The same rows give the same pages, whatever the table's history: whether a row ends its page depends on the level, the row's key and
-//!   its size only, and the root is the first level that has one page (a prolly tree, as in Dolt).
+//! - The same rows give the same pages, whatever the table's history. Only the level and a row's key and size decide whether the row ends
+//!   its page. The root is the first level that has one page (a prolly tree, as in Dolt).
 //! - A page is named by its digest, so versions of a table share all pages but those on the paths to changed rows.
-//! - A page that is missing or malformed is an error of its own, never an absent row.
+//! - A page that is missing or malformed is a separate error, never an absent row.
 
 use super::digest::Digest;
 use super::table::{Table, TableWriter};

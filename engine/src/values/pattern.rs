@@ -1,8 +1,9 @@
 //! Patterns: texts that match many labels, such as `//types/MemoTree.Core.*:outline` or `-//types/*Tests:semantic`.
 //!
-//! `*` is any run of characters within one package segment or target, `?` is one character, and `...` as the whole last segment is that package and
-//! everything below it, `...#` the items of those. Without `:target`, a pattern matches every target. A leading `-` excludes. Patterns match
-//! packages in label form, where a reserved character of a file name is three characters (`%2A`). They know no graph.
+//! `*` is any run of characters within one package segment or target, and `?` is one character. `...` as the whole last segment is that
+//! package and everything below it, and `...#` the items of those. Without `:target`, a pattern matches every target. A leading `-`
+//! excludes. Patterns match packages in label form, where a reserved character of a file name is three characters (`%2A`). They know no
+//! graph.
 
 use super::label::{Label, LabelError, halves};
 use super::wildcard::Wildcard;
