@@ -1,11 +1,16 @@
 //! Detects types that were renamed or moved between two states of a workspace, for the seed's `aliases.json` (000 §3).
 //!
-//! A removed type and an added type are the same type if their texts without names are equal. The comparisons run in this order: structure and
-//! implementation with an equal name within the namespace (another namespace); structure and implementation; the implementation alone (a new
-//! base or attribute); the structure alone (a new body); the implementation without names of members. A match counts only if it pairs exactly one
-//! old and one new type. A nested type follows its enclosing type. A type too small to compare matches by its files too: equal text in files
-//! without another removed or added type, or its name in its files. Last, types of one name match if half of their lines are equal. Pure:
-//! the caller provides the two states.
+//! A removed type and an added type are the same type if their texts without names are equal. A match counts only if it pairs exactly one
+//! old and one new type. The comparisons run in this order:
+//! - structure and implementation, with an equal name within the namespace (another namespace);
+//! - structure and implementation;
+//! - the implementation alone (a new base or attribute);
+//! - the structure alone (a new body);
+//! - the implementation without names of members.
+//!
+//! A nested type follows its enclosing type. A type too small to compare matches by its files, too: by equal text in files without another
+//! removed or added type, or by its name in its files. Last, types of one name match if half of their lines are equal. Pure: the caller
+//! provides the two states.
 
 use super::types::{TypeRow, symbol_of};
 use engine::values::digest::Digest;

@@ -1,8 +1,8 @@
 //! `csharp/api`: the public API of the whole workspace as one Markdown text, small enough to be read at once.
 //!
-//! Grouped by namespace: each public type with its bases, its members indented below, and the first sentence of documentation behind an em
-//! dash (omitted with the parameter `docs = false`). Each type's lines are its row of `//chunks/C:api-sections`; this producer only omits types
-//! nested in hidden types and joins the lines.
+//! Grouped by namespace: each public type with its bases, and its members indented below. The first sentence of documentation follows an em
+//! dash (omitted with the parameter `docs = false`). Each type's lines are its row of `//chunks/C:api-sections`; this producer only omits
+//! types nested in hidden types and joins the lines.
 
 use super::api_sections::Section;
 use super::structure::{check_flags, flag};

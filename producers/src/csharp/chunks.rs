@@ -1,9 +1,9 @@
 //! `csharp/chunks`: runs of adjacent types of `//index:types` as a table, chunk → {"types"}, in the order of types.
 //!
 //! A table of all types is built from one table per chunk. An edit then changes the inputs of one chunk and the list of chunks, not a list
-//! of all types. A type ends a chunk if the digest of its key says so (content-defined chunking), so the cuts depend on no history: a type
-//! that is added or removed changes one chunk, or splits or joins two. A chunk is named after its last type. The last chunk of all, which
-//! no type ends, is named [`LAST`].
+//! of all types. A type ends a chunk if the digest of its key says so (content-defined chunking), so the cuts depend on no history. Adding
+//! or removing a type changes one chunk, or splits or joins two. A chunk is named after its last type. The last chunk of all, which no type
+//! ends, is named [`LAST`].
 
 use super::graph_update::Versions;
 use super::structure::check_flags;

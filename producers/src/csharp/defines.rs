@@ -1,6 +1,7 @@
-//! The `#if` symbols under which a producer reads a file: its parameter `defines`, and its input of that name, a JSON list
-//! (`//files/P:defines`: the symbols that are defined for the file and occur in it). After the symbols, the list contains one list for each
-//! other set of symbols under which projects compile the file: their paths, `null`, then the symbols.
+//! The `#if` symbols under which a producer reads a file: its parameter `defines`, and its input of that name.
+//!
+//! The input is a JSON list (`//files/P:defines`) of the symbols that are defined for the file and occur in it. Then follows one list for
+//! each other set of symbols under which projects compile the file: their paths, `null`, then the symbols.
 
 use engine::seams::producer::{Failure, Inputs, ParamError, Params};
 use serde_json::Value;

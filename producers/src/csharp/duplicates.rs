@@ -1,5 +1,5 @@
-//! Messages of `//index:types` about types declared more than once: one message per kind, with the folder that contains most copies and the
-//! setting that excludes it.
+//! Messages of `//index:types` about types declared more than once: one message per kind. Each names the folder that contains most copies,
+//! and the setting that excludes it.
 
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};

@@ -1,7 +1,7 @@
 //! Identifiers of types and members (seed 000 §4.4), and the display of digests (seed 000 §3.3).
 //!
 //! Hashes are BLAKE3 over tagged, length-prefixed fields, so distinct descriptions have distinct bytes. Base32 uses the 32 symbols
-//! `23456789abcdefghijkmnpqrstuvwxyz`: without `0`, `1`, `l` and `o`, no two look alike (in upper-case hashes, `I` has neither `1` nor `L`
+//! `23456789abcdefghijkmnpqrstuvwxyz`. Without `0`, `1`, `l` and `o`, no two look alike (in upper-case hashes, `I` has neither `1` nor `L`
 //! beside it). If two identifiers of 8 characters collide, both get 12 characters, and so on, independent of their order.
 
 use super::model::{Member, MemberKind, TypeKind};

@@ -1,9 +1,9 @@
 //! `csharp/impl`: the canonical text of the non-API parts of a type; its digest is implHash (seed 000 §3.3).
 //!
-//! JSON lines: a header (base constructor arguments, defaults of a primary constructor), then one line per member with content: its body,
-//! initializer, constant or default values, and the whole signature of a member outside the accessible API. Order: fields and members with
-//! initializers as written (layout and initialization depend on it), all others sorted. An enum member without a value has the last member
-//! with a value and the distance to it, which together determine its value.
+//! JSON lines: a header (base constructor arguments, defaults of a primary constructor), then one line per member with content. A line has
+//! the member's body, initializer, constant or default values, and the whole signature of a member outside the accessible API. Order:
+//! fields and members with initializers as written (layout and initialization depend on it), all others sorted. An enum member without a
+//! value has the last member with a value and the distance to it, which together determine its value.
 
 use super::complete::{self, Complete};
 use super::hashes::{impl_modifiers, member_access, order_counts, signature};

@@ -1,5 +1,5 @@
-//! `csharp/members`: the members of one type as a table, key → JSON object: identifier, signature, documentation, code, and digests of the
-//! API, the implementation and the documentation, so that a change can name its members.
+//! `csharp/members`: the members of one type as a table, key → JSON object. A row has identifier, signature, documentation and code. It
+//! also has digests of the API, the implementation and the documentation, so that a change can name its members.
 //!
 //! One node per type, built only on request: no other node reads it. The table includes members outside the accessible API, but no line
 //! numbers: an edit elsewhere in the file does not change it.

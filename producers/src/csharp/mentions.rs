@@ -1,9 +1,12 @@
 //! `csharp/mentions`: the names that a type uses and their context; most body edits stop at this node.
 //!
-//! `keys` lists the rows of `//index:symbols` that decide the meaning of the names: every simple name on a path, its `…Attribute` form for
-//! attributes, every word of bodies, every name in references of documentation, `ns:` rows for the namespaces of using directives, `using:` rows
-//! for every directory above a part (the index knows which of them has a project) and for the project after `@` in the type's key, and the type's
-//! own name.
+//! `keys` lists the rows of `//index:symbols` that decide the meaning of the names:
+//! - every simple name on a path, and its `…Attribute` form for attributes;
+//! - every word of bodies, and every name in references of documentation;
+//! - `ns:` rows for the namespaces of using directives;
+//! - `using:` rows for every directory above a part (the index knows which of them has a project);
+//! - `using:` rows for the project after `@` in the type's key;
+//! - the type's own name.
 
 use super::code;
 use super::complete::{self, Complete, Part, PlacedMember};

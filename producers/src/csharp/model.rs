@@ -1,7 +1,7 @@
 //! Declarations and mentions of one C# file: the output of `csharp/syntax`; see [`super::syntax_table`] for its form.
 //!
-//! Texts are cut from the original bytes and normalized by this crate's lexer (canonical spacing of tokens), never from grammar node kinds, so
-//! a grammar upgrade changes no hash.
+//! Texts are cut from the original bytes, and this crate's lexer normalizes them (canonical spacing of tokens). They never depend on node
+//! kinds of the grammar, so a grammar upgrade changes no hash.
 
 use minicbor::{Decode, Encode};
 

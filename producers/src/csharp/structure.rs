@@ -1,9 +1,9 @@
 //! `csharp/structure`: the canonical text of a type's accessible API; its digest is structureHash (seed 000 §3.3).
 //!
 //! JSON lines: the header, then one line per accessible member in the seed's order (nested types, fields, properties, events, methods; by
-//! signature within a kind). A declaration under `#if` includes its condition, like an attribute. For a nested type only its head counts. The text
-//! is independent of documentation, default values, bodies, files and line numbers, of the number of the type's parts, and of the order of
-//! members, modifiers or attributes.
+//! signature within a kind). A declaration under `#if` includes its condition, like an attribute. For a nested type only its head counts.
+//! The text does not depend on documentation, default values, bodies, files or line numbers. It depends neither on the number of the type's
+//! parts, nor on the order of members, modifiers or attributes.
 
 use super::complete::{self, Complete, Nested};
 use super::hashes::{Access, api_modifiers, member_access, signature};

@@ -1,11 +1,16 @@
 //! `csharp/symbols`: the table by which binding resolves names. Each reader depends only on the rows that it requests.
 //!
-//! Rows: a simple name → array of the types declared under it; `base:NAME` → keys of the types that write a base with that name on its path; `ns:A.B`
-//! → `{}` for every namespace and the namespaces around it; `using:DIR` → the project whose file is in `DIR`, the projects that it references, and
-//! its global usings; `using:FILE` → the same for a file that belongs to another project than the nearest one (linked and left out files);
-//! `using:@PROJECT` → the same for a project whose name or path follows `@` in keys of types; `using:?` → global usings of loose files. Entries list
-//! the bases that have nested types (`ancestors`), because nested types are inherited and a reader cannot request rows of bases that it does not
-//! name.
+//! Rows:
+//! - a simple name → array of the types declared under it;
+//! - `base:NAME` → keys of the types that write a base with that name on its path;
+//! - `ns:A.B` → `{}` for every namespace and the namespaces around it;
+//! - `using:DIR` → the project whose file is in `DIR`, the projects that it references, and its global usings;
+//! - `using:FILE` → the same for a file that does not belong to the nearest project (linked files, and files left out);
+//! - `using:@PROJECT` → the same for a project whose name or path follows `@` in keys of types;
+//! - `using:?` → global usings of loose files.
+//!
+//! Entries list the bases that have nested types (`ancestors`): nested types are inherited, and a reader cannot request rows of bases that
+//! it does not name.
 
 use super::deps::binder::{Binder, Bound, Surroundings};
 use super::deps::index::{Entry, GlobalUsing, Globals, Index, NameIndex};
@@ -340,8 +345,8 @@ fn globals_of<'i>(index: &'i NameIndex, layout: &Layout, key: &str, file: &str, 
     places.iter().find_map(|place| index.globals.get(place))
 }
 
-/// Returns the places of global usings that may apply to a declaration; the first existing one applies: that of the project in the type's key, of the
-/// only project that compiles it, of the file, of its owner.
+/// Returns the places of global usings that may apply to a declaration. The first existing place applies: that of the project in the type's
+/// key, of the only project that compiles it, of the file, of its owner.
 pub(super) fn globals_places(layout: &Layout, key: &str, file: &str, decl: &NamedType) -> Vec<String> {
     let scopes = scope_of(key).into_iter().chain(decl.of.first().map(String::as_str));
     let owner = layout.owner(file).map_or("?", |at| directory(&layout.projects[at].path));

@@ -1,7 +1,8 @@
 //! Updates `//index:symbols` from its last version when few files changed.
 //!
-//! A type's entry depends on its declarations, but its ancestors depend on the binding of its bases and theirs. So each type whose base path
-//! contains the name of an added, removed or changed type is bound again, and so are its heirs (`base:` rows list these types).
+//! A type's entry depends on its declarations, but its ancestors depend on the binding of its bases and theirs. So the update binds each
+//! type again whose base path contains the name of an added, removed or changed type. It also binds the heirs of these types again (`base:`
+//! rows list the types).
 
 use super::changed_files::{ChangedFiles, has_row};
 use super::deps::index::{Entry, Globals, Index, NameIndex};

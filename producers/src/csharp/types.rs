@@ -162,8 +162,8 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
     found
 }
 
-/// Shares parts of partial types between projects: if another project also compiles a part's file and declares parts of the type itself,
-/// that project's type gets the part, too.
+/// Shares parts of partial types between projects. If another project also compiles a part's file and declares parts of the type itself,
+/// its type gets the part, too.
 fn share_parts(found: &mut FoundTypes<'_>, files: &[(&str, Names)], layout: &Layout) {
     for (file, names) in files {
         for named in names.types.iter().filter(|named| named.is_partial) {

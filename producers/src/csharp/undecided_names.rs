@@ -108,8 +108,8 @@ fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHa
     found
 }
 
-/// Whether an unresolved name is undefined, because its place requires a value or a member. It is not undefined if it may begin the name of
-/// an unknown type, if it names an argument, or if it is a word of the language.
+/// Whether an unresolved name is undefined, because its place requires a value or a member. A name that may begin the name of an unknown
+/// type, that names an argument, or that is a word of the language, is not undefined.
 pub(super) fn means_nothing(laid: &Laid<'_>, place: u32, name: &str) -> bool {
     let at = laid.token_at(place);
     let text = |at: Option<usize>| at.and_then(|at| laid.tokens.get(at)).map_or("", |token| token.text(laid.body));

@@ -1,4 +1,4 @@
-//! The invariant of usages, in random code: each name that refers to a member is listed as its use, certain or possible, and no other name is
+//! The invariant of usages, in random code. Each name that refers to a member is listed as its use, certain or possible. No other name is
 //! listed as certain.
 //!
 //! The pieces of code mark the meaning of their names: `§Go` is the member `A.Go`, `Go` without the mark is not.

@@ -1,5 +1,5 @@
-//! `csharp/variants`: declarations of a file that compile only under other symbols, each with its condition, the words in the file's inactive
-//! parts, and the names outside of every type, as JSON.
+//! `csharp/variants`: the parts of a file that belong to no type under the symbols in effect, as JSON. These are declarations that compile
+//! only under other symbols, each with its condition, the words in inactive parts, and the names outside of every type.
 //!
 //! For every inactive branch, the producer searches for the smallest change of symbols that compiles it, and parses the file once per set. Files
 //! without inactive branches cost one scan. The producer sees one file and does not know whether any project can set a symbol.

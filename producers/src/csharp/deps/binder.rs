@@ -1,8 +1,9 @@
 //! Binds written names to types of the workspace.
 //!
-//! Lookup goes from inside out: nested types of the enclosing types and of their bases, then, for each namespace level outward, its types,
-//! aliases and using directives; global usings belong to the outermost level. A name that no rule finds is external. A name with several
-//! meanings is reported as ambiguous. Cost per name: the number of scopes times the number of types that share the simple name.
+//! Lookup goes from inside out. It searches nested types of the enclosing types and of their bases. Then it searches, for each namespace
+//! level outward, its types, aliases and using directives; global usings belong to the outermost level. A name that no rule finds is
+//! external. A name with several meanings is ambiguous. Cost per name: the number of scopes times the number of types that share the simple
+//! name.
 
 use super::dotnet;
 use super::index::{Entry, Globals, Index, dotted};

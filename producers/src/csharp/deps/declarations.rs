@@ -1,9 +1,13 @@
 //! `csharp/declarations`: the types of the workspace and their members, with a row for each fact that binding looks up.
 //!
-//! Rows: `KEY` → kind letter, namespace, identifier and direct bases of a type, followed by the result and parameters of a delegate or, for a class
-//! with extension methods, by the projects that compile it; `KEY#NAME` → a line for each member of that name that the type itself declares
-//! (`.ctor` for constructors): flags, arity, result, parameters and their names; `.NAME` → the extension methods of that name, each after the key
-//! of its class. Each row except the last kind comes from one type, so an edit of a type changes only rows of that type.
+//! Rows:
+//! - `KEY` → kind letter, namespace, identifier and direct bases of a type. The result and parameters of a delegate follow, or, for a class
+//!   with extension methods, the projects that compile it.
+//! - `KEY#NAME` → a line for each member of that name that the type itself declares (`.ctor` for constructors): flags, arity, result,
+//!   parameters and their names.
+//! - `.NAME` → the extension methods of that name, each after the key of its class.
+//!
+//! Each row except those of the last kind comes from one type, so an edit of a type changes only rows of that type.
 
 use super::chunk_signatures::{signatures, signatures_by_type};
 use super::shape::Shape;

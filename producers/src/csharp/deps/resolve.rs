@@ -180,8 +180,8 @@ impl<'a> Resolver<'a> {
         shape
     }
 
-    /// Returns the target of the using alias that the only segment names, if the target is a type of .NET or no dotted name, and no nearer type hides
-    /// the alias.
+    /// Returns the target of the using alias that the only segment names. `None` unless the target is a type of .NET or no dotted name,
+    /// and no nearer type hides the alias.
     fn aliased(&self, segments: &[Name]) -> Option<String> {
         let [only] = segments else { return None };
         let name = Some(only.word.text.as_str());
@@ -299,8 +299,8 @@ impl<'a> Resolver<'a> {
         meaning
     }
 
-    /// Whether a namespace hides a type that a using directive opens: an enclosing namespace contains a namespace of that name, and the
-    /// directive is not in a namespace further in.
+    /// Whether a namespace hides a type that a using directive opens. It does if an enclosing namespace contains a namespace of that name,
+    /// and no namespace further in contains the directive.
     fn is_hidden_by_namespace(&self, entry: &Entry, segments: &[Name]) -> bool {
         let around = &self.around;
         let Some(head) = segments.first().filter(|head| head.args.is_empty() && head.word.text != "global") else {
@@ -358,8 +358,8 @@ impl<'a> Resolver<'a> {
             if let Some(key) = outside_key(&join_path(level, &path)) {
                 return Some(key);
             }
-            // In `Acme` and below it, the name `Console` binds to the namespace `Acme.Console`, if there is one: names from using directives come
-            // after it (C# specification, 7.8).
+            // In `Acme` and below it, the name `Console` binds to the namespace `Acme.Console`, if it exists: names from using directives
+            // come later (C# specification, 7.8).
             let is_namespace = |name: &str| self.namespaces().contains(&join_path(level, name));
             if segments
                 .first()

@@ -1,12 +1,17 @@
 //! `csharp/pack-selection`: the types of a pack and their order (seed 000 §10.2, steps 1, 2 and 4).
 //!
-//! Primaries of a filter: `namespace:` matches the whole namespace of a type; `type:` its name or symbol path, see [`Glob::means`];
-//! `access:` its effective accessibility, with `-` for the space in `protected-internal`; `tag:` the patterns of that tag, each like
-//! `type:`; `depends:` the types whose declarations or bodies name a type of this name; `file:` the types with a part in a file of this
-//! path. The pack adds the types that the declarations of these name, if they are public or protected and no `!` of the filter names them:
-//! an excluded type does not return as a dependency. Only `file:` selects files of other languages, which the tables
-//! `//index/LANGUAGE:names` list. The producer reads indexes and no outline. Its output contains no count, so it changes only with the
-//! types of the pack, their order or their ranks.
+//! Primaries of a filter:
+//! - `namespace:` matches the whole namespace of a type;
+//! - `type:` matches its name or symbol path, see [`Glob::means`];
+//! - `access:` matches its effective accessibility, with `-` for the space in `protected-internal`;
+//! - `tag:` matches the patterns of that tag, each like `type:`;
+//! - `depends:` matches the types whose declarations or bodies name a type of this name;
+//! - `file:` matches the types with a part in a file of this path.
+//!
+//! The pack adds the types that the declarations of these name, if they are public or protected and no `!` of the filter names them. So an
+//! excluded type does not return as a dependency. Only `file:` selects files of other languages, which the tables `//index/LANGUAGE:names`
+//! list. The producer reads indexes and no outline. Its output contains no count, so it changes only with the types of the pack, their
+//! order or their ranks.
 
 use super::filter::{self, Expr, Field, Filter, InvalidFilter, Primary};
 use super::glob::{Glob, Name};

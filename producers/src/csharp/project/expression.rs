@@ -194,7 +194,8 @@ impl Scope<'_> {
     }
 }
 
-/// Whether a path that is not in the set of project files is absent: the set lists all files of its kind, or it is a build product.
+/// Whether a path outside the set of project files is certainly absent. It is if the set lists all files of its kind, or if it is a build
+/// product.
 fn decidable(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let kinds = [

@@ -1,7 +1,7 @@
 //! `//index:files`: the project that owns each source file, the others that compile it, and the files that no project compiles.
 //!
-//! If several projects compile a file, its owner is the project in whose folder the file is (the deepest such folder), before projects that
-//! link the file. Ties go to the project that compiles the file for its main framework, then to the first by path. So another project that
+//! If several projects compile a file, its owner is the project with the deepest folder that contains the file; projects that only link it
+//! come later. Ties go to the project that compiles the file for its main framework, then to the first by path. So another project that
 //! links a file does not change its owner.
 
 use super::facts::CompiledFile;
@@ -88,8 +88,9 @@ pub fn file_rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a st
     known
 }
 
-/// Returns outdated generated files: another project has a file with the same path from the same generator, beside a hand-written file with that
-/// stem (`Color.cs` for `Color.Generated.g.cs`), and this project has no such file. The code moved there; its old generated file remained here.
+/// Returns outdated generated files. Another project has a file with the same path from the same generator, beside a hand-written file with
+/// that stem (`Color.cs` for `Color.Generated.g.cs`). This project has no such hand-written file: the code moved, and its old generated
+/// file remained here.
 fn leftovers<'c>(compiled: &'c [(&str, Vec<CompiledFile>)]) -> BTreeSet<&'c str> {
     let mut emitted: BTreeMap<&str, Vec<(usize, &str)>> = BTreeMap::new();
     for (at, (_, files)) in compiled.iter().enumerate() {

@@ -25,8 +25,8 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn converted(&mut self, value: &'f Expression, target: &Shape) -> Shape {
         let shape = self.value(value, Some(target));
         self.note_extension_group(value, target);
-        // A constant may convert to a narrower numeric type or an enum, an interpolated string to a handler that formats it, and a lambda for a
-        // delegate that returns `void` may discard its value.
+        // A constant may convert to a narrower numeric type or an enum, and an interpolated string to a handler that formats it. A lambda
+        // for a delegate that returns `void` may discard its value.
         let is_special = matches!(value, Expression::Interpolated(..)) || shape.key().is_some_and(numeric) || *target == predefined("void");
         let is_noted = self.note_conversion(value, &shape, target, true);
         if self.trials > 0 && !is_noted && !is_special && self.becomes(&shape, target) == Some(false) {

@@ -235,8 +235,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Records the type that implements an interface for a value: the nearest class or struct, among its type and bases, that lists the interface or
-    /// one that extends it.
+    /// Records the type that implements an interface for a value. It is the nearest class or struct, among the value's type and its bases,
+    /// that lists the interface or one that extends it.
     fn touch_implementer(&mut self, shape: &Shape, contract: &str) {
         let extends = |base: &Shape| {
             let is_interface = base.key().is_some_and(|key| self.world.kind(key) == 'i');

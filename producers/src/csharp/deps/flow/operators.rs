@@ -127,8 +127,8 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Whether `==` may compare two values as either of their types: each converts to the other, and one is a struct, to which the compiler may add
-    /// the operator (record structs).
+    /// Whether `==` may compare two values as either of their types. Each must convert to the other, and one must be a struct, to which the
+    /// compiler may add the operator (record structs).
     fn may_compare_either(&self, sign: &str, left: &Shape, right: &Shape) -> bool {
         let is_struct = |shape: &Shape| self.is_value_type(shape.without_null());
         let is_equality = matches!(sign, "==" | "!=") && (is_struct(left) || is_struct(right));
