@@ -24,7 +24,6 @@ pub(crate) struct Entry {
     pub(crate) digest: Digest,
 }
 
-/// Appends entries.
 pub(crate) fn append_entries<'e>(entries: impl ExactSizeIterator<Item = &'e Entry> + Clone, out: &mut Vec<u8>) {
     let names_len: usize = entries.clone().map(|entry| entry.name.len()).sum();
     out.reserve(HEAD_LEN + entries.len() * RECORD_LEN + names_len);
@@ -130,7 +129,6 @@ impl<'a> Packed<'a> {
         )
     }
 
-    /// Decodes an entry.
     pub(crate) fn entry(&self, index: usize) -> Entry {
         Entry {
             name: self.name(index).to_owned(),

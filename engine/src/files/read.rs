@@ -51,7 +51,6 @@ pub(crate) enum Hashed {
 }
 
 impl Root {
-    /// Opens a folder.
     pub(crate) fn open_root(path: &Path) -> Result<Self, WorldError> {
         let folder = Folder::open(path).map_err(|error| WorldError::Root { reason: reason(error) })?;
         let path = path.to_owned();

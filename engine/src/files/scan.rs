@@ -34,7 +34,6 @@ pub(crate) struct Scan<'a> {
     pub(crate) now: i64,
 }
 
-/// A scanned directory.
 pub(crate) struct ScannedDirectory {
     pub(crate) listing: Listing,
     /// Indexes of files whose content must be examined.

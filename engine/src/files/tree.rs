@@ -77,7 +77,7 @@ impl SourceTree {
         self.bring_up(root, sets, now, None)
     }
 
-    /// As [`SourceTree::refresh`], given the changes since these rows were saved. Checks the directories of the paths `moved`, everything
+    /// Like [`SourceTree::refresh`], given the changes since these rows were saved. Checks the directories of the paths `moved`, everything
     /// below those that are directories, and directories that must be checked every time. Checks everything unless these are the
     /// `directories` rows that were saved, for these sets. Fails as [`SourceTree::refresh`] does.
     pub fn refresh_named(

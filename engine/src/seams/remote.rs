@@ -301,7 +301,7 @@ pub trait RemoteCache: Send + Sync {
     /// Looks up results; answers in the order of `wanted`, `None` is a miss. The outputs' blobs need not exist.
     fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
 
-    /// As [`Self::find`], but not counted: for results that were looked up before.
+    /// Like [`Self::find`], but not counted: for results that were looked up before.
     fn find_results_uncounted(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
 
     /// Rejects the result found under a key as unusable: it counts as a miss and [must be stored again](Self::is_spoiled).

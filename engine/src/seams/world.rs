@@ -210,7 +210,7 @@ pub trait Sources: Send + Sync {
     /// When the workspace cannot be read or a set is malformed; the known state is then unchanged.
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError>;
 
-    /// As [`Sources::refresh`], when only `moved` may have changed since the rows were saved. `directories` is the number of directories
+    /// Like [`Sources::refresh`], when only `moved` may have changed since the rows were saved. `directories` is the number of directories
     /// saved then. Checks everything when in doubt.
     ///
     /// # Errors

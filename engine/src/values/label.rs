@@ -193,7 +193,7 @@ pub fn escape(name: &str) -> String {
     escaped
 }
 
-/// As [`escape`], for the second of two joined names: it is one segment, so its slashes become `%2F`.
+/// Like [`escape`], for the second of two joined names: it is one segment, so its slashes become `%2F`.
 pub fn escape_joined(name: &str) -> String {
     escape(name).replace('/', "%2F")
 }

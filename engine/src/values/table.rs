@@ -131,7 +131,6 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    /// Appends a row.
     pub(crate) fn append_row(&mut self, key: &str, value: &[u8]) {
         self.heap.extend_from_slice(key.as_bytes());
         let key_end = self.heap.len();

@@ -19,7 +19,6 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// Maximum length of an answer in bytes; a longer one becomes "everything may have changed".
 const LONGEST: usize = 16 << 20;
 
-/// A question.
 #[derive(Debug, Default, Encode, Decode)]
 #[cbor(map)]
 pub(crate) struct Question {

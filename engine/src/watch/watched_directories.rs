@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An event.
 #[derive(Debug)]
 pub(crate) enum WatchEvent {
     /// The queue overflowed: anything may have happened.
@@ -28,7 +27,6 @@ pub(crate) enum WatchEvent {
     Gone(Arc<str>),
 }
 
-/// Watched directories.
 #[derive(Debug)]
 pub(crate) struct WatchedDirectories {
     queue: Queue,

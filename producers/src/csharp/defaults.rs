@@ -88,7 +88,6 @@ pub(super) fn ordinals<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<Opt
         .collect()
 }
 
-/// Parses a literal number.
 fn parse_number(text: &str) -> Option<i128> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits.trim_start()));
     let digits = digits.replace('_', "").to_ascii_lowercase();

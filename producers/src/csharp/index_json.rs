@@ -101,7 +101,6 @@ fn unreadable(error: serde_json::Error) -> Failure {
     Failure::permanent(format!("input 'config' cannot be read: {error}"))
 }
 
-/// Returns inputs by item.
 fn by_item(inputs: &[Input]) -> FxHashMap<&str, &Input> {
     inputs.iter().map(|input| (&*input.item, input)).collect()
 }

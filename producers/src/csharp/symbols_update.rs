@@ -363,7 +363,6 @@ impl Update<'_> {
         })
     }
 
-    /// Returns all changed rows.
     fn into_rows(mut self) -> Option<BTreeMap<String, Option<Vec<u8>>>> {
         for (name, mut entries) in self.index.names.names {
             for entry in &mut entries {

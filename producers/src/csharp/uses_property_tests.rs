@@ -67,7 +67,6 @@ fn value() -> impl Strategy<Value = String> {
     })
 }
 
-/// Generates statements.
 fn statements() -> impl Strategy<Value = String> {
     let one = value().prop_flat_map(|value| {
         prop::sample::select(vec![

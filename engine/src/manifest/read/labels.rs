@@ -114,7 +114,6 @@ fn path_problem(path: &str) -> Option<(usize, &'static str, &'static str)> {
     None
 }
 
-/// Reports an unbound variable.
 pub(super) fn unbound(report: &mut Report<'_>, text: Text<'_>, name: &str, bound: &[&str]) {
     let written = format!("{{{name}}}");
     let at = text.text.find(&written).unwrap_or(0);

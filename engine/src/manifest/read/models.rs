@@ -67,7 +67,7 @@ const PRICE_KEYS: [&str; 5] = ["input", "cached", "cache_write", "output", "curr
 const SECRET_WORDS: [&str; 7] = ["auth", "key", "token", "secret", "cookie", "password", "credential"];
 /// Upper bound of a price per million tokens.
 const HIGHEST_PRICE: f64 = 1e6;
-/// Seconds of a day.
+/// Upper bound of `timeout_seconds`: one day.
 const LONGEST_TIMEOUT: f64 = 86_400.0;
 const MOST_TRIES: u64 = 20;
 const SECRET_KEYS: [&str; 9] = [

@@ -55,7 +55,6 @@ impl<'a> Report<'a> {
         !self.broken.is_empty()
     }
 
-    /// Whether there are errors.
     pub(super) fn has_errors(&self) -> bool {
         !self.errors.is_empty()
     }

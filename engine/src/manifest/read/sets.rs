@@ -40,7 +40,6 @@ pub(super) enum Need {
 pub(super) struct SetReader<'s> {
     /// The existing source sets.
     pub(super) sources: &'s BTreeMap<String, SourceSet>,
-    /// The bound variables.
     pub(super) bound: &'s [&'s str],
     /// How the rule needs the nodes of these sets.
     pub(super) need: Need,

@@ -46,7 +46,6 @@ pub(super) fn read_sources(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts
     }
 }
 
-/// Returns the finished sets.
 pub(super) fn finish_sources(report: &mut Report<'_>, drafts: BTreeMap<String, Draft>) -> BTreeMap<String, SourceSet> {
     let mut sets = BTreeMap::new();
     for (name, draft) in drafts {

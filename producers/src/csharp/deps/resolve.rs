@@ -103,7 +103,7 @@ impl<'a> Resolver<'a> {
         self.shape_in(written, methods, Place::Body, see)
     }
 
-    /// As [`Self::shape`], for a type in a base list or elsewhere.
+    /// Like [`Self::shape`], for a type in a base list or elsewhere.
     pub fn shape_in(&self, written: &TypeRef, methods: &[TypeParameter], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
         match written {
             TypeRef::Var(_) => Shape::Unknown,

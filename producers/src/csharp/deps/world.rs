@@ -355,7 +355,7 @@ impl<'a> World<'a> {
         found
     }
 
-    /// As [`Self::lookup`], without members that the code cannot access, which hide no others; with all members if it can access none.
+    /// Like [`Self::lookup`], without members that the code cannot access, which hide no others; with all members if it can access none.
     pub fn lookup_seen(&self, shape: &Shape, name: &str, sees: &dyn Fn(&Candidate<'a>) -> bool) -> Vec<Candidate<'a>> {
         let found = self.lookup(shape, name);
         if found.iter().all(sees) {

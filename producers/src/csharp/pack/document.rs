@@ -191,7 +191,6 @@ impl<'i> Document<'i> {
         body + self.head(cut, budget, body).len()
     }
 
-    /// Returns the text.
     pub(super) fn markdown(&self) -> String {
         let without: BTreeSet<&str> = self.summaries_cut().into_iter().collect();
         let mut body = String::new();

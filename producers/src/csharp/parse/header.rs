@@ -86,13 +86,11 @@ pub(crate) struct Parameters {
     pub(crate) signature: Vec<Token>,
 }
 
-/// One parameter.
 pub(crate) struct Parameter {
     /// Name without `@`.
     pub(crate) name: String,
     /// Tokens of its type, without `this`, `params`, `scoped`.
     pub(crate) kind: Range<usize>,
-    /// All its tokens.
     pub(crate) range: Range<usize>,
     /// Its attributes, `target: Attribute`.
     pub(crate) attributes: Vec<String>,

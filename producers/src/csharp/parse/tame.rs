@@ -143,7 +143,6 @@ pub(crate) struct Skeleton {
     pub(crate) missing: usize,
     /// Token of the first fault: an unmatched brace, a brace of types nested too deeply, or an `=` without a value.
     pub(crate) fault: Option<usize>,
-    /// The hidden bodies.
     pub(crate) bodies: Vec<Body>,
 }
 

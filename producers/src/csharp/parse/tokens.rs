@@ -17,7 +17,6 @@ pub(crate) struct Tokens<'t> {
     pub(crate) source: &'t str,
     /// The text as written; every token has the same start as in `source`.
     written: &'t str,
-    /// All tokens.
     pub(crate) all: Vec<Token>,
     /// Deepest bracket nesting.
     pub(crate) depth: u32,

@@ -58,7 +58,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         is_noted
     }
 
-    /// As [`Self::note_conversion`], for a value without an expression of its own.
+    /// Like [`Self::note_conversion`], for a value without an expression of its own.
     pub(super) fn note_conversion_at(&mut self, place: u32, from: &Shape, to: &Shape, certain: bool) -> bool {
         if let (Shape::Tuple(given), Shape::Tuple(wanted)) = (from.without_null(), to.without_null()) {
             let noted = given.iter().zip(wanted.iter());
@@ -176,7 +176,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.conversion_within(from, to, MOST_CONVERSIONS)
     }
 
-    /// As [`Self::conversion`], with at most `depth` levels of declared conversions of tuple parts.
+    /// Like [`Self::conversion`], with at most `depth` levels of declared conversions of tuple parts.
     fn conversion_within(&self, from: &Shape, to: &Shape, depth: u32) -> Option<(Candidate<'a>, bool)> {
         let (from, to) = (from.without_null(), to.without_null());
         let is_own = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with(['~', '^']));

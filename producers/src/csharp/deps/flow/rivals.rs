@@ -24,7 +24,6 @@ const MOST_TRIALS: u32 = 2;
 pub(super) struct Given<'g, 'f> {
     /// The receiver of an extension method.
     pub(super) receiver: Option<&'g Shape>,
-    /// The explicit type arguments.
     pub(super) explicit: &'g [Shape],
     pub(super) args: &'f [Argument],
     /// The types of the arguments that have one of their own.
