@@ -39,6 +39,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use terminal::stderr_style;
 
+/// A build allocates many small blobs of different sizes from several threads. glibc's allocator takes a quarter of the processor time for this,
+/// mimalloc a few percent.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     if let Some(code) = sandbox::run_stage_if_requested(std::env::args_os()) {
         return code.into();
