@@ -492,7 +492,7 @@ fn a_loose_result_is_keyed_and_paid_like_any_other() {
         };
         let mut session = case.bench.session();
         let made = session
-            .make_loose(&wanted, &Cancel::default())
+            .produce_ad_hoc(&wanted, &Cancel::default())
             .expect("a store")
             .expect("an answer");
         (String::from_utf8_lossy(&made.bytes).into_owned(), made.cached)

@@ -111,7 +111,7 @@ impl Method for Turn {
             roles: &roles,
             fresh: false,
         };
-        let made = match session.make_loose(&wanted, &cancel)? {
+        let made = match session.produce_ad_hoc(&wanted, &cancel)? {
             Ok(made) => made,
             Err(failure) => return Ok(unmade(failure)),
         };

@@ -8,7 +8,7 @@ use engine::build::query::NodeState;
 use engine::build::session::Session;
 use engine::build::state::{CurrentRequest, decode};
 use engine::build::{file_label, file_path};
-use engine::graph::stale::taint;
+use engine::graph::stale::spread_stale_marks;
 use engine::graph::{Graph, NodeId};
 use engine::store::{Part, Store, ViewId};
 use engine::values::diagnostic::Diagnostic;
@@ -133,7 +133,7 @@ impl ReportedChanges {
 
 /// Counts the targets that may be stale.
 pub fn stale_targets(session: &Session) -> usize {
-    let tainted = taint(&session.graph, &session.links);
+    let tainted = spread_stale_marks(&session.graph, &session.links);
     let is_target = |id: &NodeId| {
         let label = &session.graph.node(*id).label;
         file_path(label).is_none() && session.rules.find(label).is_some()

@@ -86,12 +86,12 @@ impl Session {
     ///
     /// # Errors
     /// When the store breaks. The inner error is the producer's.
-    pub fn make_loose(&mut self, wanted: &Loose<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
-        let (producer, bound) = match self.loose_producer(wanted) {
+    pub fn produce_ad_hoc(&mut self, wanted: &Loose<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
+        let (producer, bound) = match self.ad_hoc_producer(wanted) {
             Ok(found) => found,
             Err(failure) => return Ok(Err(failure)),
         };
-        let key = loose_key(&*producer, &bound.params, wanted);
+        let key = ad_hoc_key(&*producer, &bound.params, wanted);
         let asking = Asking {
             wanted,
             producer: &*producer,
@@ -103,7 +103,7 @@ impl Session {
                 .spent
                 .clone()
                 .map(|spent| self.line(wanted, spent, Outcome::Saved, made.took_us));
-            self.commit_loose(wanted, &made, saved)?;
+            self.commit_ad_hoc(wanted, &made, saved)?;
             return Ok(Ok(made));
         }
         // A model or a program may be slow: release the store and the checkout meanwhile.
@@ -127,7 +127,7 @@ impl Session {
         }
         let answer = answer?;
         if let (Ok(made), None) = (&answer, &self.write_error) {
-            self.commit_loose(wanted, made, None)?;
+            self.commit_ad_hoc(wanted, made, None)?;
         }
         Ok(answer)
     }
@@ -276,7 +276,7 @@ impl Session {
         }))
     }
 
-    fn loose_producer(&self, wanted: &Loose<'_>) -> Result<(Arc<dyn Producer>, Bound), Failure> {
+    fn ad_hoc_producer(&self, wanted: &Loose<'_>) -> Result<(Arc<dyn Producer>, Bound), Failure> {
         let producer = self.engine.registry.get(wanted.uses).cloned();
         let producer = producer.ok_or_else(|| Failure::permanent(format!("there is no producer '{}'", wanted.uses)))?;
         if let Err(errors) = producer.check(wanted.params) {
@@ -288,7 +288,7 @@ impl Session {
     }
 
     /// Records a version of a stored result, unless the last one is the same, and its use.
-    fn commit_loose(&mut self, wanted: &Loose<'_>, made: &AdHocResult, saved: Option<LedgerEntry>) -> Result<(), EngineError> {
+    fn commit_ad_hoc(&mut self, wanted: &Loose<'_>, made: &AdHocResult, saved: Option<LedgerEntry>) -> Result<(), EngineError> {
         let last = self.engine.store.history(self.engine.view, wanted.label)?.pop();
         let now = self.engine.world.now_secs();
         let version = HistoryRecord {
@@ -312,7 +312,7 @@ impl Session {
 
 static NO_VARS: Vars = Vars::new();
 
-fn loose_key(producer: &dyn Producer, params: &Params, wanted: &Loose<'_>) -> ActionKey {
+fn ad_hoc_key(producer: &dyn Producer, params: &Params, wanted: &Loose<'_>) -> ActionKey {
     let inputs: Vec<KeyInput<'_>> = wanted
         .roles
         .iter()

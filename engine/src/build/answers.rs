@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Waits until no other process builds the result of a key; `Err` if it is then stored, or the build was stopped. `mark` is the result that a
 /// person invalidated, which does not count.
-pub(super) fn take_off(
+pub(super) fn wait_for_right_to_ask(
     shared: &Shared,
     key: &ActionKey,
     (fresh, mark): (bool, Option<Stamp>),
@@ -114,7 +114,7 @@ pub(super) fn settled(
             sharing.replace(key, &record, &blob, &parts);
             return done;
         }
-        if let Some(found) = sharing.contend(key, &record, &blob, &parts) {
+        if let Some(found) = sharing.store_answer_if_absent(key, &record, &blob, &parts) {
             *is_adopted = true;
             *digest = found.record.output;
             output.bytes = found.blob.to_vec();

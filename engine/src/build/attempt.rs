@@ -204,7 +204,7 @@ impl Session {
         let keeping = Cancel::announce_commit();
         let committed = match self.commit(leftover, remarks, gone.is_some(), exports_read, known) {
             Err(EngineError::Store(error)) if !has_made => {
-                report.diagnostics.push(super::unwritable_store::excused(error)?);
+                report.diagnostics.push(super::unwritable_store::note_read_only_store(error)?);
                 return Ok(Some(report));
             }
             committed => committed?,

@@ -51,7 +51,7 @@ impl Session {
             return Ok(None);
         };
         let current = id.is_some_and(|id| {
-            let tainted = crate::graph::stale::taint(&self.graph, &self.links);
+            let tainted = crate::graph::stale::spread_stale_marks(&self.graph, &self.links);
             !tainted.contains(id) && !self.graph.is_stale(id)
         });
         Ok(Some(Last { filed, record, current }))

@@ -211,7 +211,7 @@ impl Engine {
             rows.extend(self.view_row()?);
             match self.store.commit(self.view, Commit { rows, ..Commit::default() }) {
                 Ok(()) => look.seen.due = None,
-                Err(error) => look.refresh.diagnostics.push(super::unwritable_store::excused(error)?),
+                Err(error) => look.refresh.diagnostics.push(super::unwritable_store::note_read_only_store(error)?),
             }
         }
         Ok(Some(known))

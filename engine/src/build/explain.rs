@@ -184,7 +184,7 @@ impl Before {
     fn from_session(session: &Session) -> Result<Self, EngineError> {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         let rules = if session.is_redefined() { rules_before(session)? } else { None };
-        let tainted = stale::taint(&session.graph, &session.links);
+        let tainted = stale::spread_stale_marks(&session.graph, &session.links);
         let mut existing = NodeSet::default();
         session.graph.ids().for_each(|id| _ = existing.set(id, true));
         Ok(Self {

@@ -99,7 +99,7 @@ impl JobGroups {
         }
     }
 
-    pub(super) fn took_back(&mut self) {
+    pub(super) fn count_finished_job(&mut self) {
         self.out -= 1;
     }
 

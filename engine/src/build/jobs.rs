@@ -335,7 +335,7 @@ impl Job {
             let is_whole = |input: &Input| input.bytes.len() <= producer.reads_at_most();
             missing.is_empty()
                 && roles.values().flatten().all(is_whole)
-                && shard.add_errand(&Errand {
+                && shard.add_job(&Errand {
                     key: *key,
                     producer: producer.id(),
                     params: &definition.params,
@@ -489,7 +489,7 @@ impl Job {
             }
         }
         let flight = match how {
-            Make::Output { reserved: true, mark, .. } => match answers::take_off(shared, key, (fresh, mark), job_group) {
+            Make::Output { reserved: true, mark, .. } => match answers::wait_for_right_to_ask(shared, key, (fresh, mark), job_group) {
                 Ok(flight) => flight,
                 Err(done) => return done,
             },

@@ -252,16 +252,16 @@ impl Pools {
     }
 
     /// Counts a finished job.
-    pub fn took_back(&mut self, finished: &Finished) {
+    pub fn count_finished_job(&mut self, finished: &Finished) {
         match finished.from {
             From::Here(Pool::Cpu) => self.cpu_out -= 1,
             From::Here(Pool::Slow) => self.slow.out -= 1,
             From::Here(Pool::Paid) => self.paid.out -= 1,
-            From::JobGroup => self.job_groups.took_back(),
+            From::JobGroup => self.job_groups.count_finished_job(),
             From::Farm => self
                 .remote_queue
                 .iter_mut()
-                .for_each(|remote_queue| remote_queue.took_back(finished.worker)),
+                .for_each(|remote_queue| remote_queue.count_finished_job(finished.worker)),
         }
     }
 

@@ -201,7 +201,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn the_one(&mut self, patterns: &PatternSet, what: &str) -> Result<Result<String, Vec<Diagnostic>>, EngineError> {
+    pub fn resolve_single_target(&mut self, patterns: &PatternSet, what: &str) -> Result<Result<String, Vec<Diagnostic>>, EngineError> {
         let survey = self.survey(patterns.patterns(), Reach::Named)?;
         if let [id] = survey.targets.concat()[..] {
             return Ok(Ok(self.graph.node(id).label.to_string()));

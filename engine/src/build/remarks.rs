@@ -5,7 +5,7 @@
 
 use super::session::Session;
 use super::state::{decode, encode};
-use crate::graph::stale::{NodeSet, taint};
+use crate::graph::stale::{NodeSet, spread_stale_marks};
 use crate::graph::{Graph, NodeId};
 use crate::store::diagnostics::{read_diagnostics, write_diagnostics};
 use crate::store::{Part, Row, RowChange, StoreError};
@@ -299,7 +299,7 @@ impl Session {
         if remarks.by_label.is_empty() {
             return Ok((remarks.dirty_rows(), 0, 0));
         }
-        let current = remarks.current_warnings(&self.graph, &taint(&self.graph, &self.links));
+        let current = remarks.current_warnings(&self.graph, &spread_stale_marks(&self.graph, &self.links));
         let reported: BTreeSet<&Diagnostic> = reported.iter().collect();
         let unreported = current.difference(&reported).count() as u64;
         Ok((remarks.dirty_rows(), current.len() as u64, unreported))

@@ -133,7 +133,7 @@ impl RemoteQueue {
     }
 
     /// Counts a finished job of a shard.
-    pub fn took_back(&mut self, number: usize) {
+    pub fn count_finished_job(&mut self, number: usize) {
         if let Some(at) = self.under_way.iter().position(|shard| shard.number == number) {
             self.under_way[at].jobs -= 1;
             if self.under_way[at].jobs == 0 {

@@ -9,7 +9,7 @@ use super::query::{NodeState, NodeStatus};
 use super::session::{Session, stored_graph_and_links};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
-use crate::graph::stale::{NodeSet, taint};
+use crate::graph::stale::{NodeSet, spread_stale_marks};
 use crate::graph::walk::Links;
 use crate::seams::producer::Cancel;
 use crate::seams::world::{ExportOutcome, Exports};
@@ -35,7 +35,7 @@ impl Session {
         let (mut written, mut failures, mut is_cut) = (0, Vec::new(), false);
         // Usually nothing is stale. The build may have changed the inputs of nodes since the graph was loaded.
         let is_any_stale = !self.graph.stale_set().is_empty() && self.renews(exports);
-        let tainted = is_any_stale.then(|| taint(&self.graph, &Links::from_graph(&self.graph)));
+        let tainted = is_any_stale.then(|| spread_stale_marks(&self.graph, &Links::from_graph(&self.graph)));
         for &label in finish.labels() {
             let Some(id) = self.graph.find(label) else { continue };
             let (Some(path), Some(filed)) = (exports.path(id.0), self.graph.node(id).result) else {
@@ -125,7 +125,7 @@ impl Session {
         // Usually nothing is stale: then the edges are not needed.
         let is_any_stale = !self.graph.stale_set().is_empty();
         let tainted = if is_any_stale {
-            taint(&self.graph, &Links::from_graph(&self.graph))
+            spread_stale_marks(&self.graph, &Links::from_graph(&self.graph))
         } else {
             NodeSet::default()
         };

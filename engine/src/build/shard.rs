@@ -133,7 +133,7 @@ pub struct Shard {
 
 impl Shard {
     /// Adds a target; returns whether it could: inputs that are folders cannot be sent.
-    pub fn add_errand(&mut self, errand: &Errand<'_>) -> bool {
+    pub fn add_job(&mut self, errand: &Errand<'_>) -> bool {
         if errand.roles.values().flatten().any(|input| input.tree.is_some()) {
             return false;
         }
@@ -339,7 +339,7 @@ mod tests {
                 vars: &vars,
                 roles: &roles,
             };
-            assert!(shard.add_errand(&errand));
+            assert!(shard.add_job(&errand));
             let cancel = Cancel::default();
             let inputs = Inputs {
                 key: &key,

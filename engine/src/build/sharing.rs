@@ -116,7 +116,13 @@ impl Sharing {
 
     /// Stores a paid answer unless another one exists, and returns that of another machine, if any: the first answer stays, for all. `None` if this
     /// one was stored, or the cache does not answer; a later build finds out whether it is final ([`unconfirmed`](crate::store::unconfirmed)).
-    pub fn contend(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Option<RemoteResult> {
+    pub fn store_answer_if_absent(
+        &self,
+        key: &ActionKey,
+        record: &ActionRecord,
+        blob: &Arc<[u8]>,
+        parts: &[(Digest, Arc<[u8]>)],
+    ) -> Option<RemoteResult> {
         let wanted = Wanted {
             key: *key,
             producer: record.producer.clone(),

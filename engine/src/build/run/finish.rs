@@ -25,7 +25,7 @@ use std::time::Duration;
 impl Run<'_> {
     /// Processes the outcome of a worker's job.
     pub(super) fn finish(&mut self, finished: Finished) -> Result<(), RunError> {
-        self.pools.took_back(&finished);
+        self.pools.count_finished_job(&finished);
         let id = finished.id;
         self.observer.worked(&finished.worked(&self.graph.node(id).label));
         match finished.done {

@@ -366,7 +366,7 @@ impl<'a> Run<'a> {
         }
         self.mark_requested(wanted);
         // Changes can no longer reach many of the nodes that they could reach at the start: meanwhile, sets were settled and had not changed.
-        self.tainted = self.taint();
+        self.tainted = self.spread_stale_marks();
         let are_quiet = self.sets_are_quiet();
         for &id in wanted.iter().rev() {
             // No change can reach most of them; these need no step each.
@@ -380,10 +380,10 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the nodes that may be stale, past those that have ended.
-    fn taint(&self) -> NodeSet {
+    fn spread_stale_marks(&self) -> NodeSet {
         match self.slots.is_empty() {
-            true => stale::taint(self.graph, self.links),
-            false => stale::taint_past(self.graph, self.links, |id| {
+            true => stale::spread_stale_marks(self.graph, self.links),
+            false => stale::spread_stale_marks_except_past(self.graph, self.links, |id| {
                 matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Stands))
             }),
         }

@@ -119,7 +119,7 @@ impl Run<'_> {
                 break;
             }
             if !is_fresh {
-                self.tainted = self.taint();
+                self.tainted = self.spread_stale_marks();
                 is_fresh = true;
             }
             if self.graph.has_result(table) && self.tainted.contains(table) && !self.has_ended(table) {

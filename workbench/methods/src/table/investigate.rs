@@ -220,7 +220,7 @@ impl Investigate {
             roles: &material.roles,
             fresh: self.fresh,
         };
-        let made = match session.make_loose(&wanted, &context.cancel())? {
+        let made = match session.produce_ad_hoc(&wanted, &context.cancel())? {
             Ok(made) => made,
             Err(failure) => {
                 if let Failure::Rejected(rejected) = &failure {

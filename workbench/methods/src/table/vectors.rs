@@ -103,7 +103,7 @@ pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str, fresh: bool) -> Result<
         roles: &roles,
         fresh,
     };
-    let made = session.make_loose(&wanted, &context.cancel())?.map_err(|failure| {
+    let made = session.produce_ad_hoc(&wanted, &context.cancel())?.map_err(|failure| {
         let (code, why) = as_failed(failure, &label);
         Failed::new(code, why)
     })?;
