@@ -1,7 +1,7 @@
 //! Methods that only conversations use: the next turn of a model, completion of a reference, and the end of a round. They run like other methods.
 
 use crate::exit::exit_number;
-use engine::build::ad_hoc::Loose;
+use engine::build::ad_hoc::AdHocRequest;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Input, Params};
 use engine::values::codes::ErrorCode;
@@ -104,7 +104,7 @@ impl Method for Turn {
         params.insert("model".to_owned(), self.model.as_str().into());
         let turns = Input::of("turns", converse::encode_turns(&self.turns));
         let roles = BTreeMap::from([(Arc::from(converse::TURNS), vec![turns])]);
-        let wanted = Loose {
+        let wanted = AdHocRequest {
             label: &label,
             uses: converse::NAME,
             params: &params,

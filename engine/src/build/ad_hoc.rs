@@ -23,7 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Request for a loose result.
-pub struct Loose<'a> {
+pub struct AdHocRequest<'a> {
     /// The label under which the result is recorded; no rule produces it.
     pub label: &'a str,
     /// The producer's name in the registry.
@@ -39,7 +39,7 @@ pub struct Loose<'a> {
 /// A request for a loose result with its producer and key.
 #[derive(Clone, Copy)]
 struct Asking<'a> {
-    wanted: &'a Loose<'a>,
+    wanted: &'a AdHocRequest<'a>,
     producer: &'a dyn Producer,
     bound: &'a Bound,
     key: ActionKey,
@@ -86,7 +86,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store breaks. The inner error is the producer's.
-    pub fn produce_ad_hoc(&mut self, wanted: &Loose<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
+    pub fn produce_ad_hoc(&mut self, wanted: &AdHocRequest<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
         let (producer, bound) = match self.ad_hoc_producer(wanted) {
             Ok(found) => found,
             Err(failure) => return Ok(Err(failure)),
@@ -231,7 +231,7 @@ impl Session {
     }
 
     /// Returns a ledger entry for a loose result.
-    fn line(&self, wanted: &Loose<'_>, spent: Spent, outcome: Outcome, took_us: u64) -> LedgerEntry {
+    fn line(&self, wanted: &AdHocRequest<'_>, spent: Spent, outcome: Outcome, took_us: u64) -> LedgerEntry {
         LedgerEntry {
             at: self.engine.world.now_secs(),
             label: wanted.label.to_owned(),
@@ -276,7 +276,7 @@ impl Session {
         }))
     }
 
-    fn ad_hoc_producer(&self, wanted: &Loose<'_>) -> Result<(Arc<dyn Producer>, Bound), Failure> {
+    fn ad_hoc_producer(&self, wanted: &AdHocRequest<'_>) -> Result<(Arc<dyn Producer>, Bound), Failure> {
         let producer = self.engine.registry.get(wanted.uses).cloned();
         let producer = producer.ok_or_else(|| Failure::permanent(format!("there is no producer '{}'", wanted.uses)))?;
         if let Err(errors) = producer.check(wanted.params) {
@@ -288,7 +288,7 @@ impl Session {
     }
 
     /// Records a version of a stored result, unless the last one is the same, and its use.
-    fn commit_ad_hoc(&mut self, wanted: &Loose<'_>, made: &AdHocResult, saved: Option<LedgerEntry>) -> Result<(), EngineError> {
+    fn commit_ad_hoc(&mut self, wanted: &AdHocRequest<'_>, made: &AdHocResult, saved: Option<LedgerEntry>) -> Result<(), EngineError> {
         let last = self.engine.store.history(self.engine.view, wanted.label)?.pop();
         let now = self.engine.world.now_secs();
         let version = HistoryRecord {
@@ -312,7 +312,7 @@ impl Session {
 
 static NO_VARS: Vars = Vars::new();
 
-fn ad_hoc_key(producer: &dyn Producer, params: &Params, wanted: &Loose<'_>) -> ActionKey {
+fn ad_hoc_key(producer: &dyn Producer, params: &Params, wanted: &AdHocRequest<'_>) -> ActionKey {
     let inputs: Vec<KeyInput<'_>> = wanted
         .roles
         .iter()
@@ -333,7 +333,7 @@ fn ad_hoc_key(producer: &dyn Producer, params: &Params, wanted: &Loose<'_>) -> A
     })
 }
 
-fn provenance(wanted: &Loose<'_>) -> Vec<InputRecord> {
+fn provenance(wanted: &AdHocRequest<'_>) -> Vec<InputRecord> {
     let of = |(role, inputs): (&Arc<str>, &Vec<Input>)| {
         let role = role.clone();
         let record = move |input: &Input| InputRecord {

@@ -1,7 +1,7 @@
 //! Paid answers: while a process requests an answer, no other one does, and machines that request it at the same moment all keep the same one.
 
-use super::invalidated::Stamp;
-use super::jobs::{Done, Shared};
+use super::invalidated::InvalidatedResult;
+use super::jobs::{Done, JobContext};
 use crate::seams::job_group::GroupMember;
 use crate::seams::producer::{Failure, Params, ProducerId};
 use crate::store::records::{ActionRecord, Class, NewResult};
@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// Waits until no other process builds the result of a key; `Err` if it is then stored, or the build was stopped. `mark` is the result that a
 /// person invalidated, which does not count.
 pub(super) fn wait_for_right_to_ask(
-    shared: &Shared,
+    shared: &JobContext,
     key: &ActionKey,
-    (fresh, mark): (bool, Option<Stamp>),
+    (fresh, mark): (bool, Option<InvalidatedResult>),
     job_group: Option<&GroupMember>,
 ) -> Result<Option<Flight>, Done> {
     let is_cancelled = || {
@@ -31,7 +31,7 @@ pub(super) fn wait_for_right_to_ask(
         return Ok(flight);
     }
     let filed = shared.blobs.action(key).map_err(Done::Broken)?;
-    let filed = filed.filter(|record| mark != Some(Stamp::from_result(key, record)));
+    let filed = filed.filter(|record| mark != Some(InvalidatedResult::from_result(key, record)));
     match filed {
         // Check the blob, too: its loss may be why the producer should run.
         Some(record) if shared.blobs.has_whole(&record.output).map_err(Done::Broken)? => Err(Done::Found(Box::new(record))),
@@ -54,7 +54,7 @@ pub(super) fn latest_key(producer: &ProducerId, params: &Params, label: &str) ->
 ///
 /// Also stores it under the key `latest`, if the next question may be asked as a change of it.
 pub(super) fn settled(
-    shared: &Shared,
+    shared: &JobContext,
     label: &str,
     (key, latest): (&ActionKey, &ActionKey),
     (producer, fresh): (ProducerId, bool),

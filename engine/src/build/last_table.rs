@@ -1,6 +1,6 @@
 //! The last table of a job's node: its rows, its inputs, and the changes of these since.
 
-use super::jobs::{Job, JobInput, Shared, Task};
+use super::jobs::{Job, JobContext, JobInput, Task};
 use super::table_updates::ONE_IN;
 use crate::manifest::model::{InputFrom, Rule};
 use crate::planning::expand::ItemFrame;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The last table of a job's node.
 pub(super) struct LastTable<'a> {
-    shared: &'a Shared,
+    shared: &'a JobContext,
     job: &'a Job,
     inputs: &'a [JobInput],
     record: ActionRecord,
@@ -27,7 +27,7 @@ pub(super) struct LastTable<'a> {
 
 impl<'a> LastTable<'a> {
     /// Finds the table stored under `before`; `None` if it is missing, if it is of another producer or node, or if its roles differ.
-    pub(super) fn from_store(shared: &'a Shared, job: &'a Job, before: &ActionKey) -> Option<Self> {
+    pub(super) fn from_store(shared: &'a JobContext, job: &'a Job, before: &ActionKey) -> Option<Self> {
         let Task::Produce { producer, inputs, .. } = &job.task else {
             return None;
         };
@@ -192,13 +192,13 @@ fn is_list(from: &InputFrom) -> bool {
 
 /// A table whose pages are read on demand.
 struct StoredTable<'a> {
-    shared: &'a Shared,
+    shared: &'a JobContext,
     root: Arc<[u8]>,
     reader: RefCell<RowReader>,
 }
 
 impl<'a> StoredTable<'a> {
-    fn open(shared: &'a Shared, digest: &Digest) -> Option<Self> {
+    fn open(shared: &'a JobContext, digest: &Digest) -> Option<Self> {
         let root = shared.blobs.get(digest).ok()??;
         let reader = RefCell::new(RowReader::new(root.clone()).ok()?);
         Some(Self { shared, root, reader })

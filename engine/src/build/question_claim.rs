@@ -5,7 +5,7 @@
 //! machines that write theirs at the same moment both read back: the later claim stays, so that in most orders one of them waits. If both ask, one
 //! answer [stays](super::answers::settled).
 
-use super::jobs::Shared;
+use super::jobs::JobContext;
 use super::sharing::{RemoteResult, Sharing};
 use crate::seams::job_group::GroupMember;
 use crate::seams::paid::QuestionClaim;
@@ -38,7 +38,7 @@ fn holder(store: Option<String>, key: &ActionKey) -> String {
 
 /// The claim of one paid job.
 pub(super) struct RemoteClaim<'a> {
-    shared: &'a Shared,
+    shared: &'a JobContext,
     label: &'a str,
     key: &'a ActionKey,
     producer: ProducerId,
@@ -59,7 +59,7 @@ enum State {
 impl<'a> RemoteClaim<'a> {
     /// Creates the claim for the answer of this key, without writing it.
     pub(super) fn new(
-        shared: &'a Shared,
+        shared: &'a JobContext,
         (label, key, producer): (&'a str, &'a ActionKey, ProducerId),
         job_group: Option<&'a GroupMember>,
         is_fresh: bool,

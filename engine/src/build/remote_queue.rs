@@ -4,7 +4,7 @@
 //! the farm, many in one shard. Jobs without a complete answer run here. The number of concurrent shards follows the farm's success; a farm that
 //! did not answer in time gets no more shards.
 
-use super::jobs::{Done, Job, Shared};
+use super::jobs::{Done, Job, JobContext};
 use super::pools::{Finished, From};
 use super::shard::{self, Shard, WorkerOutput};
 use crate::graph::NodeId;
@@ -28,7 +28,7 @@ const MOST: usize = 32;
 pub struct RemoteQueue {
     farm: Arc<dyn Farm>,
     terms: Terms,
-    shared: Arc<Shared>,
+    shared: Arc<JobContext>,
     done: Sender<Finished>,
     waiting: VecDeque<Job>,
     /// Expected duration here of the waiting jobs.
@@ -50,7 +50,7 @@ struct UnderWay {
 
 impl RemoteQueue {
     /// Creates an empty queue; `None` without a farm.
-    pub fn for_farm(shared: &Arc<Shared>, done: &Sender<Finished>) -> Option<Self> {
+    pub fn for_farm(shared: &Arc<JobContext>, done: &Sender<Finished>) -> Option<Self> {
         let farm = shared.sharing.as_ref()?.farm.clone()?;
         Some(Self {
             terms: farm.terms(),
@@ -191,7 +191,7 @@ struct Trip {
     farm: Arc<dyn Farm>,
     /// Length of the inputs sent, in bytes.
     bytes: usize,
-    shared: Arc<Shared>,
+    shared: Arc<JobContext>,
     done: Sender<Finished>,
     slots: Arc<AtomicUsize>,
     given_up: Cancel,

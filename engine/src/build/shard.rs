@@ -23,7 +23,7 @@ const SCHEMA: u32 = 1;
 
 /// Input of a producer.
 #[derive(Clone, Debug)]
-pub struct Errand<'a> {
+pub struct ShardJob<'a> {
     /// The action key of the output.
     pub key: ActionKey,
     /// Producer name and version.
@@ -133,7 +133,7 @@ pub struct Shard {
 
 impl Shard {
     /// Adds a target; returns whether it could: inputs that are folders cannot be sent.
-    pub fn add_job(&mut self, errand: &Errand<'_>) -> bool {
+    pub fn add_job(&mut self, errand: &ShardJob<'_>) -> bool {
         if errand.roles.values().flatten().any(|input| input.tree.is_some()) {
             return false;
         }
@@ -331,7 +331,7 @@ mod tests {
             let vars: Vars = [("file".into(), format!("{number}.cs").into())].into();
             let key = ActionKey(Digest::of(format!("{number}").as_bytes()));
             let label = format!("//files/{number}:told");
-            let errand = Errand {
+            let errand = ShardJob {
                 key,
                 producer: ProducerId::new("teller", version),
                 params: &params,

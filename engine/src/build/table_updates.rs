@@ -2,7 +2,7 @@
 //!
 //! The result equals the producer's output for all inputs, page for page. When a blob that the update needs is missing, the producer runs.
 
-use super::jobs::{Job, Shared, Task};
+use super::jobs::{Job, JobContext, Task};
 use super::last_table::LastTable;
 use crate::seams::fold::{Contribution, Fold, changed_rows};
 use crate::seams::producer::{Input, Output};
@@ -17,7 +17,7 @@ pub(super) const ONE_IN: usize = 4;
 
 impl Job {
     /// Computes the output from that of key `before` and the changes since; `None` if the producer must run.
-    pub(super) fn update_table(&self, shared: &Shared, before: &ActionKey) -> Option<Output> {
+    pub(super) fn update_table(&self, shared: &JobContext, before: &ActionKey) -> Option<Output> {
         let Task::Produce { producer, .. } = &self.task else {
             return None;
         };

@@ -1,6 +1,6 @@
 //! The writer: a thread that commits batches of results during the build.
 
-use super::jobs::Shared;
+use super::jobs::JobContext;
 use crate::seams::producer::Cancel;
 use crate::store::records::NewResult;
 use crate::store::{Commit, Flight, RowChange, Store, StoreError, ViewId};
@@ -29,7 +29,7 @@ pub struct Batch {
 pub struct Writer {
     store: Arc<dyn Store>,
     view: ViewId,
-    shared: Arc<Shared>,
+    shared: Arc<JobContext>,
     thread: Option<Running>,
 }
 
@@ -38,7 +38,7 @@ const WAITING: usize = 2;
 
 impl Writer {
     /// Creates a writer; its thread starts with the first batch.
-    pub fn new(store: Arc<dyn Store>, view: ViewId, shared: Arc<Shared>) -> Self {
+    pub fn new(store: Arc<dyn Store>, view: ViewId, shared: Arc<JobContext>) -> Self {
         Self {
             store,
             view,

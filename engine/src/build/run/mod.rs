@@ -35,7 +35,7 @@ pub use tally::Tally;
 use reservations::Reservations;
 
 use super::bundle_import::Predecessors;
-use super::jobs::{Job, Settled, Shared};
+use super::jobs::{Job, JobContext, Settled};
 use super::pools::{Finished, Pools};
 use super::remarks::RunRemarks;
 use super::writer::Writer;
@@ -64,7 +64,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A node's state in this run.
-pub(super) enum Slot {
+pub(super) enum NodeProgress {
     /// Not visited. The graph's record is current, unless the node is stale.
     Idle,
     /// A direct or indirect input may have changed: its recorded edges are being settled, deciding ones first.
@@ -82,7 +82,7 @@ pub(super) enum Slot {
     /// The graph's record is current, and is not even read.
     Stands,
     /// It has an output, recorded in the graph.
-    Settled { how: How },
+    Settled { how: OutputOrigin },
     /// It has no output.
     Failed,
     /// Dry run: its output is unknown. `certain` if its producer would run whatever its inputs become: all of them are known.
@@ -92,7 +92,7 @@ pub(super) enum Slot {
 /// Origin of a node's output in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum OutputOrigin {
     /// It was not stale.
     Current,
     /// Its key did not change.
@@ -165,7 +165,7 @@ pub struct Run<'a> {
     pub(super) leaves: &'a dyn Leaves,
     pub(super) store: Arc<dyn Store>,
     pub(super) view: crate::store::ViewId,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<JobContext>,
     pub(super) observer: &'a dyn Observer,
     pub(super) options: Options,
     pub(super) predecessors: &'a Predecessors,
@@ -204,7 +204,7 @@ pub struct Run<'a> {
     moved_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
     tables_of_rules: Option<Arc<tables::Tables>>,
     slow_ready: Vec<(Job, Pool)>,
-    slots: Vec<Slot>,
+    slots: Vec<NodeProgress>,
     /// Distance of decided nodes from a leaf; leaves are not listed.
     depths: FxHashMap<NodeId, u32>,
     /// Waiting nodes, by the node that they wait for.
@@ -264,7 +264,7 @@ pub struct Setup<'a> {
     /// The store.
     pub store: Arc<dyn Store>,
     /// State shared by jobs.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<JobContext>,
     /// Whether the rules changed since the graph was planned.
     pub redefined: bool,
     /// Receives the events.
@@ -384,7 +384,10 @@ impl<'a> Run<'a> {
         match self.slots.is_empty() {
             true => stale::spread_stale_marks(self.graph, self.links),
             false => stale::spread_stale_marks_except_past(self.graph, self.links, |id| {
-                matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Stands))
+                matches!(
+                    self.slots.get(id.index()),
+                    Some(NodeProgress::Settled { .. } | NodeProgress::Stands)
+                )
             }),
         }
     }
@@ -503,9 +506,9 @@ impl<'a> Run<'a> {
     /// Whether a node's output is unchanged since the run started.
     pub(super) fn is_unmoved(&self, id: NodeId) -> bool {
         match self.slots.get(id.index()) {
-            Some(Slot::Stands) => true,
-            Some(Slot::Settled { .. }) => !self.moved.contains(id),
-            Some(Slot::Idle) | None => !self.tainted.contains(id) && self.graph.has_result(id),
+            Some(NodeProgress::Stands) => true,
+            Some(NodeProgress::Settled { .. }) => !self.moved.contains(id),
+            Some(NodeProgress::Idle) | None => !self.tainted.contains(id) && self.graph.has_result(id),
             _ => false,
         }
     }
@@ -514,8 +517,8 @@ impl<'a> Run<'a> {
     pub(in crate::build) fn was_made(&self, id: NodeId) -> bool {
         matches!(
             self.slots.get(id.index()),
-            Some(Slot::Settled {
-                how: How::Ran | How::Cached
+            Some(NodeProgress::Settled {
+                how: OutputOrigin::Ran | OutputOrigin::Cached
             })
         )
     }
@@ -524,8 +527,8 @@ impl<'a> Run<'a> {
     pub fn report(&self, ids: &[NodeId]) -> Vec<Root> {
         let root = |&id: &NodeId| {
             let how = match self.slots.get(id.index()) {
-                Some(Slot::Settled { how }) => Some(*how),
-                Some(Slot::Stands) => Some(How::Current),
+                Some(NodeProgress::Settled { how }) => Some(*how),
+                Some(NodeProgress::Stands) => Some(OutputOrigin::Current),
                 _ => None,
             };
             Root {
@@ -538,10 +541,10 @@ impl<'a> Run<'a> {
         ids.iter().map(root).collect()
     }
 
-    fn slot(&mut self, id: NodeId) -> &mut Slot {
+    fn slot(&mut self, id: NodeId) -> &mut NodeProgress {
         if id.index() >= self.slots.len() {
             let bound = self.graph.bound().max(id.index() + 1);
-            self.slots.resize_with(bound, || Slot::Idle);
+            self.slots.resize_with(bound, || NodeProgress::Idle);
         }
         &mut self.slots[id.index()]
     }
@@ -549,7 +552,7 @@ impl<'a> Run<'a> {
     /// Returns the output of a settled node.
     pub(in crate::build) fn output(&self, id: NodeId) -> Option<Digest> {
         match self.slots.get(id.index()) {
-            Some(Slot::Settled { .. } | Slot::Stands) => self.graph.node(id).result.map(|filed| filed.output),
+            Some(NodeProgress::Settled { .. } | NodeProgress::Stands) => self.graph.node(id).result.map(|filed| filed.output),
             _ => None,
         }
     }
@@ -565,12 +568,12 @@ impl<'a> Run<'a> {
     fn has_ended(&self, id: NodeId) -> bool {
         matches!(
             self.slots.get(id.index()),
-            Some(Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown { .. })
+            Some(NodeProgress::Settled { .. } | NodeProgress::Stands | NodeProgress::Failed | NodeProgress::Unknown { .. })
         )
     }
 
     fn is_unknown(&self, id: NodeId) -> bool {
-        matches!(self.slots.get(id.index()), Some(Slot::Unknown { .. }))
+        matches!(self.slots.get(id.index()), Some(NodeProgress::Unknown { .. }))
     }
 
     /// Returns a settled node as jobs see it.

@@ -5,7 +5,7 @@ use crate::render::line_diff::coloured;
 use crate::render::result_facts::{confined, describe_move};
 use crate::render::{Style, diagnostic, duration, format_size, moment, printable, summary};
 use engine::build::explanation_chain::Step;
-use engine::build::input_changes::Move;
+use engine::build::input_changes::InputChange;
 use engine::build::query::NodeState;
 use engine::build::remote_costs::{LookUp, RemoteChoice};
 use engine::values::digest::Digest;
@@ -156,7 +156,7 @@ impl Page {
         }
     }
 
-    fn moves(&mut self, name: &str, moves: &[Move]) {
+    fn moves(&mut self, name: &str, moves: &[InputChange]) {
         let width = moves.iter().take(SHOWN).map(|one| one.role.width()).max().unwrap_or(0);
         for (at, one) in moves.iter().take(SHOWN).enumerate() {
             let role = format!("{:<width$}", printable(&one.role));

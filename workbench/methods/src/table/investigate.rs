@@ -9,7 +9,7 @@ use crate::desk::build;
 use crate::desk::request_context::RequestContext;
 use crate::failed::Failed;
 use crate::render::{Style, diagnostic, money, printable};
-use engine::build::ad_hoc::Loose;
+use engine::build::ad_hoc::AdHocRequest;
 use engine::build::query::{NodeState, Reach};
 use engine::build::request::Report;
 use engine::build::session::Session;
@@ -213,7 +213,7 @@ impl Investigate {
         step(operation, State::Asking, describe_material(&material));
         let label = operation.label.clone();
         let params = params(question, self.model.as_deref(), session);
-        let wanted = Loose {
+        let wanted = AdHocRequest {
             label: &label,
             uses: "investigate",
             params: &params,

@@ -5,7 +5,7 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::one_output;
 use crate::failed::Failed;
-use engine::build::ad_hoc::Loose;
+use engine::build::ad_hoc::AdHocRequest;
 use engine::build::query::NodeState;
 use engine::manifest::model::ProducerDef;
 use engine::seams::producer::{Input, Params};
@@ -96,7 +96,7 @@ pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str, fresh: bool) -> Result<
         tree: None,
     };
     let roles = BTreeMap::from([(Arc::from(QUERY), vec![input])]);
-    let wanted = Loose {
+    let wanted = AdHocRequest {
         label: &label,
         uses: NAME,
         params: &params,
