@@ -1,7 +1,7 @@
 //! The remote cache and its workers in commands: whether a build may read and write them, and the report at its end.
 
 use engine::build::bundle_import::Brought;
-use engine::seams::remote::{Lie, RemoteSummary};
+use engine::seams::remote::{RemoteSummary, WrongRemoteAnswer};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -141,19 +141,21 @@ impl Used {
                 0 => String::new(),
                 healed => format!("; {} sent again, and right now", format_count(healed)),
             };
-            let is_only = |lie: Lie| summary.lies.keys().all(|found| *found == lie);
+            let is_only = |lie: WrongRemoteAnswer| summary.lies.keys().all(|found| *found == lie);
             let lied = Diagnostic::warning(
                 ErrorCode::W_REMOTE_LIES,
-                match is_only(Lie::MissingBlob) {
+                match is_only(WrongRemoteAnswer::MissingBlob) {
                     true => "the remote cache lost a part of what it lists; that was made here",
                     false => "some answers of the remote cache were wrong; what they were about was made here",
                 },
             );
             let hint = match self.writes {
-                _ if is_only(Lie::Untrusted) => {
+                _ if is_only(WrongRemoteAnswer::Untrusted) => {
                     "`trusted_keys` in [remote] lists the public keys whose results are used; `cortex remote ping` prints the key of a job that signs"
                 }
-                _ if is_only(Lie::MissingBlob) => "files of the cache are gone; a job that writes fills it again: `cortex warm`",
+                _ if is_only(WrongRemoteAnswer::MissingBlob) => {
+                    "files of the cache are gone; a job that writes fills it again: `cortex warm`"
+                }
                 true => "another `salt` in [remote] disowns the results that are filed there",
                 false => "a job that writes repairs it: `cortex warm` reads back another 8 MB each time, and with an empty store all of it",
             };

@@ -6,7 +6,7 @@ mod toys;
 use engine::build::shard;
 use engine::build::sharing::Sharing;
 use engine::manifest::remote::Prefer;
-use engine::seams::farm::{Farm, Harvest, Terms};
+use engine::seams::farm::{Farm, SendThresholds, ShardOutcome};
 use engine::seams::producer::{Cancel, Failure, Inputs, Output, Producer, ProducerId, Registry};
 use engine::seams::remote::{
     BlobRef, Bundle, BundleOffer, GraphRow, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
@@ -102,7 +102,7 @@ impl RemoteCache for NoCache {
         Offered::Off
     }
 
-    fn file(&self, _: SharedResult, _: Vec<Arc<[u8]>>, _: &mut dyn FnMut(Option<SharedResult>) -> bool) {}
+    fn store_result(&self, _: SharedResult, _: Vec<Arc<[u8]>>, _: &mut dyn FnMut(Option<SharedResult>) -> bool) {}
 
     fn offer_bundle(&self, _: &BundleOffer<'_>) -> bool {
         false
@@ -147,7 +147,7 @@ struct Hands {
     /// Number of requests.
     asked: Arc<AtomicUsize>,
     /// Harvests received.
-    harvests: Mutex<Vec<Harvest>>,
+    harvests: Mutex<Vec<ShardOutcome>>,
     first: Mutex<Option<Vec<u8>>>,
 }
 
@@ -168,7 +168,7 @@ impl Hands {
         })
     }
 
-    fn heard(&self) -> Vec<Harvest> {
+    fn heard(&self) -> Vec<ShardOutcome> {
         self.harvests.lock().expect("no panic while it is held").clone()
     }
 
@@ -178,8 +178,8 @@ impl Hands {
 }
 
 impl Farm for Hands {
-    fn terms(&self) -> Terms {
-        Terms {
+    fn terms(&self) -> SendThresholds {
+        SendThresholds {
             worth: Duration::ZERO,
             backlog: Duration::ZERO,
             shard: Duration::from_secs(1),
@@ -217,7 +217,7 @@ impl Farm for Hands {
         }
     }
 
-    fn note(&self, harvest: &Harvest) {
+    fn note(&self, harvest: &ShardOutcome) {
         self.harvests.lock().expect("no panic while it is held").push(harvest.clone());
     }
 }

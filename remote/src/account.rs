@@ -1,7 +1,7 @@
 //! Counters of a cache's use, doubts about its contents, and the first errors, for the report at the end.
 
 use crate::names::Name;
-use engine::seams::remote::{Lie, RemoteSummary};
+use engine::seams::remote::{RemoteSummary, WrongRemoteAnswer};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -95,12 +95,12 @@ impl Account {
     }
 
     /// Counts a wrong answer.
-    pub(crate) fn lied(&self, lie: Lie) {
+    pub(crate) fn lied(&self, lie: WrongRemoteAnswer) {
         *self.lock_counts().summary.lies.entry(lie).or_default() += 1;
     }
 
     /// Counts something wrong on the server, the first time.
-    pub(crate) fn lied_about(&self, lie: Lie, what: Doubt) {
+    pub(crate) fn lied_about(&self, lie: WrongRemoteAnswer, what: Doubt) {
         if self.lock_counts().doubted.insert(what) {
             self.lied(lie);
         }

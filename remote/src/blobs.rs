@@ -8,7 +8,7 @@ use bazel_remote_apis::build::bazel::remote::execution::v2::content_addressable_
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
     BatchReadBlobsRequest, BatchUpdateBlobsRequest, FindMissingBlobsRequest, batch_update_blobs_request, compressor,
 };
-use engine::seams::remote::Lie;
+use engine::seams::remote::WrongRemoteAnswer;
 use futures_util::StreamExt;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read;
@@ -203,7 +203,7 @@ impl Server {
                 continue;
             };
             if response.status.is_some_and(|status| status.code != Code::Ok as i32) {
-                self.account.lied_about(Lie::MissingBlob, Doubt::Blob(name));
+                self.account.lied_about(WrongRemoteAnswer::MissingBlob, Doubt::Blob(name));
                 continue;
             }
             let came = response.data.len() as u64;
@@ -214,7 +214,7 @@ impl Server {
             };
             match data.filter(|data| data.len() as u64 == name.len) {
                 Some(data) => found.push((name, data)),
-                None => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(name)),
+                None => self.account.lied_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(name)),
             }
             self.account.update_summary(|summary| {
                 summary.blobs_down += 1;
@@ -222,7 +222,7 @@ impl Server {
             });
         }
         let missing = wanted.into_iter().map(Doubt::Blob);
-        missing.for_each(|blob| self.account.lied_about(Lie::MissingBlob, blob));
+        missing.for_each(|blob| self.account.lied_about(WrongRemoteAnswer::MissingBlob, blob));
         found
     }
 }

@@ -17,8 +17,8 @@ use crate::uploads::Uploads;
 use crate::volume::{self, Address};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::remote::{
-    BlobRef, Bundle, BundleOffer, GraphRow, Lie, Offered, PREFIX, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
-    genuine,
+    BlobRef, Bundle, BundleOffer, GraphRow, Offered, PREFIX, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
+    WrongRemoteAnswer, genuine,
 };
 use engine::values::digest::{ActionKey, Digest};
 use serde::Serialize;
@@ -275,7 +275,7 @@ impl Inner {
             let content = blob.as_ref().and_then(|blob| piece::decode_piece::<BundleContent>(blob));
             if content.is_none() {
                 self.account.count_unusable(&found.key);
-                blob.iter().for_each(|_| self.account.lied(Lie::Undecodable));
+                blob.iter().for_each(|_| self.account.lied(WrongRemoteAnswer::Undecodable));
             }
             let mut content = content?;
             content
@@ -323,7 +323,7 @@ impl Inner {
             let is_sound = server.terms.function.name_of_bytes(bytes) == *name;
             match is_sound {
                 true => self.is_sound_now(*name),
-                false => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name)),
+                false => self.account.lied_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(*name)),
             }
             is_sound
         });
@@ -333,7 +333,7 @@ impl Inner {
     /// Returns the decoded piece; counts an undecodable one.
     fn decoded<T>(&self, piece: &Name, read: Option<T>) -> Option<T> {
         if read.is_none() {
-            self.account.lied_about(Lie::Undecodable, Doubt::Blob(*piece));
+            self.account.lied_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*piece));
         }
         read
     }
@@ -369,9 +369,9 @@ impl Inner {
                 // The blob matches its name, so the result that gave this output that name was wrong.
                 None if function.name_of_bytes(came) == *name => {
                     self.names.forget_name(&blob.digest);
-                    self.account.lied(Lie::WrongBytes);
+                    self.account.lied(WrongRemoteAnswer::WrongBytes);
                 }
-                None => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name)),
+                None => self.account.lied_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(*name)),
             }
             genuine
         };
@@ -482,7 +482,7 @@ impl RemoteCache for Client {
         self.uploads.offer_result(result, blobs)
     }
 
-    fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {
+    fn store_result(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {
         let inner = &self.inner;
         let Some(server) = inner.server().filter(|_| inner.writes()) else {
             return;

@@ -14,7 +14,7 @@ use bazel_remote_apis::build::bazel::remote::execution::v2::{
 };
 use bazel_remote_apis::google::longrunning::{Operation, operation};
 use engine::manifest::remote::RemoteDef;
-use engine::seams::farm::{Farm, Harvest, Terms};
+use engine::seams::farm::{Farm, SendThresholds, ShardOutcome};
 use engine::seams::producer::Cancel;
 use prost::Message;
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const LONGEST: u64 = 1 << 30;
 
 /// Default terms: a sandbox costs a tenth of a second, so a shard is worth half of one.
-const USUAL: Terms = Terms {
+const USUAL: SendThresholds = SendThresholds {
     worth: Duration::from_micros(200),
     backlog: Duration::from_secs(1),
     shard: Duration::from_millis(500),
@@ -161,7 +161,7 @@ impl Workers {
 }
 
 impl Farm for Workers {
-    fn terms(&self) -> Terms {
+    fn terms(&self) -> SendThresholds {
         USUAL
     }
 
@@ -184,7 +184,7 @@ impl Farm for Workers {
         }
     }
 
-    fn note(&self, harvest: &Harvest) {
+    fn note(&self, harvest: &ShardOutcome) {
         let failures = match harvest.made {
             0 => self.failures.fetch_add(1, Ordering::Relaxed) + 1,
             _ => {

@@ -8,7 +8,7 @@ use crate::names::Name;
 use crate::piece::{self, Piece};
 use crate::server::Server;
 use crate::volume;
-use engine::seams::remote::{GraphRow, Lie, PREFIX, prefix};
+use engine::seams::remote::{GraphRow, PREFIX, WrongRemoteAnswer, prefix};
 use engine::values::digest::Digest;
 use minicbor::bytes::{ByteArray, ByteVec};
 use minicbor::{Decode, Encode};
@@ -185,7 +185,7 @@ impl Inner {
             let found = self.pieces(server, names.iter().copied());
             for name in names {
                 let Some(read) = piece::decode_piece::<Vec<T>>(found.get(name)?) else {
-                    self.account.lied_about(Lie::Undecodable, Doubt::Blob(*name));
+                    self.account.lied_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*name));
                     return None;
                 };
                 left = left.saturating_sub(name.len);

@@ -4,7 +4,7 @@ use crate::account::Doubt;
 use crate::client::Inner;
 use crate::names::Name;
 use crate::server::Server;
-use engine::seams::remote::{Lie, Wanted};
+use engine::seams::remote::{Wanted, WrongRemoteAnswer};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Inner {
                     came => {
                         all = false;
                         if came.is_some() {
-                            self.account.lied_about(Lie::WrongBytes, Doubt::Blob(name));
+                            self.account.lied_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(name));
                         }
                     }
                 }

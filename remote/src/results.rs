@@ -12,7 +12,7 @@ use bazel_remote_apis::build::bazel::remote::execution::v2::action_cache_client:
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
     ActionResult, ExecutedActionMetadata, GetActionResultRequest, OutputFile, UpdateActionResultRequest,
 };
-use engine::seams::remote::{Lie, SharedResult, Wanted};
+use engine::seams::remote::{SharedResult, Wanted, WrongRemoteAnswer};
 use futures_util::StreamExt;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -132,14 +132,14 @@ impl Server {
             None
         };
         if found.exit_code != 0 {
-            return wrong(Lie::Failed);
+            return wrong(WrongRemoteAnswer::Failed);
         }
         let file = found.output_files.iter().find(|file| file.path == RECORD);
         let Some((file, name)) = file.and_then(|file| Some((file, Name::from_message(file.digest.as_ref()?)?))) else {
-            return wrong(Lie::MissingOutput);
+            return wrong(WrongRemoteAnswer::MissingOutput);
         };
         if name.len > record::LONGEST {
-            return wrong(Lie::Undecodable);
+            return wrong(WrongRemoteAnswer::Undecodable);
         }
         let mut along = inline_outputs::unpacked(self.terms.function, &found);
         let here = (file.contents.len() as u64 == name.len).then(|| file.contents.clone());
@@ -180,7 +180,7 @@ impl Server {
         };
         if of_file(RECORD) != Some(self.terms.function.name_of_bytes(bytes)) {
             of_file(RECORD).into_iter().for_each(|name| self.account.doubt(Doubt::Blob(name)));
-            return wrong(Lie::WrongBytes);
+            return wrong(WrongRemoteAnswer::WrongBytes);
         }
         let result = match record::decode_wanted(bytes, wanted, &self.trusted) {
             Ok(result) => result,
@@ -189,7 +189,7 @@ impl Server {
         for output in &result.outputs {
             match of_file(&output.name).filter(|name| name.len == output.blob.len) {
                 Some(name) => names.learn(output.blob.digest, &name),
-                None => return wrong(Lie::MissingOutput),
+                None => return wrong(WrongRemoteAnswer::MissingOutput),
             }
         }
         Ok(Some(result))

@@ -7,7 +7,7 @@ use crate::names::Name;
 use crate::server::{LONGEST_ANSWER, Server};
 use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
 use bazel_remote_apis::google::bytestream::{ReadRequest, WriteRequest};
-use engine::seams::remote::Lie;
+use engine::seams::remote::WrongRemoteAnswer;
 use engine::values::digest::Digest;
 use std::sync::Arc;
 use tonic::transport::Channel;
@@ -73,7 +73,7 @@ impl Server {
     /// Reads one blob; `None` if its length differs from its name's.
     pub(crate) async fn read_large(&self, name: &Name) -> Option<Vec<u8>> {
         if name.len > LARGEST {
-            self.account.lied_about(Lie::Undecodable, Doubt::Blob(*name));
+            self.account.lied_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*name));
             return None;
         }
         // Incompressible data grows slightly.
@@ -101,7 +101,7 @@ impl Server {
             Ok(bytes) => bytes,
             Err(Unanswered::Down) => return None,
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => {
-                self.account.lied_about(Lie::MissingBlob, Doubt::Blob(*name));
+                self.account.lied_about(WrongRemoteAnswer::MissingBlob, Doubt::Blob(*name));
                 return None;
             }
             Err(Unanswered::Said(status)) => {
@@ -121,7 +121,7 @@ impl Server {
         };
         let blob = blob.filter(|blob| blob.len() as u64 == name.len);
         if blob.is_none() {
-            self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name));
+            self.account.lied_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(*name));
         }
         blob
     }

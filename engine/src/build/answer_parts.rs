@@ -74,7 +74,7 @@ impl Parts for FiledParts<'_> {
         Some((answer, spent))
     }
 
-    fn file(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure> {
+    fn store_part(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure> {
         let output = Digest::of(answer);
         let record = ActionRecord {
             output,

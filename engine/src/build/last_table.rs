@@ -4,7 +4,7 @@ use super::jobs::{Job, JobContext, JobInput, Task};
 use super::table_updates::ONE_IN;
 use crate::manifest::model::{InputFrom, Rule};
 use crate::planning::expand::ItemFrame;
-use crate::seams::update::{MovedInput, Moves, TableView};
+use crate::seams::update::{ChangedInput, TableChanges, TableView};
 use crate::store::records::{ActionRecord, InputRecord};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -21,7 +21,7 @@ pub(super) struct LastTable<'a> {
     job: &'a Job,
     inputs: &'a [JobInput],
     record: ActionRecord,
-    moved: BTreeMap<Arc<str>, Vec<MovedInput>>,
+    moved: BTreeMap<Arc<str>, Vec<ChangedInput>>,
     table: StoredTable<'a>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> LastTable<'a> {
     }
 
     /// Returns the changed inputs of each role; `None` if the roles changed, or a role contains a label twice.
-    fn find_moved(&self) -> Option<BTreeMap<Arc<str>, Vec<MovedInput>>> {
+    fn find_moved(&self) -> Option<BTreeMap<Arc<str>, Vec<ChangedInput>>> {
         let roles = &self.rule().inputs;
         let mut then: BTreeMap<&str, Vec<&InputRecord>> = BTreeMap::new();
         for input in &self.record.inputs {
@@ -80,7 +80,7 @@ impl<'a> LastTable<'a> {
         let mut changed = BTreeMap::new();
         for input in roles {
             let found = self.moved_of(&input.role, then.remove(&*input.role).unwrap_or_default())?;
-            let came_or_went = |one: &MovedInput| one.before.is_none() || one.now.is_none();
+            let came_or_went = |one: &ChangedInput| one.before.is_none() || one.now.is_none();
             if !is_list(&input.from) && found.iter().any(came_or_went) {
                 return None;
             }
@@ -89,7 +89,7 @@ impl<'a> LastTable<'a> {
         then.is_empty().then_some(changed)
     }
 
-    fn moved_of(&self, role: &str, before: Vec<&InputRecord>) -> Option<Vec<MovedInput>> {
+    fn moved_of(&self, role: &str, before: Vec<&InputRecord>) -> Option<Vec<ChangedInput>> {
         let mut then: FxHashMap<&str, Digest> = before.iter().map(|input| (&*input.label, input.digest)).collect();
         if then.len() != before.len() {
             return None;
@@ -98,7 +98,7 @@ impl<'a> LastTable<'a> {
         for input in self.of_role(role) {
             let before = then.remove(&*input.label);
             if before != Some(input.digest) {
-                changed.push(MovedInput {
+                changed.push(ChangedInput {
                     item: input.item.clone(),
                     before,
                     now: Some(input.digest),
@@ -107,7 +107,7 @@ impl<'a> LastTable<'a> {
         }
         let frame = if then.is_empty() { None } else { self.frame(role) };
         for (label, digest) in then {
-            changed.push(MovedInput {
+            changed.push(ChangedInput {
                 item: frame.as_ref()?.item(label)?.into(),
                 before: Some(digest),
                 now: None,
@@ -137,7 +137,7 @@ impl<'a> LastTable<'a> {
     }
 }
 
-impl Moves for LastTable<'_> {
+impl TableChanges for LastTable<'_> {
     fn last(&self) -> &dyn TableView {
         &self.table
     }
@@ -146,7 +146,7 @@ impl Moves for LastTable<'_> {
         &self.record.diagnostics
     }
 
-    fn changed_inputs(&self, role: &str) -> Option<&[MovedInput]> {
+    fn changed_inputs(&self, role: &str) -> Option<&[ChangedInput]> {
         self.moved.get(role).map(Vec::as_slice)
     }
 

@@ -139,7 +139,7 @@ impl<'a> RemoteClaim<'a> {
         let claim = shared::encode_result(&self.claim_key(), &record, &[]);
         sharing
             .cache
-            .file(claim, vec![output], &mut |found| goes(found.as_ref().and_then(shared::record)));
+            .store_result(claim, vec![output], &mut |found| goes(found.as_ref().and_then(shared::record)));
     }
 
     fn is_own(&self, claim: &ActionRecord) -> bool {

@@ -8,7 +8,7 @@ use super::jobs::{Done, Job, JobContext};
 use super::pools::{Finished, From};
 use super::shard::{self, Shard, WorkerOutput};
 use crate::graph::NodeId;
-use crate::seams::farm::{Farm, Harvest, Terms};
+use crate::seams::farm::{Farm, SendThresholds, ShardOutcome};
 use crate::seams::producer::Cancel;
 use crate::store::shared::MADE;
 use crate::values::digest::Digest;
@@ -27,7 +27,7 @@ const MOST: usize = 32;
 /// Jobs that wait for this machine or the farm, and the shards in progress.
 pub struct RemoteQueue {
     farm: Arc<dyn Farm>,
-    terms: Terms,
+    terms: SendThresholds,
     shared: Arc<JobContext>,
     done: Sender<Finished>,
     waiting: VecDeque<Job>,
@@ -219,7 +219,7 @@ impl Trip {
             Err(wrong) => (Vec::new(), Some(wrong.to_owned())),
         };
         let count = made.iter().flatten().count();
-        self.farm.note(&Harvest {
+        self.farm.note(&ShardOutcome {
             made: count as u64,
             unmade: (sent.len() - count) as u64,
             took: made.iter().flatten().map(|made| made.took).sum(),

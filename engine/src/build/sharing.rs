@@ -139,10 +139,11 @@ impl Sharing {
         };
         let mut before = Held::Nothing;
         if self.cache.writes() && !shared::stays_here(record) {
-            self.cache.file(shared_of(key, record, parts), blobs(blob, parts), &mut |found| {
-                before = theirs(found);
-                matches!(before, Held::Nothing)
-            });
+            self.cache
+                .store_result(shared_of(key, record, parts), blobs(blob, parts), &mut |found| {
+                    before = theirs(found);
+                    matches!(before, Held::Nothing)
+                });
         }
         if reads && matches!(before, Held::Nothing) {
             before = theirs(self.cache.find_results_uncounted(std::slice::from_ref(&wanted)).pop().flatten());
@@ -156,7 +157,8 @@ impl Sharing {
     /// Stores an answer in place of any existing one.
     pub fn replace(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         if self.cache.writes() && !shared::stays_here(record) {
-            self.cache.file(shared_of(key, record, parts), blobs(blob, parts), &mut |_| true);
+            self.cache
+                .store_result(shared_of(key, record, parts), blobs(blob, parts), &mut |_| true);
         }
     }
 

@@ -6,7 +6,7 @@ use super::jobs::{Job, JobContext, Task};
 use super::last_table::LastTable;
 use crate::seams::fold::{Contribution, Fold, changed_rows};
 use crate::seams::producer::{Input, Output};
-use crate::seams::update::{MovedInput, Moves, UpdatedRows};
+use crate::seams::update::{ChangedInput, TableChanges, UpdatedRows};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pages::PageError;
 use crate::values::pages::edit::{Edited, edit};
@@ -52,7 +52,7 @@ impl Job {
 fn folded_rows(fold: &dyn Fold, last: &LastTable<'_>) -> Option<UpdatedRows> {
     let rows_of = |item: &str, digest: &Option<Digest>| digest.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest));
     let moved = last.changed_inputs(fold.role())?.iter();
-    let changes = moved.map(|MovedInput { item, before, now }| {
+    let changes = moved.map(|ChangedInput { item, before, now }| {
         Some(Contribution {
             item,
             before: rows_of(item, before)?,

@@ -290,7 +290,7 @@ impl<'a> Talk<'a> {
         let summaries = self.one_part(part)?;
         if !last {
             let spent = self.spent.clone().unwrap_or_default().less(&before);
-            self.inputs.parts.file(&name, self.raw.as_bytes(), &spent)?;
+            self.inputs.parts.store_part(&name, self.raw.as_bytes(), &spent)?;
             self.filed.add(&spent);
         }
         Ok(summaries)

@@ -7,7 +7,7 @@ use crate::{Client, Workers};
 use bazel_remote_apis::build::bazel::remote::execution::v2::platform::Property;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{CacheCapabilities, compressor, digest_function};
 use engine::manifest::remote::{Credential, RemoteDef};
-use engine::seams::farm::{Farm, Harvest};
+use engine::seams::farm::{Farm, ShardOutcome};
 use engine::seams::producer::Cancel;
 use engine::seams::remote::RemoteCache;
 use std::time::Duration;
@@ -63,7 +63,7 @@ fn what_a_worker_writes_comes_back() {
         for shard in [b"a shard".to_vec(), noise(200_000), noise(5 << 20)] {
             assert!(field.workers.is_open());
             assert_eq!(field.workers.work(shard.clone(), &Cancel::default()), Some(backwards(&shard)));
-            field.workers.note(&Harvest {
+            field.workers.note(&ShardOutcome {
                 made: 3,
                 unmade: 1,
                 took: Duration::from_micros(7),
@@ -103,9 +103,9 @@ fn whatever_goes_wrong_the_work_comes_back_with_one_reason() {
         for _ in 0..3 {
             assert!(field.workers.is_open(), "{work:?}");
             assert_eq!(field.workers.work(b"a shard".to_vec(), &Cancel::default()), None, "{work:?}");
-            field.workers.note(&Harvest {
+            field.workers.note(&ShardOutcome {
                 unmade: 1,
-                ..Harvest::default()
+                ..ShardOutcome::default()
             });
         }
         // Three failures in a row are enough.
@@ -120,15 +120,15 @@ fn whatever_goes_wrong_the_work_comes_back_with_one_reason() {
 fn a_shard_that_is_made_in_between_starts_the_count_anew() {
     let field = field(Work::Backwards);
     for made in [0, 0, 1, 0, 0] {
-        field.workers.note(&Harvest {
+        field.workers.note(&ShardOutcome {
             made,
-            ..Harvest::default()
+            ..ShardOutcome::default()
         });
         assert!(field.workers.is_open());
     }
-    field.workers.note(&Harvest {
+    field.workers.note(&ShardOutcome {
         wrong: Some("of other targets".to_owned()),
-        ..Harvest::default()
+        ..ShardOutcome::default()
     });
     assert!(!field.workers.is_open());
     assert_eq!(field.client.finish(None).execute_off.as_deref(), Some("of other targets"));
