@@ -6,7 +6,7 @@ use crate::seams::job_group::GroupMember;
 use crate::seams::producer::{Failure, Params, ProducerId};
 use crate::store::records::{ActionRecord, Class, NewResult};
 use crate::store::unconfirmed::Unconfirmed;
-use crate::store::{Commit, Flight, superseded};
+use crate::store::{ActionLock, Commit, superseded};
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) fn wait_for_right_to_ask(
     key: &ActionKey,
     (fresh, mark): (bool, Option<InvalidatedResult>),
     job_group: Option<&GroupMember>,
-) -> Result<Option<Flight>, Done> {
+) -> Result<Option<ActionLock>, Done> {
     let is_cancelled = || {
         // This job waits for another process, which may wait for a job of this group: the group continues without it.
         job_group.iter().for_each(|member| member.leave());

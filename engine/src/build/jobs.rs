@@ -20,7 +20,7 @@ use crate::seams::paid::{Correction, FormerNames, Plan, Previous, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, ProducerId};
 use crate::seams::world::World;
 use crate::store::records::ActionRecord;
-use crate::store::{Flight, StoreError, ViewId};
+use crate::store::{ActionLock, StoreError, ViewId};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -191,7 +191,7 @@ pub enum Done {
         /// Duration of the run.
         took: Duration,
         /// Keeps other processes from requesting it until it is committed.
-        flight: Option<Flight>,
+        flight: Option<ActionLock>,
         /// Whether it was stored by another machine while this one asked for the same.
         is_adopted: bool,
         /// The part of its cost that is already reported.

@@ -3,7 +3,7 @@
 use super::jobs::JobContext;
 use crate::seams::producer::Cancel;
 use crate::store::records::NewResult;
-use crate::store::{Commit, Flight, RowChange, Store, StoreError, ViewId};
+use crate::store::{ActionLock, Commit, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::ActionKey;
 use crossbeam_channel::Sender;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct Batch {
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
     /// Reservations that keep other processes from building the same results until they are durable.
-    pub flights: Vec<Flight>,
+    pub flights: Vec<ActionLock>,
 }
 
 /// Commits batches in the order sent.

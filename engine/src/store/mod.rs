@@ -215,7 +215,7 @@ fn maker(holder: &str) -> &'static str {
 }
 
 /// Exclusive right to request one action; see [`Store::flight`].
-pub type Flight = Box<dyn std::any::Any + Send>;
+pub type ActionLock = Box<dyn std::any::Any + Send>;
 
 /// Reason why an output in pieces cannot be read.
 enum Unread {
@@ -318,7 +318,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// When another process requests the result until the time-out, or the lock cannot be tried.
-    fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+    fn lock_action(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
         Ok(None)
     }
 

@@ -4,14 +4,14 @@
 //! synced; a kill in between leaves a file that the next opening for writing removes.
 
 use super::DiskOptions;
+use super::action_locks::{ActionLock, ActionLocks};
 use super::claim::Claim;
 use super::compact::Whole;
-use super::flights::{Flight, Flights};
 use super::lock::{self, Lock, Refusal, Terms};
+use super::open_database::{Access, Base, Closing, Fault, Medium, OpenDatabase, guarded};
 use super::reserve;
 use super::salvage;
 use super::schema::{self, Kind};
-use super::session::{Access, Base, Closing, Fault, Medium, Session, guarded};
 use crate::store::StoreError;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -48,7 +48,7 @@ pub(super) struct Folder {
     path: PathBuf,
     options: DiskOptions,
     sharing: Mutex<Sharing>,
-    flights: Flights,
+    flights: ActionLocks,
 }
 
 /// State of the lock's sharing with other processes.
@@ -91,7 +91,7 @@ impl Folder {
             path: path.to_owned(),
             options,
             sharing: Mutex::default(),
-            flights: Flights::default(),
+            flights: ActionLocks::default(),
         }
     }
 
@@ -342,7 +342,7 @@ impl Folder {
 }
 
 impl Medium for Folder {
-    fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
+    fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<OpenDatabase, StoreError> {
         self.create_or_check()?;
         let lock = match lock {
             Some(lock) => Some(lock),
@@ -376,7 +376,7 @@ impl Medium for Folder {
         }
         match found {
             Opening::Store(base, id) => {
-                let session = Session::new(base, lock);
+                let session = OpenDatabase::new(base, lock);
                 match self.note_id(&id) {
                     Err(error) if access == Access::Write || !lock::is_unwritable(&error) => return Err(self.unopened(error)),
                     _ => {}
@@ -472,7 +472,7 @@ impl Medium for Folder {
         &self.path
     }
 
-    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, Refusal> {
+    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, Refusal> {
         self.flights.reserve(&self.path, key, &self.options, is_cancelled)
     }
 

@@ -3,7 +3,7 @@
 use super::{duration, format_count, format_size, money, plural, printable};
 use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
-use engine::store::disk::verify::{Harm, Spot, Verified};
+use engine::store::disk::verify::{DamagedItem, Spot, Verified};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -250,7 +250,7 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
 const NAMED: usize = 4;
 
 /// Lists the labels of a damaged item: `//a:x, //b:x and 12 more`.
-fn whose(harm: &Harm) -> String {
+fn whose(harm: &DamagedItem) -> String {
     let named = harm.labels.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     match (harm.labels.len().saturating_sub(NAMED), harm.spot()) {
         (0, Spot::Row(..) | Spot::Other) if named.is_empty() => "of no label".to_owned(),
@@ -261,7 +261,7 @@ fn whose(harm: &Harm) -> String {
 }
 
 fn harm_json(verified: &Verified) -> Vec<Value> {
-    let one = |harm: &Harm| json!({"labels": harm.labels, "what": harm.what, "paid": harm.paid});
+    let one = |harm: &DamagedItem| json!({"labels": harm.labels, "what": harm.what, "paid": harm.paid});
     verified.harm.iter().map(one).collect()
 }
 

@@ -23,7 +23,7 @@ const PROCESS: &str = "pid-";
 
 /// The flights of this process in one store.
 #[derive(Debug, Default)]
-pub(super) struct Flights {
+pub(super) struct ActionLocks {
     locked: Mutex<Weak<Locked>>,
     /// Whether the files of killed processes were removed.
     is_swept: AtomicBool,
@@ -38,7 +38,7 @@ struct Locked {
 
 /// An action that this process builds. Dropping it removes its link.
 #[derive(Debug)]
-pub(super) struct Flight {
+pub(super) struct ActionLock {
     path: PathBuf,
     _locked: Arc<Locked>,
 }
@@ -50,14 +50,14 @@ impl Drop for Locked {
     }
 }
 
-impl Drop for Flight {
+impl Drop for ActionLock {
     fn drop(&mut self) {
         // If this fails, the link leads to an unlocked file; the next process that reserves an action removes it.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-impl Flights {
+impl ActionLocks {
     /// Waits until no other process builds an action, up to the time-out of the options; `None` when cancelled. After a moment, reports the process
     /// that builds it to `on_wait_result`.
     pub(super) fn reserve(
@@ -66,7 +66,7 @@ impl Flights {
         key: &ActionKey,
         options: &DiskOptions,
         is_cancelled: &dyn Fn() -> bool,
-    ) -> Result<Option<Flight>, Refusal> {
+    ) -> Result<Option<ActionLock>, Refusal> {
         let folder = store.join(FLIGHTS);
         let path = folder.join(key.0.to_string());
         let locked = self.locked(&folder, &options.purpose)?;
@@ -74,7 +74,7 @@ impl Flights {
         let mut pause = Duration::from_millis(2);
         loop {
             match fs::hard_link(&locked.path, &path) {
-                Ok(()) => return Ok(Some(Flight { path, _locked: locked })),
+                Ok(()) => return Ok(Some(ActionLock { path, _locked: locked })),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 // On a file system without hard links, the flight is a file of its own.
                 Err(_) if !path.try_exists()? => match create_locked(&path, &options.purpose)? {
@@ -83,7 +83,7 @@ impl Flights {
                             path: path.clone(),
                             _file: file,
                         });
-                        return Ok(Some(Flight { path, _locked: locked }));
+                        return Ok(Some(ActionLock { path, _locked: locked }));
                     }
                     None => continue,
                 },
@@ -207,7 +207,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     // Each thread acts as a process of its own.
-                    let flights = Flights::default();
+                    let flights = ActionLocks::default();
                     for _ in 0..50 {
                         let flight = flights.reserve(temp.path(), &key(b"a"), &options, &never).unwrap().unwrap();
                         most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
@@ -219,7 +219,7 @@ mod tests {
             }
         });
         assert_eq!(most.load(SeqCst), 1);
-        let (flights, others) = (Flights::default(), Flights::default());
+        let (flights, others) = (ActionLocks::default(), ActionLocks::default());
         let held = flights.reserve(temp.path(), &key(b"a"), &at_once, &never).unwrap().unwrap();
         let second = flights.reserve(temp.path(), &key(b"c"), &at_once, &never).unwrap().unwrap();
         for flights in [&flights, &others] {
@@ -238,13 +238,13 @@ mod tests {
     fn flights_of_a_killed_process_are_nobodys() {
         let temp = tempfile::tempdir().unwrap();
         let options = DiskOptions::default();
-        let killed = Flights::default();
+        let killed = ActionLocks::default();
         let flights = [b"a", b"b"].map(|name| killed.reserve(temp.path(), &key(name), &options, &|| false).unwrap().unwrap());
         let own = killed.locked(&temp.path().join(FLIGHTS), "cortex build").unwrap();
         // Its links stay, its lock is released.
         own._file.unlock().unwrap();
         std::mem::forget((flights, own));
-        let next = Flights::default();
+        let next = ActionLocks::default();
         assert!(next.reserve(temp.path(), &key(b"a"), &options, &|| false).unwrap().is_some());
         // The link of the other one was removed as well.
         assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
