@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::remote_costs::LookUp;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::Manifest;
-use crate::manifest::read::keyed;
+use crate::manifest::read::digest_of_keyed_parts;
 use crate::manifest::remote::Prefer;
 use crate::planning::rules::RuleIndex;
 use crate::seams::farm::Farm;
@@ -348,7 +348,7 @@ fn took_from_nothing(record: &ActionRecord) -> u64 {
 pub fn tree_of(engine: &Engine, manifest: &Manifest, sources: &dyn crate::seams::world::Sources) -> Digest {
     let files = sources.files();
     let files = files.iter().map(|(path, digest)| (path.as_str(), *digest));
-    shared::tree(&keyed(manifest), &engine.registry.digest(), files)
+    shared::tree(&digest_of_keyed_parts(manifest), &engine.registry.digest(), files)
 }
 
 /// Whether a rule produces a single node.

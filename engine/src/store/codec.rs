@@ -5,7 +5,7 @@
 
 use super::records::{ActionRecord, Class, HistoryRecord, InputRecord};
 use crate::seams::paid::Notes;
-use crate::values::diagnostic::{Diagnostic, Excerpt, Place, Severity};
+use crate::values::diagnostic::{Diagnostic, Excerpt, Severity, SourceLocation};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::decode::Error;
 use minicbor::{Decoder, Encoder};
@@ -316,7 +316,7 @@ fn decode_diagnostic(from: &mut Decoder<'_>) -> Result<Diagnostic, Error> {
             1 => diagnostic.code = string(from)?,
             2 => diagnostic.message = string(from)?,
             3 => diagnostic.label = Some(string(from)?),
-            4 => diagnostic.place = Some(triple(from).map(|(file, line, column)| Place { file, line, column })?),
+            4 => diagnostic.place = Some(triple(from).map(|(file, line, column)| SourceLocation { file, line, column })?),
             5 => diagnostic.excerpt = Some(triple(from).map(|(text, start, len)| Excerpt { text, start, len })?),
             6 => diagnostic.found = Some(string(from)?),
             7 => diagnostic.hint = Some(string(from)?),
@@ -400,7 +400,7 @@ pub(super) mod tests {
 
     fn any_diagnostic() -> impl Strategy<Value = Diagnostic> {
         let severity = prop_oneof![Just(Severity::Note), Just(Severity::Warning), Just(Severity::Error)];
-        let place = (".{0,9}", any::<u32>(), any::<u32>()).prop_map(|(file, line, column)| Place { file, line, column });
+        let place = (".{0,9}", any::<u32>(), any::<u32>()).prop_map(|(file, line, column)| SourceLocation { file, line, column });
         let excerpt = (".{0,9}", any::<u32>(), any::<u32>()).prop_map(|(text, start, len)| Excerpt { text, start, len });
         let texts = (
             ".{0,9}",

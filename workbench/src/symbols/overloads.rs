@@ -4,7 +4,7 @@ use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::path::{Glob, is_wild};
 use engine::planning::symbol::name_of;
-use engine::values::fold::{folded, same as same_case};
+use engine::values::case_folding::{folded, same as same_case};
 use engine::values::label::halves;
 use engine::values::table::Table;
 use producers::csharp::deps::declarations::member_key;

@@ -16,7 +16,7 @@ use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
 use crate::store::superseded;
 use crate::store::unconfirmed::confirmed;
 use crate::values::codes::ErrorCode;
-use crate::values::diagnostic::{Diagnostic, Place};
+use crate::values::diagnostic::{Diagnostic, SourceLocation};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
 use std::sync::Arc;
@@ -553,7 +553,7 @@ pub fn located(mut diagnostic: Diagnostic, label: &str) -> Diagnostic {
         .and_then(|rest| rest.rsplit_once(':'))
         .map(|(path, _)| crate::values::label::unescape(path));
     if let Some(path) = path {
-        let place = diagnostic.place.get_or_insert_with(Place::default);
+        let place = diagnostic.place.get_or_insert_with(SourceLocation::default);
         if place.file.is_empty() {
             place.file = path;
         }

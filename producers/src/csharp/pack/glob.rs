@@ -1,6 +1,6 @@
 //! Names with wildcards, in filters and tags: `*` matches any run of characters, `?` one character. Case-insensitive.
 
-use engine::values::fold::folded;
+use engine::values::case_folding::folded;
 use engine::values::wildcard::Wildcard;
 
 /// Maximum length of a pattern, in bytes.
