@@ -16,7 +16,7 @@ use super::crefs;
 use super::declared_names::Words;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
-pub use super::deps::flow::{Call, MADE, NOTHING, SENT, UseKind, is_dispatcher};
+pub use super::deps::flow::{Call, NOTHING, SENT, TARGET_TYPED_NEW, UseKind, is_dispatcher};
 use super::deps::flow::{Flow, UsesFound};
 use super::deps::index::NameIndex;
 use super::deps::lookups::{Lookups, TableRows};
