@@ -1,8 +1,8 @@
 //! Blobs of the server: finding the missing ones, sending and reading them in batches, large ones singly.
 
-use crate::account::Doubt;
-use crate::line::{Kind, Unanswered};
+use crate::cache_counters::Doubt;
 use crate::names::Name;
+use crate::request_sender::{Kind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::content_addressable_storage_client::ContentAddressableStorageClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{

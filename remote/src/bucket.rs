@@ -4,8 +4,8 @@
 //! signed address is valid for a few minutes, and never shown.
 
 use crate::credentials::Variables;
-use crate::line::Deadlines;
 use crate::objects::Objects;
+use crate::request_sender::Deadlines;
 use rusty_s3::actions::S3Action;
 use rusty_s3::{Credentials, UrlStyle};
 use std::io::Read;

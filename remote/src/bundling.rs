@@ -2,9 +2,9 @@
 //! are sent. Reads back all that it sends, and a sample of what it keeps, so that no bundle refers to pieces that the server has lost or
 //! damaged.
 
-use crate::account::Doubt;
 use crate::blobs::NotTaken;
 use crate::bundle::{self, BundleContent};
+use crate::cache_counters::Doubt;
 use crate::client::Inner;
 use crate::fresh_volumes::{Fresh, each_fresh};
 use crate::graph_pieces::GraphAddress;

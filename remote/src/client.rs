@@ -1,18 +1,18 @@
 //! The client: the engine's blocking seam on one side, a small runtime that talks to the server on the other.
 
-use crate::account::{Account, Doubt};
+use crate::agreed_capabilities::AgreedCapabilities;
 use crate::blobs::NotTaken;
 use crate::bundle::{self, BundleContent};
 use crate::bundling::Prepared;
+use crate::cache_counters::{CacheCounters, Doubt};
 use crate::farm::Workers;
 use crate::graph_pieces::GraphAddress;
-use crate::line::Line;
 use crate::moments::{Moments, RealMoments};
 use crate::names::{Name, Names};
 use crate::piece;
+use crate::request_sender::RequestSender;
 use crate::server::{Refusal, Server, Surroundings};
 use crate::signature::Signer;
-use crate::terms::Terms;
 use crate::uploads::Uploads;
 use crate::volume::{self, Address};
 use engine::manifest::remote::RemoteDef;
@@ -35,7 +35,7 @@ use tokio::runtime::Runtime;
 pub struct Ping {
     /// Terms that client and server agreed on.
     #[serde(flatten)]
-    pub terms: Terms,
+    pub terms: AgreedCapabilities,
     /// Fastest of several round trips, in microseconds.
     pub round_trip_us: u64,
     /// Public key of this client's signatures, if it signs results.
@@ -65,9 +65,9 @@ pub(crate) struct Inner {
     pub def: RemoteDef,
     pub usage: Use,
     pub names: Arc<Names>,
-    pub account: Arc<Account>,
+    pub account: Arc<CacheCounters>,
     pub around: Surroundings,
-    pub line: Arc<Line>,
+    pub line: Arc<RequestSender>,
     server: Arc<Connection>,
     /// Blobs that the server is known to have.
     present: Mutex<HashSet<Name>>,
@@ -100,12 +100,12 @@ impl Client {
             .thread_name("remote")
             .enable_all()
             .build()?;
-        let account = Arc::new(Account::default());
+        let account = Arc::new(CacheCounters::default());
         let inner = Arc::new(Inner {
             def,
             usage,
             names: Arc::default(),
-            line: Arc::new(Line::new(moments, around.deadlines, account.clone())),
+            line: Arc::new(RequestSender::new(moments, around.deadlines, account.clone())),
             account,
             around,
             server: Arc::default(),

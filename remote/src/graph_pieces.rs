@@ -1,8 +1,8 @@
 //! The graph of a bundle, in pieces: the rows of a whole graph, then for each later tree the rows that changed. A later piece replaces rows of
 //! earlier ones.
 
-use crate::account::Doubt;
 use crate::blobs::NotTaken;
+use crate::cache_counters::Doubt;
 use crate::client::Inner;
 use crate::names::Name;
 use crate::piece::{self, Piece};

@@ -1,6 +1,6 @@
 //! Healing: sends blobs and results that are wrong on the server again, although the server has them, and reads them back.
 
-use crate::account::Doubt;
+use crate::cache_counters::Doubt;
 use crate::client::Inner;
 use crate::names::Name;
 use crate::server::Server;

@@ -1,12 +1,12 @@
 //! Results of the action cache: looking them up with their records, and storing them.
 
-use crate::account::Doubt;
 use crate::action::{self, RECORD};
 use crate::blobs::NotTaken;
+use crate::cache_counters::Doubt;
 use crate::inline_outputs;
-use crate::line::{Kind, Unanswered};
 use crate::names::{Name, Names};
 use crate::record;
+use crate::request_sender::{Kind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::action_cache_client::ActionCacheClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{

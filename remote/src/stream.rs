@@ -1,9 +1,9 @@
 //! Blobs that are too large for a message: sent and read in pieces.
 
-use crate::account::Doubt;
 use crate::blobs::{NotTaken, compress, decompress};
-use crate::line::{Kind, Unanswered};
+use crate::cache_counters::Doubt;
 use crate::names::Name;
+use crate::request_sender::{Kind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server};
 use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
 use bazel_remote_apis::google::bytestream::{ReadRequest, WriteRequest};

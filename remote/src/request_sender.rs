@@ -1,7 +1,7 @@
 //! The connection to a server: time-outs, retries, and when to stop asking.
 
-use crate::account::Account;
 use crate::breaker::Breaker;
+use crate::cache_counters::CacheCounters;
 use crate::moments::Moments;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -68,15 +68,15 @@ const SLOWEST_FIRST: u64 = 128 << 10;
 const PATIENCE: u32 = 8;
 
 /// Sends requests, with retries.
-pub(crate) struct Line {
+pub(crate) struct RequestSender {
     moments: Arc<dyn Moments>,
     deadlines: Deadlines,
     breaker: Mutex<Breaker>,
-    account: Arc<Account>,
+    account: Arc<CacheCounters>,
 }
 
-impl Line {
-    pub(crate) fn new(moments: Arc<dyn Moments>, deadlines: Deadlines, account: Arc<Account>) -> Self {
+impl RequestSender {
+    pub(crate) fn new(moments: Arc<dyn Moments>, deadlines: Deadlines, account: Arc<CacheCounters>) -> Self {
         Self {
             moments,
             deadlines,
@@ -227,11 +227,11 @@ mod tests {
     use crate::tests::Stopped;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    fn line(moments: &Arc<Stopped>) -> Line {
-        Line::new(moments.clone(), Deadlines::default(), Arc::default())
+    fn line(moments: &Arc<Stopped>) -> RequestSender {
+        RequestSender::new(moments.clone(), Deadlines::default(), Arc::default())
     }
 
-    async fn call_with_retries(line: &Line, status: impl Fn(u32) -> Result<(), Status>) -> (Result<(), Unanswered>, u32) {
+    async fn call_with_retries(line: &RequestSender, status: impl Fn(u32) -> Result<(), Status>) -> (Result<(), Unanswered>, u32) {
         let times = AtomicU32::new(0);
         let attempt = || std::future::ready(status(times.fetch_add(1, Ordering::Relaxed)));
         let answer = line.send_until_answered("asking", Kind::Lookup, attempt).await;

@@ -24,7 +24,7 @@ pub(crate) enum Doubt {
 
 /// Counters that all requests share.
 #[derive(Default)]
-pub(crate) struct Account {
+pub(crate) struct CacheCounters {
     state: Mutex<State>,
 }
 
@@ -84,7 +84,7 @@ impl State {
     }
 }
 
-impl Account {
+impl CacheCounters {
     fn lock_counts(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
