@@ -4,7 +4,7 @@
 use super::secrets::ChatSecrets;
 use crate::mcp::form::Form;
 use crate::mcp::group;
-use crate::mcp::tools::{self, Can, ToolMethods};
+use crate::mcp::tools::{self, ToolAvailability, ToolMethods};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::producer::Cancel;
@@ -59,7 +59,7 @@ fn is_offered(entry: &Entry) -> bool {
 
 /// Returns the definitions of the tools for a model, one per line.
 pub fn definitions() -> String {
-    let can = Can {
+    let can = ToolAvailability {
         work: false,
         investigate: false,
     };

@@ -1,7 +1,7 @@
 //! Accepts connections, and passes the requests that the gate allows to the routes.
 
+use super::access_rules::HttpAccessRules;
 use super::answer::{Body, text_answer};
-use super::gate::Gate;
 use crate::service::server::{Stop, runtime};
 use hyper::body::Incoming;
 use hyper::header::{HeaderValue, WWW_AUTHENTICATE};
@@ -65,7 +65,7 @@ pub fn bind_listener(at: SocketAddr) -> io::Result<std::net::TcpListener> {
 /// When the server cannot start.
 pub fn serve<R: Routes>(
     listener: std::net::TcpListener,
-    gate: Gate,
+    gate: HttpAccessRules,
     stop: &Stop,
     (routes, ends): (impl FnOnce() -> R, impl FnOnce()),
 ) -> io::Result<()> {
@@ -86,7 +86,7 @@ pub fn serve<R: Routes>(
 
 /// State that all connections share.
 struct Shared<R> {
-    gate: Gate,
+    gate: HttpAccessRules,
     routes: R,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`gate`] decides which requests are allowed, [`token`] keeps their secret, [`listen`] accepts connections, [`answer`] builds plain answers.
 
+pub mod access_rules;
 pub mod answer;
-pub mod gate;
 pub mod listen;
 pub mod token;
