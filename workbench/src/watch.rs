@@ -386,7 +386,7 @@ pub fn window_outlines(root: &Path, graph: &Graph) -> Vec<String> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn hot(store: &dyn Store, view: ViewId) -> Result<Vec<Vec<String>>, EngineError> {
+pub fn recently_current_requests(store: &dyn Store, view: ViewId) -> Result<Vec<Vec<String>>, EngineError> {
     let rows = store.rows(view, Part::Requests)?;
     let mut known: Vec<CurrentRequest> = rows.iter().filter_map(|(_, row)| decode::<CurrentRequest>(row)).collect();
     known.retain(|known| !known.patterns.is_empty());

@@ -166,7 +166,7 @@ pub struct LeasedQuestion {
 
 /// A request of an agent for questions.
 #[derive(Clone, Copy, Debug)]
-pub struct Comer<'a> {
+pub struct LeaseRequest<'a> {
     /// Name of the agent; empty when it gives none. A named agent first gets again the questions that it has leased.
     pub agent: &'a str,
     /// Most questions to hand out.
@@ -181,7 +181,7 @@ pub struct Comer<'a> {
 ///
 /// # Errors
 /// When a lease cannot be noted; leases noted before stay.
-pub fn lease_questions(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<Vec<LeasedQuestion>> {
+pub fn lease_questions(notes: &Notes, waiting: &[Waiting], comer: LeaseRequest<'_>) -> io::Result<Vec<LeasedQuestion>> {
     let mut found = Vec::new();
     for question in waiting {
         let note = notes.read_note(&question.id)?.unwrap_or_default();
@@ -296,7 +296,7 @@ mod tests {
         let notes = runtime.agents().notes();
         let waiting: Vec<Waiting> = (1..=4).map(|id| question(id, "//types/A:semantic")).collect();
         let come = |agent: &str, count: usize, now: u64| {
-            let comer = Comer {
+            let comer = LeaseRequest {
                 agent,
                 count,
                 seconds: 60,
@@ -330,7 +330,7 @@ mod tests {
         };
         let asked = question(7, "//types/A:semantic");
         assert_eq!(hand_in(notes, &asked.id, given("ann")).expect("read"), Handed::Unknown);
-        let comer = Comer {
+        let comer = LeaseRequest {
             agent: "ann",
             count: 1,
             seconds: 60,

@@ -18,7 +18,7 @@ const MOST_READINGS: usize = 128;
 ///
 /// # Errors
 /// When it differs, cannot be decided, or is refused under all of them.
-pub(super) fn whatever<T: PartialEq + AsRef<str>>(
+pub(super) fn edit_same_under_all_symbols<T: PartialEq + AsRef<str>>(
     text: &str,
     request: &SymbolEdit,
     edit: impl Fn(&BTreeSet<String>) -> Result<T, Refused>,

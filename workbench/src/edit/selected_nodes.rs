@@ -47,7 +47,7 @@ pub(super) fn replace_nodes<F: Files>(
     let found: Vec<Range<usize>> = found.into_iter().filter(is_wanted).collect();
     match found.as_slice() {
         [] => {
-            run.happen(path, Event::Nowhere);
+            run.apply_event(path, Event::Nowhere);
             let with = if wanted.old.is_some() { " with the text of old_text" } else { "" };
             Ok(Done {
                 guidance: Some("change the selector, or give old_text alone, exactly as it is there".to_owned()),
@@ -55,7 +55,7 @@ pub(super) fn replace_nodes<F: Files>(
             })
         }
         [_, _, ..] if !wanted.is_all => {
-            run.happen(path, Event::Refused);
+            run.apply_event(path, Event::Refused);
             let why = format!(
                 "the selector matches {} nodes in {path}, and must match one; nothing was changed",
                 found.len()

@@ -3,11 +3,11 @@
 //! a symbol; a member with other parameters is the same member, and a type with other members the same type.
 
 pub use super::conditional::declares;
-use super::conditional::whatever;
+use super::conditional::edit_same_under_all_symbols;
 use super::declarations_only::{keeps_directives, only_declares};
 use super::declared::{Place, declared, stays};
 pub use super::head::Head;
-use super::head::{Replaced, unless_brought};
+use super::head::{Replaced, keep_missing_head_parts};
 use super::meaning::find_declaration;
 use super::replacing::{Stand, place_declaration};
 use super::settings::around;
@@ -88,7 +88,7 @@ pub fn edited(text: &str, request: &SymbolEdit) -> Result<(String, String), Refu
     }
     let EditedText { made, what, place } = match &request.defines {
         Some(defines) => compiled(text, request, defines)?,
-        None => whatever(text, request, |defines| compiled(text, request, defines))?,
+        None => edit_same_under_all_symbols(text, request, |defines| compiled(text, request, defines))?,
     };
     let defines = request.defines.clone().unwrap_or_default();
     only_declares(text, &made, &place, &request.new, &defines)?;
@@ -116,7 +116,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
     let found = find_declaration(&all, &request.symbol)?;
     let around = around(text, &found.range, request, defines);
     let Replaced { own, new, kept } = match (request.at, request.head, &around) {
-        (Where::Replace, Head::UnlessBrought, None) => unless_brought(text, &blank(text, defines), &found.range, &request.new),
+        (Where::Replace, Head::UnlessBrought, None) => keep_missing_head_parts(text, &blank(text, defines), &found.range, &request.new),
         _ => Replaced {
             own: found.range.clone(),
             new: request.new.clone(),

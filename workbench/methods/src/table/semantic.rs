@@ -133,7 +133,7 @@ impl Method for SemanticOf {
         let (_, session) = desk.open_to_build()?;
         if paid && !self.refresh && status.state != NodeState::Current {
             let shown = match session.last(&label)? {
-                Some(_) => Some(one_output::as_it_is(context, session, &label, true)?),
+                Some(_) => Some(one_output::read_stored_output(context, session, &label, true)?),
                 None => None,
             };
             let (resolved, files) = resolved(desk, &label)?;

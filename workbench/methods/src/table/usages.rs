@@ -10,11 +10,11 @@ use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::other_languages::usages::usages as other_usages;
+use workbench::symbols::framework_uses::label_wired;
 use workbench::symbols::override_places::override_places;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 use workbench::symbols::usages::{Subject, Usages, Why, usages};
-use workbench::symbols::wired::label_wired;
 use workbench::unread_files;
 
 /// List the places that use a type or a member.

@@ -63,7 +63,7 @@ pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<TypeVectors, Failed> {
         let bytes = desk.output_of_label(VECTORS)?.bytes;
         return Ok(TypeVectors { bytes, is_current: true });
     }
-    let shown = one_output::as_it_is(context, session, VECTORS, true)?;
+    let shown = one_output::read_stored_output(context, session, VECTORS, true)?;
     let (shown, state) = shown.expect("invariant: without an output it is an error");
     Ok(TypeVectors {
         bytes: shown.bytes,

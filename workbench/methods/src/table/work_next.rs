@@ -8,7 +8,7 @@ use crate::render::{format_count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::state::State;
-use workbench::work::{Comer, LONGEST_LEASE, LeasedQuestion, holder, lease_questions};
+use workbench::work::{LONGEST_LEASE, LeaseRequest, LeasedQuestion, holder, lease_questions};
 
 /// Most questions per call.
 const MOST: u64 = 100;
@@ -104,7 +104,7 @@ impl Method for Next {
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();
         noted(notes.prune(std::time::UNIX_EPOCH + std::time::Duration::from_secs(now)))?;
-        let comer = Comer {
+        let comer = LeaseRequest {
             agent,
             count: usize::try_from(self.count).unwrap_or(1),
             seconds: self.minutes * 60,

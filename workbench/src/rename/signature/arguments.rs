@@ -289,7 +289,7 @@ pub(super) fn label_of(argument: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::super::wanted::parse_wanted;
     use super::*;
-    use crate::rename::lists::{Of, list_at};
+    use crate::rename::lists::{ListKind, list_at};
 
     /// The arguments of a call of `M(int a, string b = "", params int[] more)` with other parameters.
     fn passed(wanted: &str, call: &str) -> Result<String, String> {
@@ -309,7 +309,7 @@ mod tests {
             names: &names,
             is_attribute: call.contains(" = "),
         };
-        let list = list_at(call, 0, Of::Arguments).expect("a list");
+        let list = list_at(call, 0, ListKind::Arguments).expect("a list");
         let made = reordering.passed(call, &list, false)?;
         Ok(format!("({})", made.text.unwrap_or_else(|| call[list.inside.clone()].to_owned())))
     }

@@ -1,7 +1,7 @@
 //! Changes the parameters of a declaration: the list, their names in the body, and the documentation.
 
 use super::wanted::{Wanted, parameter_name};
-use crate::rename::lists::{List, Of, code, list_at, rewritten, tokens_behind};
+use crate::rename::lists::{List, ListKind, code, list_at, rewritten, tokens_behind};
 use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -42,7 +42,7 @@ pub(super) fn parameters_behind(text: &str, name: usize) -> Option<List> {
         }
     }
     let open = tokens.get(at).filter(|token| token.text(rest) == "(")?;
-    list_at(text, name + open.start as usize, Of::Parameters)
+    list_at(text, name + open.start as usize, ListKind::Parameters)
 }
 
 impl Declaration<'_> {

@@ -2,7 +2,7 @@
 
 use super::arguments::label_of;
 use super::checks::parses;
-use crate::rename::lists::{List, Of, has_line_comment, list_at, trimmed};
+use crate::rename::lists::{List, ListKind, has_line_comment, list_at, trimmed};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use producers::csharp::model::Tier;
@@ -43,7 +43,7 @@ pub(super) struct Added {
 /// # Errors
 /// The invalid part of the list, with the reason.
 pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
-    let is_whole = |text: &str| list_at(text, 0, Of::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
+    let is_whole = |text: &str| list_at(text, 0, ListKind::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
     let request = list.trim();
     let inside = 0..request.len();
     if has_line_comment(
@@ -59,7 +59,7 @@ pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wante
         true => request.to_owned(),
         false => format!("({request})"),
     };
-    let Some(list) = list_at(&bracketed, 0, Of::Parameters).filter(|_| is_whole(&bracketed)) else {
+    let Some(list) = list_at(&bracketed, 0, ListKind::Parameters).filter(|_| is_whole(&bracketed)) else {
         return Err(format!("'{request}' is no list of parameters: its brackets do not match"));
     };
     let mut wanted = Vec::new();
@@ -164,7 +164,7 @@ fn check_added(piece: &str, declared: &str, kind: &str, argument: Option<&str>) 
 /// Whether a text is exactly one expression.
 fn is_expression(text: &str) -> bool {
     let call = format!("({text})");
-    let is_one = list_at(&call, 0, Of::Arguments).is_some_and(|list| list.inside.end == text.len() + 1 && list.pieces.len() == 1);
+    let is_one = list_at(&call, 0, ListKind::Arguments).is_some_and(|list| list.inside.end == text.len() + 1 && list.pieces.len() == 1);
     let is_some = !lex(text).tokens.is_empty() && label_of(text).is_none();
     is_one && is_some && !ends_statement(text) && parses(&format!("class C__ {{ object M__() {{ return ({text}); }} }}"), &BTreeSet::new())
 }
