@@ -23,19 +23,19 @@ pub(super) fn wait_for_right_to_ask(
         job_group.iter().for_each(|member| member.leave());
         shared.cancel.is_cancelled()
     };
-    let flight = shared.blobs.flight(key, &is_cancelled).map_err(Done::Broken)?;
+    let action_lock = shared.blobs.lock_action(key, &is_cancelled).map_err(Done::Broken)?;
     if shared.cancel.is_cancelled() {
         return Err(Done::of_failure(Failure::Cancelled));
     }
     if fresh && mark.is_none() {
-        return Ok(flight);
+        return Ok(action_lock);
     }
     let filed = shared.blobs.action(key).map_err(Done::Broken)?;
     let filed = filed.filter(|record| mark != Some(InvalidatedResult::from_result(key, record)));
     match filed {
         // Check the blob, too: its loss may be why the producer should run.
         Some(record) if shared.blobs.has_whole(&record.output).map_err(Done::Broken)? => Err(Done::Found(Box::new(record))),
-        _ => Ok(flight),
+        _ => Ok(action_lock),
     }
 }
 

@@ -184,11 +184,11 @@ impl Blobs {
         self.store.action(key)
     }
 
-    /// See [`Store::flight`].
+    /// See [`Store::lock_action`].
     ///
     /// # Errors
     /// When another process requests it until the time-out, or the lock cannot be tried.
-    pub fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
+    pub fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
         self.store.lock_action(key, is_cancelled)
     }
 

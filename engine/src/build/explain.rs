@@ -166,8 +166,8 @@ pub(super) struct Before {
     /// The nodes that existed.
     existing: NodeSet,
     /// The nodes that a dry run may change: the stale ones and their readers.
-    tainted: NodeSet,
-    /// The action keys of the last outputs of `tainted`.
+    maybe_stale: NodeSet,
+    /// The action keys of the last outputs of `maybe_stale`.
     keys: FxHashMap<NodeId, ActionKey>,
     /// Marked nodes, without their readers.
     marked: FxHashSet<NodeId>,
@@ -184,17 +184,17 @@ impl Before {
     fn from_session(session: &Session) -> Result<Self, EngineError> {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         let rules = if session.is_redefined() { rules_before(session)? } else { None };
-        let tainted = stale::spread_stale_marks(&session.graph, &session.links);
+        let maybe_stale = stale::spread_stale_marks(&session.graph, &session.links);
         let mut existing = NodeSet::default();
         session.graph.ids().for_each(|id| _ = existing.set(id, true));
         Ok(Self {
             rules,
             reasons: origins.map(|marked| (marked.node, session.reason(&marked))).collect(),
-            keys: tainted
+            keys: maybe_stale
                 .iter()
                 .filter_map(|id| Some((id, session.graph.get(id)?.result?.key)))
                 .collect(),
-            tainted,
+            maybe_stale,
             existing,
             marked: marked(&session.graph),
             unsettled: stale::spread(&NodeSet::from_bytes(&session.state.stale).unwrap_or_default(), &session.links),
@@ -205,7 +205,7 @@ impl Before {
 
     /// Returns the action key of a node's last output before the dry run. `graph`: the graph after the dry run.
     pub(super) fn key(&self, graph: &Graph, id: NodeId) -> Option<ActionKey> {
-        match self.tainted.contains(id) {
+        match self.maybe_stale.contains(id) {
             true => self.keys.get(&id).copied(),
             false => graph.get(id).filter(|_| self.existing.contains(id))?.result.map(|filed| filed.key),
         }

@@ -191,7 +191,7 @@ pub enum Done {
         /// Duration of the run.
         took: Duration,
         /// Keeps other processes from requesting it until it is committed.
-        flight: Option<ActionLock>,
+        action_lock: Option<ActionLock>,
         /// Whether it was stored by another machine while this one asked for the same.
         is_adopted: bool,
         /// The part of its cost that is already reported.
@@ -285,7 +285,7 @@ impl Job {
                         digest: Digest::of(&output.bytes),
                         output: Box::new(output),
                         took: start.elapsed(),
-                        flight: None,
+                        action_lock: None,
                         is_adopted: false,
                         cost: Box::default(),
                     };
@@ -488,9 +488,9 @@ impl Job {
                 Err(error) => return Done::Broken(error),
             }
         }
-        let flight = match how {
+        let action_lock = match how {
             Make::Output { reserved: true, mark, .. } => match answers::wait_for_right_to_ask(shared, key, (fresh, mark), job_group) {
-                Ok(flight) => flight,
+                Ok(action_lock) => action_lock,
                 Err(done) => return done,
             },
             _ => None,
@@ -501,7 +501,7 @@ impl Job {
                 digest: Digest::of(&output.bytes),
                 output: Box::new(output),
                 took: start.elapsed(),
-                flight,
+                action_lock,
                 is_adopted: false,
                 cost: Box::new(parts.snapshot()),
             }),
@@ -547,7 +547,9 @@ fn check_pieces(output: Output) -> Result<Output, Failure> {
                 ErrorCode::E_OUTPUT,
                 format!("the output begins as {what} does and is none: {error}"),
             );
-            return Err(Failure::Permanent(Box::new(why.hint("begin it with something else"))));
+            return Err(Failure::Permanent(Box::new(
+                why.hint("begin it with something else"),
+            )));
         }
     }
     Ok(output.stored())

@@ -58,7 +58,7 @@ impl<'a> LastTable<'a> {
         self.inputs.iter().all(|input| *input.role == *role) && self.record.inputs.iter().all(|input| *input.role == *role)
     }
 
-    /// Returns how many inputs in lists changed, and how many there are. A single input is read by rows: see [`Moves::changed_rows`].
+    /// Returns how many inputs in lists changed, and how many there are. A single input is read by rows: see [`TableChanges::changed_rows`].
     pub(super) fn share_moved(&self) -> (usize, usize) {
         let lists = self.rule().inputs.iter().filter(|input| is_list(&input.from));
         lists.fold((0, 0), |(moved, all), list| {

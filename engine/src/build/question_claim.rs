@@ -26,7 +26,7 @@ const STEP: Duration = Duration::from_millis(50);
 /// Output of every claim, so that its blob is sent once.
 const OUTPUT: &[u8] = b"claim\n";
 /// Note that names the store of the machine that holds a claim. A claim of the own store is from a process that ended, because
-/// [flights](super::answers::take_off) keep processes of one store apart.
+/// [action locks](super::answers::wait_for_right_to_ask) keep processes of one store apart.
 const HOLDER: &str = "holder";
 
 /// Returns the name of a store in the claim of a key. It differs from key to key, so that others cannot see which claims are of one machine.

@@ -260,8 +260,12 @@ impl Remarks {
     }
 
     /// Returns the warnings of outputs that no known change can reach.
-    pub fn current_warnings(&self, graph: &Graph, tainted: &NodeSet) -> BTreeSet<&Diagnostic> {
-        let is_current = |label: &str| graph.find(label).is_some_and(|id| graph.has_result(id) && !tainted.contains(id));
+    pub fn current_warnings(&self, graph: &Graph, maybe_stale: &NodeSet) -> BTreeSet<&Diagnostic> {
+        let is_current = |label: &str| {
+            graph
+                .find(label)
+                .is_some_and(|id| graph.has_result(id) && !maybe_stale.contains(id))
+        };
         self.by_label
             .iter()
             .filter(|(label, remark)| !remark.said.is_empty() && is_current(label))

@@ -247,7 +247,7 @@ impl Trip {
             output: Box::new(output),
             digest,
             took,
-            flight: None,
+            action_lock: None,
             is_adopted: false,
             cost: Box::default(),
         };

@@ -22,7 +22,7 @@ pub struct Batch {
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
     /// Reservations that keep other processes from building the same results until they are durable.
-    pub flights: Vec<ActionLock>,
+    pub action_locks: Vec<ActionLock>,
 }
 
 /// Commits batches in the order sent.
@@ -61,7 +61,7 @@ impl Writer {
                         results,
                         rows,
                         used,
-                        flights,
+                        action_locks,
                     } = batch;
                     let blobs = results.iter().flat_map(NewResult::blobs);
                     let _keeping = Cancel::announce_commit();
@@ -75,7 +75,7 @@ impl Writer {
                             ..Commit::default()
                         },
                     )?;
-                    drop(flights);
+                    drop(action_locks);
                     shared.blobs.release(digests.iter());
                 }
                 Ok(())

@@ -1,7 +1,7 @@
 //! Updates: how a producer changes its last table when few of its inputs changed.
 //!
 //! A [`fold`](super::fold) is an update that needs one input at a time. Tables whose rows depend on several inputs look the others up through
-//! [`Moves`].
+//! [`TableChanges`].
 
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;

@@ -22,7 +22,7 @@ pub(super) struct BlobRecord {
     pub(super) raw_len: u64,
     /// Length as stored, in bytes.
     pub(super) stored_len: u64,
-    /// Codec of the stored form (`disk::pack`).
+    /// Codec of the stored form (`disk::compression`).
     pub(super) codec: u8,
     /// Its sequence number in the data table.
     pub(super) seq: u64,

@@ -214,7 +214,7 @@ fn maker(holder: &str) -> &'static str {
     }
 }
 
-/// Exclusive right to request one action; see [`Store::flight`].
+/// Exclusive right to request one action; see [`Store::lock_action`].
 pub type ActionLock = Box<dyn std::any::Any + Send>;
 
 /// Reason why an output in pieces cannot be read.

@@ -40,7 +40,7 @@ impl FolderWatch {
             ended,
         };
         let thread = std::thread::Builder::new()
-            .name("lookout".to_owned())
+            .name("folder watch".to_owned())
             .spawn(move || watch.watch_folder(on_move))?;
         Ok(Self {
             end: Some(end),
@@ -163,7 +163,7 @@ mod tests {
             send.send(moved.clone()).expect("somebody listens");
             folders.clone()
         };
-        let lookout = FolderWatch::start(&root, on_move).expect("it begins");
+        let watch = FolderWatch::start(&root, on_move).expect("it begins");
         let next = || batches.recv_timeout(LONG).expect("a batch");
         // The second call covers changes from before the watch.
         assert_eq!((next(), next()), (None, None));
@@ -190,7 +190,7 @@ mod tests {
         // Any watched folder may have been below the removed one.
         std::fs::remove_dir_all(root.join("b")).expect("removed");
         while next().is_some() {}
-        drop(lookout);
+        drop(watch);
         while batches.recv_timeout(LONG).is_ok() {}
         assert_eq!(batches.try_recv(), Err(mpsc::TryRecvError::Disconnected), "it has ended");
     }

@@ -9,7 +9,7 @@ use crate::graph::NodeId;
 impl Run<'_> {
     /// Idle → Checking.
     pub(super) fn begin_check(&mut self, id: NodeId) {
-        *self.slot(id) = NodeProgress::Checking { inputs: false, missing: 0 };
+        *self.progress(id) = NodeProgress::Checking { inputs: false, missing: 0 };
         let edges = self.graph.node(id).edges.clone();
         let missing = edges.map_or(0, |edges| {
             let first: Vec<NodeId> = edges
@@ -20,7 +20,7 @@ impl Run<'_> {
                 .collect();
             self.await_all(id, first.into_iter())
         });
-        *self.slot(id) = NodeProgress::Checking { inputs: false, missing };
+        *self.progress(id) = NodeProgress::Checking { inputs: false, missing };
         if missing == 0 {
             self.steps.push(Step::Check(id));
         }
@@ -28,11 +28,11 @@ impl Run<'_> {
 
     /// Checking → Settled (nothing changed), Discovering (an input changed), or on to the inputs.
     pub(super) fn check(&mut self, id: NodeId) {
-        let NodeProgress::Checking { inputs, .. } = *self.slot(id) else {
+        let NodeProgress::Checking { inputs, .. } = *self.progress(id) else {
             return;
         };
         if self.graph.is_stale(id) {
-            *self.slot(id) = NodeProgress::Idle;
+            *self.progress(id) = NodeProgress::Idle;
             return self.start_node(id, false);
         }
         if !inputs {
@@ -45,16 +45,16 @@ impl Run<'_> {
                 }
             }
             let missing = self.await_all(id, inputs.into_iter());
-            *self.slot(id) = NodeProgress::Checking { inputs: true, missing };
+            *self.progress(id) = NodeProgress::Checking { inputs: true, missing };
             if missing > 0 {
                 return;
             }
         }
         if self.graph.has_result(id) {
-            *self.slot(id) = NodeProgress::Stands;
+            *self.progress(id) = NodeProgress::Stands;
             self.wake(id);
         } else {
-            *self.slot(id) = NodeProgress::Idle;
+            *self.progress(id) = NodeProgress::Idle;
             self.start_node(id, false);
         }
     }

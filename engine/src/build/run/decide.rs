@@ -22,7 +22,7 @@ use std::time::Duration;
 impl Run<'_> {
     /// Collecting → Settled (the key did not change, or its result is cached), Running, or Failed.
     pub(super) fn decide(&mut self, id: NodeId) -> Result<(), RunError> {
-        let NodeProgress::Collecting { mut work, .. } = std::mem::replace(self.slot(id), NodeProgress::Idle) else {
+        let NodeProgress::Collecting { mut work, .. } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return Ok(());
         };
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
@@ -36,14 +36,14 @@ impl Run<'_> {
             return Ok(());
         }
         if work.discovery.iter().any(|&node| !self.has_ended(node)) {
-            *self.slot(id) = NodeProgress::Discovering { work, missing: 0 };
+            *self.progress(id) = NodeProgress::Discovering { work, missing: 0 };
             self.again(id);
             return Ok(());
         }
         let mut unknown = false;
         for edge in &edges.inputs {
             if let EdgeFrom::Node(node) = edge.from {
-                match &self.slots[node.index()] {
+                match &self.progress[node.index()] {
                     NodeProgress::Failed => {
                         self.skip(id, node);
                         return Ok(());
@@ -112,11 +112,11 @@ impl Run<'_> {
         }
         if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {
             others.push(id);
-            *self.slot(id) = NodeProgress::Running { work };
+            *self.progress(id) = NodeProgress::Running { work };
             return Ok(());
         }
         self.same_key.insert(key, SameKey::Running(Vec::new()));
-        *self.slot(id) = NodeProgress::Running { work };
+        *self.progress(id) = NodeProgress::Running { work };
         // Dispatch the job at once, while all inputs are as they were when the key was computed.
         self.dispatch(id, inputs);
         Ok(())
@@ -290,7 +290,7 @@ impl Run<'_> {
 
     /// Sends a node's job to its pool, with the inputs of its key.
     fn dispatch(&mut self, id: NodeId, inputs: Vec<JobInput>) {
-        let NodeProgress::Running { work } = std::mem::replace(self.slot(id), NodeProgress::Idle) else {
+        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return;
         };
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
@@ -343,7 +343,7 @@ impl Run<'_> {
             Pool::Cpu => self.pools.cpu(job),
             Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),
         }
-        *self.slot(id) = NodeProgress::Running { work };
+        *self.progress(id) = NodeProgress::Running { work };
     }
 
     /// Returns the expected duration of a node here, as far as known, if another machine may build it: it depends only on its key, and this build
@@ -437,7 +437,7 @@ impl Run<'_> {
                 },
             ));
         }
-        *self.slot(id) = NodeProgress::Settled { how };
+        *self.progress(id) = NodeProgress::Settled { how };
         self.wake(id);
     }
 }

@@ -71,7 +71,7 @@ impl Run<'_> {
             force: false,
         };
         let before = self.graph.node(id).edges.clone();
-        let is_current = self.how(id).is_some() || !self.graph.is_stale(id) && !self.tainted.contains(id);
+        let is_current = self.how(id).is_some() || !self.graph.is_stale(id) && !self.maybe_stale.contains(id);
         if let Some(edges) = before.clone().filter(|_| is_current) {
             return Ok(Some(Planned {
                 edges,
@@ -267,7 +267,7 @@ impl Run<'_> {
 
     /// Returns how a settled node got its output; `None` if it has none that is known.
     pub(in crate::build) fn how(&self, id: NodeId) -> Option<super::OutputOrigin> {
-        match self.slots.get(id.index()) {
+        match self.progress.get(id.index()) {
             Some(NodeProgress::Settled { how, .. }) => Some(*how),
             Some(NodeProgress::Stands) => Some(super::OutputOrigin::Current),
             _ => None,
@@ -276,17 +276,17 @@ impl Run<'_> {
 
     /// Returns the nodes that a dry run could not settle, and whether each would certainly run.
     pub(in crate::build) fn unknowns(&self) -> Vec<(NodeId, bool)> {
-        let unknown = |(at, slot): (u32, &NodeProgress)| match slot {
+        let unknown = |(at, progress): (u32, &NodeProgress)| match progress {
             NodeProgress::Unknown { certain } => Some((NodeId(at), *certain)),
             _ => None,
         };
-        (0..).zip(&self.slots).filter_map(unknown).collect()
+        (0..).zip(&self.progress).filter_map(unknown).collect()
     }
 
     /// Whether a node would run whatever its inputs become, or cannot be built.
     pub(in crate::build) fn is_certain(&self, id: NodeId) -> bool {
         matches!(
-            self.slots.get(id.index()),
+            self.progress.get(id.index()),
             Some(NodeProgress::Unknown { certain: true } | NodeProgress::Failed)
         )
     }

@@ -66,7 +66,7 @@ impl Run<'_> {
     /// Leaves a node to the next build.
     pub(super) fn leave_stale(&mut self, id: NodeId) {
         self.graph.set_stale(id, true);
-        *self.slot(id) = NodeProgress::Failed;
+        *self.progress(id) = NodeProgress::Failed;
         self.moved_on(id);
         self.wake(id);
     }
@@ -91,7 +91,7 @@ impl Run<'_> {
 
     /// In a dry run, records that the producer would run (or, if not certain, may run).
     pub(super) fn would_run(&mut self, id: NodeId, certain: bool) {
-        *self.slot(id) = NodeProgress::Unknown { certain };
+        *self.progress(id) = NodeProgress::Unknown { certain };
         self.moved_on(id);
         self.wake(id);
     }
@@ -142,7 +142,7 @@ impl Run<'_> {
     }
 
     fn waits_for(&self, id: NodeId) -> Vec<NodeId> {
-        let needed: Vec<NodeId> = match &self.slots[id.index()] {
+        let needed: Vec<NodeId> = match &self.progress[id.index()] {
             NodeProgress::Discovering { work, missing } if *missing > 0 => work.discovery.iter().copied().chain(work.member_of).collect(),
             NodeProgress::Collecting { work, missing } if *missing > 0 => work.edges.iter().flat_map(|edges| edges.input_nodes()).collect(),
             NodeProgress::Checking { missing, .. } if *missing > 0 => self.graph.node(id).reads().collect(),

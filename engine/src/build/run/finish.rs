@@ -35,12 +35,12 @@ impl Run<'_> {
                 digest,
                 took,
                 cost,
-                flight,
+                action_lock,
                 is_adopted,
             } => {
                 self.tally.adopted += usize::from(is_adopted);
                 // Release it with the batch: a process that waits for the same result then finds it.
-                self.reservations.extend(flight);
+                self.reservations.extend(action_lock);
                 self.produced(id, *output, digest, took, &cost)?;
             }
             Done::Found(record) => self.settle_found(id, &record)?,
@@ -64,7 +64,7 @@ impl Run<'_> {
 
     /// Running → Settled: another machine built it. Stores it here as well.
     fn brought(&mut self, id: NodeId, found: RemoteResult) -> Result<(), RunError> {
-        let (key, rule, force) = match self.slot(id) {
+        let (key, rule, force) = match self.progress(id) {
             NodeProgress::Running { work } => (work.key, work.rule, work.force),
             _ => return Ok(()),
         };
@@ -112,7 +112,7 @@ impl Run<'_> {
 
     /// Running → Settled: another process requested the same and stored the answer.
     fn settle_found(&mut self, id: NodeId, record: &ActionRecord) -> Result<(), RunError> {
-        let NodeProgress::Running { work } = std::mem::replace(self.slot(id), NodeProgress::Idle) else {
+        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return Ok(());
         };
         self.used.push((work.key, self.now));
@@ -128,7 +128,7 @@ impl Run<'_> {
     /// Running → Settled, for nodes that wait for a result that is here.
     fn settle_nodes(&mut self, nodes: Vec<NodeId>, record: &ActionRecord) {
         for node in nodes {
-            if let NodeProgress::Running { work } = std::mem::replace(self.slot(node), NodeProgress::Idle) {
+            if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
                 self.hit_record(node, &work, record);
             }
         }
@@ -140,7 +140,7 @@ impl Run<'_> {
 
     /// Running → Settled: stores the result under its key.
     fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, cost: &ReportedCost) -> Result<(), RunError> {
-        let NodeProgress::Running { work } = std::mem::replace(self.slot(id), NodeProgress::Idle) else {
+        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return Ok(());
         };
         let label = self.graph.node(id).label.clone();
@@ -272,7 +272,7 @@ impl Run<'_> {
         self.settle(id, work, before, OutputOrigin::Verified);
         for node in same_key {
             // It has inputs of its own.
-            if let NodeProgress::Running { work } = std::mem::replace(self.slot(node), NodeProgress::Idle) {
+            if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
                 self.settle(node, &work, before, OutputOrigin::Verified);
             }
         }
@@ -381,7 +381,7 @@ impl Run<'_> {
     }
 
     fn produce_failed(&mut self, id: NodeId, failure: Failure, took: Duration) {
-        let (work, ran) = match std::mem::replace(self.slot(id), NodeProgress::Idle) {
+        let (work, ran) = match std::mem::replace(self.progress(id), NodeProgress::Idle) {
             NodeProgress::Running { work } => (work, true),
             NodeProgress::Expanding { work } => (work, false),
             _ => return,
@@ -418,7 +418,7 @@ impl Run<'_> {
                     self.tally.awaited += 1;
                     self.put_off_until(node, Wait::Agent);
                 }
-                Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.slot(node) = NodeProgress::Failed,
+                Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.progress(node) = NodeProgress::Failed,
                 Failure::Cancelled => self.fail(
                     node,
                     Diagnostic::error(ErrorCode::E_PRODUCER, "the producer stopped although the build was not cancelled"),
@@ -432,21 +432,21 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn restore(&mut self, id: NodeId, nodes: &[NodeId]) -> Result<(), RunError> {
-        let work = match std::mem::replace(self.slot(id), NodeProgress::Idle) {
+        let work = match std::mem::replace(self.progress(id), NodeProgress::Idle) {
             NodeProgress::Running { work } | NodeProgress::Expanding { work } => work,
             _ => return Ok(()),
         };
         for node in self.take_same_key_nodes(&work.key) {
-            if let NodeProgress::Running { work } = std::mem::replace(self.slot(node), NodeProgress::Idle) {
-                *self.slot(node) = NodeProgress::Discovering { work, missing: 0 };
+            if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
+                *self.progress(node) = NodeProgress::Discovering { work, missing: 0 };
                 self.again(node);
             }
         }
         // A node that ended without an output, when another reader missed its blob, wakes no more readers.
-        let has_none = |slot: &NodeProgress| matches!(slot, NodeProgress::Failed | NodeProgress::Unknown { .. });
-        let awaited: Vec<NodeId> = nodes.iter().copied().filter(|&node| !has_none(self.slot(node))).collect();
-        // Set the slot before the others start: a leaf settles at once.
-        *self.slot(id) = NodeProgress::Restoring {
+        let has_none = |progress: &NodeProgress| matches!(progress, NodeProgress::Failed | NodeProgress::Unknown { .. });
+        let awaited: Vec<NodeId> = nodes.iter().copied().filter(|&node| !has_none(self.progress(node))).collect();
+        // Set the progress before the others start: a leaf settles at once.
+        *self.progress(id) = NodeProgress::Restoring {
             work,
             missing: u32::try_from(awaited.len()).expect("invariant: fewer than 2^32 nodes"),
         };
@@ -454,7 +454,7 @@ impl Run<'_> {
             self.waiters.entry(node).or_default().push(id);
         }
         for &node in &awaited {
-            if matches!(self.slot(node), NodeProgress::Settled { .. } | NodeProgress::Stands) {
+            if matches!(self.progress(node), NodeProgress::Settled { .. } | NodeProgress::Stands) {
                 self.begin_again(node)?;
             }
         }
@@ -469,7 +469,7 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn begin_again(&mut self, id: NodeId) -> Result<(), RunError> {
-        if let NodeProgress::Settled { how } = std::mem::replace(self.slot(id), NodeProgress::Idle) {
+        if let NodeProgress::Settled { how } = std::mem::replace(self.progress(id), NodeProgress::Idle) {
             match how {
                 OutputOrigin::Current => {}
                 OutputOrigin::Verified => self.tally.verified -= 1,
@@ -485,7 +485,7 @@ impl Run<'_> {
     pub(super) fn wake(&mut self, id: NodeId) {
         // Steps are taken from the end: the first waiter goes first.
         for reader in self.waiters.remove(&id).unwrap_or_default().into_iter().rev() {
-            let step = match &mut self.slots[reader.index()] {
+            let step = match &mut self.progress[reader.index()] {
                 NodeProgress::Checking { missing, .. } => countdown(missing, Step::Check(reader)),
                 NodeProgress::Discovering { missing, .. } => countdown(missing, Step::Plan(reader)),
                 NodeProgress::Collecting { missing, .. } => countdown(missing, Step::Decide(reader)),
@@ -501,22 +501,22 @@ impl Run<'_> {
 
     /// Restoring → Discovering: checks all inputs again, since a rebuilt blob may differ.
     fn restored(&mut self, id: NodeId) -> Option<Step> {
-        let NodeProgress::Restoring { work, .. } = std::mem::replace(self.slot(id), NodeProgress::Idle) else {
+        let NodeProgress::Restoring { work, .. } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return None;
         };
-        *self.slot(id) = NodeProgress::Discovering { work, missing: 0 };
+        *self.progress(id) = NodeProgress::Discovering { work, missing: 0 };
         self.again(id);
         None
     }
 
     /// Waits again for the nodes that decide a node's inputs, then plans it.
     pub(super) fn again(&mut self, id: NodeId) {
-        let NodeProgress::Discovering { work, .. } = self.slot(id) else {
+        let NodeProgress::Discovering { work, .. } = self.progress(id) else {
             return;
         };
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
         let waits = self.await_all(id, needed.into_iter());
-        if let NodeProgress::Discovering { missing, .. } = self.slot(id) {
+        if let NodeProgress::Discovering { missing, .. } = self.progress(id) {
             *missing = waits;
         }
         if waits == 0 {

@@ -20,7 +20,7 @@ pub struct Leftover {
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
     /// Reservations that keep other processes from building the same results until they are durable.
-    pub flights: Vec<ActionLock>,
+    pub action_locks: Vec<ActionLock>,
     /// Rows about received answers.
     pub unconfirmed: Vec<RowChange>,
     /// Counts of the run.

@@ -116,7 +116,7 @@ impl Run<'_> {
         if let Some(items) = self.items.get(&known) {
             return Ok(Some(items.clone()));
         }
-        let digest = match self.slot(node) {
+        let digest = match self.progress(node) {
             NodeProgress::Settled { .. } | NodeProgress::Stands => self.output(node),
             NodeProgress::Unknown { .. } => self.graph.node(node).result.map(|filed| filed.output),
             _ => None,

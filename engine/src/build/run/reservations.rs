@@ -9,20 +9,20 @@ const OLD: Duration = Duration::from_millis(200);
 /// Reservations of results that are built and not yet committed.
 #[derive(Default)]
 pub(super) struct Reservations {
-    flights: Vec<ActionLock>,
+    action_locks: Vec<ActionLock>,
     since: Option<Instant>,
 }
 
 impl Reservations {
-    pub(super) fn extend(&mut self, flight: Option<ActionLock>) {
-        if flight.is_some() {
+    pub(super) fn extend(&mut self, action_lock: Option<ActionLock>) {
+        if action_lock.is_some() {
             self.since.get_or_insert_with(Instant::now);
-            self.flights.extend(flight);
+            self.action_locks.extend(action_lock);
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.flights.is_empty()
+        self.action_locks.is_empty()
     }
 
     pub(super) fn are_old(&self) -> bool {
@@ -32,6 +32,6 @@ impl Reservations {
     /// Takes them out; drop them after the commit.
     pub(super) fn take(&mut self) -> Vec<ActionLock> {
         self.since = None;
-        std::mem::take(&mut self.flights)
+        std::mem::take(&mut self.action_locks)
     }
 }

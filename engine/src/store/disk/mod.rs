@@ -316,12 +316,12 @@ impl Store for DiskStore {
 
     fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
         let medium = self.handle.medium();
-        let taken = medium.flight(key, is_cancelled);
+        let taken = medium.lock_action(key, is_cancelled);
         let taken = taken.map_err(|refusal| match refusal {
             lock::Refusal::Busy(holder) => StoreError::ActionBusy { holder },
             lock::Refusal::Io(error) => open_database::Fault::from(error).into_store_error(medium.path(), "locked"),
         })?;
-        Ok(taken.map(|flight| Box::new(flight) as ActionLock))
+        Ok(taken.map(|action_lock| Box::new(action_lock) as ActionLock))
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) trait Medium: Send + Sync {
         false
     }
     /// Waits until no other process requests an action; `None` where only one process can exist, and when cancelled.
-    fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, Refusal> {
+    fn lock_action(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, Refusal> {
         Ok(None)
     }
     /// The folder, for messages.
