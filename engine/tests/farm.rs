@@ -146,8 +146,8 @@ struct Hands {
     registry: Registry,
     /// Number of requests.
     asked: Arc<AtomicUsize>,
-    /// Harvests received.
-    harvests: Mutex<Vec<ShardOutcome>>,
+    /// Outcomes received.
+    outcomes: Mutex<Vec<ShardOutcome>>,
     first: Mutex<Option<Vec<u8>>>,
 }
 
@@ -163,17 +163,17 @@ impl Hands {
             habit,
             registry: toys(&versions, Gate::default()),
             asked: Arc::default(),
-            harvests: Mutex::default(),
+            outcomes: Mutex::default(),
             first: Mutex::default(),
         })
     }
 
     fn heard(&self) -> Vec<ShardOutcome> {
-        self.harvests.lock().expect("no panic while it is held").clone()
+        self.outcomes.lock().expect("no panic while it is held").clone()
     }
 
     fn made(&self) -> u64 {
-        self.heard().iter().map(|harvest| harvest.made).sum()
+        self.heard().iter().map(|outcome| outcome.made).sum()
     }
 }
 
@@ -217,8 +217,8 @@ impl Farm for Hands {
         }
     }
 
-    fn note(&self, harvest: &ShardOutcome) {
-        self.harvests.lock().expect("no panic while it is held").push(harvest.clone());
+    fn note(&self, outcome: &ShardOutcome) {
+        self.outcomes.lock().expect("no panic while it is held").push(outcome.clone());
     }
 }
 
@@ -332,12 +332,12 @@ fn whatever_a_farm_does_the_outputs_are_the_same() {
         let heard = hands.heard();
         assert!(!heard.is_empty(), "{habit:?}: nothing was sent");
         match habit {
-            Habit::Honest => assert!(heard.iter().all(|harvest| harvest.wrong.is_none()) && hands.made() > 0),
-            Habit::Dies(_) => assert!(hands.made() > 0 && heard.iter().any(|harvest| harvest.made == 0)),
-            Habit::Garbage | Habit::Cut => assert!(heard.iter().all(|harvest| harvest.wrong.is_some()), "{heard:?}"),
-            Habit::Stuck => assert!(heard.iter().any(|harvest| harvest.wrong.is_some()), "{heard:?}"),
+            Habit::Honest => assert!(heard.iter().all(|outcome| outcome.wrong.is_none()) && hands.made() > 0),
+            Habit::Dies(_) => assert!(hands.made() > 0 && heard.iter().any(|outcome| outcome.made == 0)),
+            Habit::Garbage | Habit::Cut => assert!(heard.iter().all(|outcome| outcome.wrong.is_some()), "{heard:?}"),
+            Habit::Stuck => assert!(heard.iter().any(|outcome| outcome.wrong.is_some()), "{heard:?}"),
             Habit::Dead | Habit::Silent | Habit::Idle => assert_eq!(hands.made(), 0, "{habit:?}"),
-            Habit::Older => assert!(heard.iter().all(|harvest| harvest.wrong.is_none()), "{heard:?}"),
+            Habit::Older => assert!(heard.iter().all(|outcome| outcome.wrong.is_none()), "{heard:?}"),
         }
     }
 }

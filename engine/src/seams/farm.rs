@@ -47,5 +47,5 @@ pub trait Farm: Send + Sync {
     fn work(&self, shard: Vec<u8>, given_up: &Cancel) -> Option<Vec<u8>>;
 
     /// Records the outcome of a shard.
-    fn note(&self, harvest: &ShardOutcome);
+    fn note(&self, outcome: &ShardOutcome);
 }
