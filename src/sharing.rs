@@ -141,7 +141,7 @@ impl Used {
                 0 => String::new(),
                 healed => format!("; {} sent again, and right now", format_count(healed)),
             };
-            let is_only = |lie: WrongRemoteAnswer| summary.lies.keys().all(|found| *found == lie);
+            let is_only = |wrong_answer: WrongRemoteAnswer| summary.lies.keys().all(|found| *found == wrong_answer);
             let lied = Diagnostic::warning(
                 ErrorCode::W_REMOTE_LIES,
                 match is_only(WrongRemoteAnswer::MissingBlob) {

@@ -95,14 +95,14 @@ impl CacheCounters {
     }
 
     /// Counts a wrong answer.
-    pub(crate) fn lied(&self, lie: WrongRemoteAnswer) {
-        *self.lock_counts().summary.lies.entry(lie).or_default() += 1;
+    pub(crate) fn count_wrong_answer(&self, wrong_answer: WrongRemoteAnswer) {
+        *self.lock_counts().summary.lies.entry(wrong_answer).or_default() += 1;
     }
 
     /// Counts something wrong on the server, the first time.
-    pub(crate) fn lied_about(&self, lie: WrongRemoteAnswer, what: Doubt) {
+    pub(crate) fn count_wrong_answer_about(&self, wrong_answer: WrongRemoteAnswer, what: Doubt) {
         if self.lock_counts().doubted.insert(what) {
-            self.lied(lie);
+            self.count_wrong_answer(wrong_answer);
         }
     }
 

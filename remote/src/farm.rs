@@ -100,7 +100,7 @@ impl Workers {
     }
 
     fn close_workers(&self, why: String) {
-        self.inner.account.update_summary(|summary| {
+        self.inner.counters.update_summary(|summary| {
             summary.execute_off.get_or_insert(why);
         });
     }
@@ -120,7 +120,7 @@ impl Workers {
             let blob = errand.blobs.iter().find(|(known, _)| known == name)?;
             Some(blob.1.clone())
         })?;
-        inner.account.update_summary(|summary| summary.shards += 1);
+        inner.counters.update_summary(|summary| summary.shards += 1);
         let (sender, answer) = sync_channel(1);
         let (action, patience) = (errand.action, inner.around.deadlines.work);
         let asking = inner.handle.spawn(async move {
@@ -166,7 +166,7 @@ impl Farm for Workers {
     }
 
     fn is_open(&self) -> bool {
-        self.inner.line.is_up() && self.inner.account.summary().execute_off.is_none()
+        self.inner.sender.is_up() && self.inner.counters.summary().execute_off.is_none()
     }
 
     fn work(&self, shard: Vec<u8>, given_up: &Cancel) -> Option<Vec<u8>> {
@@ -176,7 +176,7 @@ impl Farm for Workers {
                 if for_all {
                     self.close_workers(why.clone());
                 }
-                self.inner.account.update_summary(|summary| {
+                self.inner.counters.update_summary(|summary| {
                     summary.execute_trouble.get_or_insert(why);
                 });
                 None
@@ -184,19 +184,19 @@ impl Farm for Workers {
         }
     }
 
-    fn note(&self, harvest: &ShardOutcome) {
-        let failures = match harvest.made {
+    fn note(&self, outcome: &ShardOutcome) {
+        let failures = match outcome.made {
             0 => self.failures.fetch_add(1, Ordering::Relaxed) + 1,
             _ => {
                 self.failures.store(0, Ordering::Relaxed);
                 0
             }
         };
-        self.inner.account.update_summary(|summary| {
-            summary.executed += harvest.made;
-            summary.executed_us += u64::try_from(harvest.took.as_micros()).unwrap_or(u64::MAX);
-            summary.unmade += harvest.unmade;
-            if let Some(wrong) = &harvest.wrong {
+        self.inner.counters.update_summary(|summary| {
+            summary.executed += outcome.made;
+            summary.executed_us += u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
+            summary.unmade += outcome.unmade;
+            if let Some(wrong) = &outcome.wrong {
                 summary.execute_trouble.get_or_insert_with(|| wrong.clone());
             }
             if failures >= FAILURES {
@@ -329,7 +329,7 @@ impl Server {
             Some(operation::Result::Error(status)) => return Err(failed(status).into()),
             None => return Err("it did not say what became of the work".into()),
         };
-        let response = ExecuteResponse::decode(&*response.value).map_err(|_| "what it said of the work cannot be read")?;
+        let response = ExecuteResponse::decode(&*response.value).map_err(|_| "its answer cannot be read")?;
         if let Some(status) = response.status.filter(|status| status.code != 0) {
             return Err(failed(status).into());
         }

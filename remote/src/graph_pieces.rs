@@ -185,7 +185,8 @@ impl Inner {
             let found = self.pieces(server, names.iter().copied());
             for name in names {
                 let Some(read) = piece::decode_piece::<Vec<T>>(found.get(name)?) else {
-                    self.account.lied_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*name));
+                    self.counters
+                        .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*name));
                     return None;
                 };
                 left = left.saturating_sub(name.len);

@@ -44,11 +44,11 @@ impl Server {
         salt: Arc<str>,
         wanted: Vec<Wanted>,
     ) -> Vec<Option<SharedResult>> {
-        let account = self.account.clone();
+        let counters = self.counters.clone();
         let found = self.find_results(names, salt, wanted.clone()).await;
         let found = found.into_iter().map(|found| found.ok().flatten()).zip(wanted);
         let counted = found.map(|(found, wanted)| {
-            account.count_lookup(&wanted.key, found.is_some());
+            counters.count_lookup(&wanted.key, found.is_some());
             found
         });
         counted.collect()
@@ -106,18 +106,18 @@ impl Server {
             let answer = self.cache().get_action_result(self.request(question)).await?;
             Ok(answer.into_inner())
         };
-        match self.line.send_until_answered("looking up a result", Kind::Lookup, attempt).await {
+        match self.sender.send_until_answered("looking up a result", Kind::Lookup, attempt).await {
             Ok(found) => Ok(Some(found)),
             Err(Unanswered::Down) => Err(Unlooked),
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => Ok(None),
             Err(Unanswered::Said(status)) => {
                 if is_refusal(&status) {
                     let why = self.describe_status(&status);
-                    self.account.update_summary(|summary| {
+                    self.counters.update_summary(|summary| {
                         summary.reads_off.get_or_insert(why);
                     });
                 } else {
-                    self.account
+                    self.counters
                         .trouble(|| format!("looking up a result failed: {}", self.describe_status(&status)));
                 }
                 Err(Unlooked)
@@ -127,8 +127,8 @@ impl Server {
 
     /// Returns a result with its record or the record's location, if the result succeeded and lists a record.
     fn with_record(&self, wanted: &Wanted, found: ActionResult) -> Option<(ActionResult, Record)> {
-        let wrong = |lie| {
-            self.account.lied_about(lie, Doubt::Result(wanted.key));
+        let wrong = |wrong_answer| {
+            self.counters.count_wrong_answer_about(wrong_answer, Doubt::Result(wanted.key));
             None
         };
         if found.exit_code != 0 {
@@ -167,24 +167,24 @@ impl Server {
             Record::There(name) => match records.get(name) {
                 Some(bytes) => bytes,
                 // The damaged blob is already counted.
-                None if self.account.is_doubted(&Doubt::Blob(*name)) => {
-                    self.account.doubt(doubt);
+                None if self.counters.is_doubted(&Doubt::Blob(*name)) => {
+                    self.counters.doubt(doubt);
                     return Ok(None);
                 }
                 None => return Err(Unlooked),
             },
         };
-        let wrong = |lie| {
-            self.account.lied_about(lie, doubt);
+        let wrong = |wrong_answer| {
+            self.counters.count_wrong_answer_about(wrong_answer, doubt);
             Ok(None)
         };
         if of_file(RECORD) != Some(self.terms.function.name_of_bytes(bytes)) {
-            of_file(RECORD).into_iter().for_each(|name| self.account.doubt(Doubt::Blob(name)));
+            of_file(RECORD).into_iter().for_each(|name| self.counters.doubt(Doubt::Blob(name)));
             return wrong(WrongRemoteAnswer::WrongBytes);
         }
         let result = match record::decode_wanted(bytes, wanted, &self.trusted) {
             Ok(result) => result,
-            Err(lie) => return wrong(lie),
+            Err(wrong_answer) => return wrong(wrong_answer),
         };
         for output in &result.outputs {
             match of_file(&output.name).filter(|name| name.len == output.blob.len) {
@@ -227,7 +227,7 @@ impl Server {
             let answer = self.cache().update_action_result(self.request(question)).await;
             answer.map(drop)
         };
-        let answer = self.line.send_until_answered("filing a result", Kind::Write(0), attempt).await;
+        let answer = self.sender.send_until_answered("filing a result", Kind::Write(0), attempt).await;
         answer.map_err(|unanswered| self.refusal_of_write(&unanswered))
     }
 }

@@ -60,8 +60,8 @@ pub(crate) struct Server {
     /// Number derived from address and instance, so that an address of one cache is not used with another.
     pub id: u64,
     pub terms: AgreedCapabilities,
-    pub line: Arc<RequestSender>,
-    pub account: Arc<CacheCounters>,
+    pub sender: Arc<RequestSender>,
+    pub counters: Arc<CacheCounters>,
     /// Blobs inlined in results that were looked up.
     pub along: Waiting,
     /// Signer of stored results, or why the required one is missing.
@@ -78,8 +78,8 @@ impl Server {
         def: &RemoteDef,
         around: &Surroundings,
         writes: bool,
-        line: Arc<RequestSender>,
-        account: Arc<CacheCounters>,
+        sender: Arc<RequestSender>,
+        counters: Arc<CacheCounters>,
     ) -> Result<Self, Refusal> {
         // Folders need no credentials, and buckets have their own.
         let credentials = match is_serverless(&def.endpoint) {
@@ -94,7 +94,7 @@ impl Server {
                 tool_name: "cortex".to_owned(),
                 tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             }),
-            tool_invocation_id: uuid(line.random(), line.random()),
+            tool_invocation_id: uuid(sender.random(), sender.random()),
             ..RequestMetadata::default()
         };
         let signer = Signer::from_definition(def, &around.folder, &around.variables);
@@ -107,8 +107,8 @@ impl Server {
             instance: def.instance.clone(),
             id: id_of_server(def),
             terms: AgreedCapabilities::default(),
-            line,
-            account,
+            sender,
+            counters,
             along: Waiting::default(),
             signer,
             trusted,
@@ -119,7 +119,7 @@ impl Server {
             let (def, around) = (def.clone(), around.clone());
             let open = move || open_objects(&def, &around, writes);
             let opened = server
-                .line
+                .sender
                 .send_until_answered("opening the cache", Kind::Lookup, || blocking(open.clone()))
                 .await;
             server.objects = Some(opened.map_err(|_| Refusal::Down)?.map_err(Refusal::No)?);
@@ -149,7 +149,7 @@ impl Server {
                 .await
         };
         match self
-            .line
+            .sender
             .send_until_answered("asking what the remote cache can do", Kind::Greeting, attempt)
             .await
         {
@@ -184,7 +184,7 @@ impl Server {
 
     /// Returns a new unique name for something to send.
     pub(crate) fn fresh_name(&self) -> String {
-        uuid(self.line.random(), self.line.random())
+        uuid(self.sender.random(), self.sender.random())
     }
 }
 

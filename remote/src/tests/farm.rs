@@ -95,7 +95,7 @@ fn whatever_goes_wrong_the_work_comes_back_with_one_reason() {
         (Work::WritesNothing, "the worker wrote nothing"),
         (Work::Loses, "what the worker wrote is not there"),
         (Work::Spoils, "what the worker wrote came back as something else"),
-        (Work::Mumbles, "what it said of the work cannot be read"),
+        (Work::Mumbles, "its answer cannot be read"),
         (Work::SaysNothing, "it did not say what became of the work"),
         (Work::HangsUp, "the call ended before the work did"),
     ] {
