@@ -45,7 +45,7 @@ impl Gates {
 }
 
 impl RateWindow {
-    /// Waits until so many tokens may be sent and records them; returns the number for [`Gate::correct`], or `None` when cancelled.
+    /// Waits until so many tokens may be sent and records them; returns the number for [`RateWindow::correct`], or `None` when cancelled.
     pub(super) fn wait_for_room(&self, rates: Rates, tokens: u64, world: &dyn CallEnvironment, cancel: &Cancel) -> Option<u64> {
         loop {
             let now = world.now();

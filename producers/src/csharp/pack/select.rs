@@ -2,7 +2,7 @@
 //!
 //! Primaries of a filter:
 //! - `namespace:` matches the whole namespace of a type;
-//! - `type:` matches its name or symbol path, see [`Glob::means`];
+//! - `type:` matches its name or symbol path, see [`Glob::matches_type`];
 //! - `access:` matches its effective accessibility, with `-` for the space in `protected-internal`;
 //! - `tag:` matches the patterns of that tag, each like `type:`;
 //! - `depends:` matches the types whose declarations or bodies name a type of this name;

@@ -3,8 +3,8 @@
 //! Steps: blank inactive code, lex, hide parts from the grammar, parse with the grammar, walk the tree. The hidden parts are those that the
 //! grammar need not or cannot parse, such as all bodies: the rest is the *skeleton*. If the tree has errors, *repair* valid code that the
 //! grammar lacks; if errors remain, use the declarations outside them. Each byte that the grammar sees has a known position. All texts are
-//! cut from tokens, so equal code has equal texts on each path. Bodies are only checked for errors, and only if their tokens raise a
-//! [`doubt`]; [`crate::csharp::code`] parses their contents.
+//! cut from tokens, so equal code has equal texts on each path. Bodies are only checked for errors, and only if
+//! [`suspicious_bodies`] finds suspicious tokens in them; [`crate::csharp::code`] parses their contents.
 
 pub(crate) mod grammar;
 mod header;

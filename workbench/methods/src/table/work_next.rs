@@ -104,13 +104,13 @@ impl Method for Next {
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();
         noted(notes.prune(std::time::UNIX_EPOCH + std::time::Duration::from_secs(now)))?;
-        let comer = LeaseRequest {
+        let request = LeaseRequest {
             agent,
             count: usize::try_from(self.count).unwrap_or(1),
             seconds: self.minutes * 60,
             now,
         };
-        let given = noted(lease_questions(notes, &round.waiting, comer))?;
+        let given = noted(lease_questions(notes, &round.waiting, request))?;
         let mut taken = 0;
         for other in &round.waiting {
             let is_given = given.iter().any(|given| given.question.id == other.id);

@@ -156,7 +156,7 @@ impl UseKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Call {
     /// Type of each argument as far as it is known, as [`Shape`] writes it: `~System.Int32`; of a generic type of .NET perhaps only the key.
-    /// [`MADE`] for `new(…)`, `""` for an unknown type. The receiver of an extension method is not among the arguments.
+    /// [`TARGET_TYPED_NEW`] for `new(…)`, `""` for an unknown type. The receiver of an extension method is not among the arguments.
     pub arguments: Vec<String>,
     /// Numbers, from 0, of the arguments that are literals: each has exactly its type here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
