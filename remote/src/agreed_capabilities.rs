@@ -68,7 +68,7 @@ impl AgreedCapabilities {
     /// A sentence, when the server names blobs by no supported function.
     pub(crate) fn from_capabilities(capabilities: &ServerCapabilities) -> Result<Self, String> {
         let Some(cache) = &capabilities.cache_capabilities else {
-            return Err("it says that it is no cache".to_owned());
+            return Err("it reports that it is not a cache".to_owned());
         };
         let offers = |function: digest_function::Value| cache.digest_functions.contains(&(function as i32));
         let function = if offers(digest_function::Value::Blake3) {

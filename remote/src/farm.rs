@@ -132,7 +132,7 @@ impl Workers {
                 Ok(answer) => return answer,
                 Err(RecvTimeoutError::Timeout) if given_up.is_cancelled() => {
                     asking.abort();
-                    return Err("a worker was waited for in vain".into());
+                    return Err("a worker did not answer in time".into());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err("no server answers".into()),
@@ -203,7 +203,7 @@ impl Farm for Workers {
                 let why = summary.execute_trouble.clone();
                 summary
                     .execute_off
-                    .get_or_insert(why.unwrap_or_else(|| "workers make nothing of what they are given".to_owned()));
+                    .get_or_insert(why.unwrap_or_else(|| "workers built none of the targets sent to them".to_owned()));
             }
         });
     }
@@ -281,7 +281,7 @@ impl Server {
                 for_all: is_refusal(&status),
                 why: self.describe_status(&status),
             })?,
-            Err(_) => return Err("there was no answer in time".into()),
+            Err(_) => return Err("the server did not answer in time".into()),
         };
         let result = self.succeeded(operation)?;
         let file = result.output_files.iter().find(|file| file.path == OUT);
@@ -292,9 +292,9 @@ impl Server {
             return Err("the worker wrote more than was requested".into());
         }
         let bytes = self.clone().read_blobs(BTreeSet::from([name])).await.remove(&name);
-        let bytes = bytes.ok_or("what the worker wrote is not there")?;
+        let bytes = bytes.ok_or("the output of the worker is missing")?;
         if self.terms.function.name_of_bytes(&bytes) != name {
-            return Err("what the worker wrote came back as something else".into());
+            return Err("the downloaded output of a worker does not have its digest".into());
         }
         Ok(bytes)
     }

@@ -136,7 +136,7 @@ impl RequestSender {
             }
             let answer = match tokio::time::timeout(deadline, attempt()).await {
                 Ok(answer) => answer,
-                Err(_) => Err(Status::deadline_exceeded("there was no answer in time")),
+                Err(_) => Err(Status::deadline_exceeded("the server did not answer in time")),
             };
             if let Kind::Read(bytes) = kind {
                 self.counters.end_transfer(bytes, self.moments.now(), answer.is_ok());

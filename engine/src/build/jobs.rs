@@ -545,10 +545,10 @@ fn check_pieces(output: Output) -> Result<Output, Failure> {
             let what = if tree::is_tree(&root) { "a tree" } else { "a table in pages" };
             let why = Diagnostic::error(
                 ErrorCode::E_OUTPUT,
-                format!("the output begins as {what} does and is none: {error}"),
+                format!("the output begins like {what}, but cannot be read as one: {error}"),
             );
             return Err(Failure::Permanent(Box::new(
-                why.hint("begin it with something else"),
+                why.hint("begin the output with other bytes, or write a valid one"),
             )));
         }
     }

@@ -190,7 +190,7 @@ pub enum StoreError {
     },
     /// Damaged beyond single records. The next opening for writing sets the file aside and starts a new one.
     #[error(
-        "the store at {path} is damaged ({reason}); when it is next opened to be written, it is set aside, and what is sound of it taken over into a new one"
+        "the store at {path} is damaged ({reason}); the next command that writes sets it aside and copies its sound contents into a new one"
     )]
     Damaged {
         /// The store's folder.

@@ -151,6 +151,6 @@ fn id_of_question(question: &Question<'_>, turns: &[Turn]) -> String {
 fn disk(error: &std::io::Error) -> Failure {
     let message = format!("the notes of questions for agents in .cortex/work cannot be used: {error}");
     Failure::Transient(Box::new(
-        Diagnostic::error(ErrorCode::E_WORK, message).hint("look at the folder's rights and the disk"),
+        Diagnostic::error(ErrorCode::E_WORK, message).hint("check the folder's permissions and the disk"),
     ))
 }

@@ -439,7 +439,7 @@ fn now_of_runtime(runtime: &Runtime) -> u64 {
 fn disk(what: &str, error: &std::io::Error) -> Failure {
     let message = format!("the notes of pending batches in .cortex/batches {what}: {error}");
     Failure::Transient(Box::new(
-        Diagnostic::error(ErrorCode::E_BATCH, message).hint("look at the folder's rights and the disk"),
+        Diagnostic::error(ErrorCode::E_BATCH, message).hint("check the folder's permissions and the disk"),
     ))
 }
 

@@ -119,8 +119,8 @@ impl<'a> Budget<'a> {
 }
 
 fn budget_used_up() -> Diagnostic {
-    let message = "the answer is longer than it was asked to be, and what the limits of this build allow is used up";
-    Diagnostic::error(ErrorCode::E_LIMIT, message).hint("raise the limit, or see that the server keeps to max_tokens")
+    let message = "the answer is longer than requested, and has used up the limits of this build";
+    Diagnostic::error(ErrorCode::E_LIMIT, message).hint("raise the limit, or check that the server respects max_tokens")
 }
 
 impl Runtime {

@@ -93,8 +93,8 @@ fn whatever_goes_wrong_the_work_comes_back_with_one_reason() {
         (Work::Fails, "a disk is full (Internal)"),
         (Work::Exits(3), "the worker ended with exit code 3"),
         (Work::WritesNothing, "the worker wrote nothing"),
-        (Work::Loses, "what the worker wrote is not there"),
-        (Work::Spoils, "what the worker wrote came back as something else"),
+        (Work::Loses, "the output of the worker is missing"),
+        (Work::Spoils, "the downloaded output of a worker does not have its digest"),
         (Work::Mumbles, "its answer cannot be read"),
         (Work::SaysNothing, "it did not say what became of the work"),
         (Work::HangsUp, "the call ended before the work did"),
@@ -155,7 +155,7 @@ fn who_gives_up_waits_no_longer() {
     given_up.cancel();
     assert_eq!(field.workers.work(b"a shard".to_vec(), &given_up), None);
     let trouble = field.client.finish(None).execute_trouble;
-    assert_eq!(trouble.as_deref(), Some("a worker was waited for in vain"));
+    assert_eq!(trouble.as_deref(), Some("a worker did not answer in time"));
 }
 
 #[test]
