@@ -189,8 +189,8 @@ pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Decla
     let gone = join_names(gone);
     if !gone.is_empty() {
         return Err(Refused::new(
-            format!("after it {gone} would be gone; nothing was changed"),
-            "rename and remove with `replace` or `patch`",
+            format!("it would remove {gone}; nothing was changed"),
+            "rename and remove declarations with `replace` or `patch`",
         ));
     }
     let stood: BTreeSet<(&DeclarationProperties, usize, usize)> = beside
@@ -206,7 +206,7 @@ pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Decla
     if !changed.is_empty() {
         return Err(Refused::new(
             format!("it would change documentation, attributes, modifiers or kind of {changed}; nothing was changed"),
-            "give whole declarations, and what belongs to others not at all",
+            "give whole declarations, without parts of others",
         ));
     }
     if let Some(found) = replaced {
@@ -246,11 +246,11 @@ fn is_same(found: &Declared, inside: &[&Declared], with: &[&Declared]) -> Result
         let instead = if came.is_empty() {
             String::new()
         } else {
-            format!(", and {} there", came.join(", "))
+            format!(", and add {}", came.join(", "))
         };
         return Err(Refused::new(
             format!(
-                "after it the {} {} would be gone{instead}; nothing was changed",
+                "it would remove the {} {}{instead}; nothing was changed",
                 found.is.kind, found.is.name
             ),
             "a symbol keeps its name and kind here: rename, remove and remake with `replace` or `patch`",

@@ -249,7 +249,7 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
             let held = run.held(path);
             let miss = miss::explain(held.name(), text, old);
             let way = match old.is_empty() {
-                true => "give old_text what is to be replaced",
+                true => "give the text to replace as old_text",
                 false => held.way(),
             };
             Ok(Done {

@@ -60,7 +60,7 @@ pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wante
         false => format!("({request})"),
     };
     let Some(list) = list_at(&bracketed, 0, ListKind::Parameters).filter(|_| is_whole(&bracketed)) else {
-        return Err(format!("'{request}' is no list of parameters: its brackets do not match"));
+        return Err(format!("'{request}' is not a list of parameters: its brackets do not match"));
     };
     let mut wanted = Vec::new();
     for piece in &list.pieces {
@@ -151,7 +151,7 @@ fn check_added(piece: &str, declared: &str, kind: &str, argument: Option<&str>) 
     let is_reserved = |word: &str| RESERVED.split_whitespace().any(|one| one == word);
     let has_reserved = lex(kind).tokens.iter().any(|token| is_reserved(token.text(kind)));
     if has_reserved || matches!(kind.trim_end_matches('?'), "void" | "var") {
-        return Err(format!("'{kind}' is no type that a parameter can have: {piece}"));
+        return Err(format!("'{kind}' is not a type that a parameter can have: {piece}"));
     }
     match argument {
         Some(argument) if !is_expression(argument) => Err(format!(
