@@ -213,7 +213,7 @@ fn what_cannot_be_shown_is_refused_by_name() {
         (
             vec!["utf16.cs", "--what", "tidy up"],
             0,
-            "no version that 'tidy up' is said of: it is not kept",
+            "no version has the description 'tidy up'; it was not recorded",
         ),
         (vec!["utf16.cs", "--author", " "], 2, "the author's name is empty"),
         (vec!["utf16.cs", "--cursor", "0"], 2, "the cursor is no LINE"),

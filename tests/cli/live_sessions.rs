@@ -88,7 +88,10 @@ fn what_became_a_folder_is_shown_as_it_was() {
 fn what_came_of_one_plan_is_told_with_the_next() {
     let bench = Bench::memotree();
     let early = live(&bench, &["--result", "done"]);
-    assert!(early["notes"].to_string().contains("no plan was told before"), "{early}");
+    assert!(
+        early["notes"].to_string().contains("this result has no reported plan before it"),
+        "{early}"
+    );
     live(&bench, &["--plan", "rename it"]);
     let actual = live(&bench, &["--plan", "test it", "--result", "renamed"]);
     let plans = "- At version 1: test it\n  Result: not known yet\n- At version 1: rename it\n  Result: renamed\n";
@@ -153,14 +156,14 @@ fn what_a_session_cannot_show_is_told_with_the_reason() {
         assert!(ran.code != 0 && ran.all().contains(says), "{path}: {ran:?}");
     };
     let inside = ["--session", session.as_str()];
-    refused("src/MemoTree.Core/NodeId.cs", &inside, "is no document of session");
+    refused("src/MemoTree.Core/NodeId.cs", &inside, "is not a document of session");
     let name = "src/MemoTree.Core/New.cs";
     edit(&bench, &["create", name, "--new-text", "class New { }\n", "--session", &session]);
     let hint = format!("edit session {session} has it, with edits that are not saved: --session {session} shows that");
     refused(name, &[], &hint);
     assert_eq!(bench.run(&["context", "live", name, "--session", &session]).code, 0);
     edit(&bench, &["undo", "--session", &session]);
-    refused(name, &inside, "was taken away in session");
+    refused(name, &inside, "was removed in session");
     bench.write(FILE, "class New { }\n");
     refused(FILE, &inside, "another program wrote the file since it looked");
     edit(&bench, &["refresh", FILE, "--session", &session]);

@@ -16,7 +16,7 @@ fn a_workspace_never_built_is_answered_as_far_as_it_is_known() {
     ");
     insta::assert_snapshot!(bench.run(&["explain", "//docs/docs/a.md:words"]).all(), @r#"
     exit 0
-    //docs/docs/a.md:words never made here
+    //docs/docs/a.md:words never built here
       next       cortex build '//docs/docs/a.md:words'
       param      argv = ["wc","-w","{in.text}"]
       inputs     text DIGEST //files/docs/a.md:bytes

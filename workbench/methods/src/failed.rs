@@ -119,7 +119,7 @@ impl From<WorldError> for Failed {
         let (code, name, hint) = match &error {
             WorldError::Root { .. } => (Code::Io, ErrorCode::E_READ, "check the folder's permissions"),
             WorldError::BadGlob { .. } | WorldError::TooManySets { .. } => {
-                (Code::Usage, ErrorCode::E_GLOB, "mend the source sets in cortex.toml")
+                (Code::Usage, ErrorCode::E_GLOB, "fix the source sets in cortex.toml")
             }
             WorldError::Leaves { .. } => (Code::Usage, ErrorCode::E_PATH, "paths stay inside the workspace"),
             WorldError::Claimed { .. } => (Code::Usage, ErrorCode::E_LAYOUT, "give one of the rules another `out`"),

@@ -526,7 +526,7 @@ pub(super) fn absent(id: &str, why: Absent) -> Failed {
     let why = Diagnostic::error(ErrorCode::E_CONVERSATION, message).found(id.chars().take(120).collect::<String>());
     Failed::new(
         Code::Usage,
-        why.hint("begin one with --conversation new, and go on with the handle that it is given"),
+        why.hint("start one with --conversation new, and continue with its handle"),
     )
 }
 

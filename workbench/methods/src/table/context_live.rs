@@ -207,7 +207,7 @@ impl Show {
         }
         if self.session.is_some() && self.failed.is_some() {
             let why = invalid_argument("session and failed cannot go together: a session notes itself which of its operations failed");
-            return Err(why.hinted("leave session out to note a try that failed with the file"));
+            return Err(why.hinted("leave session out to record a failed attempt with the file"));
         }
         let beside = [
             (self.set_anchor.is_some(), "setAnchor"),

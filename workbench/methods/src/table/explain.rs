@@ -64,7 +64,7 @@ impl Method for Explain {
             (Some(label), []) => explain_target(context, workspace, session, label).map(|target| Explained::Target(Box::new(target))),
             (None, &[from, to]) => compare_builds(workspace, session, from, to).map(|found| Explained::Builds(Box::new(found))),
             _ => {
-                let why = Diagnostic::error(ErrorCode::E_PARAM, "'label' or two builds as 'diff' are to be given");
+                let why = Diagnostic::error(ErrorCode::E_PARAM, "give 'label', or two builds as 'diff'");
                 Err(Failed::new(Code::Usage, why.hint("give one of the two")))
             }
         }

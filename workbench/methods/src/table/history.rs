@@ -238,8 +238,8 @@ fn list_versions(history: &History, style: Style) -> String {
         };
         how.push(producer.clone());
         if version.found {
-            let made = version.made_at.map_or(String::new(), |at| format!(", made {}", moment(at)));
-            how.push(format!("found filed under its key{made}"));
+            let made = version.made_at.map_or(String::new(), |at| format!(", built {}", moment(at)));
+            how.push(format!("found in the cache{made}"));
             text.push_str(&format!("       {}\n", style.dim(&on_one_line(&how.join(", ")))));
             continue;
         }

@@ -241,7 +241,7 @@ impl Investigate {
                 .collect::<Vec<_>>(),
         );
         let mut findings: Findings = serde_json::from_slice(&made.bytes).map_err(|error| {
-            let why = Diagnostic::error(ErrorCode::E_ANSWER, format!("the filed answer cannot be read: {error}")).label(&label);
+            let why = Diagnostic::error(ErrorCode::E_ANSWER, format!("the stored answer cannot be read: {error}")).label(&label);
             Failed::new(Code::TargetFailed, why.hint("ask again with --fresh"))
         })?;
         let mut state = self.state_of_material(&material, stale, &findings).of_workspace(&*desk.flaws()?);

@@ -197,7 +197,7 @@ pub fn lines_of_notes(state: &State) -> String {
 pub fn state_of_page(state: State, (offset, shown): (usize, usize), total: usize) -> State {
     let more = match shown {
         0 => "raise the limit".to_owned(),
-        shown => format!("raise the limit, or go on with `offset` {}", offset + shown),
+        shown => format!("raise the limit, or continue with `offset` {}", offset + shown),
     };
     state.page(offset, shown, total, &more)
 }

@@ -210,7 +210,7 @@ impl UsagesOf {
         let possible = ordered.into_iter().skip(behind).take(room);
         let possible: Vec<Spot> = possible.map(|(why, place)| spot(place, Some(&why))).collect();
         let shown = certain.len() + possible.len();
-        let more = format!("raise --possible, or go on with `offset` {}", self.offset + shown);
+        let more = format!("raise --possible, or continue with `offset` {}", self.offset + shown);
         let state = match shown > 0 && possible.len() == self.possible {
             true => state.page(self.offset, shown, total, &more),
             false => state_of_page(state, (self.offset, shown), total),

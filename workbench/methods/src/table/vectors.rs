@@ -108,7 +108,7 @@ pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str, fresh: bool) -> Result<
         Failed::new(code, why)
     })?;
     let vector = Vector::from_text(&made.bytes).ok_or_else(|| {
-        let why = Diagnostic::error(ErrorCode::E_ANSWER, "the filed vector cannot be read").label(&label);
+        let why = Diagnostic::error(ErrorCode::E_ANSWER, "the stored vector cannot be read").label(&label);
         Failed::new(Code::TargetFailed, why)
     })?;
     Ok(TextVector {

@@ -260,7 +260,7 @@ pub fn root_of_workspace(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
 }
 
 fn unwritten(error: &std::io::Error) -> Failed {
-    let damaged = "check .cortex; a damaged window.json can be mended by hand or moved away";
+    let damaged = "check .cortex; a damaged window.json can be fixed by hand or moved away";
     Failed::new(Code::Io, checkout::trouble("the window", error, damaged))
 }
 

@@ -167,7 +167,7 @@ pub fn noted<T>(result: std::io::Result<T>) -> Result<T, Failed> {
 
 fn disk(error: &std::io::Error) -> Failed {
     let why = Diagnostic::error(ErrorCode::E_WORK, format!("the notes in .cortex/work cannot be used: {error}"));
-    Failed::new(Code::Io, why.hint("look at the folder's rights and the disk"))
+    Failed::new(Code::Io, why.hint("check the folder's permissions and the disk"))
 }
 
 /// Checks and trims the name of an agent.
