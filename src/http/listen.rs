@@ -46,7 +46,7 @@ pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     }
     let local = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let address = local.as_deref().unwrap_or(text).parse();
-    address.map_err(|_| "this is no port and no address with a port; 8080 and 127.0.0.1:8080 are".to_owned())
+    address.map_err(|_| "this is neither a port nor an address with a port, such as 8080 or 127.0.0.1:8080".to_owned())
 }
 
 /// Binds an address; port 0 picks a free port.

@@ -99,7 +99,7 @@ impl Mcp {
                 refused(&message::error(&id, code::PARAMS, "params are given by name, as an object"))
             }
             (StatusCode::UNSUPPORTED_MEDIA_TYPE, _) => {
-                let why = "this is no message of the protocol; an id is a string or a whole number";
+                let why = "this is not a message of the protocol; an id is a string or a whole number";
                 refused(&message::error(&id, code::REQUEST, why))
             }
             _ => response,
