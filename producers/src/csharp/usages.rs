@@ -398,9 +398,8 @@ impl Code<'_, '_> {
                 Some(member) => format!("{}#{member}", used.owner),
                 None => used.owner.to_string(),
             };
-            let is_answered = || {
-                used.member.as_ref().is_some_and(|name| !name.is_empty()) && used.owner.strip_prefix('~').is_some_and(is_dotnet_interface)
-            };
+            let has_name = used.member.as_ref().is_some_and(|name| !name.is_empty());
+            let is_answered = || has_name && used.owner.strip_prefix('~').is_some_and(is_dotnet_interface);
             let is_nothing = || {
                 let name = used
                     .member

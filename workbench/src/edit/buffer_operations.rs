@@ -179,7 +179,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
                 guidance = Some("`create` creates the file again; `close` ends the session".to_owned());
                 format!("there is no file {path}, as when it was last looked for")
             }
-            [_] => format!("the file did not change since it was last read{stay}"),
+            [_] => format!("the file has not changed{stay}"),
             _ => format!("the files are as they were last seen{stay}"),
         });
     }

@@ -295,10 +295,7 @@ fn what_is_dropped_in_several_files_is_told_of_each() {
 fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     let response = |coder: &mut Coder, order: Order| coder.ask(order).summary;
     let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
-    assert_eq!(
-        response(&mut coder, Order::Refresh),
-        "the file did not change since it was last read"
-    );
+    assert_eq!(response(&mut coder, Order::Refresh), "the file has not changed");
     coder.files.write("a.cs", "one\ntwo\nthree\n");
     assert_eq!(
         response(&mut coder, Order::Refresh),
@@ -307,7 +304,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     coder.replace("one", "1");
     assert_eq!(
         response(&mut coder, Order::Refresh),
-        "the file did not change since it was last read; edits that are not saved stay"
+        "the file has not changed; edits that are not saved stay"
     );
     coder.files.write("a.cs", "eins\ntwo\nthree\n");
     assert_eq!(

@@ -1,9 +1,9 @@
 //! One run of the build loop: demand, discovery, collection, decision, settlement.
 //!
-//! The loop runs on one thread, which alone owns the graph and the progress of its nodes; workers only do [jobs](super::jobs). It is iterative: depth of the graph
-//! costs heap, never stack. Every node's state is its [`NodeProgress`]; the functions of this folder make all transitions: `demand` Idle →
-//! Settled/Checking/Discovering, `check` Checking → Settled/Discovering, `plan` Discovering → Expanding/Collecting, `decide` Collecting →
-//! Settled/Running, `finish` Running → Settled/Failed.
+//! The loop runs on one thread, which alone owns the graph and the progress of its nodes; workers only do [jobs](super::jobs). It is iterative:
+//! depth of the graph costs heap, never stack. Every node's state is its [`NodeProgress`]; the functions of this folder make all transitions:
+//! `demand` Idle → Settled/Checking/Discovering, `check` Checking → Settled/Discovering, `plan` Discovering → Expanding/Collecting, `decide`
+//! Collecting → Settled/Running, `finish` Running → Settled/Failed.
 
 mod check;
 mod decide;
@@ -515,12 +515,7 @@ impl<'a> Run<'a> {
 
     /// Whether a node's producer ran in this run, or its result was found under its key.
     pub(in crate::build) fn was_made(&self, id: NodeId) -> bool {
-        matches!(
-            self.progress.get(id.index()),
-            Some(NodeProgress::Settled {
-                how: OutputOrigin::Ran | OutputOrigin::Cached
-            })
-        )
+        matches!(self.how(id), Some(OutputOrigin::Ran | OutputOrigin::Cached))
     }
 
     /// Returns the outcomes of the requested nodes.
