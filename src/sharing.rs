@@ -121,13 +121,13 @@ impl Used {
                 true => Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache, which is required, cannot be used"),
                 false => Diagnostic::warning(
                     ErrorCode::W_REMOTE,
-                    "the remote cache did not always answer; what it did not give was made here",
+                    "the remote cache did not answer some requests; those results were built here",
                 ),
             };
             diagnostics.push(what.found(why.clone()).hint("`cortex remote ping` asks it"));
         }
         if let Some(why) = summary.writes_off.as_ref().filter(|_| summary.reads_off.is_none()) {
-            let refused = Diagnostic::warning(ErrorCode::W_REMOTE_WRITE, "the remote cache does not take what is offered");
+            let refused = Diagnostic::warning(ErrorCode::W_REMOTE_WRITE, "the remote cache does not store offered results");
             diagnostics.push(
                 refused
                     .found(why.clone())
@@ -145,8 +145,8 @@ impl Used {
             let lied = Diagnostic::warning(
                 ErrorCode::W_REMOTE_LIES,
                 match is_only(WrongRemoteAnswer::MissingBlob) {
-                    true => "the remote cache lost a part of what it lists; that was made here",
-                    false => "some answers of the remote cache were wrong; what they were about was made here",
+                    true => "the remote cache lost some blobs that it lists; those results were built here",
+                    false => "some answers of the remote cache were wrong; those results were built here",
                 },
             );
             let hint = match self.writes {
@@ -173,9 +173,9 @@ impl Used {
             };
             let broken = Diagnostic::warning(
                 ErrorCode::W_REMOTE_BROKEN,
-                "the remote cache keeps what is wrong, although it was sent again",
+                "the remote cache kept wrong blobs, although the right ones were sent again",
             );
-            let hint = "what is warmed goes by another name; remove this from the server's storage, or use another `instance` in [remote]";
+            let hint = "`cortex warm` stores its results under another name; remove the wrong entry from the server's storage, or use another `instance` in [remote]";
             diagnostics.push(broken.found(format!("{first}{more}")).hint(hint));
         }
         diagnostics

@@ -445,7 +445,7 @@ fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
     for args in [&["store", "verify"][..], &["store", "stats"], &["gc"], &["status"], &["log"]] {
         let ran = bench.run(args);
         assert!(
-            ran.code == 3 && ran.err.contains("E_STORE_DAMAGED") && ran.err.contains("nothing was touched"),
+            ran.code == 3 && ran.err.contains("E_STORE_DAMAGED") && ran.err.contains("nothing was changed"),
             "{ran:?}"
         );
         assert_eq!(fs::read(bench.store().join("store.redb")).expect("it stays"), b"garbage");

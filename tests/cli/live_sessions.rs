@@ -74,7 +74,9 @@ fn what_became_a_folder_is_shown_as_it_was() {
     std::fs::remove_dir(&place).expect("removed");
     let gone = live(&bench, &["--session", &session]);
     assert!(
-        gone["notes"].to_string().contains("the file itself is gone; shown is what session"),
+        gone["notes"]
+            .to_string()
+            .contains("the file was deleted; this is the text of session"),
         "{gone}"
     );
     // Folders are not documents.
@@ -129,7 +131,10 @@ fn all_names_of_a_file_are_one_document() {
     assert!(text(&there).contains("// mine"), "{there}");
     assert_eq!(there["notes"][0], format!("session {session} has twin.cs as {FILE}"));
     let waits = look("twin.cs", &[])["notes"].to_string();
-    assert!(waits.contains(&format!("edit session {session} has edits of it")), "{waits}");
+    assert!(
+        waits.contains(&format!("edit session {session} has unsaved edits of it")),
+        "{waits}"
+    );
     edit(&bench, &["commit", "--session", &session]);
     edit(&bench, &["close", "--session", &session]);
     let saved = look("twin.cs", &["--since", "1"]);
@@ -165,7 +170,7 @@ fn what_a_session_cannot_show_is_told_with_the_reason() {
     edit(&bench, &["undo", "--session", &session]);
     refused(name, &inside, "was removed in session");
     bench.write(FILE, "class New { }\n");
-    refused(FILE, &inside, "another program wrote the file since it looked");
+    refused(FILE, &inside, "another program has written the file since");
     edit(&bench, &["refresh", FILE, "--session", &session]);
     assert!(text(&live(&bench, &inside)).contains("class New"));
 }
@@ -193,7 +198,7 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
     let file = live(&bench, &["--since", "1"]);
     assert!(!text(&file).contains("// one"), "{}", text(&file));
     for session in [&one, &other] {
-        let note = format!("edit session {session} has edits of it that are not saved: --session {session} shows it as it is there");
+        let note = format!("edit session {session} has unsaved edits of it: --session {session} shows them");
         let notes = file["notes"].as_array().expect("notes");
         assert!(notes.contains(&note.clone().into()), "{note}: {notes:?}");
     }
@@ -232,7 +237,7 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
     assert!(beside["notes"].to_string().contains("another program changed the file"), "{beside}");
     std::fs::remove_file(&place).expect("removed");
     let gone = live(&bench, &["--session", &other]);
-    assert!(gone["notes"].to_string().contains("the file itself is gone"), "{gone}");
+    assert!(gone["notes"].to_string().contains("the file was deleted"), "{gone}");
     let none = bench.run(&["context", "live", FILE]);
     assert!(
         none.code == 2 && none.all().contains("is the last that is remembered: --version"),

@@ -218,7 +218,7 @@ mod tests {
         let body = edit("Cond#Q", Where::Replace, "int Q() => 1;", None).expect("a body may have branches");
         assert!(!body.contains("DEBUG"), "{body}");
         let none = edit("Cond#R", Where::Replace, "int R;", None).expect_err("not there").why;
-        assert_eq!(none, "nothing in the file is called Cond#R");
+        assert_eq!(none, "nothing in the file is named Cond#R");
     }
 
     #[test]

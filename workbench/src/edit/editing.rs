@@ -443,7 +443,7 @@ pub(super) fn rewrite<F: Files>(run: &mut Run<'_, F>, operation: &str, texts: &[
         let is = run.text_of(path, &now)?.map(|(text, _)| text);
         if is.as_deref().map(String::as_str) != file.before.as_deref() {
             let why = format!("{path} was changed meanwhile; nothing was changed");
-            return Err(Trouble::new(why, "try again: it uses the file as it is then").at(path));
+            return Err(Trouble::new(why, "run it again: it then uses the present file").at(path));
         }
         made.push((path.clone(), file.after.clone()));
     }
@@ -485,7 +485,7 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
                         "edit {number} has no match in {}: {why}; nothing was changed",
                         held.describe_with_path(&path)
                     ),
-                    guidance: Some("give old_text exactly as it is after the edits before it".to_owned()),
+                    guidance: Some("give old_text exactly as it is after the preceding edits".to_owned()),
                     detail: (!miss.near.is_empty()).then(|| miss.near.join("\n")),
                     path: Some(path),
                 });

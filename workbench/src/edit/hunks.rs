@@ -42,7 +42,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
         if !tells && hunk.turns_ends() {
             return Err(miss::Miss {
                 why: format!(
-                    "the hunk at line {} of the patch changes ends of lines, and its old lines end otherwise than those of the file",
+                    "the hunk at line {} of the patch changes line ends, but its old lines have other line ends than the file",
                     hunk.at
                 ),
                 near: Vec::new(),

@@ -128,7 +128,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
     };
     if let Some(mode) = request.mode.filter(|mode| request.session.is_some() && *mode != session.mode) {
         let why = format!(
-            "the session {} is {}, and does not become {}: its mode stays what it was opened with",
+            "the session {} is {}, not {}: a session keeps the mode that it was opened with",
             session.id,
             mode_word(session.mode),
             mode_word(mode)

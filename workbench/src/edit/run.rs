@@ -327,8 +327,8 @@ impl<'f, F: Files> Run<'f, F> {
                 };
             }
             Trouble::new(
-                format!("a version of {path} that this session needs is damaged or gone from .cortex/edit"),
-                "`discard` takes the file as it is",
+                format!("a version of {path} that this session needs is damaged or missing in .cortex/edit"),
+                "`discard` reads the file again",
             )
         })
     }
@@ -357,7 +357,7 @@ impl<'f, F: Files> Run<'f, F> {
         let text = self.text_of(path, &self.document(path)?.now.text)?;
         text.map(|(text, _)| text).ok_or_else(|| {
             let guidance = match self.has_undo(path) {
-                true => "`undo` gives the buffer back what it held; `create` makes the file anew",
+                true => "`undo` restores the buffer; `create` creates the file again",
                 false => "`create` creates the file again; `close` ends the session",
             };
             Trouble {
@@ -415,7 +415,7 @@ impl<'f, F: Files> Run<'f, F> {
         }
         let elsewhere = match self.session.mode {
             Mode::Disabled => "",
-            Mode::Immediate | Mode::Manual => "; what the buffer holds can be saved elsewhere with `persist_as`",
+            Mode::Immediate | Mode::Manual => "; `persist_as` saves the buffer under another path",
         };
         let guidance = trouble.guidance.unwrap_or_default();
         Trouble {
@@ -502,7 +502,7 @@ impl<'f, F: Files> Run<'f, F> {
 }
 
 pub(super) fn path_taken(path: &str) -> Trouble {
-    let hint = "name another path, edit the file that is there, or give it a whole new text with `write`";
+    let hint = "name another path, edit the existing file, or replace its text with `write`";
     Trouble::new(format!("{path} already exists, and is not overwritten"), hint)
 }
 

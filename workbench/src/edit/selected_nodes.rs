@@ -50,7 +50,7 @@ pub(super) fn replace_nodes<F: Files>(
             run.apply_event(path, Event::Nowhere);
             let with = if wanted.old.is_some() { " with the text of old_text" } else { "" };
             Ok(Done {
-                guidance: Some("change the selector, or give old_text alone, exactly as it is there".to_owned()),
+                guidance: Some("change the selector, or give only old_text, exactly as in the file".to_owned()),
                 ..Done::of(Status::NoMatch, format!("the selector matches no node{with} in {path}"))
             })
         }

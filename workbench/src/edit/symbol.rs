@@ -138,7 +138,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
     let after = parse_code(&made, defines);
     if worse(&before, &after) {
         let why = format!(
-            "with this text the file would no longer parse as C#, so {} stays as it is",
+            "with this text the file would no longer parse as C#, so {} was not changed",
             found.is.name
         );
         return Err(Refused::new(why, "give a whole declaration with all its brackets"));
@@ -504,7 +504,7 @@ mod tests {
     fn what_would_change_other_symbols_is_refused() {
         let why = |symbol: &str, at: Where, new: &str| replace_symbol(symbol, at, new, false).expect_err("refused").why;
         for (symbol, new, message) in [
-            ("B", "x", "nothing in the file is called B"),
+            ("B", "x", "nothing in the file is named B"),
             ("A.Get", "x", "2 declarations in the file are called A.Get"),
             (
                 "A.Get(int)",

@@ -141,7 +141,7 @@ impl<F: Files> Run<'_, F> {
             were(barred)
         );
         let guidance = match (free, barred) {
-            ([], [_]) if self.allows(first, Tool::Commit) => "`commit` what is edited since, or edit the place by hand".to_owned(),
+            ([], [_]) if self.allows(first, Tool::Commit) => "`commit` the edits made since, or edit the place by hand".to_owned(),
             ([], [_]) => "edit the place by hand".to_owned(),
             ([], _) => format!("name one of the files with path: `{own}` is about it alone then, and shows both sides"),
             (free, _) => format!(

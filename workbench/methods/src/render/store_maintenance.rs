@@ -53,8 +53,8 @@ pub fn collected(report: &Report, options: &Options) -> String {
     );
     let amount = match (removed.actions == 0 && removed.blobs == 0, removed.versions) {
         (_, 0) => amount,
-        (true, versions) => format!("{} of targets that are gone", plural(versions, "version")),
-        (false, versions) => format!("{amount}, and {} of targets that are gone", plural(versions, "version")),
+        (true, versions) => format!("{} of removed targets", plural(versions, "version")),
+        (false, versions) => format!("{amount}, and {} of removed targets", plural(versions, "version")),
     };
     if removed.actions + removed.blobs + removed.versions == 0 {
         text.push_str("Nothing is garbage.\n");
@@ -66,7 +66,7 @@ pub fn collected(report: &Report, options: &Options) -> String {
     for root in &report.forgotten {
         let verb = if options.dry_run { "Would forget" } else { "Forgot" };
         text.push_str(&format!(
-            "{verb} the checkout {}, which is not there.\n",
+            "{verb} the checkout {}, whose folder is missing.\n",
             printable(&root.display().to_string())
         ));
     }

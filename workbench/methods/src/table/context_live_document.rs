@@ -217,9 +217,9 @@ impl Place {
             ),
             Missing::Moved => (
                 format!(
-                    "session {session} has no edits of {path}, and another program wrote the file since it looked: what it was is kept nowhere"
+                    "session {session} has no edits of {path}, and another program has written the file since: the earlier text was not stored"
                 ),
-                format!("`cortex edit refresh {path} --session {session}` takes the file as it is; without the session the file is shown"),
+                format!("`cortex edit refresh {path} --session {session}` reads the file again; without --session the file is shown"),
             ),
         };
         Err(wrong(why, hint))

@@ -110,7 +110,7 @@ impl SymbolEdit<'_> {
         let is_there = world.read_at_most(&target, LARGEST).is_ok() || window::root_of_workspace(desk)?.join(&target).exists();
         match is_there {
             true => Err(refused(
-                &format!("{target} is there already; nothing was changed"),
+                &format!("{target} exists already; nothing was changed"),
                 "name another file: --new-text (newText)",
             )),
             false => Ok(target),

@@ -32,7 +32,7 @@ pub fn format_explanation(target: &Target, style: Style) -> String {
         style,
     };
     let state = match target.state {
-        TargetState::Source if target.failure.is_some() => style.red("source that is not there"),
+        TargetState::Source if target.failure.is_some() => style.red("missing source"),
         TargetState::Source => style.green("source"),
         TargetState::Made(NodeState::Current) if target.is_filed() => {
             style.green("current (an earlier result, or one of another machine, is stored under its key)")

@@ -189,7 +189,7 @@ pub fn find_versions(
         let (what, hint) = match why_no_versions(&label) {
             Some(why) => why,
             None if last_good::remark_missing(context, workspace, session, None, &label)? => {
-                ("no version of it is kept", "evicted versions are not listed".to_owned())
+                ("no version of it is stored", "evicted versions are not listed".to_owned())
             }
             None => ("it was never built in this checkout", format!("cortex build '{label}'")),
         };

@@ -86,7 +86,7 @@ pub fn resolve_for_edit(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Res
     }
     let mut why = Diagnostic::error(
         ErrorCode::E_SYMBOL,
-        format!("edits take letters as they are, and nothing is called {symbol}"),
+        format!("edits distinguish upper and lower case, and nothing is named {symbol}"),
     );
     why.candidates = vec![one.path.clone()];
     Err(Failed::new(Code::Usage, why.hint(format!("name {}", one.path))))

@@ -40,7 +40,7 @@ pub fn open_for_agents(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> 
         ..AskingArgs::default()
     });
     if desk.context.settings().has_no_store() {
-        let why = Diagnostic::error(ErrorCode::E_WORK, "without a store no answer can be kept");
+        let why = Diagnostic::error(ErrorCode::E_WORK, "without a store no answer can be stored");
         return Err(Failed::new(Code::Usage, why.hint("leave out --no-store")));
     }
     let (workspace, _) = desk.open_to_build()?;

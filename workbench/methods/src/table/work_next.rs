@@ -122,7 +122,7 @@ impl Method for Next {
         if given.is_empty() {
             state.notes.push(match round.waiting.len() {
                 0 => "no question of the scope waits for an answer".to_owned(),
-                _ => "every question that waits is kept for others".to_owned(),
+                _ => "all waiting questions are leased to other agents".to_owned(),
             });
         }
         Ok(Questions {

@@ -68,9 +68,7 @@ impl Reordering<'_> {
         for (number, Argument { value, .. }) in &supplied.by_number {
             if !is_kept(*number) {
                 if value.starts_with("out ") {
-                    return Err(format!(
-                        "`{value}` is passed for a parameter that goes, and gives a variable its value"
-                    ));
+                    return Err(format!("`{value}` is passed for a removed parameter, and assigns a variable"));
                 }
                 dropped.push(value.clone());
             }
@@ -122,7 +120,7 @@ impl Reordering<'_> {
         if let (Some(variadic), true) = (variadic, !supplied.more.is_empty()) {
             let stays = matches!(self.wanted.last(), Some(Wanted::Kept { from, .. }) if *from == variadic);
             if !stays {
-                return Err(format!("it passes arguments for {}, which goes (params)", self.own[variadic].name));
+                return Err(format!("it passes arguments for the removed {} (params)", self.own[variadic].name));
             }
         }
         Ok(supplied)
@@ -342,9 +340,9 @@ mod tests {
     #[test]
     fn what_cannot_follow_is_told() {
         for (wanted, call, why) in [
-            ("a, b", "(1, x, 3)", "which goes (params)"),
+            ("a, b", "(1, x, 3)", "the removed more (params)"),
             ("a, bool c = true, b, more", "(1, x, 3)", "one by one"),
-            ("b, more", "(out var a)", "gives a variable"),
+            ("b, more", "(out var a)", "assigns a variable"),
             ("b, a, more", "(F(), G(), 3)", "one by one"),
             ("a, b", "(z: 1)", "do not agree"),
         ] {

@@ -97,7 +97,7 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
     let is_declared = lex(declared).tokens.len() > 1;
     let (Tier::Whole, true, Some([kind])) = (read.tier, is_declared, member.map(|member| member.parameters.as_slice())) else {
         return Err(format!(
-            "'{piece}' is neither a parameter that is there ({}) nor the declaration of one",
+            "'{piece}' is neither an existing parameter ({}) nor the declaration of one",
             own.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
         ));
     };
@@ -199,7 +199,9 @@ fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
             return Err(format!("two parameters would be called {name}"));
         }
         if is_receiver && at > 0 {
-            return Err(format!("{name} is what the extension method is called on, and stays the first"));
+            return Err(format!(
+                "{name} is the receiver of the extension method, and must stay the first parameter"
+            ));
         }
         if is_params && at + 1 < wanted.len() {
             return Err(format!("{name} takes any number of arguments (params), and stays the last"));
@@ -214,7 +216,7 @@ fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
     let is_kept = |at: usize| wanted.iter().any(|one| matches!(one, Wanted::Kept { from, .. } if *from == at));
     match own.first() {
         Some(receiver) if receiver.this && !is_kept(0) => Err(format!(
-            "{} is what the extension method is called on, and is not removed here",
+            "{} is the receiver of the extension method, and cannot be removed",
             receiver.name
         )),
         _ => Ok(()),
