@@ -115,14 +115,14 @@ impl Workers {
             });
         }
         let program = self.program(&server)?;
-        let errand = Errand::new(&server, &inner.def, program, shard);
-        inner.send_missing(&server, errand.blobs.iter().map(|(name, _)| *name).collect(), &|name| {
-            let blob = errand.blobs.iter().find(|(known, _)| known == name)?;
+        let shard_action = ShardAction::new(&server, &inner.def, program, shard);
+        inner.send_missing(&server, shard_action.blobs.iter().map(|(name, _)| *name).collect(), &|name| {
+            let blob = shard_action.blobs.iter().find(|(known, _)| known == name)?;
             Some(blob.1.clone())
         })?;
         inner.counters.update_summary(|summary| summary.shards += 1);
         let (sender, answer) = sync_channel(1);
-        let (action, patience) = (errand.action, inner.around.deadlines.work);
+        let (action, patience) = (shard_action.action, inner.around.deadlines.work);
         let asking = inner.handle.spawn(async move {
             // The caller may have stopped waiting.
             let _ = sender.send(server.execute(action, patience).await);
@@ -210,12 +210,12 @@ impl Farm for Workers {
 }
 
 /// An action that runs the program over a shard, with all its blobs but the program.
-struct Errand {
+struct ShardAction {
     action: Name,
     blobs: [(Name, Arc<[u8]>); 4],
 }
 
-impl Errand {
+impl ShardAction {
     fn new(server: &Server, def: &RemoteDef, program: Name, shard: Vec<u8>) -> Self {
         let function = server.terms.function;
         let named = |bytes: Vec<u8>| -> (Name, Arc<[u8]>) { (function.name_of_bytes(&bytes), bytes.into()) };

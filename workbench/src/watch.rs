@@ -133,12 +133,12 @@ impl ReportedChanges {
 
 /// Counts the targets that may be stale.
 pub fn stale_targets(session: &Session) -> usize {
-    let tainted = spread_stale_marks(&session.graph, &session.links);
+    let maybe_stale = spread_stale_marks(&session.graph, &session.links);
     let is_target = |id: &NodeId| {
         let label = &session.graph.node(*id).label;
         file_path(label).is_none() && session.rules.find(label).is_some()
     };
-    tainted.iter().filter(is_target).count()
+    maybe_stale.iter().filter(is_target).count()
 }
 
 /// The part of a type that an edit changed (seed 000 §13).
