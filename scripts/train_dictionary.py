@@ -4,7 +4,7 @@
 usage: train_dictionary.py [OUT]
 
 The records are those of a C# workspace, as `engine/src/store/codec.rs` writes them, with made up names and digests. The dictionary is a part
-of the store's format: a new one takes a new codec in `engine/src/store/disk/pack.rs`, beside the old one.
+of the store's format: a new one takes a new codec in `engine/src/store/disk/compression.rs`, beside the old one.
 """
 import random
 import re

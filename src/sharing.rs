@@ -1,7 +1,7 @@
 //! The remote cache and its workers in commands: whether a build may read and write them, and the report at its end.
 
 use engine::build::bundle_import::Brought;
-use engine::seams::remote::{Lie, RemoteSummary};
+use engine::seams::remote::{RemoteSummary, WrongRemoteAnswer};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -121,13 +121,13 @@ impl Used {
                 true => Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache, which is required, cannot be used"),
                 false => Diagnostic::warning(
                     ErrorCode::W_REMOTE,
-                    "the remote cache did not always answer; what it did not give was made here",
+                    "the remote cache did not answer some requests; those results were built here",
                 ),
             };
             diagnostics.push(what.found(why.clone()).hint("`cortex remote ping` asks it"));
         }
         if let Some(why) = summary.writes_off.as_ref().filter(|_| summary.reads_off.is_none()) {
-            let refused = Diagnostic::warning(ErrorCode::W_REMOTE_WRITE, "the remote cache does not take what is offered");
+            let refused = Diagnostic::warning(ErrorCode::W_REMOTE_WRITE, "the remote cache does not store offered results");
             diagnostics.push(
                 refused
                     .found(why.clone())
@@ -141,19 +141,21 @@ impl Used {
                 0 => String::new(),
                 healed => format!("; {} sent again, and right now", format_count(healed)),
             };
-            let is_only = |lie: Lie| summary.lies.keys().all(|found| *found == lie);
+            let is_only = |wrong_answer: WrongRemoteAnswer| summary.lies.keys().all(|found| *found == wrong_answer);
             let lied = Diagnostic::warning(
                 ErrorCode::W_REMOTE_LIES,
-                match is_only(Lie::MissingBlob) {
-                    true => "the remote cache lost a part of what it lists; that was made here",
-                    false => "some answers of the remote cache were wrong; what they were about was made here",
+                match is_only(WrongRemoteAnswer::MissingBlob) {
+                    true => "the remote cache lost some blobs that it lists; those results were built here",
+                    false => "some answers of the remote cache were wrong; those results were built here",
                 },
             );
             let hint = match self.writes {
-                _ if is_only(Lie::Untrusted) => {
+                _ if is_only(WrongRemoteAnswer::Untrusted) => {
                     "`trusted_keys` in [remote] lists the public keys whose results are used; `cortex remote ping` prints the key of a job that signs"
                 }
-                _ if is_only(Lie::MissingBlob) => "files of the cache are gone; a job that writes fills it again: `cortex warm`",
+                _ if is_only(WrongRemoteAnswer::MissingBlob) => {
+                    "files of the cache are gone; a job that writes fills it again: `cortex warm`"
+                }
                 true => "another `salt` in [remote] disowns the results that are filed there",
                 false => "a job that writes repairs it: `cortex warm` reads back another 8 MB each time, and with an empty store all of it",
             };
@@ -171,9 +173,9 @@ impl Used {
             };
             let broken = Diagnostic::warning(
                 ErrorCode::W_REMOTE_BROKEN,
-                "the remote cache keeps what is wrong, although it was sent again",
+                "the remote cache kept wrong blobs, although the right ones were sent again",
             );
-            let hint = "what is warmed goes by another name; remove this from the server's storage, or use another `instance` in [remote]";
+            let hint = "`cortex warm` stores its results under another name; remove the wrong entry from the server's storage, or use another `instance` in [remote]";
             diagnostics.push(broken.found(format!("{first}{more}")).hint(hint));
         }
         diagnostics

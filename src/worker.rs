@@ -39,7 +39,7 @@ fn fit(path: PathBuf) -> Result<PathBuf, String> {
                 "the program for workers, {}, needs libraries that they may not have",
                 path.display()
             )),
-            None => Err(format!("{} is no program that workers could run", path.display())),
+            None => Err(format!("{} is not a program that workers can run", path.display())),
         },
     }
 }
@@ -113,7 +113,7 @@ mod tests {
             found("bound"),
             Err("the program for workers, ./bound, needs libraries that they may not have".to_owned())
         );
-        assert_eq!(found("script"), Err("./script is no program that workers could run".to_owned()));
+        assert_eq!(found("script"), Err("./script is not a program that workers can run".to_owned()));
         assert_eq!(found("none"), Err("there is no program for workers at ./none".to_owned()));
         // The test program is dynamically linked, and no static one is beside it.
         let why = program(&def(None), folder.path()).unwrap_err();

@@ -6,7 +6,7 @@ mod toys;
 use engine::build::shard;
 use engine::build::sharing::Sharing;
 use engine::manifest::remote::Prefer;
-use engine::seams::farm::{Farm, Harvest, Terms};
+use engine::seams::farm::{Farm, SendThresholds, ShardOutcome};
 use engine::seams::producer::{Cancel, Failure, Inputs, Output, Producer, ProducerId, Registry};
 use engine::seams::remote::{
     BlobRef, Bundle, BundleOffer, GraphRow, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
@@ -102,7 +102,7 @@ impl RemoteCache for NoCache {
         Offered::Off
     }
 
-    fn file(&self, _: SharedResult, _: Vec<Arc<[u8]>>, _: &mut dyn FnMut(Option<SharedResult>) -> bool) {}
+    fn store_result(&self, _: SharedResult, _: Vec<Arc<[u8]>>, _: &mut dyn FnMut(Option<SharedResult>) -> bool) {}
 
     fn offer_bundle(&self, _: &BundleOffer<'_>) -> bool {
         false
@@ -146,8 +146,8 @@ struct Hands {
     registry: Registry,
     /// Number of requests.
     asked: Arc<AtomicUsize>,
-    /// Harvests received.
-    harvests: Mutex<Vec<Harvest>>,
+    /// Outcomes received.
+    outcomes: Mutex<Vec<ShardOutcome>>,
     first: Mutex<Option<Vec<u8>>>,
 }
 
@@ -163,23 +163,23 @@ impl Hands {
             habit,
             registry: toys(&versions, Gate::default()),
             asked: Arc::default(),
-            harvests: Mutex::default(),
+            outcomes: Mutex::default(),
             first: Mutex::default(),
         })
     }
 
-    fn heard(&self) -> Vec<Harvest> {
-        self.harvests.lock().expect("no panic while it is held").clone()
+    fn heard(&self) -> Vec<ShardOutcome> {
+        self.outcomes.lock().expect("no panic while it is held").clone()
     }
 
     fn made(&self) -> u64 {
-        self.heard().iter().map(|harvest| harvest.made).sum()
+        self.heard().iter().map(|outcome| outcome.made).sum()
     }
 }
 
 impl Farm for Hands {
-    fn terms(&self) -> Terms {
-        Terms {
+    fn terms(&self) -> SendThresholds {
+        SendThresholds {
             worth: Duration::ZERO,
             backlog: Duration::ZERO,
             shard: Duration::from_secs(1),
@@ -217,8 +217,8 @@ impl Farm for Hands {
         }
     }
 
-    fn note(&self, harvest: &Harvest) {
-        self.harvests.lock().expect("no panic while it is held").push(harvest.clone());
+    fn note(&self, outcome: &ShardOutcome) {
+        self.outcomes.lock().expect("no panic while it is held").push(outcome.clone());
     }
 }
 
@@ -332,12 +332,12 @@ fn whatever_a_farm_does_the_outputs_are_the_same() {
         let heard = hands.heard();
         assert!(!heard.is_empty(), "{habit:?}: nothing was sent");
         match habit {
-            Habit::Honest => assert!(heard.iter().all(|harvest| harvest.wrong.is_none()) && hands.made() > 0),
-            Habit::Dies(_) => assert!(hands.made() > 0 && heard.iter().any(|harvest| harvest.made == 0)),
-            Habit::Garbage | Habit::Cut => assert!(heard.iter().all(|harvest| harvest.wrong.is_some()), "{heard:?}"),
-            Habit::Stuck => assert!(heard.iter().any(|harvest| harvest.wrong.is_some()), "{heard:?}"),
+            Habit::Honest => assert!(heard.iter().all(|outcome| outcome.wrong.is_none()) && hands.made() > 0),
+            Habit::Dies(_) => assert!(hands.made() > 0 && heard.iter().any(|outcome| outcome.made == 0)),
+            Habit::Garbage | Habit::Cut => assert!(heard.iter().all(|outcome| outcome.wrong.is_some()), "{heard:?}"),
+            Habit::Stuck => assert!(heard.iter().any(|outcome| outcome.wrong.is_some()), "{heard:?}"),
             Habit::Dead | Habit::Silent | Habit::Idle => assert_eq!(hands.made(), 0, "{habit:?}"),
-            Habit::Older => assert!(heard.iter().all(|harvest| harvest.wrong.is_none()), "{heard:?}"),
+            Habit::Older => assert!(heard.iter().all(|outcome| outcome.wrong.is_none()), "{heard:?}"),
         }
     }
 }

@@ -478,12 +478,12 @@ fn a_correction_of_what_is_stale_leaves_it_stale() {
 /// A question outside of every rule is answered once, stored under its label, and recorded in the ledger.
 #[test]
 fn a_loose_result_is_keyed_and_paid_like_any_other() {
-    use engine::build::ad_hoc::Loose;
+    use engine::build::ad_hoc::AdHocRequest;
     use engine::seams::producer::Input;
     let case = case();
     let ask = |text: &str, fresh: bool| {
         let roles = BTreeMap::from([(Arc::from("text"), vec![Input::of("", text.as_bytes())])]);
-        let wanted = Loose {
+        let wanted = AdHocRequest {
             label: "//asked/q:answer",
             uses: "oracle",
             params: &Params::new(),
@@ -492,7 +492,7 @@ fn a_loose_result_is_keyed_and_paid_like_any_other() {
         };
         let mut session = case.bench.session();
         let made = session
-            .make_loose(&wanted, &Cancel::default())
+            .produce_ad_hoc(&wanted, &Cancel::default())
             .expect("a store")
             .expect("an answer");
         (String::from_utf8_lossy(&made.bytes).into_owned(), made.cached)

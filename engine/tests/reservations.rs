@@ -6,7 +6,7 @@ mod toys;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
 use engine::store::memory::MemoryStore;
 use engine::store::records::{ActionRecord, HistoryRecord};
-use engine::store::{Commit, Flight, Part, Row, Store, StoreError, ViewId};
+use engine::store::{ActionLock, Commit, Part, Row, Store, StoreError, ViewId};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeSet;
 use std::sync::mpsc;
@@ -83,7 +83,7 @@ impl Store for SharedStore {
         Vec::new()
     }
 
-    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+    fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
         let mut keys = self.reserved.keys.lock().expect("no panic while it is held");
         while keys.contains(key) {
             if is_cancelled() {

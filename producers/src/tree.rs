@@ -35,7 +35,7 @@ impl Producer for Entry {
         let entry = inputs.params.get("entry").and_then(|entry| entry.as_str()).unwrap_or_default();
         let entry = entry.trim_end_matches('/');
         let Some(tree) = &inputs.single("tree")?.tree else {
-            let why = Diagnostic::error(ErrorCode::E_PRODUCER, "its input is no tree");
+            let why = Diagnostic::error(ErrorCode::E_PRODUCER, "its input is not a tree");
             return Err(Failure::Permanent(Box::new(
                 why.hint("give it a target whose program has `outputs`"),
             )));

@@ -1,14 +1,14 @@
 //! Blobs of the server: finding the missing ones, sending and reading them in batches, large ones singly.
 
-use crate::account::Doubt;
-use crate::line::{Kind, Unanswered};
+use crate::cache_counters::Doubt;
 use crate::names::Name;
+use crate::request_sender::{Kind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::content_addressable_storage_client::ContentAddressableStorageClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
     BatchReadBlobsRequest, BatchUpdateBlobsRequest, FindMissingBlobsRequest, batch_update_blobs_request, compressor,
 };
-use engine::seams::remote::Lie;
+use engine::seams::remote::WrongRemoteAnswer;
 use futures_util::StreamExt;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read;
@@ -73,7 +73,8 @@ impl Server {
                     .collect())
             };
             let kind = if names.len() == 1 { Kind::Lookup } else { Kind::Write(0) };
-            let answer: Result<HashSet<Name>, Unanswered> = self.line.send_until_answered("asking for missing blobs", kind, attempt).await;
+            let answer: Result<HashSet<Name>, Unanswered> =
+                self.sender.send_until_answered("asking for missing blobs", kind, attempt).await;
             missing.extend(answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?);
         }
         Ok(missing)
@@ -102,7 +103,7 @@ impl Server {
             };
             self.storage().batch_update_blobs(self.request(question)).await
         };
-        let answer = self.line.send_until_answered("sending blobs", Kind::Write(bytes), attempt).await;
+        let answer = self.sender.send_until_answered("sending blobs", Kind::Write(bytes), attempt).await;
         let answer = answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?;
         let mut sent_names = HashSet::new();
         let mut refused = None;
@@ -121,7 +122,7 @@ impl Server {
             }
             None => {}
         }
-        self.account.update_summary(|summary| {
+        self.counters.update_summary(|summary| {
             summary.blobs_up += blobs.len() as u64;
             summary.bytes_up += bytes;
         });
@@ -181,11 +182,11 @@ impl Server {
             };
             self.storage().batch_read_blobs(self.request(question)).await
         };
-        let answer = match self.line.send_until_answered("reading blobs", Kind::Read(bytes), attempt).await {
+        let answer = match self.sender.send_until_answered("reading blobs", Kind::Read(bytes), attempt).await {
             Ok(answer) => answer.into_inner(),
             Err(Unanswered::Down) => return Vec::new(),
             Err(Unanswered::Said(status)) => {
-                self.account
+                self.counters
                     .trouble(|| format!("reading blobs failed: {}", self.describe_status(&status)));
                 return Vec::new();
             }
@@ -203,7 +204,8 @@ impl Server {
                 continue;
             };
             if response.status.is_some_and(|status| status.code != Code::Ok as i32) {
-                self.account.lied_about(Lie::MissingBlob, Doubt::Blob(name));
+                self.counters
+                    .count_wrong_answer_about(WrongRemoteAnswer::MissingBlob, Doubt::Blob(name));
                 continue;
             }
             let came = response.data.len() as u64;
@@ -214,15 +216,17 @@ impl Server {
             };
             match data.filter(|data| data.len() as u64 == name.len) {
                 Some(data) => found.push((name, data)),
-                None => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(name)),
+                None => self
+                    .counters
+                    .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(name)),
             }
-            self.account.update_summary(|summary| {
+            self.counters.update_summary(|summary| {
                 summary.blobs_down += 1;
                 summary.bytes_down += came;
             });
         }
         let missing = wanted.into_iter().map(Doubt::Blob);
-        missing.for_each(|blob| self.account.lied_about(Lie::MissingBlob, blob));
+        missing.for_each(|blob| self.counters.count_wrong_answer_about(WrongRemoteAnswer::MissingBlob, blob));
         found
     }
 }

@@ -4,8 +4,8 @@
 //! signed address is valid for a few minutes, and never shown.
 
 use crate::credentials::Variables;
-use crate::line::Deadlines;
 use crate::objects::Objects;
+use crate::request_sender::Deadlines;
 use rusty_s3::actions::S3Action;
 use rusty_s3::{Credentials, UrlStyle};
 use std::io::Read;
@@ -75,10 +75,10 @@ impl Bucket {
             Some(address) => (address, UrlStyle::Path),
             None => (format!("https://s3.{region}.amazonaws.com"), UrlStyle::VirtualHost),
         };
-        let address = address.parse().map_err(|_| "AWS_ENDPOINT_URL is no address".to_owned())?;
+        let address = address.parse().map_err(|_| "AWS_ENDPOINT_URL is not an address".to_owned())?;
         let bucket = rusty_s3::Bucket::new(address, style, name.to_owned(), region);
         Ok(Self {
-            bucket: bucket.map_err(|_| "AWS_ENDPOINT_URL is no address of an object store".to_owned())?,
+            bucket: bucket.map_err(|_| "AWS_ENDPOINT_URL is not the address of an object store".to_owned())?,
             credentials: credentials(&variable)?,
             prefix,
             hides_missing: false,

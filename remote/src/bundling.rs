@@ -2,9 +2,9 @@
 //! are sent. Reads back all that it sends, and a sample of what it keeps, so that no bundle refers to pieces that the server has lost or
 //! damaged.
 
-use crate::account::Doubt;
 use crate::blobs::NotTaken;
 use crate::bundle::{self, BundleContent};
+use crate::cache_counters::Doubt;
 use crate::client::Inner;
 use crate::fresh_volumes::{Fresh, each_fresh};
 use crate::graph_pieces::GraphAddress;
@@ -88,7 +88,7 @@ impl Inner {
             }
             Ok(())
         })?;
-        self.account.update_summary(|summary| summary.too_large = too_large);
+        self.counters.update_summary(|summary| summary.too_large = too_large);
         is_sound &= self.send_volumes(server, &waiting, &mut addresses)?;
         let content = BundleContent {
             volumes: addresses,
@@ -104,7 +104,7 @@ impl Inner {
             self.ship(server, parcels.collect())
         };
         let (stored, trouble) = file(std::slice::from_ref(own));
-        self.account.update_summary(|summary| summary.stored += stored);
+        self.counters.update_summary(|summary| summary.stored += stored);
         let is_filed = stored == 0 && matches!(trouble, Some(NotTaken::This(_))) && earlier.lists(offer);
         if stored == 0 && !is_filed {
             trouble.into_iter().for_each(|trouble| self.note_refusal(trouble));
@@ -147,7 +147,7 @@ impl Inner {
         let missing = self.wait(server.clone().blobs_missing(all)).unwrap_or(Err(NotTaken::Down))?;
         addresses.retain(|address| !address.pieces().any(|piece| missing.contains(&piece)));
         let kept = addresses.iter().flat_map(pieces).chain(of_graph.iter().copied());
-        self.read_back(server, sample(kept.collect(), server.line.random()));
+        self.read_back(server, sample(kept.collect(), server.sender.random()));
         let indexes = self.indexes(server, &addresses.iter().copied().map(Some).collect::<Vec<_>>());
         let sound = addresses.into_iter().zip(indexes);
         let sound = sound.filter(|(address, _)| !address.pieces().any(|piece| self.is_wrong(&piece)));
@@ -237,7 +237,7 @@ impl Inner {
         match self.wait(looking).and_then(|mut found| found.pop()) {
             Some(Ok(Some(_))) => true,
             Some(Ok(None)) => {
-                self.account.count_damaged(&Doubt::Result(result.key));
+                self.counters.count_damaged(&Doubt::Result(result.key));
                 false
             }
             Some(Err(_)) | None => false,

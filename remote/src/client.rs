@@ -1,24 +1,24 @@
 //! The client: the engine's blocking seam on one side, a small runtime that talks to the server on the other.
 
-use crate::account::{Account, Doubt};
+use crate::agreed_capabilities::AgreedCapabilities;
 use crate::blobs::NotTaken;
 use crate::bundle::{self, BundleContent};
 use crate::bundling::Prepared;
+use crate::cache_counters::{CacheCounters, Doubt};
 use crate::farm::Workers;
 use crate::graph_pieces::GraphAddress;
-use crate::line::Line;
 use crate::moments::{Moments, RealMoments};
 use crate::names::{Name, Names};
 use crate::piece;
+use crate::request_sender::RequestSender;
 use crate::server::{Refusal, Server, Surroundings};
 use crate::signature::Signer;
-use crate::terms::Terms;
 use crate::uploads::Uploads;
 use crate::volume::{self, Address};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::remote::{
-    BlobRef, Bundle, BundleOffer, GraphRow, Lie, Offered, PREFIX, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
-    genuine,
+    BlobRef, Bundle, BundleOffer, GraphRow, Offered, PREFIX, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
+    WrongRemoteAnswer, genuine,
 };
 use engine::values::digest::{ActionKey, Digest};
 use serde::Serialize;
@@ -35,7 +35,7 @@ use tokio::runtime::Runtime;
 pub struct Ping {
     /// Terms that client and server agreed on.
     #[serde(flatten)]
-    pub terms: Terms,
+    pub terms: AgreedCapabilities,
     /// Fastest of several round trips, in microseconds.
     pub round_trip_us: u64,
     /// Public key of this client's signatures, if it signs results.
@@ -65,9 +65,9 @@ pub(crate) struct Inner {
     pub def: RemoteDef,
     pub usage: Use,
     pub names: Arc<Names>,
-    pub account: Arc<Account>,
+    pub counters: Arc<CacheCounters>,
     pub around: Surroundings,
-    pub line: Arc<Line>,
+    pub sender: Arc<RequestSender>,
     server: Arc<Connection>,
     /// Blobs that the server is known to have.
     present: Mutex<HashSet<Name>>,
@@ -100,13 +100,13 @@ impl Client {
             .thread_name("remote")
             .enable_all()
             .build()?;
-        let account = Arc::new(Account::default());
+        let counters = Arc::new(CacheCounters::default());
         let inner = Arc::new(Inner {
             def,
             usage,
             names: Arc::default(),
-            line: Arc::new(Line::new(moments, around.deadlines, account.clone())),
-            account,
+            sender: Arc::new(RequestSender::new(moments, around.deadlines, counters.clone())),
+            counters,
             around,
             server: Arc::default(),
             present: Mutex::default(),
@@ -138,7 +138,7 @@ impl Client {
             inner.wait(server.clone().blobs_missing(vec![server.terms.function.name_of_bytes(b"cortex")]));
         }
         let signs_as = server.signer.as_ref().map_err(Clone::clone)?.as_ref().map(Signer::public);
-        let round_trip = inner.account.round_trip().ok_or_else(|| inner.silence())?;
+        let round_trip = inner.counters.round_trip().ok_or_else(|| inner.silence())?;
         Ok(Ping {
             terms: server.terms,
             round_trip_us: u64::try_from(round_trip.as_micros()).unwrap_or(u64::MAX),
@@ -165,32 +165,32 @@ impl Inner {
 
     /// Returns the server, connecting first if necessary; `None` if it cannot be used now.
     pub(crate) fn server(&self) -> Option<Arc<Server>> {
-        if !self.line.is_up() {
+        if !self.sender.is_up() {
             return None;
         }
         let (connection, def, around) = (self.server.clone(), self.def.clone(), self.around.clone());
-        let (line, account, writes) = (self.line.clone(), self.account.clone(), self.usage.write);
+        let (sender, counters, writes) = (self.sender.clone(), self.counters.clone(), self.usage.write);
         let connecting = async move {
             let mut connection = connection.lock().await;
             if let Some(known) = &*connection {
                 return known.clone().ok();
             }
-            let found = match Server::connect(&def, &around, writes, line, account.clone()).await {
+            let found = match Server::connect(&def, &around, writes, sender, counters.clone()).await {
                 Ok(server) => Ok(Arc::new(server)),
                 Err(Refusal::Down) => return None,
                 Err(Refusal::No(why)) => Err(why),
             };
             match &found {
-                Err(why) => account.update_summary(|summary| {
+                Err(why) => counters.update_summary(|summary| {
                     summary.reads_off.get_or_insert(why.clone());
                     summary.writes_off.get_or_insert(why.clone());
                 }),
-                Ok(server) if !server.terms.takes_results => account.update_summary(|summary| {
+                Ok(server) if !server.terms.takes_results => counters.update_summary(|summary| {
                     summary.writes_off.get_or_insert("it says that it takes no results".to_owned());
                 }),
                 Ok(server) => {
                     if let Err(why) = &server.signer {
-                        account.update_summary(|summary| {
+                        counters.update_summary(|summary| {
                             summary.writes_off.get_or_insert(why.clone());
                         });
                     }
@@ -204,7 +204,7 @@ impl Inner {
 
     /// Returns a sentence on why there is no answer.
     fn silence(&self) -> String {
-        let summary = self.account.summary();
+        let summary = self.counters.summary();
         let why = summary.reads_off.or(summary.trouble);
         why.unwrap_or_else(|| "it does not answer".to_owned())
     }
@@ -222,12 +222,12 @@ impl Inner {
     /// Notes that the server returned a blob with the right digest.
     pub(crate) fn is_sound_now(&self, name: Name) {
         self.sound.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
-        self.account.healed(&Doubt::Blob(name));
+        self.counters.healed(&Doubt::Blob(name));
     }
 
     /// Returns whether the server still takes offers.
     pub(crate) fn writes(&self) -> bool {
-        self.usage.write && self.account.summary().writes_off.is_none()
+        self.usage.write && self.counters.summary().writes_off.is_none()
     }
 
     /// Notes why something was not stored; disables writing if nothing more will be.
@@ -235,28 +235,28 @@ impl Inner {
         match not_taken {
             // The connection reports its own errors.
             NotTaken::Down => {}
-            NotTaken::This(why) => self.account.trouble(|| format!("an offer was not taken: {why}")),
-            NotTaken::Anything(why) => self.account.update_summary(|summary| {
+            NotTaken::This(why) => self.counters.trouble(|| format!("an offer was not taken: {why}")),
+            NotTaken::Anything(why) => self.counters.update_summary(|summary| {
                 summary.writes_off.get_or_insert(why);
             }),
         }
     }
 
     fn find_checked(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
-        let reads = self.usage.read && self.account.summary().reads_off.is_none();
+        let reads = self.usage.read && self.counters.summary().reads_off.is_none();
         let server = if reads { self.server() } else { None };
         let found = server.and_then(|server| {
             let (names, salt) = (self.names.clone(), self.def.salt.as_str().into());
             self.wait(server.look_up_results(names, salt, wanted.to_vec()))
         });
         found.unwrap_or_else(|| {
-            wanted.iter().for_each(|wanted| self.account.count_lookup(&wanted.key, false));
+            wanted.iter().for_each(|wanted| self.counters.count_lookup(&wanted.key, false));
             vec![None; wanted.len()]
         })
     }
 
     pub(crate) fn find_results_uncounted(&self, wanted: &[Wanted]) -> Option<Vec<Option<SharedResult>>> {
-        let reads = self.usage.read && self.account.summary().reads_off.is_none();
+        let reads = self.usage.read && self.counters.summary().reads_off.is_none();
         let server = if reads { self.server() } else { None }?;
         let found = self.wait(server.find_results(self.names.clone(), self.def.salt.as_str().into(), wanted.to_vec()))?;
         Some(found.into_iter().map(|found| found.ok().flatten()).collect())
@@ -274,8 +274,9 @@ impl Inner {
             };
             let content = blob.as_ref().and_then(|blob| piece::decode_piece::<BundleContent>(blob));
             if content.is_none() {
-                self.account.count_unusable(&found.key);
-                blob.iter().for_each(|_| self.account.lied(Lie::Undecodable));
+                self.counters.count_unusable(&found.key);
+                blob.iter()
+                    .for_each(|_| self.counters.count_wrong_answer(WrongRemoteAnswer::Undecodable));
             }
             let mut content = content?;
             content
@@ -323,7 +324,9 @@ impl Inner {
             let is_sound = server.terms.function.name_of_bytes(bytes) == *name;
             match is_sound {
                 true => self.is_sound_now(*name),
-                false => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name)),
+                false => self
+                    .counters
+                    .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(*name)),
             }
             is_sound
         });
@@ -333,7 +336,8 @@ impl Inner {
     /// Returns the decoded piece; counts an undecodable one.
     fn decoded<T>(&self, piece: &Name, read: Option<T>) -> Option<T> {
         if read.is_none() {
-            self.account.lied_about(Lie::Undecodable, Doubt::Blob(*piece));
+            self.counters
+                .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*piece));
         }
         read
     }
@@ -350,7 +354,7 @@ impl Inner {
         let mut requested: BTreeSet<Name> = names.values().copied().collect();
         let along = server.along.take_blobs(&requested);
         requested.retain(|name| !along.contains_key(name));
-        self.account.update_summary(|summary| {
+        self.counters.update_summary(|summary| {
             summary.blobs_down += along.len() as u64;
             summary.bytes_down += along.values().map(|blob| blob.len() as u64).sum::<u64>();
         });
@@ -369,9 +373,11 @@ impl Inner {
                 // The blob matches its name, so the result that gave this output that name was wrong.
                 None if function.name_of_bytes(came) == *name => {
                     self.names.forget_name(&blob.digest);
-                    self.account.lied(Lie::WrongBytes);
+                    self.counters.count_wrong_answer(WrongRemoteAnswer::WrongBytes);
                 }
-                None => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name)),
+                None => self
+                    .counters
+                    .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(*name)),
             }
             genuine
         };
@@ -382,7 +388,7 @@ impl Inner {
 impl RemoteCache for Client {
     fn reads(&self) -> bool {
         let inner = &self.inner;
-        inner.usage.read && inner.line.is_up() && inner.account.summary().reads_off.is_none()
+        inner.usage.read && inner.sender.is_up() && inner.counters.summary().reads_off.is_none()
     }
 
     fn writes(&self) -> bool {
@@ -390,11 +396,11 @@ impl RemoteCache for Client {
     }
 
     fn round_trip(&self) -> Option<Duration> {
-        self.inner.account.round_trip()
+        self.inner.counters.round_trip()
     }
 
     fn speed(&self) -> Option<u64> {
-        self.inner.account.speed()
+        self.inner.counters.speed()
     }
 
     fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
@@ -408,11 +414,11 @@ impl RemoteCache for Client {
     }
 
     fn refuse(&self, key: &ActionKey) {
-        self.inner.account.count_unusable(key);
+        self.inner.counters.count_unusable(key);
     }
 
     fn is_spoiled(&self, key: &ActionKey) -> bool {
-        self.inner.account.is_doubted(&Doubt::Result(*key))
+        self.inner.counters.is_doubted(&Doubt::Result(*key))
     }
 
     fn find_bundle(&self, names: &[Digest]) -> Option<Bundle> {
@@ -420,7 +426,7 @@ impl RemoteCache for Client {
         let found = server.as_ref().and_then(|server| self.inner.find_content(server, names));
         let looked_up = found.as_ref().map_or(names.first(), |(at, _)| names.get(*at));
         if let Some(name) = looked_up {
-            self.inner.account.count_lookup(&ActionKey(*name), found.is_some());
+            self.inner.counters.count_lookup(&ActionKey(*name), found.is_some());
         }
         let ((at, content), server) = found.zip(server)?;
         Some(Bundle {
@@ -461,7 +467,7 @@ impl RemoteCache for Client {
             let piece = piece.as_ref()?;
             self.inner.decoded(piece, volume::decode_outputs(found.get(piece)?))
         };
-        self.inner.account.update_summary(|summary| summary.volumes += found.len() as u64);
+        self.inner.counters.update_summary(|summary| summary.volumes += found.len() as u64);
         pieces.iter().map(|piece| outputs(piece).unwrap_or_default()).collect()
     }
 
@@ -476,20 +482,20 @@ impl RemoteCache for Client {
     }
 
     fn offer(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered {
-        if !self.inner.writes() || !self.inner.line.is_up() {
+        if !self.inner.writes() || !self.inner.sender.is_up() {
             return Offered::Off;
         }
         self.uploads.offer_result(result, blobs)
     }
 
-    fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {
+    fn store_result(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {
         let inner = &self.inner;
         let Some(server) = inner.server().filter(|_| inner.writes()) else {
             return;
         };
         let parcel = inner.pack(&server, &result, blobs);
         let filed = inner.ship_if(&server, &result, parcel, goes);
-        inner.account.update_summary(|summary| match &filed {
+        inner.counters.update_summary(|summary| match &filed {
             Some(Ok(())) => summary.stored += 1,
             Some(Err(_)) => summary.not_stored += 1,
             None => {}
@@ -501,11 +507,11 @@ impl RemoteCache for Client {
     }
 
     fn leave_result(&self, key: &ActionKey) {
-        self.inner.account.count_left(key);
+        self.inner.counters.count_left(key);
     }
 
     fn leave_volume(&self) {
-        self.inner.account.update_summary(|summary| summary.volumes_left += 1);
+        self.inner.counters.update_summary(|summary| summary.volumes_left += 1);
     }
 
     fn insists_on_signatures(&self) -> bool {
@@ -522,7 +528,7 @@ impl RemoteCache for Client {
 
     fn finish(&self, wait: Option<Duration>) -> RemoteSummary {
         self.uploads.wait_for_uploads(wait);
-        self.inner.account.summary()
+        self.inner.counters.summary()
     }
 }
 

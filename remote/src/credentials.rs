@@ -41,7 +41,7 @@ impl Credentials {
             }
             Some(Credential::File(path)) => {
                 let token = read_file(folder, path)?;
-                let token = String::from_utf8(token).map_err(|_| format!("the token in {path} is no text"))?;
+                let token = String::from_utf8(token).map_err(|_| format!("the token in {path} is not text"))?;
                 found.bearer(token.trim())?;
             }
             Some(Credential::Helper(argv)) => found.read_from_helper(def, folder, argv).await?,

@@ -14,7 +14,7 @@ use bazel_remote_apis::build::bazel::remote::execution::v2::{
 };
 use bazel_remote_apis::google::longrunning::{Operation, operation};
 use engine::manifest::remote::RemoteDef;
-use engine::seams::farm::{Farm, Harvest, Terms};
+use engine::seams::farm::{Farm, SendThresholds, ShardOutcome};
 use engine::seams::producer::Cancel;
 use prost::Message;
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const LONGEST: u64 = 1 << 30;
 
 /// Default terms: a sandbox costs a tenth of a second, so a shard is worth half of one.
-const USUAL: Terms = Terms {
+const USUAL: SendThresholds = SendThresholds {
     worth: Duration::from_micros(200),
     backlog: Duration::from_secs(1),
     shard: Duration::from_millis(500),
@@ -100,7 +100,7 @@ impl Workers {
     }
 
     fn close_workers(&self, why: String) {
-        self.inner.account.update_summary(|summary| {
+        self.inner.counters.update_summary(|summary| {
             summary.execute_off.get_or_insert(why);
         });
     }
@@ -115,14 +115,14 @@ impl Workers {
             });
         }
         let program = self.program(&server)?;
-        let errand = Errand::new(&server, &inner.def, program, shard);
-        inner.send_missing(&server, errand.blobs.iter().map(|(name, _)| *name).collect(), &|name| {
-            let blob = errand.blobs.iter().find(|(known, _)| known == name)?;
+        let shard_action = ShardAction::new(&server, &inner.def, program, shard);
+        inner.send_missing(&server, shard_action.blobs.iter().map(|(name, _)| *name).collect(), &|name| {
+            let blob = shard_action.blobs.iter().find(|(known, _)| known == name)?;
             Some(blob.1.clone())
         })?;
-        inner.account.update_summary(|summary| summary.shards += 1);
+        inner.counters.update_summary(|summary| summary.shards += 1);
         let (sender, answer) = sync_channel(1);
-        let (action, patience) = (errand.action, inner.around.deadlines.work);
+        let (action, patience) = (shard_action.action, inner.around.deadlines.work);
         let asking = inner.handle.spawn(async move {
             // The caller may have stopped waiting.
             let _ = sender.send(server.execute(action, patience).await);
@@ -132,7 +132,7 @@ impl Workers {
                 Ok(answer) => return answer,
                 Err(RecvTimeoutError::Timeout) if given_up.is_cancelled() => {
                     asking.abort();
-                    return Err("a worker was waited for in vain".into());
+                    return Err("a worker did not answer in time".into());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err("no server answers".into()),
@@ -161,12 +161,12 @@ impl Workers {
 }
 
 impl Farm for Workers {
-    fn terms(&self) -> Terms {
+    fn terms(&self) -> SendThresholds {
         USUAL
     }
 
     fn is_open(&self) -> bool {
-        self.inner.line.is_up() && self.inner.account.summary().execute_off.is_none()
+        self.inner.sender.is_up() && self.inner.counters.summary().execute_off.is_none()
     }
 
     fn work(&self, shard: Vec<u8>, given_up: &Cancel) -> Option<Vec<u8>> {
@@ -176,7 +176,7 @@ impl Farm for Workers {
                 if for_all {
                     self.close_workers(why.clone());
                 }
-                self.inner.account.update_summary(|summary| {
+                self.inner.counters.update_summary(|summary| {
                     summary.execute_trouble.get_or_insert(why);
                 });
                 None
@@ -184,38 +184,38 @@ impl Farm for Workers {
         }
     }
 
-    fn note(&self, harvest: &Harvest) {
-        let failures = match harvest.made {
+    fn note(&self, outcome: &ShardOutcome) {
+        let failures = match outcome.made {
             0 => self.failures.fetch_add(1, Ordering::Relaxed) + 1,
             _ => {
                 self.failures.store(0, Ordering::Relaxed);
                 0
             }
         };
-        self.inner.account.update_summary(|summary| {
-            summary.executed += harvest.made;
-            summary.executed_us += u64::try_from(harvest.took.as_micros()).unwrap_or(u64::MAX);
-            summary.unmade += harvest.unmade;
-            if let Some(wrong) = &harvest.wrong {
+        self.inner.counters.update_summary(|summary| {
+            summary.executed += outcome.made;
+            summary.executed_us += u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
+            summary.unmade += outcome.unmade;
+            if let Some(wrong) = &outcome.wrong {
                 summary.execute_trouble.get_or_insert_with(|| wrong.clone());
             }
             if failures >= FAILURES {
                 let why = summary.execute_trouble.clone();
                 summary
                     .execute_off
-                    .get_or_insert(why.unwrap_or_else(|| "workers make nothing of what they are given".to_owned()));
+                    .get_or_insert(why.unwrap_or_else(|| "workers built none of the targets sent to them".to_owned()));
             }
         });
     }
 }
 
 /// An action that runs the program over a shard, with all its blobs but the program.
-struct Errand {
+struct ShardAction {
     action: Name,
     blobs: [(Name, Arc<[u8]>); 4],
 }
 
-impl Errand {
+impl ShardAction {
     fn new(server: &Server, def: &RemoteDef, program: Name, shard: Vec<u8>) -> Self {
         let function = server.terms.function;
         let named = |bytes: Vec<u8>| -> (Name, Arc<[u8]>) { (function.name_of_bytes(&bytes), bytes.into()) };
@@ -281,7 +281,7 @@ impl Server {
                 for_all: is_refusal(&status),
                 why: self.describe_status(&status),
             })?,
-            Err(_) => return Err("there was no answer in time".into()),
+            Err(_) => return Err("the server did not answer in time".into()),
         };
         let result = self.succeeded(operation)?;
         let file = result.output_files.iter().find(|file| file.path == OUT);
@@ -292,9 +292,9 @@ impl Server {
             return Err("the worker wrote more than was requested".into());
         }
         let bytes = self.clone().read_blobs(BTreeSet::from([name])).await.remove(&name);
-        let bytes = bytes.ok_or("what the worker wrote is not there")?;
+        let bytes = bytes.ok_or("the output of the worker is missing")?;
         if self.terms.function.name_of_bytes(&bytes) != name {
-            return Err("what the worker wrote came back as something else".into());
+            return Err("the downloaded output of a worker does not have its digest".into());
         }
         Ok(bytes)
     }
@@ -329,7 +329,7 @@ impl Server {
             Some(operation::Result::Error(status)) => return Err(failed(status).into()),
             None => return Err("it did not say what became of the work".into()),
         };
-        let response = ExecuteResponse::decode(&*response.value).map_err(|_| "what it said of the work cannot be read")?;
+        let response = ExecuteResponse::decode(&*response.value).map_err(|_| "its answer cannot be read")?;
         if let Some(status) = response.status.filter(|status| status.code != 0) {
             return Err(failed(status).into());
         }

@@ -1,14 +1,14 @@
 //! The graph of a bundle, in pieces: the rows of a whole graph, then for each later tree the rows that changed. A later piece replaces rows of
 //! earlier ones.
 
-use crate::account::Doubt;
 use crate::blobs::NotTaken;
+use crate::cache_counters::Doubt;
 use crate::client::Inner;
 use crate::names::Name;
 use crate::piece::{self, Piece};
 use crate::server::Server;
 use crate::volume;
-use engine::seams::remote::{GraphRow, Lie, PREFIX, prefix};
+use engine::seams::remote::{GraphRow, PREFIX, WrongRemoteAnswer, prefix};
 use engine::values::digest::Digest;
 use minicbor::bytes::{ByteArray, ByteVec};
 use minicbor::{Decode, Encode};
@@ -185,7 +185,8 @@ impl Inner {
             let found = self.pieces(server, names.iter().copied());
             for name in names {
                 let Some(read) = piece::decode_piece::<Vec<T>>(found.get(name)?) else {
-                    self.account.lied_about(Lie::Undecodable, Doubt::Blob(*name));
+                    self.counters
+                        .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*name));
                     return None;
                 };
                 left = left.saturating_sub(name.len);

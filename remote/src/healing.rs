@@ -1,10 +1,10 @@
 //! Healing: sends blobs and results that are wrong on the server again, although the server has them, and reads them back.
 
-use crate::account::Doubt;
+use crate::cache_counters::Doubt;
 use crate::client::Inner;
 use crate::names::Name;
 use crate::server::Server;
-use engine::seams::remote::{Lie, Wanted};
+use engine::seams::remote::{Wanted, WrongRemoteAnswer};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const AT_ONCE: u64 = 32 << 20;
 impl Inner {
     /// Returns whether a blob was found to be wrong on the server.
     pub(crate) fn is_wrong(&self, name: &Name) -> bool {
-        self.account.is_doubted(&Doubt::Blob(*name))
+        self.counters.is_doubted(&Doubt::Blob(*name))
     }
 
     /// Reads blobs that the server has, except those already found sound in this run. Doubts those that are missing or have another digest. Returns
@@ -39,7 +39,8 @@ impl Inner {
                     came => {
                         all = false;
                         if came.is_some() {
-                            self.account.lied_about(Lie::WrongBytes, Doubt::Blob(name));
+                            self.counters
+                                .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(name));
                         }
                     }
                 }
@@ -52,7 +53,7 @@ impl Inner {
     pub(crate) fn tell_broken(&self, server: &Arc<Server>, sent: Vec<Name>) {
         self.read_back(server, sent.iter().copied());
         for name in sent.iter().filter(|name| self.is_wrong(name)) {
-            self.account.count_damaged(&Doubt::Blob(*name));
+            self.counters.count_damaged(&Doubt::Blob(*name));
         }
     }
 
@@ -60,7 +61,7 @@ impl Inner {
     pub(crate) fn tell_broken_results(&self, server: &Arc<Server>, filed: Vec<Wanted>) {
         let doubted: Vec<Wanted> = filed
             .into_iter()
-            .filter(|wanted| self.account.is_doubted(&Doubt::Result(wanted.key)))
+            .filter(|wanted| self.counters.is_doubted(&Doubt::Result(wanted.key)))
             .collect();
         if doubted.is_empty() {
             return;
@@ -70,8 +71,8 @@ impl Inner {
             .find_results(self.names.clone(), self.def.salt.as_str().into(), doubted.clone());
         for (found, wanted) in self.wait(looking).into_iter().flatten().zip(doubted) {
             match found {
-                Ok(Some(_)) => self.account.healed(&Doubt::Result(wanted.key)),
-                Ok(None) => self.account.count_damaged(&Doubt::Result(wanted.key)),
+                Ok(Some(_)) => self.counters.healed(&Doubt::Result(wanted.key)),
+                Ok(None) => self.counters.count_damaged(&Doubt::Result(wanted.key)),
                 // The server did not answer.
                 Err(_) => {}
             }

@@ -4,13 +4,14 @@
 //! bytes with the requested digest; whatever a server does, no call fails or exceeds its time-outs; it sends tokens only in
 //! headers.
 
-mod account;
 mod action;
+mod agreed_capabilities;
 mod blobs;
 mod breaker;
 mod bucket;
 mod bundle;
 mod bundling;
+mod cache_counters;
 mod client;
 mod credentials;
 mod farm;
@@ -19,28 +20,27 @@ mod fresh_volumes;
 mod graph_pieces;
 mod healing;
 mod inline_outputs;
-mod line;
 mod moments;
 mod names;
 mod objects;
 mod piece;
 mod record;
+mod request_sender;
 mod results;
 mod server;
 mod shipping;
 mod signature;
 mod stream;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod uploads;
 mod volume;
 
+pub use agreed_capabilities::AgreedCapabilities;
 pub use client::{Client, Ping, Use};
 pub use credentials::Variables;
 pub use farm::Workers;
-pub use line::Deadlines;
 pub use moments::{Moments, RealMoments};
 pub use names::Function;
+pub use request_sender::Deadlines;
 pub use server::Surroundings;
-pub use terms::Terms;

@@ -2,7 +2,7 @@
 //! or with one of another key, are ignored. A record gives the keys of readers before any output is fetched.
 
 use crate::signature::{Signer, is_trusted};
-use engine::seams::remote::{BlobRef, Lie, SharedOutput, SharedResult, Wanted};
+use engine::seams::remote::{BlobRef, SharedOutput, SharedResult, Wanted, WrongRemoteAnswer};
 use engine::values::digest::{ActionKey, Digest};
 use minicbor::bytes::ByteVec;
 use minicbor::{Decode, Encode};
@@ -80,17 +80,17 @@ fn to_wire(result: &SharedResult) -> Written {
 ///
 /// # Errors
 /// When the record cannot be decoded to its last byte.
-pub(crate) fn decode_result(bytes: &[u8]) -> Result<SharedResult, Lie> {
+pub(crate) fn decode_result(bytes: &[u8]) -> Result<SharedResult, WrongRemoteAnswer> {
     decode_record(bytes).map(shared_result)
 }
 
-fn decode_record(bytes: &[u8]) -> Result<Written, Lie> {
+fn decode_record(bytes: &[u8]) -> Result<Written, WrongRemoteAnswer> {
     let mut decoder = minicbor::Decoder::new(bytes);
-    let written: Written = decoder.decode().map_err(|_| Lie::Undecodable)?;
+    let written: Written = decoder.decode().map_err(|_| WrongRemoteAnswer::Undecodable)?;
     let is_whole = decoder.position() == bytes.len() && written.schema == SCHEMA;
     let is_ordered = written.outputs.is_sorted_by(|a, b| a.name < b.name);
     if !is_whole || !is_ordered || written.outputs.is_empty() {
-        return Err(Lie::Undecodable);
+        return Err(WrongRemoteAnswer::Undecodable);
     }
     Ok(written)
 }
@@ -115,7 +115,7 @@ fn shared_result(written: Written) -> SharedResult {
 ///
 /// # Errors
 /// The flaw of the record.
-pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted, trusted: &[[u8; 32]]) -> Result<SharedResult, Lie> {
+pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted, trusted: &[[u8; 32]]) -> Result<SharedResult, WrongRemoteAnswer> {
     let mut written = decode_record(bytes)?;
     let signature = written.signature.take();
     if !is_trusted(
@@ -123,13 +123,13 @@ pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted, trusted: &[[u8; 32]])
         signature.as_ref().map(|signature| &signature[..]),
         trusted,
     ) {
-        return Err(Lie::Untrusted);
+        return Err(WrongRemoteAnswer::Untrusted);
     }
     let result = shared_result(written);
     if result.key == wanted.key && result.producer == wanted.producer {
         Ok(result)
     } else {
-        Err(Lie::OtherKey)
+        Err(WrongRemoteAnswer::OtherKey)
     }
 }
 
@@ -162,11 +162,11 @@ pub(crate) mod tests {
             let wanted = Wanted { key: result.key, producer: result.producer.clone() };
             prop_assert_eq!(decode_wanted(&bytes, &wanted, &[]), Ok(result.clone()));
             let other = Wanted { key: ActionKey(Digest::of(b"other")), ..wanted.clone() };
-            prop_assert_eq!(decode_wanted(&bytes, &other, &[]), Err(Lie::OtherKey));
+            prop_assert_eq!(decode_wanted(&bytes, &other, &[]), Err(WrongRemoteAnswer::OtherKey));
             let other = Wanted { producer: "other".to_owned(), ..wanted };
-            prop_assert_eq!(decode_wanted(&bytes, &other, &[]), Err(Lie::OtherKey));
-            prop_assert_eq!(decode_result(&bytes[..bytes.len() - 1]), Err(Lie::Undecodable));
-            prop_assert_eq!(decode_result(&[&bytes[..], &[0]].concat()), Err(Lie::Undecodable));
+            prop_assert_eq!(decode_wanted(&bytes, &other, &[]), Err(WrongRemoteAnswer::OtherKey));
+            prop_assert_eq!(decode_result(&bytes[..bytes.len() - 1]), Err(WrongRemoteAnswer::Undecodable));
+            prop_assert_eq!(decode_result(&[&bytes[..], &[0]].concat()), Err(WrongRemoteAnswer::Undecodable));
         }
 
         #[test]

@@ -1,18 +1,18 @@
 //! Results of the action cache: looking them up with their records, and storing them.
 
-use crate::account::Doubt;
 use crate::action::{self, RECORD};
 use crate::blobs::NotTaken;
+use crate::cache_counters::Doubt;
 use crate::inline_outputs;
-use crate::line::{Kind, Unanswered};
 use crate::names::{Name, Names};
 use crate::record;
+use crate::request_sender::{Kind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::action_cache_client::ActionCacheClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
     ActionResult, ExecutedActionMetadata, GetActionResultRequest, OutputFile, UpdateActionResultRequest,
 };
-use engine::seams::remote::{Lie, SharedResult, Wanted};
+use engine::seams::remote::{SharedResult, Wanted, WrongRemoteAnswer};
 use futures_util::StreamExt;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -44,11 +44,11 @@ impl Server {
         salt: Arc<str>,
         wanted: Vec<Wanted>,
     ) -> Vec<Option<SharedResult>> {
-        let account = self.account.clone();
+        let counters = self.counters.clone();
         let found = self.find_results(names, salt, wanted.clone()).await;
         let found = found.into_iter().map(|found| found.ok().flatten()).zip(wanted);
         let counted = found.map(|(found, wanted)| {
-            account.count_lookup(&wanted.key, found.is_some());
+            counters.count_lookup(&wanted.key, found.is_some());
             found
         });
         counted.collect()
@@ -106,18 +106,18 @@ impl Server {
             let answer = self.cache().get_action_result(self.request(question)).await?;
             Ok(answer.into_inner())
         };
-        match self.line.send_until_answered("looking up a result", Kind::Lookup, attempt).await {
+        match self.sender.send_until_answered("looking up a result", Kind::Lookup, attempt).await {
             Ok(found) => Ok(Some(found)),
             Err(Unanswered::Down) => Err(Unlooked),
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => Ok(None),
             Err(Unanswered::Said(status)) => {
                 if is_refusal(&status) {
                     let why = self.describe_status(&status);
-                    self.account.update_summary(|summary| {
+                    self.counters.update_summary(|summary| {
                         summary.reads_off.get_or_insert(why);
                     });
                 } else {
-                    self.account
+                    self.counters
                         .trouble(|| format!("looking up a result failed: {}", self.describe_status(&status)));
                 }
                 Err(Unlooked)
@@ -127,19 +127,19 @@ impl Server {
 
     /// Returns a result with its record or the record's location, if the result succeeded and lists a record.
     fn with_record(&self, wanted: &Wanted, found: ActionResult) -> Option<(ActionResult, Record)> {
-        let wrong = |lie| {
-            self.account.lied_about(lie, Doubt::Result(wanted.key));
+        let wrong = |wrong_answer| {
+            self.counters.count_wrong_answer_about(wrong_answer, Doubt::Result(wanted.key));
             None
         };
         if found.exit_code != 0 {
-            return wrong(Lie::Failed);
+            return wrong(WrongRemoteAnswer::Failed);
         }
         let file = found.output_files.iter().find(|file| file.path == RECORD);
         let Some((file, name)) = file.and_then(|file| Some((file, Name::from_message(file.digest.as_ref()?)?))) else {
-            return wrong(Lie::MissingOutput);
+            return wrong(WrongRemoteAnswer::MissingOutput);
         };
         if name.len > record::LONGEST {
-            return wrong(Lie::Undecodable);
+            return wrong(WrongRemoteAnswer::Undecodable);
         }
         let mut along = inline_outputs::unpacked(self.terms.function, &found);
         let here = (file.contents.len() as u64 == name.len).then(|| file.contents.clone());
@@ -167,29 +167,29 @@ impl Server {
             Record::There(name) => match records.get(name) {
                 Some(bytes) => bytes,
                 // The damaged blob is already counted.
-                None if self.account.is_doubted(&Doubt::Blob(*name)) => {
-                    self.account.doubt(doubt);
+                None if self.counters.is_doubted(&Doubt::Blob(*name)) => {
+                    self.counters.doubt(doubt);
                     return Ok(None);
                 }
                 None => return Err(Unlooked),
             },
         };
-        let wrong = |lie| {
-            self.account.lied_about(lie, doubt);
+        let wrong = |wrong_answer| {
+            self.counters.count_wrong_answer_about(wrong_answer, doubt);
             Ok(None)
         };
         if of_file(RECORD) != Some(self.terms.function.name_of_bytes(bytes)) {
-            of_file(RECORD).into_iter().for_each(|name| self.account.doubt(Doubt::Blob(name)));
-            return wrong(Lie::WrongBytes);
+            of_file(RECORD).into_iter().for_each(|name| self.counters.doubt(Doubt::Blob(name)));
+            return wrong(WrongRemoteAnswer::WrongBytes);
         }
         let result = match record::decode_wanted(bytes, wanted, &self.trusted) {
             Ok(result) => result,
-            Err(lie) => return wrong(lie),
+            Err(wrong_answer) => return wrong(wrong_answer),
         };
         for output in &result.outputs {
             match of_file(&output.name).filter(|name| name.len == output.blob.len) {
                 Some(name) => names.learn(output.blob.digest, &name),
-                None => return wrong(Lie::MissingOutput),
+                None => return wrong(WrongRemoteAnswer::MissingOutput),
             }
         }
         Ok(Some(result))
@@ -227,7 +227,7 @@ impl Server {
             let answer = self.cache().update_action_result(self.request(question)).await;
             answer.map(drop)
         };
-        let answer = self.line.send_until_answered("filing a result", Kind::Write(0), attempt).await;
+        let answer = self.sender.send_until_answered("filing a result", Kind::Write(0), attempt).await;
         answer.map_err(|unanswered| self.refusal_of_write(&unanswered))
     }
 }

@@ -1,14 +1,14 @@
 //! A server that has answered: the connection, the agreed terms, and the headers of each request.
 
-use crate::account::Account;
+use crate::agreed_capabilities::AgreedCapabilities;
 use crate::bucket::Bucket;
+use crate::cache_counters::CacheCounters;
 use crate::credentials::{Credentials, Variables, address, tls};
 use crate::folder::Folder;
 use crate::inline_outputs::Waiting;
-use crate::line::{Deadlines, Kind, Line, Unanswered, sentence};
 use crate::objects::{ObjectCache, Objects};
+use crate::request_sender::{Deadlines, Kind, RequestSender, Unanswered, sentence};
 use crate::signature::{self, Signer};
-use crate::terms::Terms;
 use crate::volume::Address;
 use bazel_remote_apis::build::bazel::remote::execution::v2::capabilities_client::CapabilitiesClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{GetCapabilitiesRequest, RequestMetadata, ToolDetails};
@@ -59,9 +59,9 @@ pub(crate) struct Server {
     pub instance: String,
     /// Number derived from address and instance, so that an address of one cache is not used with another.
     pub id: u64,
-    pub terms: Terms,
-    pub line: Arc<Line>,
-    pub account: Arc<Account>,
+    pub terms: AgreedCapabilities,
+    pub sender: Arc<RequestSender>,
+    pub counters: Arc<CacheCounters>,
     /// Blobs inlined in results that were looked up.
     pub along: Waiting,
     /// Signer of stored results, or why the required one is missing.
@@ -78,8 +78,8 @@ impl Server {
         def: &RemoteDef,
         around: &Surroundings,
         writes: bool,
-        line: Arc<Line>,
-        account: Arc<Account>,
+        sender: Arc<RequestSender>,
+        counters: Arc<CacheCounters>,
     ) -> Result<Self, Refusal> {
         // Folders need no credentials, and buckets have their own.
         let credentials = match is_serverless(&def.endpoint) {
@@ -94,7 +94,7 @@ impl Server {
                 tool_name: "cortex".to_owned(),
                 tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             }),
-            tool_invocation_id: uuid(line.random(), line.random()),
+            tool_invocation_id: uuid(sender.random(), sender.random()),
             ..RequestMetadata::default()
         };
         let signer = Signer::from_definition(def, &around.folder, &around.variables);
@@ -106,9 +106,9 @@ impl Server {
             objects: None,
             instance: def.instance.clone(),
             id: id_of_server(def),
-            terms: Terms::default(),
-            line,
-            account,
+            terms: AgreedCapabilities::default(),
+            sender,
+            counters,
             along: Waiting::default(),
             signer,
             trusted,
@@ -119,11 +119,11 @@ impl Server {
             let (def, around) = (def.clone(), around.clone());
             let open = move || open_objects(&def, &around, writes);
             let opened = server
-                .line
+                .sender
                 .send_until_answered("opening the cache", Kind::Lookup, || blocking(open.clone()))
                 .await;
             server.objects = Some(opened.map_err(|_| Refusal::Down)?.map_err(Refusal::No)?);
-            server.terms = Terms::of_objects();
+            server.terms = AgreedCapabilities::of_objects();
         } else {
             server.terms = server.agree().await?;
         }
@@ -139,7 +139,7 @@ impl Server {
         Some(blocking(move || ask(&objects)))
     }
 
-    async fn agree(&self) -> Result<Terms, Refusal> {
+    async fn agree(&self) -> Result<AgreedCapabilities, Refusal> {
         let attempt = || async {
             let question = GetCapabilitiesRequest {
                 instance_name: self.instance.clone(),
@@ -149,14 +149,14 @@ impl Server {
                 .await
         };
         match self
-            .line
+            .sender
             .send_until_answered("asking what the remote cache can do", Kind::Greeting, attempt)
             .await
         {
-            Ok(said) => Terms::from_capabilities(said.get_ref()).map_err(Refusal::No),
+            Ok(said) => AgreedCapabilities::from_capabilities(said.get_ref()).map_err(Refusal::No),
             Err(Unanswered::Down) => Err(Refusal::Down),
             // Some servers are caches, but do not implement capabilities.
-            Err(Unanswered::Said(status)) if status.code() == Code::Unimplemented => Ok(Terms::default()),
+            Err(Unanswered::Said(status)) if status.code() == Code::Unimplemented => Ok(AgreedCapabilities::default()),
             Err(Unanswered::Said(status)) => Err(Refusal::No(self.describe_status(&status))),
         }
     }
@@ -184,7 +184,7 @@ impl Server {
 
     /// Returns a new unique name for something to send.
     pub(crate) fn fresh_name(&self) -> String {
-        uuid(self.line.random(), self.line.random())
+        uuid(self.sender.random(), self.sender.random())
     }
 }
 

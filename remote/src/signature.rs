@@ -29,7 +29,7 @@ impl Signer {
                 variables(name).ok_or_else(|| format!("the variable {name}, which is to hold the key that signs, is not set"))?
             }
             Some(SigningKey::File(path)) => {
-                String::from_utf8(read_file(folder, path)?).map_err(|_| format!("the key that signs, in {path}, is no text"))?
+                String::from_utf8(read_file(folder, path)?).map_err(|_| format!("the key that signs, in {path}, is not text"))?
             }
         };
         let pair = der(&pem).and_then(|der| Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).ok());

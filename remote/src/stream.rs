@@ -1,13 +1,13 @@
 //! Blobs that are too large for a message: sent and read in pieces.
 
-use crate::account::Doubt;
 use crate::blobs::{NotTaken, compress, decompress};
-use crate::line::{Kind, Unanswered};
+use crate::cache_counters::Doubt;
 use crate::names::Name;
+use crate::request_sender::{Kind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server};
 use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
 use bazel_remote_apis::google::bytestream::{ReadRequest, WriteRequest};
-use engine::seams::remote::Lie;
+use engine::seams::remote::WrongRemoteAnswer;
 use engine::values::digest::Digest;
 use std::sync::Arc;
 use tonic::transport::Channel;
@@ -59,11 +59,11 @@ impl Server {
             }
         };
         let answer = self
-            .line
+            .sender
             .send_until_answered("sending a blob", Kind::Write(name.len), attempt)
             .await;
         answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?;
-        self.account.update_summary(|summary| {
+        self.counters.update_summary(|summary| {
             summary.blobs_up += 1;
             summary.bytes_up += sent.len() as u64;
         });
@@ -73,7 +73,8 @@ impl Server {
     /// Reads one blob; `None` if its length differs from its name's.
     pub(crate) async fn read_large(&self, name: &Name) -> Option<Vec<u8>> {
         if name.len > LARGEST {
-            self.account.lied_about(Lie::Undecodable, Doubt::Blob(*name));
+            self.counters
+                .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*name));
             return None;
         }
         // Incompressible data grows slightly.
@@ -97,20 +98,25 @@ impl Server {
             }
             Ok(bytes)
         };
-        let bytes = match self.line.send_until_answered("reading a blob", Kind::Read(name.len), attempt).await {
+        let bytes = match self
+            .sender
+            .send_until_answered("reading a blob", Kind::Read(name.len), attempt)
+            .await
+        {
             Ok(bytes) => bytes,
             Err(Unanswered::Down) => return None,
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => {
-                self.account.lied_about(Lie::MissingBlob, Doubt::Blob(*name));
+                self.counters
+                    .count_wrong_answer_about(WrongRemoteAnswer::MissingBlob, Doubt::Blob(*name));
                 return None;
             }
             Err(Unanswered::Said(status)) => {
-                self.account
+                self.counters
                     .trouble(|| format!("reading a blob failed: {}", self.describe_status(&status)));
                 return None;
             }
         };
-        self.account.update_summary(|summary| {
+        self.counters.update_summary(|summary| {
             summary.blobs_down += 1;
             summary.bytes_down += bytes.len() as u64;
         });
@@ -121,7 +127,8 @@ impl Server {
         };
         let blob = blob.filter(|blob| blob.len() as u64 == name.len);
         if blob.is_none() {
-            self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name));
+            self.counters
+                .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(*name));
         }
         blob
     }

@@ -53,7 +53,7 @@ impl Uploads {
         let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
         let waiting = running.waits.bytes.load(Ordering::Relaxed);
         if waiting > 0 && waiting + bytes > WAITING {
-            self.inner.account.update_summary(|summary| summary.not_stored += 1);
+            self.inner.counters.update_summary(|summary| summary.not_stored += 1);
             return Offered::LeftOut;
         }
         running.waits.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -95,7 +95,7 @@ impl Uploads {
         };
         running.waits.given_up.store(true, Ordering::Relaxed);
         let left = running.waits.offers.swap(0, Ordering::Relaxed);
-        self.inner.account.update_summary(|summary| summary.not_stored += left);
+        self.inner.counters.update_summary(|summary| summary.not_stored += left);
     }
 }
 
@@ -120,7 +120,7 @@ fn send_offers(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
         .offers
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |offers| offers.checked_sub(count));
     if counted.is_ok() {
-        inner.account.update_summary(|summary| {
+        inner.counters.update_summary(|summary| {
             summary.stored += stored;
             summary.not_stored += count - stored;
         });

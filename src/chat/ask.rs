@@ -1,7 +1,7 @@
 //! Methods that only conversations use: the next turn of a model, completion of a reference, and the end of a round. They run like other methods.
 
 use crate::exit::exit_number;
-use engine::build::ad_hoc::Loose;
+use engine::build::ad_hoc::AdHocRequest;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Input, Params};
 use engine::values::codes::ErrorCode;
@@ -104,14 +104,14 @@ impl Method for Turn {
         params.insert("model".to_owned(), self.model.as_str().into());
         let turns = Input::of("turns", converse::encode_turns(&self.turns));
         let roles = BTreeMap::from([(Arc::from(converse::TURNS), vec![turns])]);
-        let wanted = Loose {
+        let wanted = AdHocRequest {
             label: &label,
             uses: converse::NAME,
             params: &params,
             roles: &roles,
             fresh: false,
         };
-        let made = match session.make_loose(&wanted, &cancel)? {
+        let made = match session.produce_ad_hoc(&wanted, &cancel)? {
             Ok(made) => made,
             Err(failure) => return Ok(unmade(failure)),
         };

@@ -25,11 +25,11 @@ pub const COMMANDS: [(&str, &str, &str); 12] = [
     ("/diff", "", "print the change that is proposed"),
     ("/edit", "accept|drop", "save the proposed change, or drop it"),
     ("/undo", "", "take the change back that was accepted last"),
-    ("/again", "", "go on with the last answer where it broke off"),
+    ("/again", "", "continue the last answer where it was interrupted"),
     ("/cost", "", "say what this conversation cost"),
     ("/model", "NAME", "have another model answer; without a name list them"),
     ("/help", "", "print this"),
-    ("/quit", "", "leave; `cortex chat --continue` goes on later"),
+    ("/quit", "", "leave; `cortex chat --continue` continues it later"),
 ];
 
 /// Returns whether a line is a command; a question that begins with a path is not.

@@ -100,7 +100,7 @@ fn resumed(root: &Path, id: &str) -> Result<(Transcript, Option<Held>), Failed> 
     let read = |id: &str| Transcript::read_transcript(root, id).map_err(unread);
     let found = id.as_deref().map(read).transpose()?;
     let Some(found) = found.filter(|transcript| !transcript.exchanges.is_empty()) else {
-        let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "there is no such conversation to go on with");
+        let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "there is no such conversation to continue");
         let why = match id {
             Some(id) => why.found(id.chars().take(80).collect::<String>()),
             None => why,
@@ -112,7 +112,7 @@ fn resumed(root: &Path, id: &str) -> Result<(Transcript, Option<Held>), Failed> 
         let why = why.found(found.id.as_str());
         return Err(Failed::new(
             Code::Busy,
-            why.hint("go on there, or end it there first; `cortex chat` begins another one"),
+            why.hint("continue there, or end it there first; `cortex chat` begins another one"),
         ));
     };
     // Another process may have added to it before the lock was acquired.

@@ -118,7 +118,7 @@ fn welcome(talk: &Talk) -> String {
         text.push_str(&format!("> {}\n\n{}\n\n", exchange.question.replace('\n', "\n> "), exchange.answer));
     }
     if exchanges.last().is_some_and(|last| last.state != State::Answered) {
-        text.push_str("The last answer is not whole: `/again` goes on where it broke off.\n");
+        text.push_str("The last answer is not whole: `/again` continues it.\n");
     }
     if talk.model.is_none() {
         text.push_str(&talk.no_model().replacen("quoted from", "answers are quoted from", 1));
@@ -286,7 +286,7 @@ impl Screen {
                     false => "looking for what belongs to it",
                 };
                 if jobs.send(job).is_err() {
-                    self.say("the conversation ended: leave, and go on with `cortex chat --continue`");
+                    self.say("the conversation ended: leave, and continue with `cortex chat --continue`");
                 } else {
                     (running, self.doing) = (Some(cancel), Some(doing.to_owned()));
                 }
@@ -427,7 +427,7 @@ impl Screen {
     fn write_screen(&self, bytes: &str) -> Result<(), Failed> {
         terminal::write_to_terminal(bytes).map_err(|error| {
             let why = Diagnostic::error(ErrorCode::E_WRITE, format!("the terminal cannot be written to: {error}"));
-            Failed::new(Code::Io, why.hint("go on with `cortex chat --continue`"))
+            Failed::new(Code::Io, why.hint("continue with `cortex chat --continue`"))
         })
     }
 

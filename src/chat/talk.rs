@@ -168,7 +168,7 @@ impl Talk {
     fn quote(&mut self, question: &str, tell: &Tell) -> Code {
         let context = self.transcript.exchanges.last().map_or("", |last| last.context.as_str());
         let quoted = quote::quote(question, context);
-        let text = quoted.unwrap_or_else(|| "Nothing in the context says a word of the question.".to_owned());
+        let text = quoted.unwrap_or_else(|| "Nothing in the context contains a word of the question.".to_owned());
         if let Some(last) = self.transcript.last_mut() {
             last.answer.clone_from(&text);
             last.state = State::Answered;

@@ -4,7 +4,7 @@
 use super::secrets::ChatSecrets;
 use crate::mcp::form::Form;
 use crate::mcp::group;
-use crate::mcp::tools::{self, Can, ToolMethods};
+use crate::mcp::tools::{self, ToolAvailability, ToolMethods};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::producer::Cancel;
@@ -59,7 +59,7 @@ fn is_offered(entry: &Entry) -> bool {
 
 /// Returns the definitions of the tools for a model, one per line.
 pub fn definitions() -> String {
-    let can = Can {
+    let can = ToolAvailability {
         work: false,
         investigate: false,
     };
@@ -148,7 +148,7 @@ impl Tools<'_> {
         }
         let tool = tools::find_tool(&call.tool).ok_or_else(|| tools::no_tool(&call.tool))?;
         let (entry, mut arguments) = tool.method_of(call.arguments.clone()).map_err(|failed| describe_failure(&failed))?;
-        let fields = arguments.as_object_mut().ok_or("the arguments are no object")?;
+        let fields = arguments.as_object_mut().ok_or("the arguments are not an object")?;
         match entry.name {
             "edit" => return self.propose(entry, fields),
             // Only a dry run; the model can propose the change as a patch.
@@ -175,7 +175,7 @@ impl Tools<'_> {
                 fields.insert("session".to_owned(), session.as_str().into());
                 self.name_file(fields);
             }
-            None if OF_PROPOSAL.contains(&op.as_str()) => return Err(format!("nothing is proposed yet that '{op}' could go on with")),
+            None if OF_PROPOSAL.contains(&op.as_str()) => return Err(format!("nothing is proposed yet for '{op}'")),
             None => {
                 fields.remove("session");
                 fields.insert("mode".to_owned(), "manual".into());

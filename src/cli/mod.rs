@@ -1,5 +1,6 @@
 //! Flags: one argument struct per command. Its doc comments are the help.
 
+mod built_in_pages;
 mod call;
 mod chat;
 mod edit_line;
@@ -7,17 +8,18 @@ mod file_argument;
 mod http;
 mod mcp;
 mod models;
-mod pages;
 mod settings;
 mod sharing;
 
+pub use built_in_pages::{
+    CheckArgs, CompletionsArgs, DevArgs, DevCommand, FmtArgs, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand, Shell,
+};
 pub use call::Call;
 pub use chat::ChatArgs;
 use engine::values::codes::ErrorCode;
 pub use http::HttpArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
 pub use models::{EditOutputArgs, PromptArgs, RegenerateArgs};
-pub use pages::{CheckArgs, CompletionsArgs, DevArgs, DevCommand, FmtArgs, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand, Shell};
 pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};

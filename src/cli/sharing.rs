@@ -26,7 +26,7 @@ pub struct WarmArgs {
     /// Worker threads.
     #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
     pub jobs: u16,
-    /// Rebuild N % of the results on this machine before storing them, those of other machines first, and compare. Asks no model.
+    /// Before storing results, rebuild N % of them on this machine and compare, those of other machines first. Asks no model.
     #[arg(long, value_name = "N%", value_parser = percent)]
     pub verify_sample: Option<f64>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub struct WarmArgs {
 fn percent(text: &str) -> Result<f64, &'static str> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
     let fits = number.filter(|number| (0.0..=100.0).contains(number));
-    fits.ok_or("a share is written as 5% or 0.5%")
+    fits.ok_or("not a percentage from 0 to 100; write 5% or 0.5%")
 }
 
 /// Check the remote cache of cortex.toml, or show its use.

@@ -2,7 +2,7 @@
 
 use crate::cli::HttpArgs;
 use crate::context::Context;
-use crate::http::gate::{self, Gate};
+use crate::http::access_rules::{self, HttpAccessRules};
 use crate::http::listen;
 use crate::http::token::{self, Token};
 use engine::values::codes::ErrorCode;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// A bound address, before requests are served.
 pub struct Entrance {
     listener: TcpListener,
-    gate: Gate,
+    gate: HttpAccessRules,
     /// Bound address.
     pub at: SocketAddr,
     /// Text of the token.
@@ -30,7 +30,7 @@ impl Entrance {
     /// # Errors
     /// When a flag is wrong, the address is in use, or the token cannot be read or written.
     pub fn bind_address(context: &Context, args: &HttpArgs, at: SocketAddr) -> Result<Self, Failed> {
-        if let Some(wrong) = args.allow_origin.iter().find(|origin| !gate::is_origin(origin)) {
+        if let Some(wrong) = args.allow_origin.iter().find(|origin| !access_rules::is_origin(origin)) {
             let why = Diagnostic::error(ErrorCode::E_ORIGIN, "this is not the origin of a page").found(wrong.as_str());
             return Err(Failed::new(
                 Code::Usage,
@@ -46,7 +46,7 @@ impl Entrance {
         let opened = listen::bind_listener(at).and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (at, listener) = opened.map_err(|error| bind_error(at, &error))?;
         Ok(Self {
-            gate: Gate::new(at, &args.allow_host, &args.allow_origin, Token::from_text(&token)),
+            gate: HttpAccessRules::new(at, &args.allow_host, &args.allow_origin, Token::from_text(&token)),
             listener,
             at,
             token,
@@ -55,7 +55,7 @@ impl Entrance {
     }
 
     /// Prints to standard error where clients find the server and its token. Returns the parts to serve with.
-    pub fn announce(self, path: &str) -> (TcpListener, Gate) {
+    pub fn announce(self, path: &str) -> (TcpListener, HttpAccessRules) {
         note_line!("clients need the token in {}", self.token_file.display());
         note_line!("serving at http://{}/{path}", self.at);
         if !self.at.ip().is_loopback() {

@@ -1,6 +1,6 @@
 //! `cortex help`: the help of a command, a page of the book, or the meaning of a code.
 
-use super::{pages, show};
+use super::{completions_and_man, show};
 use crate::cli::{Cli, HelpArgs};
 use crate::context::Context;
 use clap::CommandFactory;
@@ -125,7 +125,7 @@ const LINE: usize = 80;
 
 /// Runs `cortex help`.
 pub fn run_help(context: &Context, args: &HelpArgs) -> Outcome {
-    pages::text_only(context, "help pages are text")?;
+    completions_and_man::text_only(context, "help pages are text")?;
     if let [topic] = &args.topic[..]
         && let Some(code) = ErrorCode::parse(topic)
     {

@@ -9,7 +9,7 @@ use crate::mcp::form::Form;
 #[cfg(feature = "http")]
 use crate::mcp::http;
 use crate::mcp::server::{self, Server};
-use crate::mcp::tools::Can;
+use crate::mcp::tools::ToolAvailability;
 use crate::service::server::Stop;
 use crate::service::{Host, session_watch, watching};
 use engine::values::codes::ErrorCode;
@@ -24,7 +24,7 @@ pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
         return super::mcp_install::run_mcp_install(context, args);
     }
     // Report errors of manifest and store now, not to the first client.
-    let can = Can::from_manifest(&*context.workspace("mcp")?.manifest()?);
+    let can = ToolAvailability::from_manifest(&*context.workspace("mcp")?.manifest()?);
     context.release_locks_to_reopen();
     let stop = Stop::default();
     let ends = stop.clone();

@@ -148,13 +148,13 @@ fn ask_service(context: &Context, entry: &Entry, arguments: &Value) -> Result<Op
             if asked {
                 let why = Diagnostic::error(
                     ErrorCode::E_BUSY,
-                    format!("{message}, and has this request: it may still carry it out"),
+                    format!("{message}; it has this request and may still carry it out"),
                 );
-                let hint = "let it go on (kill -CONT) or end it (kill -KILL), then look what was done before running this again";
+                let hint = "resume it (kill -CONT) or end it (kill -KILL); then check what it did before you run this again";
                 return Err(Failed::new(Code::Busy, why.hint(hint)));
             }
-            let why = Diagnostic::warning(ErrorCode::W_SERVICE, message + "; this is answered without it");
-            context.say(&[why.hint("let it go on (kill -CONT), or end it with `cortex serve --stop`")]);
+            let why = Diagnostic::warning(ErrorCode::W_SERVICE, message + "; answering without it");
+            context.say(&[why.hint("resume it (kill -CONT), or end it with `cortex serve --stop`")]);
             Ok(None)
         }
     }

@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod clean;
+mod completions_and_man;
 mod dev;
 mod edit_output;
 #[cfg(feature = "http")]
@@ -19,7 +20,6 @@ mod mcp;
 mod mcp_install;
 mod method;
 mod next;
-mod pages;
 mod pin;
 mod produce_shard;
 mod prompt;
@@ -87,8 +87,8 @@ pub fn run_cli(cli: Cli) -> ExitCode {
         Command::Fmt(args) => fmt::run_fmt(&context, args),
         Command::Clean => clean::run_clean(&context),
         Command::Help(args) => help::run_help(&context, args),
-        Command::Completions(args) => pages::completions(&context, args),
-        Command::Man(args) => pages::man(&context, args),
+        Command::Completions(args) => completions_and_man::completions(&context, args),
+        Command::Man(args) => completions_and_man::man(&context, args),
         Command::ProduceShard(args) => produce_shard::run_produce_shard(args),
         Command::Dev(args) => dev::run_dev(&context, &args.command),
     };

@@ -10,7 +10,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use engine::values::table::{Table, to_json};
 use methods::code::Code;
-use methods::desk::one_output::{LabelledOutput, as_it_is, build_and_read};
+use methods::desk::one_output::{LabelledOutput, build_and_read, read_stored_output};
 use methods::desk::outputs::build_outputs;
 use methods::desk::{last_good, names};
 use methods::failed::{Failed, Outcome};
@@ -51,7 +51,7 @@ pub fn run_show(context: &Context, args: &ShowArgs) -> Outcome {
                 last_good::remark_missing(context, &workspace, &session, None, &args.label)?;
                 Err(failed)
             })?;
-            if let Some((shown, _)) = as_it_is(context, &mut session, &label, args.allow_stale)? {
+            if let Some((shown, _)) = read_stored_output(context, &mut session, &label, args.allow_stale)? {
                 return give(context, args, &session, &shown);
             }
         }

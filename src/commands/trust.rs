@@ -42,7 +42,7 @@ pub fn run_trust(context: &Context, args: &TrustArgs) -> Outcome {
             let why = Diagnostic::error(ErrorCode::E_TRUST, format!("the trust cannot be recorded: {error}"));
             Failed::new(
                 Code::Io,
-                why.hint("it is kept in $XDG_STATE_HOME/cortex or ~/.local/state/cortex; set one of the two"),
+                why.hint("it is stored in $XDG_STATE_HOME/cortex or ~/.local/state/cortex; set XDG_STATE_HOME or HOME"),
             )
         })?;
     }

@@ -1,7 +1,7 @@
 //! Accepts connections, and passes the requests that the gate allows to the routes.
 
+use super::access_rules::HttpAccessRules;
 use super::answer::{Body, text_answer};
-use super::gate::Gate;
 use crate::service::server::{Stop, runtime};
 use hyper::body::Incoming;
 use hyper::header::{HeaderValue, WWW_AUTHENTICATE};
@@ -46,7 +46,7 @@ pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     }
     let local = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let address = local.as_deref().unwrap_or(text).parse();
-    address.map_err(|_| "this is no port and no address with a port; 8080 and 127.0.0.1:8080 are".to_owned())
+    address.map_err(|_| "this is neither a port nor an address with a port, such as 8080 or 127.0.0.1:8080".to_owned())
 }
 
 /// Binds an address; port 0 picks a free port.
@@ -65,7 +65,7 @@ pub fn bind_listener(at: SocketAddr) -> io::Result<std::net::TcpListener> {
 /// When the server cannot start.
 pub fn serve<R: Routes>(
     listener: std::net::TcpListener,
-    gate: Gate,
+    gate: HttpAccessRules,
     stop: &Stop,
     (routes, ends): (impl FnOnce() -> R, impl FnOnce()),
 ) -> io::Result<()> {
@@ -86,7 +86,7 @@ pub fn serve<R: Routes>(
 
 /// State that all connections share.
 struct Shared<R> {
-    gate: Gate,
+    gate: HttpAccessRules,
     routes: R,
 }
 

@@ -1,8 +1,8 @@
 //! HTTP/1.1 for clients on this machine: `cortex mcp --http` and `cortex serve --http` differ only in their [`listen::Routes`].
 //!
-//! [`gate`] decides which requests are allowed, [`token`] keeps their secret, [`listen`] accepts connections, [`answer`] builds plain answers.
+//! [`access_rules`] decides which requests are allowed, [`token`] keeps their secret, [`listen`] accepts connections, [`answer`] builds plain answers.
 
+pub mod access_rules;
 pub mod answer;
-pub mod gate;
 pub mod listen;
 pub mod token;

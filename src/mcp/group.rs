@@ -71,7 +71,7 @@ pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static Entr
                 hint,
             )
         }
-        Some(_) => (Diagnostic::error(ErrorCode::E_PARAM, "'op' is to be a string"), all),
+        Some(_) => (Diagnostic::error(ErrorCode::E_PARAM, "'op' must be a string"), all),
         None => match default_operation(tool) {
             Some(entry) => return Ok((entry, arguments.into())),
             None => (Diagnostic::error(ErrorCode::E_PARAM, "the argument 'op' is missing"), all),
@@ -109,7 +109,7 @@ mod tests {
                 "there is no operation of this name; did you mean 'open'?".to_owned(),
             ),
             (json!({"op": "zzzzzzzz"}), format!("there is no operation of this name; {all}")),
-            (json!({"op": 5}), format!("'op' is to be a string; {all}")),
+            (json!({"op": 5}), format!("'op' must be a string; {all}")),
             (json!({"name": "a"}), format!("the argument 'op' is missing; {all}")),
         ] {
             assert_eq!(asked_for(arguments), Err(why));

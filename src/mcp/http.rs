@@ -2,8 +2,8 @@
 
 use super::metrics;
 use super::server::Server;
+use crate::http::access_rules::HttpAccessRules;
 use crate::http::answer::{Body, is_json, json_answer, not_allowed, read_body, text_answer, typed};
-use crate::http::gate::Gate;
 use crate::http::listen::{self, Routes};
 use crate::service::Host;
 use crate::service::message::{self, Message, code};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// When the server cannot start.
-pub fn serve_http(server: Server, listener: TcpListener, gate: Gate, stop: &Stop) -> io::Result<()> {
+pub fn serve_http(server: Server, listener: TcpListener, gate: HttpAccessRules, stop: &Stop) -> io::Result<()> {
     let host = server.host.clone();
     let routes = || {
         let host = host.clone();
@@ -99,7 +99,7 @@ impl Mcp {
                 refused(&message::error(&id, code::PARAMS, "params are given by name, as an object"))
             }
             (StatusCode::UNSUPPORTED_MEDIA_TYPE, _) => {
-                let why = "this is no message of the protocol; an id is a string or a whole number";
+                let why = "this is not a message of the protocol; an id is a string or a whole number";
                 refused(&message::error(&id, code::REQUEST, why))
             }
             _ => response,

@@ -99,7 +99,7 @@ fn parse_message(bytes: &[u8]) -> Result<Option<Box<ReceivedMessage>>, (Value, i
     match (serde_json::from_slice::<ReceivedMessage>(bytes), parsed) {
         (Ok(message), _) => Ok(Some(Box::new(message))),
         (Err(_), Message::Answer | Message::Notification { .. }) => Ok(None),
-        (Err(error), Message::Request { id, .. }) => Err((id, code::REQUEST, format!("this is no request of the protocol: {error}"))),
+        (Err(error), Message::Request { id, .. }) => Err((id, code::REQUEST, format!("this is not a request of the protocol: {error}"))),
     }
 }
 

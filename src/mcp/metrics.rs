@@ -30,7 +30,7 @@ pub fn format_metrics(service: &Service) -> String {
         ),
         (
             "recent_semantic_failures",
-            "Summaries whose last try failed.",
+            "Summaries whose last attempt failed.",
             service.recent_semantic_failures,
         ),
         ("types_indexed", "Types that are known.", service.types_indexed),
@@ -149,7 +149,7 @@ mod tests {
              # HELP cortex_semantic_queue_length Requested summaries that were missing.\n\
              # TYPE cortex_semantic_queue_length gauge\n\
              cortex_semantic_queue_length 60\n\
-             # HELP cortex_recent_semantic_failures Summaries whose last try failed.\n\
+             # HELP cortex_recent_semantic_failures Summaries whose last attempt failed.\n\
              # TYPE cortex_recent_semantic_failures gauge\n\
              cortex_recent_semantic_failures 2\n\
              # HELP cortex_types_indexed Types that are known.\n\

@@ -9,12 +9,12 @@ pub mod group;
 #[cfg(feature = "http")]
 pub mod http;
 mod line;
-mod listing;
 #[cfg(feature = "http")]
 mod metrics;
 mod progress;
 mod prompts;
 mod purpose;
+mod resource_methods;
 mod resources;
 pub mod server;
 mod shorten;

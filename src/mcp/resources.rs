@@ -1,6 +1,6 @@
 //! Resources: readable addresses, and lists of them. An address names a symbol, a pack, an operation or a method, never a path.
 
-use super::listing::{PACK, TYPES};
+use super::resource_methods::{PACK, TYPES};
 use super::{first_sentence, tools};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -152,7 +152,7 @@ pub fn cursor(last: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::form::Form;
-    use super::super::tools::Can;
+    use super::super::tools::ToolAvailability;
     use super::*;
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
             "reference of context build, context live, context end, context conversations"
         );
         assert_eq!(meaning("cortex://method/edit"), "reference of edit");
-        for tool in tools::definitions(Form::Text, Can::ALL) {
+        for tool in tools::definitions(Form::Text, ToolAvailability::ALL) {
             let reference = meaning(&format!("cortex://method/{}", tool.name));
             assert!(reference.starts_with("reference of "), "{}: {reference}", tool.name);
         }

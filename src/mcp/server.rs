@@ -2,9 +2,9 @@
 
 use super::form::Form;
 use super::line::Line;
-use super::listing::Page;
+use super::resource_methods::Page;
 use super::resources::{self, MIME, Meant};
-use super::tools::Can;
+use super::tools::ToolAvailability;
 use super::{progress, prompts, shorten, tools};
 use crate::exit::exit_number;
 use crate::service::host::{Asker, Outcome, Patience};
@@ -101,7 +101,7 @@ pub fn converse(server: Server, stop: &Stop) -> io::Result<()> {
 
 impl Server {
     /// Creates a server for any number of clients, which share the host.
-    pub fn new(host: Arc<Host>, form: Form, can: Can) -> Self {
+    pub fn new(host: Arc<Host>, form: Form, can: ToolAvailability) -> Self {
         Self {
             host,
             workers: Arc::new(Semaphore::new(WORKERS)),

@@ -71,7 +71,7 @@ pub fn shorten(entry: &Entry, mut data: Value, form: Form) -> Result<ShortenedAn
         text = (entry.text)(&shorter, Style::plain()).map_err(|error| Failed::bug(&error))?;
         data = shorter;
     }
-    let why = Diagnostic::error(ErrorCode::E_TOO_LONG, "the answer is too long to be told, however it is shortened");
+    let why = Diagnostic::error(ErrorCode::E_TOO_LONG, "the answer is too long, even when shortened");
     Err(Failed::new(Code::Limit, why.hint("ask about less at once")))
 }
 

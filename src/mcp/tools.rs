@@ -54,14 +54,14 @@ impl ToolMethods {
 
 /// Capabilities of this workspace. A tool that cannot work here is not listed; calling it reports what is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Can {
+pub struct ToolAvailability {
     /// Whether the manifest has an agent model, which takes work and submits it.
     pub work: bool,
     /// Whether a model of the manifest answers questions.
     pub investigate: bool,
 }
 
-impl Can {
+impl ToolAvailability {
     /// All capabilities.
     #[cfg(test)]
     pub const ALL: Self = Self {
@@ -126,7 +126,7 @@ const MOST_TOKENS: usize = 1_500;
 
 /// Returns the tools of a server; the list is the same for all clients and never changes. In structured form, answers get as much of their
 /// schemas as fits: first the required fields of all, then the kinds of all fields, each in the order of the methods.
-pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
+pub fn definitions(form: Form, can: ToolAvailability) -> Vec<Tool> {
     let all: Vec<ToolMethods> = all_tools().into_iter().filter(|stands| can.do_what(*stands)).collect();
     let mut tools: Vec<Tool> = all.iter().map(|stands| stands.tool_definition()).collect();
     let details = match form {
@@ -377,10 +377,10 @@ mod tests {
             assert!(tokens <= 1_500, "{tokens} tokens for {} tools:\n{text}", tools.len());
             (tools, text)
         };
-        let (tools, text) = short(Form::Text, Can::ALL);
+        let (tools, text) = short(Form::Text, ToolAvailability::ALL);
         assert!(tools.iter().all(|tool| tool.output_schema.is_none()), "{text}");
-        short(Form::Structured, Can::ALL);
-        let few = Can {
+        short(Form::Structured, ToolAvailability::ALL);
+        let few = ToolAvailability {
             work: false,
             investigate: false,
         };
@@ -407,12 +407,12 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_not_listed() {
-        let can = |work, investigate| Can { work, investigate };
+        let can = |work, investigate| ToolAvailability { work, investigate };
         let names = |can| {
             let tools = definitions(Form::Text, can).into_iter().map(|tool| tool.name.into_owned());
             tools.collect::<HashSet<_>>()
         };
-        let all = names(Can::ALL);
+        let all = names(ToolAvailability::ALL);
         let without = |can| {
             let mut left: Vec<String> = all.difference(&names(can)).cloned().collect();
             left.sort();
@@ -425,7 +425,7 @@ mod tests {
     #[test]
     fn every_client_can_read_the_definitions() {
         let mut names = HashSet::new();
-        for tool in definitions(Form::Structured, Can::ALL) {
+        for tool in definitions(Form::Structured, ToolAvailability::ALL) {
             assert!(names.insert(tool.name.clone()), "{} stands twice", tool.name);
             let is_plain = tool.name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
             assert!(is_plain && (1..=64).contains(&tool.name.len()), "{}", tool.name);

@@ -2,8 +2,8 @@
 
 use super::news::News;
 use super::shell::SHELL;
+use crate::http::access_rules::HttpAccessRules;
 use crate::http::answer::{Body, is_json, json_answer, not_allowed, read_body, text_answer, typed};
-use crate::http::gate::Gate;
 use crate::http::listen::{self, Routes};
 use crate::service::peer::Shared;
 use crate::service::server::Stop;
@@ -29,7 +29,13 @@ static HEADERS: [(HeaderName, &str); 5] = [
 ///
 /// # Errors
 /// When the server cannot start.
-pub fn serve(shared: Shared, news: News, store: Option<PathBuf>, (listener, gate): (TcpListener, Gate), stop: &Stop) -> io::Result<()> {
+pub fn serve(
+    shared: Shared,
+    news: News,
+    store: Option<PathBuf>,
+    (listener, gate): (TcpListener, HttpAccessRules),
+    stop: &Stop,
+) -> io::Result<()> {
     let host = shared.host.clone();
     let routes = || {
         tokio::spawn(news.clone().follow_builds(shared.host.clone(), store));

@@ -7,7 +7,7 @@ const overviewView = (view) => {
   return el("article", null,
     el("h1.unseen", null, "Overview"),
     view.slot(log.catch(() => null).then(() => view.ask("status", {})), (status) => standing(status)),
-    section("Builds", "Each build that made or found anything, the newest first. Made: producers that ran. Found: results that were filed under their key. Unmoved: looked at, and as before.",
+    section("Builds", "Each build that ran a producer or used the cache, the newest first. Ran: outputs that producers computed. Cached: results stored under their keys. Unchanged: outputs whose keys are as before.",
       view.slot(Promise.all([log, paid]), ([found, currency]) => builds(found.document.builds, currency))));
 };
 let currency;
@@ -49,7 +49,7 @@ const failures = (all) =>
 
 const dot = (value) => (value ? count(value) : "·");
 const builds = (all, currency) => {
-  if (all.length === 0) return empty("No build of this checkout has made anything yet.");
+  if (all.length === 0) return empty("No build of this checkout has run or reused anything yet.");
   const most = Math.max(...all.map((build) => build.counts.ran + build.counts.cached + build.counts.verified), 1);
   const paid = all.some((build) => build.spent?.calls > 0);
   const share = (build) => {
@@ -65,9 +65,9 @@ const builds = (all, currency) => {
       ["Began", "Universal time", (build) => el("span.when", null, when(build.at))],
       ["Command", "What was called", (build) => [build.outcome !== "ok" && el("span.state.s-failed", null, build.outcome), " ", el("code.command", { title: build.command }, build.command)]],
       ["", "What it did, on one scale for all builds", share],
-      ["Made", "Producers that ran", (build) => dot(build.counts.ran), true],
-      ["Found", "Results that were filed under their key", (build) => dot(build.counts.cached), true],
-      ["Unmoved", "Looked at, and as before", (build) => dot(build.counts.verified), true],
+      ["Ran", "Outputs that producers computed", (build) => dot(build.counts.ran), true],
+      ["Cached", "Results stored under their keys", (build) => dot(build.counts.cached), true],
+      ["Unchanged", "Outputs whose keys are as before", (build) => dot(build.counts.verified), true],
       ["Failed", "Without an output", (build) => dot(build.counts.failed), true],
       ["Took", "From its begin to its last commit", (build) => duration(build.took_us), true],
       paid && ["Cost", "What models were paid", (build) => (build.spent?.calls > 0 ? price(build.spent, currency) : "·"), true],
@@ -180,12 +180,12 @@ const context = (answer) => [
   el("details", null, el("summary", null, "The text that a model is shown"), el("pre.source", { tabindex: 0 }, answer.contextText)),
 ];
 
-const OUTCOMES = { full: "new answers", patch: "patches", unchanged: "found to hold", rejected: "answers of no use", saved: "filed answers used" };
+const OUTCOMES = { full: "new answers", patch: "patches", unchanged: "answers confirmed", rejected: "unusable answers", saved: "stored answers used" };
 const costView = (view) => {
   view.title = "Cost";
-  return el("article", null, el("h1", null, "Cost"), el("p.note", null, "What models were paid for this checkout, and what filed answers saved."),
+  return el("article", null, el("h1", null, "Cost"), el("p.note", null, "What models were paid for this checkout, and what stored answers saved."),
     view.slot(view.ask("cost", {}), (answer) => {
-      if (answer.first === null) return empty("No model was asked, and no filed answer used.");
+      if (answer.first === null) return empty("No model was asked, and no stored answer used.");
       const sum = (one) => Object.entries(one.money).map(([currency, micros]) => millionths(micros) + " " + currency).join(" and ") || (one.agents ? "no money" : "no price known");
       const columns = (head) => [
         [head, "", ([name]) => name], ["Times", "Answers", ([, one]) => count(one.times), true], ["Tokens in", "Sent", ([, one]) => count(one.spent.input_tokens), true],
@@ -194,7 +194,7 @@ const costView = (view) => {
       const saved = answer.by_outcome.saved;
       const named = Object.entries(answer.by_outcome).map(([name, one]) => [OUTCOMES[name] ?? name, one]);
       return [
-        figures([["Spent", sum(answer.spent), plural(answer.spent.spent.calls, "call")], saved && ["Saved", sum(saved), plural(saved.times, "filed answer")]]),
+        figures([["Spent", sum(answer.spent), plural(answer.spent.spent.calls, "call")], saved && ["Saved", sum(saved), plural(saved.times, "stored answer")]]),
         section("By outcome", null, table("By outcome", columns("Outcome"), named)),
         section("By model", null, table("By model", columns("Model"), Object.entries(answer.by_model))),
         section("Dearest targets", null, table("Dearest targets", [["Target", "", ([label]) => labelLink(label)], ...columns("").slice(1)], answer.targets.slice(0, 40))),

@@ -123,7 +123,7 @@ pub fn ahead(context: &Context, ahead: &Ahead) -> String {
 /// Reports the trouble of the watch, or its end.
 pub fn trouble(context: &Context, trouble: Option<&Trouble>) {
     let lost = |message: String, hint: &str| {
-        Diagnostic::warning(ErrorCode::W_WATCH, format!("{message}; everything is looked at every 10 s instead")).hint(hint)
+        Diagnostic::warning(ErrorCode::W_WATCH, format!("{message}; all files are checked every 10 s instead")).hint(hint)
     };
     let why = match trouble {
         None => Diagnostic::new(Severity::Note, ErrorCode::N_WATCH, "changes are heard again"),

@@ -12,7 +12,7 @@ use methods::desk::build::{default_jobs, patterns};
 use methods::desk::request_context::RequestContext;
 use methods::failed::Failed;
 use std::time::{Duration, Instant};
-use workbench::watch::{hot, window_outlines};
+use workbench::watch::{recently_current_requests, window_outlines};
 use workbench::workspace::Workspace;
 
 /// Time without a change before building ahead starts.
@@ -37,7 +37,9 @@ pub fn build_ahead(context: &RequestContext, cancel: &Cancel, mut built: impl Fn
     }
     let start = Instant::now();
     let mut ahead = Ahead::default();
-    let lately = hot(&*workspace.engine.store, workspace.engine.view)?.into_iter().map(Some);
+    let lately = recently_current_requests(&*workspace.engine.store, workspace.engine.view)?
+        .into_iter()
+        .map(Some);
     for texts in lately.chain([None]) {
         let mut session = open_session(&workspace)?;
         let texts = texts.unwrap_or_else(|| window_outlines(&workspace.root, &session.graph));

@@ -195,7 +195,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             if name.trim().eq_ignore_ascii_case("content-length") {
                 match value.trim().parse::<usize>() {
                     Ok(value) => length = Some(value),
-                    Err(_) => return Ok(Frame::Garbage("the Content-Length is no number")),
+                    Err(_) => return Ok(Frame::Garbage("the Content-Length is not a number")),
                 }
             }
         }
@@ -339,7 +339,7 @@ mod tests {
     fn odd_headers_and_half_messages() {
         assert_eq!(
             read(b"Content-Length: x\r\n\r\n", 64),
-            [Frame::Garbage("the Content-Length is no number")]
+            [Frame::Garbage("the Content-Length is not a number")]
         );
         assert_eq!(
             read(b"Content-Type: x\r\n\r\n{}", 64),

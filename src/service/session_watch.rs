@@ -1,6 +1,6 @@
 //! Watch on the files of edit sessions in a service: it notices writes of other programs as they happen.
 
-use engine::watch::Lookout;
+use engine::watch::FolderWatch;
 use methods::desk::clock::current_seconds;
 use methods::desk::request_context::RequestContext;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use workbench::edit::foreign_writes::notice;
 use workbench::edit::place::Guard;
 
 /// Starts the watch; `None` if the system reports no changes. Then each operation checks the files itself, as without a service.
-pub fn listen_for_sessions(context: &RequestContext) -> Option<Lookout> {
+pub fn listen_for_sessions(context: &RequestContext) -> Option<FolderWatch> {
     let root = context.root_around()?.canonicalize().ok()?;
     // The watch edits nothing, so the manifest needs no protection.
     let guard = Guard {
@@ -25,5 +25,5 @@ pub fn listen_for_sessions(context: &RequestContext) -> Option<Lookout> {
         }
         folders.clone()
     };
-    Lookout::start(&root, on_move).ok()
+    FolderWatch::start(&root, on_move).ok()
 }

@@ -250,7 +250,7 @@ fn files_that_are_no_code_are_shown_or_say_why_not() {
         lines[1..],
         [
             ".env: .env is hidden from models by **/.env",
-            "gone.md: there is no such file in the root, and no source is called so",
+            "gone.md: there is no such file in the root, and no source has this name",
             ".git/config: .git/config belongs to git",
         ]
     );
@@ -353,14 +353,14 @@ fn what_cannot_be_answered_is_refused() {
         (
             vec!["--query", "Gone.cs is slow", "--why"],
             0,
-            "left out 0.00 Gone.cs: there is no such file in the root, and no source is called so",
+            "left out 0.00 Gone.cs: there is no such file in the root, and no source has this name",
         ),
         (
             vec!["--query", "quux zzyzx"],
             0,
-            "no type of the workspace says a word of the query",
+            "no type of the workspace contains a word of the query",
         ),
-        (vec!["--query", "node store", "--budget", "0"], 0, "not shown for want of budget"),
+        (vec!["--query", "node store", "--budget", "0"], 0, "not shown because of the budget"),
     ] {
         let ran = bench.run(&[&["context", "build"], args.as_slice()].concat());
         assert!(ran.code == code && ran.all().contains(says), "{args:?}: {ran:?}");
@@ -410,7 +410,7 @@ fn what_no_model_may_see_is_not_shown_and_said() {
     let notes = answer["state"]["notes"].to_string();
     assert!(
         answer["state"]["complete"] == false
-            && notes.contains("1 type that says a word of the query lies in a file that is never sent, and not shown"),
+            && notes.contains("1 type that contains a word of the query is in a file that is never sent, and not shown"),
         "{notes}"
     );
 }
@@ -426,16 +426,19 @@ fn what_is_left_out_says_the_true_reason() {
     };
     let (answer, why) = reasons(&[]);
     assert!(paths(&answer).len() > 5, "{answer}");
-    let full = "the budget is for 15 types, and those were chosen before it";
+    let full = "the budget allows 15 types, and better ones were chosen";
     let passed = why.iter().position(|why| why == full).expect("more types fit");
     assert!(answer["leftOut"][passed]["score"].as_f64() > Some(0.0), "{answer}");
     let no_room = "there is no room for it in the budget";
     assert!(why[..passed].iter().all(|why| why == no_room), "{why:?}");
     let (answer, why) = reasons(&["--weights", "access=1,bm25=0,recency=0,dependency=0,coverage=0"]);
     assert!(paths(&answer).is_empty() && !why.is_empty(), "{answer}");
-    assert!(why.iter().all(|why| why == "nothing that counts speaks for it"), "{why:?}");
+    assert!(why.iter().all(|why| why == "no counted factor favours it"), "{why:?}");
     let notes = answer["state"]["notes"].to_string();
-    assert!(notes.contains("no type is chosen: the factors that count give nothing"), "{notes}");
+    assert!(
+        notes.contains("no type is chosen: no type that contains a word of the query scores"),
+        "{notes}"
+    );
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn failures_are_told_by_status_and_explain_until_they_are_mended() {
     assert_eq!(bench.run(&["build", "//..."]).code, 1);
     let ran = bench.run(&["explain", "//index:broken"]);
     assert!(
-        ran.out.contains("pending: the last try at its present inputs failed"),
+        ran.out.contains("pending: the last attempt with its present inputs failed"),
         "{}",
         ran.out
     );

@@ -213,7 +213,7 @@ fn what_cannot_be_shown_is_refused_by_name() {
         (
             vec!["utf16.cs", "--what", "tidy up"],
             0,
-            "no version that 'tidy up' is said of: it is not kept",
+            "no version has the description 'tidy up'; it was not recorded",
         ),
         (vec!["utf16.cs", "--author", " "], 2, "the author's name is empty"),
         (vec!["utf16.cs", "--cursor", "0"], 2, "the cursor is no LINE"),
@@ -236,8 +236,12 @@ fn what_cannot_be_shown_is_refused_by_name() {
         ),
         (vec!["utf16.cs", "--version", "7"], 2, "there is no version 7 of utf16.cs"),
         (vec!["utf16.cs", "--since", "1", "--version", "1"], 2, "cannot be used with"),
-        (vec!["utf16.cs", "--plan", "x", "--version", "1"], 2, "plan cannot go with it"),
-        (vec!["utf16.cs", "--anchor", "x", "--version", "1"], 2, "anchor cannot go with it"),
+        (vec!["utf16.cs", "--plan", "x", "--version", "1"], 2, "do not combine it with plan"),
+        (
+            vec!["utf16.cs", "--anchor", "x", "--version", "1"],
+            2,
+            "do not combine it with anchor",
+        ),
     ] {
         let ran = bench.run(&[&["context", "live"], args.as_slice()].concat());
         assert!(

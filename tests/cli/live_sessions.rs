@@ -74,7 +74,9 @@ fn what_became_a_folder_is_shown_as_it_was() {
     std::fs::remove_dir(&place).expect("removed");
     let gone = live(&bench, &["--session", &session]);
     assert!(
-        gone["notes"].to_string().contains("the file itself is gone; shown is what session"),
+        gone["notes"]
+            .to_string()
+            .contains("the file was deleted; this is the text of session"),
         "{gone}"
     );
     // Folders are not documents.
@@ -88,7 +90,10 @@ fn what_became_a_folder_is_shown_as_it_was() {
 fn what_came_of_one_plan_is_told_with_the_next() {
     let bench = Bench::memotree();
     let early = live(&bench, &["--result", "done"]);
-    assert!(early["notes"].to_string().contains("no plan was told before"), "{early}");
+    assert!(
+        early["notes"].to_string().contains("this result has no reported plan before it"),
+        "{early}"
+    );
     live(&bench, &["--plan", "rename it"]);
     let actual = live(&bench, &["--plan", "test it", "--result", "renamed"]);
     let plans = "- At version 1: test it\n  Result: not known yet\n- At version 1: rename it\n  Result: renamed\n";
@@ -126,7 +131,10 @@ fn all_names_of_a_file_are_one_document() {
     assert!(text(&there).contains("// mine"), "{there}");
     assert_eq!(there["notes"][0], format!("session {session} has twin.cs as {FILE}"));
     let waits = look("twin.cs", &[])["notes"].to_string();
-    assert!(waits.contains(&format!("edit session {session} has edits of it")), "{waits}");
+    assert!(
+        waits.contains(&format!("edit session {session} has unsaved edits of it")),
+        "{waits}"
+    );
     edit(&bench, &["commit", "--session", &session]);
     edit(&bench, &["close", "--session", &session]);
     let saved = look("twin.cs", &["--since", "1"]);
@@ -153,16 +161,16 @@ fn what_a_session_cannot_show_is_told_with_the_reason() {
         assert!(ran.code != 0 && ran.all().contains(says), "{path}: {ran:?}");
     };
     let inside = ["--session", session.as_str()];
-    refused("src/MemoTree.Core/NodeId.cs", &inside, "is no document of session");
+    refused("src/MemoTree.Core/NodeId.cs", &inside, "is not a document of session");
     let name = "src/MemoTree.Core/New.cs";
     edit(&bench, &["create", name, "--new-text", "class New { }\n", "--session", &session]);
     let hint = format!("edit session {session} has it, with edits that are not saved: --session {session} shows that");
     refused(name, &[], &hint);
     assert_eq!(bench.run(&["context", "live", name, "--session", &session]).code, 0);
     edit(&bench, &["undo", "--session", &session]);
-    refused(name, &inside, "was taken away in session");
+    refused(name, &inside, "was removed in session");
     bench.write(FILE, "class New { }\n");
-    refused(FILE, &inside, "another program wrote the file since it looked");
+    refused(FILE, &inside, "another program has written the file since");
     edit(&bench, &["refresh", FILE, "--session", &session]);
     assert!(text(&live(&bench, &inside)).contains("class New"));
 }
@@ -190,7 +198,7 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
     let file = live(&bench, &["--since", "1"]);
     assert!(!text(&file).contains("// one"), "{}", text(&file));
     for session in [&one, &other] {
-        let note = format!("edit session {session} has edits of it that are not saved: --session {session} shows it as it is there");
+        let note = format!("edit session {session} has unsaved edits of it: --session {session} shows them");
         let notes = file["notes"].as_array().expect("notes");
         assert!(notes.contains(&note.clone().into()), "{note}: {notes:?}");
     }
@@ -229,7 +237,7 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
     assert!(beside["notes"].to_string().contains("another program changed the file"), "{beside}");
     std::fs::remove_file(&place).expect("removed");
     let gone = live(&bench, &["--session", &other]);
-    assert!(gone["notes"].to_string().contains("the file itself is gone"), "{gone}");
+    assert!(gone["notes"].to_string().contains("the file was deleted"), "{gone}");
     let none = bench.run(&["context", "live", FILE]);
     assert!(
         none.code == 2 && none.all().contains("is the last that is remembered: --version"),

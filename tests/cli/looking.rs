@@ -16,7 +16,7 @@ fn a_workspace_never_built_is_answered_as_far_as_it_is_known() {
     ");
     insta::assert_snapshot!(bench.run(&["explain", "//docs/docs/a.md:words"]).all(), @r#"
     exit 0
-    //docs/docs/a.md:words never made here
+    //docs/docs/a.md:words never built here
       next       cortex build '//docs/docs/a.md:words'
       param      argv = ["wc","-w","{in.text}"]
       inputs     text DIGEST //files/docs/a.md:bytes
@@ -429,7 +429,7 @@ fn a_removed_source_is_told_once() {
     std::fs::remove_file(bench.root().join("docs/b.md")).expect("removed");
     insta::assert_snapshot!(bench.run(&["explain", "//files/docs/b.md:bytes"]).all(), @r"
     exit 0
-    //files/docs/b.md:bytes source that is not there
+    //files/docs/b.md:bytes missing source
       because    //files/docs/b.md:bytes: docs/b.md was removed
       output     DIGEST
     ");
@@ -439,7 +439,7 @@ fn a_removed_source_is_told_once() {
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
     insta::assert_snapshot!(bench.run(&["explain", "//files/docs/b.md:bytes"]).all(), @r"
     exit 0
-    //files/docs/b.md:bytes source that is not there
+    //files/docs/b.md:bytes missing source
       failed     E_NO_FILE: the file docs/b.md does not exist or cannot be read; the set //globs/docs|%2A.md:files would contain it
     ");
     // The next build removes its targets, whose history remains known.

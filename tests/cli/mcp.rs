@@ -491,7 +491,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
     assert_eq!(all, few);
     let page = client.call("search", search(200));
     let shown = page["structuredContent"]["hits"].as_array().map_or(0, Vec::len);
-    let note = format!("{shown} of 400 are shown: go on with the value of `cursor`");
+    let note = format!("{shown} of 400 are shown: continue with the value of `cursor`");
     assert!(text_of_state(&page).contains(&note), "{}", text_of_state(&page));
     // Tools with a numeric offset.
     let rdeps = |limit: u32| json!({"op": "deps", "symbol": "Many.Base", "reverse": true, "limit": limit});
@@ -507,7 +507,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
             seen += types.len();
             let note = match seen {
                 400 => "to 400 of 400 are shown".to_owned(),
-                seen => format!("of 400 are shown: raise the limit, or go on with `offset` {seen}"),
+                seen => format!("of 400 are shown: raise the limit, or continue with `offset` {seen}"),
             };
             assert!(page["state"]["notes"].to_string().contains(&note), "{}", page["state"]);
             found.extend(types.into_iter().map(|one| one["path"].clone()));

@@ -146,7 +146,7 @@ fn programs_that_cannot_be_started_are_told_at_every_level() {
         keys("argv = [\"BESIDE/went\"]", &["it is not there"]),
         keys("argv = [\"./wc.sh\"]", &["it is not in the folder that the command starts in"]),
         keys("argv = [\"/usr\"]", &["it is a folder"]),
-        keys("argv = [\"BESIDE/pipe\"]", &["it is no file"]),
+        keys("argv = [\"BESIDE/pipe\"]", &["it is not a file"]),
         keys("argv = [\"BESIDE/plain\"]", &["its file may not be executed"]),
         keys("argv = [\"./{in.text}\"]", &["its file may not be executed"]),
         keys("argv = [\"BESIDE/lost\"]", &[LOST]),
@@ -163,7 +163,7 @@ fn programs_that_cannot_be_started_are_told_at_every_level() {
         ),
         keys(
             &format!("argv = [\"true\"]\ntools = {{ \"BESIDE/pipe\" = \"blake3:{zeros}\" }}"),
-            &["cannot be run: it is no file"],
+            &["cannot be run: it is not a file"],
         ),
         keys(
             &format!("argv = [\"true\"]\ntools = {{ true = \"blake3:{zeros}\" }}"),
@@ -199,7 +199,7 @@ fn a_tool_that_is_missing_is_named_with_where_it_was_looked_for() {
     let mut command = bench.command(&["build", "//a:b"]);
     let built = bench.ran(command.env("PATH", "/usr/bin:.:/bin").output().expect("runs"));
     let actual = "error[E_TOOL] //a:b: the tool 'no-such-tool' is not in the folders of PATH\n  found: PATH=/usr/bin:.:/bin\n  \
-                help: install it, or take it out of `tools` if nothing runs it\n";
+                help: install it, or remove it from `tools` if nothing runs it\n";
     assert!(built.code == 1 && built.err.starts_with(actual), "{built:?}");
     bench.change("cortex.toml", "no-such-tool", "\"bin/tool\"");
     let refused = bench.run(&["build", "//a:b"]);

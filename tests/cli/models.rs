@@ -211,7 +211,7 @@ fn an_answer_of_no_use_is_repaired_once_and_then_kept_to_be_looked_at() {
     let failed = bench.run(&["build", "--keep-going", SEMANTIC, "//types/N.Shelf:outline"]);
     assert_eq!((failed.code, calls(&bench)), (1, 2), "{failed:?}");
     let log = bench.run(&["log"]).out;
-    assert!(log.contains("; 1 answer of no use"), "{log}");
+    assert!(log.contains("; 1 unusable answer"), "{log}");
     assert!(bench.run(&["show", "//types/N.Shelf:outline"]).code == 0, "other targets are there");
     let raw = bench.run(&["show", "--rejected", "//types/N.Item:semantic"]);
     assert!(
@@ -351,7 +351,7 @@ fn a_correction_that_could_not_be_read_back_is_refused() {
     bench.write("Shelf.cs", &SHELF.replace("class Shelf", "class Rack"));
     let renamed = bench.run(&["build", "//types/...:semantic"]);
     assert!(
-        renamed.code == 0 && renamed.err.contains("when it was called N.Shelf"),
+        renamed.code == 0 && renamed.err.contains("when the type was named N.Shelf"),
         "{renamed:?}"
     );
     let file = bench.run(&["show", "--raw", "//types/N.Rack:semantic"]).out;

@@ -564,7 +564,7 @@ fn a_summary_that_waits_says_for_what_and_what_asking_anew_may_cost() {
     write_model_file(&bench, "act", "exit 3");
     assert_eq!(bench.run(&["build", ALL]).code, 1);
     let (own, other) = (explained("B"), explained("C"));
-    assert!(own.contains("pending: the last try at its present inputs failed"), "{own}");
+    assert!(own.contains("pending: the last attempt with its present inputs failed"), "{own}");
     assert!(other.contains(&format!("pending: {waits}")), "{other}");
     assert!(other.contains("//types/N.B:semantic: E_"), "{other}");
     let error = |name: &str| {

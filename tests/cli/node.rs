@@ -123,7 +123,7 @@ fn a_version_that_was_found_under_its_key_says_so() {
     assert_eq!(facts("found"), [false, false, true], "{versions}");
     assert!(facts("took_us")[1].is_u64() && facts("took_us")[2].is_null(), "{versions}");
     let stdout = bench.run(&["history", "//docs/docs/a.md:words"]).out;
-    assert_eq!(stdout.matches("found filed under its key, made ").count(), 1, "{stdout}");
+    assert_eq!(stdout.matches("found in the cache, built ").count(), 1, "{stdout}");
 }
 
 #[test]

@@ -17,11 +17,14 @@ fn results_are_handed_on_in_a_file() {
     let other = bench.beside("other-store");
     let other = other.to_str().expect("text");
     let ran = bench.run(&["store", "import", file, "--store", other]);
-    assert!(ran.code == 0 && ran.out.starts_with("3 results filed, 0 there already"), "{ran:?}");
+    assert!(
+        ran.code == 0 && ran.out.starts_with("3 results stored, 0 already present"),
+        "{ran:?}"
+    );
     let ran = bench.run(&["build", "//index:total", "--store", other]);
     assert!(ran.code == 0 && ran.err.contains("3 cached"), "{ran:?}");
     let ran = bench.run(&["store", "import", file, "--store", other]);
-    assert!(ran.out.starts_with("0 results filed, 3 there already"), "{ran:?}");
+    assert!(ran.out.starts_with("0 results stored, 3 already present"), "{ran:?}");
     assert_eq!(bench.run(&["store", "verify", "--store", other]).code, 0);
     fs::write(file, &first[..first.len() / 2]).expect("cut");
     let ran = bench.run(&["store", "import", file, "--store", other]);

@@ -284,7 +284,7 @@ fn a_strict_sandbox_that_cannot_be_had_is_an_error_of_its_own() {
         let ran = way.build(&bench);
         assert_eq!(ran.code, 6, "{ran:?}");
         assert!(
-            ran.err.contains("error[E_SANDBOX]") && ran.err.contains("cannot be had here"),
+            ran.err.contains("error[E_SANDBOX]") && ran.err.contains("is not available here"),
             "{ran:?}"
         );
     }

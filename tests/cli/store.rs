@@ -78,7 +78,7 @@ fn a_store_that_lost_the_end_of_its_last_page_keeps_the_rest() {
     let whole = fs::read(&path).expect("store");
     fs::write(&path, &whole[..whole.len() - 1]).expect("cut");
     let looked = bench.run(&["log"]);
-    assert!(looked.code == 3 && looked.err.contains("nothing was touched"), "{looked:?}");
+    assert!(looked.code == 3 && looked.err.contains("nothing was changed"), "{looked:?}");
     assert_eq!(fs::read(&path).expect("store").len(), whole.len() - 1);
     let ran = bench.run(&["build", "//index:total"]);
     assert!(

@@ -174,7 +174,7 @@ fn a_type_gets_a_file_of_its_own() {
     run_successfully(&bench, &["edit", "undo"]);
     assert_eq!((read(&bench, SHOP_FILE).as_deref(), read(&bench, target)), (Some(SHOP), None));
     let there = bench.run(&["edit", "move_type", "--symbol", "Trade.IShop", "--new-text", USER_FILE]);
-    assert!(there.code == 2 && there.err.contains("is there already"), "{}", there.err);
+    assert!(there.code == 2 && there.err.contains("exists already"), "{}", there.err);
 }
 
 #[test]

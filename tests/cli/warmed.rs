@@ -166,7 +166,7 @@ fn what_the_cache_means_for_a_target_is_said() {
     );
     let text = reader.run(&["explain", usages]).out;
     assert!(
-        text.contains("looked up only as part of a whole tree: making it takes less than asking (a question takes ")
+        text.contains("looked up only as part of a whole tree: building it takes less time than a lookup (a round trip takes ")
             && text.contains("its output is fetched when it is read: fetching its volume of "),
         "{text}"
     );

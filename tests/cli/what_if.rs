@@ -44,7 +44,7 @@ fn methods_of_a_service_are_asked_about_an_overlay() {
     assert!(!window.exists(), "nothing of the checkout moves");
     for (method, params, why) in [
         ("outline", json!({"symbols": "Idea", "overlay": "v"}), "E_NO_OVERLAY"),
-        ("outline", json!({"symbols": "Idea", "overlay": 5}), "'overlay' is to be a string"),
+        ("outline", json!({"symbols": "Idea", "overlay": 5}), "'overlay' must be a string"),
         ("pack.list", json!({"overlay": "w"}), "there is no argument of this name"),
         (
             "overlay.put",

@@ -160,7 +160,7 @@ fn what_history_no_longer_has_is_said_not_to_be_counted() {
     let stdout = bench.run(&["explain", "--diff", "1", "19"]).out;
     assert!(stdout.contains("\nat least 1 output differs\n"), "{stdout}");
     assert!(
-        stdout.ends_with("\nnot counted: 1 more whose results of that time are no longer in History\n"),
+        stdout.ends_with("\nnot counted: 1 more, because History no longer has their results of that time\n"),
         "{stdout}"
     );
 }
@@ -192,7 +192,7 @@ fn differences_say_what_failed_and_what_they_cannot_look_at() {
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
     let stdout = bench.run(&["explain", "--diff", "1", "2"]).out;
     assert!(stdout.contains("\nat least 2 outputs differ\n"), "{stdout}");
-    let unnamed = "\nnot looked at: 44 that went in later builds, of which the log has no names\n";
+    let unnamed = "\nnot compared: 44 targets removed by later builds, because the log does not name them\n";
     assert!(stdout.ends_with(unnamed), "{stdout}");
     let json = bench.run(&["explain", "--diff", "1", "2", "--json"]).json();
     let counts = (&json["unnamed"], &json["unnamed_since"], &json["to"]["failures"][0]["code"]);
@@ -442,7 +442,7 @@ fn differences_say_what_was_collected() {
     the results were evicted: their inputs are no longer known
       //index:total DIGEST → DIGEST
 
-    not counted: 1 more whose results of that time are no longer in History
+    not counted: 1 more, because History no longer has their results of that time
     ");
     let json = bench.run(&["explain", "--diff", "2", "3", "--json"]).json();
     assert_eq!(

@@ -485,7 +485,7 @@ fn what_cannot_be_an_answer_is_told() {
         let ran = bench.run(args);
         assert!(ran.code == code && ran.err.contains(word), "{args:?}: {ran:?}");
     };
-    wrong(&["work", "submit", "../../../../etc/x", "x"], 2, "no name of a question");
+    wrong(&["work", "submit", "../../../../etc/x", "x"], 2, "not the name of a question");
     wrong(&["work", "submit", "0123456789abcdef", "x"], 2, "E_NO_QUESTION");
     wrong(&["work", "submit", id(&asked), " \n"], 2, "there is no answer");
     wrong(&["work", "submit", id(&asked), "--file", "none.md"], 5, "none.md");

@@ -35,7 +35,7 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
                 .store
                 .commit(session.engine.view, Commit { rows, ..Commit::default() })?;
             let names = record.words.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let message = format!("a person wrote {names} when it was called {key}; that came along");
+            let message = format!("the text of {names} is a person's, written when the type was named {key}; it was carried over");
             let hint = "review it: 'cortex diff LABEL' shows the change, 'cortex edit-output LABEL' changes the text";
             sentences.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).label(&present).hint(hint));
         }

@@ -2,7 +2,7 @@
 
 use engine::graph::pages::{LINKS, RECORDS, each_link, each_result, short_hash};
 use engine::store::disk::DiskStore;
-use engine::store::disk::verify::{Harm, Spot, label_hash};
+use engine::store::disk::verify::{DamagedItem, Spot, label_hash};
 use engine::store::{Part, Store, StoreError, ViewId, corrections, pins};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{BTreeSet, HashMap};
@@ -68,7 +68,7 @@ impl Labels {
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
-    pub fn name_damaged_entry(&self, disk: &DiskStore, harm: &mut Harm) -> Result<(), StoreError> {
+    pub fn name_damaged_entry(&self, disk: &DiskStore, harm: &mut DamagedItem) -> Result<(), StoreError> {
         if harm.labels.is_empty() {
             let of_hash = |hash: Option<&[u8; 16]>| hash.and_then(|hash| self.by_hash.get(hash)).cloned().into_iter().collect();
             harm.labels = match harm.spot() {

@@ -112,7 +112,7 @@ pub enum GarbageError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The set of results to keep cannot be determined.
-    #[error("it cannot be told what the store must keep: {0}")]
+    #[error("cannot determine what the store must keep: {0}")]
     Damaged(String),
 }
 

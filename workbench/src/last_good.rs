@@ -10,7 +10,7 @@ use engine::planning::symbol::{Resolution, resolve, resolve_inner};
 use engine::store::StoreError;
 use engine::store::records::HistoryRecord;
 use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::{Diagnostic, Place};
+use engine::values::diagnostic::{Diagnostic, SourceLocation};
 use engine::values::digest::Digest;
 use engine::values::label::{escape, halves, unescape};
 use engine::values::table::{Table, write_table};
@@ -26,7 +26,7 @@ const TYPES: &str = "//index:types";
 const MOST_STEPS: usize = 32;
 
 /// Files that do not parse now, each with the position of the fault.
-pub type Broken = BTreeMap<String, Place>;
+pub type Broken = BTreeMap<String, SourceLocation>;
 
 /// A version of a target that was built from files that parsed.
 #[derive(Clone, Debug)]
@@ -95,8 +95,12 @@ fn indexes(session: &Session) -> Result<Vec<Arc<[u8]>>, StoreError> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn behind<'b>(session: &Session, keys: &BTreeSet<String>, broken: &'b Broken) -> Result<BTreeMap<String, Vec<&'b Place>>, StoreError> {
-    let mut found: BTreeMap<String, BTreeMap<&str, &Place>> = BTreeMap::new();
+pub fn behind<'b>(
+    session: &Session,
+    keys: &BTreeSet<String>,
+    broken: &'b Broken,
+) -> Result<BTreeMap<String, Vec<&'b SourceLocation>>, StoreError> {
+    let mut found: BTreeMap<String, BTreeMap<&str, &SourceLocation>> = BTreeMap::new();
     if broken.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -383,7 +387,7 @@ impl Lineage<'_> {
 }
 
 /// Returns the note that a type's present outputs may lack parts of a file that stopped parsing.
-pub fn note_of_lost_parts(label: &str, files: &[&Place], retry: &str) -> Option<Diagnostic> {
+pub fn note_of_lost_parts(label: &str, files: &[&SourceLocation], retry: &str) -> Option<Diagnostic> {
     let first = files.first()?;
     let others = match files.len() {
         1 => String::new(),

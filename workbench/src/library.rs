@@ -126,7 +126,7 @@ impl Library {
     pub fn last(&self, label: &str) -> Result<Option<Output>> {
         let patterns = patterns(label)?;
         let (_workspace, mut session) = self.session(Access::Look)?;
-        let label = session.the_one(&patterns, "given")?.map_err(LibraryError::Refused)?;
+        let label = session.resolve_single_target(&patterns, "given")?.map_err(LibraryError::Refused)?;
         let Some(last) = session.last(&label)? else { return Ok(None) };
         let bytes = session.engine.store.output(&last.filed.output).map_err(WorkbenchError::from)?;
         Ok(bytes.map(|bytes| Output {
@@ -143,7 +143,7 @@ impl Library {
     pub fn state_of_label(&self, label: &str) -> Result<NodeState> {
         let patterns = patterns(label)?;
         let (workspace, mut session) = self.session(Access::Look)?;
-        let label = session.the_one(&patterns, "given")?.map_err(LibraryError::Refused)?;
+        let label = session.resolve_single_target(&patterns, "given")?.map_err(LibraryError::Refused)?;
         Ok(target_status(&workspace.root, &mut session, &label)?.state)
     }
 

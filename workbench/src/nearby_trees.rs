@@ -214,7 +214,7 @@ mod tests {
         );
         assert_eq!(all.merge_base(), Some(two));
         fs::write(root.join("in/a.txt"), "edited, and longer").unwrap();
-        assert_eq!(all.bundle_names(), ["branch side"], "the files are no commit's");
+        assert_eq!(all.bundle_names(), ["branch side"], "the files are not those of a commit");
         // A commit outside of the workspace does not change its tree.
         fs::write(root.join("b.txt"), "b").unwrap();
         git(root, &["add", "b.txt"]);

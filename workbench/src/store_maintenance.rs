@@ -3,7 +3,7 @@
 use crate::damaged_labels::Labels;
 use engine::graph::pages::each_result;
 use engine::store::disk::DiskStore;
-use engine::store::disk::verify::{Harm, Verified};
+use engine::store::disk::verify::{DamagedItem, Verified};
 use engine::store::ledger::{LedgerEntry, Outcome};
 use engine::store::pins::{Pin, row_key};
 use engine::store::records::{ActionRecord, Class, HistoryRecord};
@@ -50,7 +50,7 @@ pub fn verify_store(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<
 /// Adds faults of graphs to the findings, and labels to the damaged entries.
 fn check_graphs(disk: &DiskStore, mut found: Verified) -> Result<Verified, StoreError> {
     for view in disk.tenants()? {
-        found.harm.extend(graph_harm(disk, view)?.map(Harm::of_graph));
+        found.harm.extend(graph_harm(disk, view)?.map(DamagedItem::of_graph));
     }
     if !found.is_sound() {
         let labels = Labels::from_store(disk)?;

@@ -8,7 +8,7 @@ use engine::build::query::NodeState;
 use engine::build::session::Session;
 use engine::build::state::{CurrentRequest, decode};
 use engine::build::{file_label, file_path};
-use engine::graph::stale::taint;
+use engine::graph::stale::spread_stale_marks;
 use engine::graph::{Graph, NodeId};
 use engine::store::{Part, Store, ViewId};
 use engine::values::diagnostic::Diagnostic;
@@ -133,12 +133,12 @@ impl ReportedChanges {
 
 /// Counts the targets that may be stale.
 pub fn stale_targets(session: &Session) -> usize {
-    let tainted = taint(&session.graph, &session.links);
+    let maybe_stale = spread_stale_marks(&session.graph, &session.links);
     let is_target = |id: &NodeId| {
         let label = &session.graph.node(*id).label;
         file_path(label).is_none() && session.rules.find(label).is_some()
     };
-    tainted.iter().filter(is_target).count()
+    maybe_stale.iter().filter(is_target).count()
 }
 
 /// The part of a type that an edit changed (seed 000 §13).
@@ -386,7 +386,7 @@ pub fn window_outlines(root: &Path, graph: &Graph) -> Vec<String> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn hot(store: &dyn Store, view: ViewId) -> Result<Vec<Vec<String>>, EngineError> {
+pub fn recently_current_requests(store: &dyn Store, view: ViewId) -> Result<Vec<Vec<String>>, EngineError> {
     let rows = store.rows(view, Part::Requests)?;
     let mut known: Vec<CurrentRequest> = rows.iter().filter_map(|(_, row)| decode::<CurrentRequest>(row)).collect();
     known.retain(|known| !known.patterns.is_empty());

@@ -166,7 +166,7 @@ pub struct LeasedQuestion {
 
 /// A request of an agent for questions.
 #[derive(Clone, Copy, Debug)]
-pub struct Comer<'a> {
+pub struct LeaseRequest<'a> {
     /// Name of the agent; empty when it gives none. A named agent first gets again the questions that it has leased.
     pub agent: &'a str,
     /// Most questions to hand out.
@@ -181,26 +181,26 @@ pub struct Comer<'a> {
 ///
 /// # Errors
 /// When a lease cannot be noted; leases noted before stay.
-pub fn lease_questions(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<Vec<LeasedQuestion>> {
+pub fn lease_questions(notes: &Notes, waiting: &[Waiting], request: LeaseRequest<'_>) -> io::Result<Vec<LeasedQuestion>> {
     let mut found = Vec::new();
     for question in waiting {
         let note = notes.read_note(&question.id)?.unwrap_or_default();
-        match holder(&note, comer.now) {
-            Some(lease) if comer.agent.is_empty() || lease.agent != comer.agent => {}
+        match holder(&note, request.now) {
+            Some(lease) if request.agent.is_empty() || lease.agent != request.agent => {}
             holder => found.push((holder.is_none(), question, note)),
         }
     }
     // Questions that the agent has leased already come first; the others keep their order.
     found.sort_by_key(|(new, _, _)| *new);
-    let until = comer.now.saturating_add(comer.seconds.min(LONGEST_LEASE));
+    let until = request.now.saturating_add(request.seconds.min(LONGEST_LEASE));
     let mut taken = Vec::new();
-    for (_, question, note) in found.into_iter().take(comer.count) {
+    for (_, question, note) in found.into_iter().take(request.count) {
         let note = Note {
             label: question.label.clone(),
             patch: question.patch,
             asked: question.user.clone(),
             lease: Some(Lease {
-                agent: comer.agent.to_owned(),
+                agent: request.agent.to_owned(),
                 until,
             }),
             ..note
@@ -296,13 +296,13 @@ mod tests {
         let notes = runtime.agents().notes();
         let waiting: Vec<Waiting> = (1..=4).map(|id| question(id, "//types/A:semantic")).collect();
         let come = |agent: &str, count: usize, now: u64| {
-            let comer = Comer {
+            let request = LeaseRequest {
                 agent,
                 count,
                 seconds: 60,
                 now,
             };
-            lease_questions(notes, &waiting, comer).expect("noted")
+            lease_questions(notes, &waiting, request).expect("noted")
         };
         assert_eq!(ids(&come("ann", 2, 100)), ["1", "2"]);
         assert_eq!(ids(&come("bob", 1, 110)), ["3"]);
@@ -330,13 +330,13 @@ mod tests {
         };
         let asked = question(7, "//types/A:semantic");
         assert_eq!(hand_in(notes, &asked.id, given("ann")).expect("read"), Handed::Unknown);
-        let comer = Comer {
+        let request = LeaseRequest {
             agent: "ann",
             count: 1,
             seconds: 60,
             now: 1,
         };
-        lease_questions(notes, std::slice::from_ref(&asked), comer).expect("noted");
+        lease_questions(notes, std::slice::from_ref(&asked), request).expect("noted");
         assert!(matches!(hand_in(notes, &asked.id, given("ann")).expect("noted"), Handed::Noted(note) if note.lease.is_none()));
         let before = hand_in(notes, &asked.id, given("bob")).expect("read");
         assert!(matches!(before, Handed::Before(note) if note.answer == Some(given("ann"))));

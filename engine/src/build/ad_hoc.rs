@@ -1,4 +1,4 @@
-//! Loose results: outputs of a producer for inputs that no rule names, such as the answer to an ad-hoc question.
+//! Ad-hoc results: outputs of a producer for inputs that no rule names, such as the answer to an ad-hoc question.
 //!
 //! Like any other, it has a key, is stored, paid for and recorded, but under a label that the graph does not know. The same question over the same
 //! inputs finds it again.
@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Request for a loose result.
-pub struct Loose<'a> {
+/// Request for an ad-hoc result.
+pub struct AdHocRequest<'a> {
     /// The label under which the result is recorded; no rule produces it.
     pub label: &'a str,
     /// The producer's name in the registry.
@@ -36,10 +36,10 @@ pub struct Loose<'a> {
     pub fresh: bool,
 }
 
-/// A request for a loose result with its producer and key.
+/// A request for an ad-hoc result with its producer and key.
 #[derive(Clone, Copy)]
 struct Asking<'a> {
-    wanted: &'a Loose<'a>,
+    wanted: &'a AdHocRequest<'a>,
     producer: &'a dyn Producer,
     bound: &'a Bound,
     key: ActionKey,
@@ -82,16 +82,16 @@ pub struct AdHocResult {
 }
 
 impl Session {
-    /// Produces a loose result, or finds it.
+    /// Produces an ad-hoc result, or finds it.
     ///
     /// # Errors
     /// When the store breaks. The inner error is the producer's.
-    pub fn make_loose(&mut self, wanted: &Loose<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
-        let (producer, bound) = match self.loose_producer(wanted) {
+    pub fn produce_ad_hoc(&mut self, wanted: &AdHocRequest<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
+        let (producer, bound) = match self.ad_hoc_producer(wanted) {
             Ok(found) => found,
             Err(failure) => return Ok(Err(failure)),
         };
-        let key = loose_key(&*producer, &bound.params, wanted);
+        let key = ad_hoc_key(&*producer, &bound.params, wanted);
         let asking = Asking {
             wanted,
             producer: &*producer,
@@ -103,7 +103,7 @@ impl Session {
                 .spent
                 .clone()
                 .map(|spent| self.line(wanted, spent, Outcome::Saved, made.took_us));
-            self.commit_loose(wanted, &made, saved)?;
+            self.commit_ad_hoc(wanted, &made, saved)?;
             return Ok(Ok(made));
         }
         // A model or a program may be slow: release the store and the checkout meanwhile.
@@ -114,7 +114,7 @@ impl Session {
         }
         self.engine.store.release_lock();
         turn.iter().for_each(|turn| turn.give_back());
-        let answer = self.ask_loose(&asking, cancel);
+        let answer = self.ask_ad_hoc(&asking, cancel);
         self.engine.store.release_lock();
         let checkout = match &turn {
             Some(_) => self.engine.take_again(&stored, cancel)?,
@@ -127,14 +127,14 @@ impl Session {
         }
         let answer = answer?;
         if let (Ok(made), None) = (&answer, &self.write_error) {
-            self.commit_loose(wanted, made, None)?;
+            self.commit_ad_hoc(wanted, made, None)?;
         }
         Ok(answer)
     }
 
     /// Produces a result and stores it under its key with its cost; neither needs the right to the checkout. Another process with the same question
     /// waits for this answer.
-    fn ask_loose(&self, asking: &Asking<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
+    fn ask_ad_hoc(&self, asking: &Asking<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
         let Asking {
             wanted,
             producer,
@@ -142,8 +142,8 @@ impl Session {
             key,
         } = *asking;
         let blobs = Blobs::new(self.engine.store.clone());
-        let _flight = match asking.is_waited_for() {
-            true => blobs.flight(&key, &|| cancel.is_cancelled())?,
+        let _action_lock = match asking.is_waited_for() {
+            true => blobs.lock_action(&key, &|| cancel.is_cancelled())?,
             false => None,
         };
         if cancel.is_cancelled() {
@@ -154,7 +154,7 @@ impl Session {
                 .spent
                 .clone()
                 .map(|spent| self.line(wanted, spent, Outcome::Saved, made.took_us));
-            self.file_loose(None, saved)?;
+            self.commit_ad_hoc_result(None, saved)?;
             return Ok(Ok(made));
         }
         self.engine.store.release_lock();
@@ -177,20 +177,20 @@ impl Session {
             Err(failure) => {
                 if let Failure::Rejected(rejected) = &failure {
                     let spent = rejected.spent.clone();
-                    self.file_loose(None, spent.map(|spent| self.line(wanted, spent, Outcome::Rejected, took_us)))?;
+                    self.commit_ad_hoc_result(None, spent.map(|spent| self.line(wanted, spent, Outcome::Rejected, took_us)))?;
                 }
                 return Ok(Err(failure));
             }
         };
-        self.store_loose(asking, output, took_us).map(Ok)
+        self.store_ad_hoc_output(asking, output, took_us).map(Ok)
     }
 
     /// Stores a new result under its key with its cost.
-    fn store_loose(&self, asking: &Asking<'_>, output: Output, took_us: u64) -> Result<AdHocResult, EngineError> {
+    fn store_ad_hoc_output(&self, asking: &Asking<'_>, output: Output, took_us: u64) -> Result<AdHocResult, EngineError> {
         let Asking { wanted, producer, key, .. } = *asking;
         let became = outcome(output.notes.get("mode").map(String::as_str));
         let ledger = output.spent.clone().map(|spent| self.line(wanted, spent, became, took_us));
-        // Only its requester reads a loose result, so a table stays in one page.
+        // Only its requester reads an ad-hoc result, so a table stays in one page.
         let (digest, blob): (Digest, Arc<[u8]>) = (Digest::of(&output.bytes), output.bytes.into());
         let made = AdHocResult {
             key,
@@ -226,12 +226,12 @@ impl Session {
             blob: Some(blob),
             parts: Vec::new(),
         };
-        self.file_loose(Some(result), ledger)?;
+        self.commit_ad_hoc_result(Some(result), ledger)?;
         Ok(made)
     }
 
-    /// Returns a ledger entry for a loose result.
-    fn line(&self, wanted: &Loose<'_>, spent: Spent, outcome: Outcome, took_us: u64) -> LedgerEntry {
+    /// Returns a ledger entry for an ad-hoc result.
+    fn line(&self, wanted: &AdHocRequest<'_>, spent: Spent, outcome: Outcome, took_us: u64) -> LedgerEntry {
         LedgerEntry {
             at: self.engine.world.now_secs(),
             label: wanted.label.to_owned(),
@@ -242,7 +242,7 @@ impl Session {
     }
 
     /// Commits a result and its cost.
-    fn file_loose(&self, result: Option<NewResult>, ledger: Option<LedgerEntry>) -> Result<(), EngineError> {
+    fn commit_ad_hoc_result(&self, result: Option<NewResult>, ledger: Option<LedgerEntry>) -> Result<(), EngineError> {
         let commit = Commit {
             results: result.into_iter().collect(),
             rows: ledger.iter().map(LedgerEntry::to_row).collect(),
@@ -276,7 +276,7 @@ impl Session {
         }))
     }
 
-    fn loose_producer(&self, wanted: &Loose<'_>) -> Result<(Arc<dyn Producer>, Bound), Failure> {
+    fn ad_hoc_producer(&self, wanted: &AdHocRequest<'_>) -> Result<(Arc<dyn Producer>, Bound), Failure> {
         let producer = self.engine.registry.get(wanted.uses).cloned();
         let producer = producer.ok_or_else(|| Failure::permanent(format!("there is no producer '{}'", wanted.uses)))?;
         if let Err(errors) = producer.check(wanted.params) {
@@ -288,7 +288,7 @@ impl Session {
     }
 
     /// Records a version of a stored result, unless the last one is the same, and its use.
-    fn commit_loose(&mut self, wanted: &Loose<'_>, made: &AdHocResult, saved: Option<LedgerEntry>) -> Result<(), EngineError> {
+    fn commit_ad_hoc(&mut self, wanted: &AdHocRequest<'_>, made: &AdHocResult, saved: Option<LedgerEntry>) -> Result<(), EngineError> {
         let last = self.engine.store.history(self.engine.view, wanted.label)?.pop();
         let now = self.engine.world.now_secs();
         let version = HistoryRecord {
@@ -312,7 +312,7 @@ impl Session {
 
 static NO_VARS: Vars = Vars::new();
 
-fn loose_key(producer: &dyn Producer, params: &Params, wanted: &Loose<'_>) -> ActionKey {
+fn ad_hoc_key(producer: &dyn Producer, params: &Params, wanted: &AdHocRequest<'_>) -> ActionKey {
     let inputs: Vec<KeyInput<'_>> = wanted
         .roles
         .iter()
@@ -333,7 +333,7 @@ fn loose_key(producer: &dyn Producer, params: &Params, wanted: &Loose<'_>) -> Ac
     })
 }
 
-fn provenance(wanted: &Loose<'_>) -> Vec<InputRecord> {
+fn provenance(wanted: &AdHocRequest<'_>) -> Vec<InputRecord> {
     let of = |(role, inputs): (&Arc<str>, &Vec<Input>)| {
         let role = role.clone();
         let record = move |input: &Input| InputRecord {

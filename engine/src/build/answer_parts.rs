@@ -1,6 +1,6 @@
 //! Parts of a paid answer, stored one by one as results of their own, so that the failure of a later part loses none.
 
-use super::jobs::Shared;
+use super::jobs::JobContext;
 use super::run::money::outcome;
 use crate::seams::paid::{Notes, Parts, Spent};
 use crate::seams::producer::{Failure, ProducerId};
@@ -23,7 +23,7 @@ pub struct ReportedCost {
 
 /// The parts of one action.
 pub(super) struct FiledParts<'a> {
-    shared: &'a Shared,
+    shared: &'a JobContext,
     label: &'a str,
     producer: ProducerId,
     key: &'a ActionKey,
@@ -33,7 +33,7 @@ pub(super) struct FiledParts<'a> {
 
 impl<'a> FiledParts<'a> {
     /// Creates the parts of the action with this key; with `fresh`, those of earlier tries are ignored.
-    pub(super) fn new(shared: &'a Shared, label: &'a str, producer: ProducerId, key: &'a ActionKey, fresh: bool) -> Self {
+    pub(super) fn new(shared: &'a JobContext, label: &'a str, producer: ProducerId, key: &'a ActionKey, fresh: bool) -> Self {
         Self {
             shared,
             label,
@@ -74,7 +74,7 @@ impl Parts for FiledParts<'_> {
         Some((answer, spent))
     }
 
-    fn file(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure> {
+    fn store_part(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure> {
         let output = Digest::of(answer);
         let record = ActionRecord {
             output,

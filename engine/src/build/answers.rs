@@ -1,41 +1,41 @@
 //! Paid answers: while a process requests an answer, no other one does, and machines that request it at the same moment all keep the same one.
 
-use super::invalidated::Stamp;
-use super::jobs::{Done, Shared};
+use super::invalidated::InvalidatedResult;
+use super::jobs::{Done, JobContext};
 use crate::seams::job_group::GroupMember;
 use crate::seams::producer::{Failure, Params, ProducerId};
 use crate::store::records::{ActionRecord, Class, NewResult};
 use crate::store::unconfirmed::Unconfirmed;
-use crate::store::{Commit, Flight, superseded};
+use crate::store::{ActionLock, Commit, superseded};
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 
 /// Waits until no other process builds the result of a key; `Err` if it is then stored, or the build was stopped. `mark` is the result that a
 /// person invalidated, which does not count.
-pub(super) fn take_off(
-    shared: &Shared,
+pub(super) fn wait_for_right_to_ask(
+    shared: &JobContext,
     key: &ActionKey,
-    (fresh, mark): (bool, Option<Stamp>),
+    (fresh, mark): (bool, Option<InvalidatedResult>),
     job_group: Option<&GroupMember>,
-) -> Result<Option<Flight>, Done> {
+) -> Result<Option<ActionLock>, Done> {
     let is_cancelled = || {
         // This job waits for another process, which may wait for a job of this group: the group continues without it.
         job_group.iter().for_each(|member| member.leave());
         shared.cancel.is_cancelled()
     };
-    let flight = shared.blobs.flight(key, &is_cancelled).map_err(Done::Broken)?;
+    let action_lock = shared.blobs.lock_action(key, &is_cancelled).map_err(Done::Broken)?;
     if shared.cancel.is_cancelled() {
         return Err(Done::of_failure(Failure::Cancelled));
     }
     if fresh && mark.is_none() {
-        return Ok(flight);
+        return Ok(action_lock);
     }
     let filed = shared.blobs.action(key).map_err(Done::Broken)?;
-    let filed = filed.filter(|record| mark != Some(Stamp::from_result(key, record)));
+    let filed = filed.filter(|record| mark != Some(InvalidatedResult::from_result(key, record)));
     match filed {
         // Check the blob, too: its loss may be why the producer should run.
         Some(record) if shared.blobs.has_whole(&record.output).map_err(Done::Broken)? => Err(Done::Found(Box::new(record))),
-        _ => Ok(flight),
+        _ => Ok(action_lock),
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) fn latest_key(producer: &ProducerId, params: &Params, label: &str) ->
 ///
 /// Also stores it under the key `latest`, if the next question may be asked as a change of it.
 pub(super) fn settled(
-    shared: &Shared,
+    shared: &JobContext,
     label: &str,
     (key, latest): (&ActionKey, &ActionKey),
     (producer, fresh): (ProducerId, bool),
@@ -114,7 +114,7 @@ pub(super) fn settled(
             sharing.replace(key, &record, &blob, &parts);
             return done;
         }
-        if let Some(found) = sharing.contend(key, &record, &blob, &parts) {
+        if let Some(found) = sharing.store_answer_if_absent(key, &record, &blob, &parts) {
             *is_adopted = true;
             *digest = found.record.output;
             output.bytes = found.blob.to_vec();

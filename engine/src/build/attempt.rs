@@ -4,7 +4,7 @@ use super::blobs::Blobs;
 use super::build_log::{ListedEvents, Listing};
 use super::engine::{Engine, EngineError};
 use super::graph_memory::GraphMemory;
-use super::jobs::Shared;
+use super::jobs::JobContext;
 use super::layout::{KnownFiles, Laid};
 use super::lazy_exports::LazyExports;
 use super::outlook::{Outlook, Prospect, marked};
@@ -49,7 +49,7 @@ struct EndedRun {
     exports: Option<LazyExports>,
     leftover: Leftover,
     events: ListedEvents,
-    shared: Arc<Shared>,
+    shared: Arc<JobContext>,
     /// Work that an earlier build left.
     unfinished: Unfinished,
 }
@@ -138,8 +138,8 @@ impl Session {
     }
 
     /// Returns the state that the jobs of a build share.
-    fn shared_state(&self, request: &Request, cancel: &Cancel) -> Arc<Shared> {
-        Arc::new(Shared {
+    fn shared_state(&self, request: &Request, cancel: &Cancel) -> Arc<JobContext> {
+        Arc::new(JobContext {
             blobs: Blobs::new(self.engine.store.clone()).with_pages(self.engine.graphs.as_ref().map(GraphMemory::pages)),
             world: self.engine.world.clone(),
             manifest: self.rules.manifest().clone(),
@@ -204,7 +204,7 @@ impl Session {
         let keeping = Cancel::announce_commit();
         let committed = match self.commit(leftover, remarks, gone.is_some(), exports_read, known) {
             Err(EngineError::Store(error)) if !has_made => {
-                report.diagnostics.push(super::unwritable_store::excused(error)?);
+                report.diagnostics.push(super::unwritable_store::note_read_only_store(error)?);
                 return Ok(Some(report));
             }
             committed => committed?,

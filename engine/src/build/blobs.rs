@@ -5,7 +5,7 @@
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::planning::expand;
 use crate::store::records::ActionRecord;
-use crate::store::{Flight, Store, StoreError};
+use crate::store::{ActionLock, Store, StoreError};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pages::PageError;
 use crate::values::pieces;
@@ -184,12 +184,12 @@ impl Blobs {
         self.store.action(key)
     }
 
-    /// See [`Store::flight`].
+    /// See [`Store::lock_action`].
     ///
     /// # Errors
     /// When another process requests it until the time-out, or the lock cannot be tried.
-    pub fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
-        self.store.flight(key, is_cancelled)
+    pub fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
+        self.store.lock_action(key, is_cancelled)
     }
 
     /// Returns the blob, if it is in memory.

@@ -2,7 +2,7 @@
 //! reach. Files appear and disappear, and targets with them, so a path may also lead through added and removed nodes.
 
 use super::engine::EngineError;
-use super::input_changes::{Move, Moved, between};
+use super::input_changes::{InputChange, InputChangeKind, between};
 use super::run::file_path;
 use super::session::Session;
 use super::shared_records;
@@ -19,7 +19,7 @@ pub(super) type Span = (Option<u64>, Option<u64>);
 
 /// A change, and the one that it explains.
 struct Stop {
-    one: Move,
+    one: InputChange,
     span: Span,
     above: Option<usize>,
     depth: usize,
@@ -30,12 +30,12 @@ struct Stop {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) fn back(session: &Session, moves: &mut [Move], span: Span) -> Result<Vec<Move>, EngineError> {
-    let certain = |one: &&Move| matches!(one.how, Moved::Changed { .. });
-    let (changed, others): (Vec<&Move>, Vec<&Move>) = moves.iter().partition(certain);
+pub(super) fn back(session: &Session, moves: &mut [InputChange], span: Span) -> Result<Vec<InputChange>, EngineError> {
+    let certain = |one: &&InputChange| matches!(one.how, InputChangeKind::Changed { .. });
+    let (changed, others): (Vec<&InputChange>, Vec<&InputChange>) = moves.iter().partition(certain);
     let mut stops: Vec<Stop> = Vec::new();
     let mut seen: FxHashSet<Arc<str>> = FxHashSet::default();
-    let mut add = |stops: &mut Vec<Stop>, one: Move, span: Span, above: Option<usize>| {
+    let mut add = |stops: &mut Vec<Stop>, one: InputChange, span: Span, above: Option<usize>| {
         if seen.insert(one.label.clone()) {
             let depth = above.map_or(0, |above: usize| stops[above].depth + 1);
             stops.push(Stop { one, span, above, depth });
@@ -89,7 +89,7 @@ pub fn version_read(history: &[HistoryRecord], read: Digest, build: Option<u64>)
 }
 
 /// Returns the changed inputs of a changed node, and the builds between which they changed.
-fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span), EngineError> {
+fn behind(session: &Session, one: &InputChange, span: Span) -> Result<(Vec<InputChange>, Span), EngineError> {
     let history = session.engine.store.history(session.engine.view, &one.label)?;
     let last = |history: &[HistoryRecord], output: Digest| history.iter().rposition(|version| version.output == output);
     let record = |key: &ActionKey| -> Result<Option<ActionRecord>, EngineError> {
@@ -98,7 +98,7 @@ fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span)
     };
     let nothing = (Vec::new(), span);
     match one.how {
-        Moved::Changed { from, to } => {
+        InputChangeKind::Changed { from, to } => {
             // The version that was read, and the last earlier one with the former output.
             let Some(made) = version_read(&history, to, span.1) else {
                 return Ok(nothing);
@@ -112,7 +112,7 @@ fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span)
             };
             Ok((between(&then.inputs, &now.inputs), (history[earlier].build, history[made].build)))
         }
-        Moved::Dropped { from } | Moved::Missing { from } => {
+        InputChangeKind::Dropped { from } | InputChangeKind::Missing { from } => {
             // A removed node has no later version.
             let made = last(&history, from).or_else(|| history.len().checked_sub(1));
             let Some(made) = made.filter(|_| session.graph.find(&one.label).is_none()) else {
@@ -124,35 +124,35 @@ fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span)
                 None => session.graph.find(label).is_none(),
             };
             let gone = inputs.into_iter().filter(|input| gone(&input.label));
-            let moves = gone.map(|input| Move {
+            let moves = gone.map(|input| InputChange {
                 role: input.role,
                 label: input.label,
-                how: Moved::Missing { from: input.digest },
+                how: InputChangeKind::Missing { from: input.digest },
             });
             Ok((moves.collect(), span))
         }
-        Moved::Added { to: Some(to) } => {
+        InputChangeKind::Added { to: Some(to) } => {
             let Some(made) = last(&history, to) else { return Ok(nothing) };
             let moves = came_with(session, history[made].build, record(&history[made].key)?)?;
             Ok((moves, span))
         }
-        Moved::Added { to: None } | Moved::Open { .. } => Ok(nothing),
+        InputChangeKind::Added { to: None } | InputChangeKind::Open { .. } => Ok(nothing),
     }
 }
 
 /// Returns the inputs that appeared or changed with a node that was new in a build: those of its record with a version of that build; if none, its
 /// source files.
-fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>) -> Result<Vec<Move>, EngineError> {
+fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>) -> Result<Vec<InputChange>, EngineError> {
     let (mut came, mut files) = (Vec::new(), Vec::new());
     for input in record.map(|record| record.inputs).unwrap_or_default() {
         let to = input.digest;
-        let moved = |how| Move {
+        let moved = |how| InputChange {
             role: input.role.clone(),
             label: input.label.clone(),
             how,
         };
         if file_path(&input.label).is_some() {
-            files.push(moved(Moved::Added { to: Some(to) }));
+            files.push(moved(InputChangeKind::Added { to: Some(to) }));
             continue;
         }
         let history = session.engine.store.history(session.engine.view, &input.label)?;
@@ -164,8 +164,8 @@ fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>
             // If a node was removed and added again unchanged, that output is there twice in a row.
             came.push(
                 match history[..at].last().map(|before| before.output).filter(|before| *before != to) {
-                    Some(from) => moved(Moved::Changed { from, to }),
-                    None => moved(Moved::Added { to: Some(to) }),
+                    Some(from) => moved(InputChangeKind::Changed { from, to }),
+                    None => moved(InputChangeKind::Added { to: Some(to) }),
                 },
             );
         }

@@ -91,7 +91,7 @@ impl Session {
             commit.rows.extend(self.request_row(&digest, known)?);
         }
         self.write_commit(commit)?;
-        drop(leftover.flights);
+        drop(leftover.action_locks);
         Ok(true)
     }
 

@@ -95,7 +95,7 @@ impl Session {
         };
         if let Err(error) = store.commit(self.engine.view, commit) {
             // The next build asks again.
-            super::unwritable_store::excused(error)?;
+            super::unwritable_store::note_read_only_store(error)?;
             return Ok(0);
         }
         if !nodes.is_empty() {
@@ -164,7 +164,7 @@ impl Sharing {
         }
         store.release_lock();
         let (at, answers): (Vec<usize>, Vec<Answer<'_>>) = lacking.into_iter().unzip();
-        for (at, found) in at.into_iter().zip(self.contend_all(&answers)) {
+        for (at, found) in at.into_iter().zip(self.store_answers_if_absent(&answers)) {
             replies[at] = found.map_or(Says::Nothing, |found| Says::Other(Box::new(found)));
         }
         Ok(replies)

@@ -52,7 +52,7 @@ pub struct PaidOffers {
 
 impl Sharing {
     /// Stores each answer unless another one exists; returns the existing ones, in order.
-    pub(super) fn contend_all(&self, answers: &[Answer<'_>]) -> Vec<Option<RemoteResult>> {
+    pub(super) fn store_answers_if_absent(&self, answers: &[Answer<'_>]) -> Vec<Option<RemoteResult>> {
         let (next, theirs) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         std::thread::scope(|scope| {
             for _ in 0..AT_ONCE.min(answers.len()) {
@@ -60,7 +60,7 @@ impl Sharing {
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(answer) = answers.get(at) else { break };
-                        if let Some(found) = self.contend(answer.key, answer.record, &answer.blob, &answer.parts) {
+                        if let Some(found) = self.store_answer_if_absent(answer.key, answer.record, &answer.blob, &answer.parts) {
                             theirs.lock().unwrap_or_else(PoisonError::into_inner).push((at, found));
                         }
                     }
@@ -92,7 +92,7 @@ impl Sharing {
                 }
             }
             store.release_lock();
-            let others = self.contend_all(&answers).into_iter().flatten().count();
+            let others = self.store_answers_if_absent(&answers).into_iter().flatten().count();
             offers.offered += answers.len() - others;
             offers.known += others;
         }

@@ -51,8 +51,8 @@ impl Session {
             return Ok(None);
         };
         let current = id.is_some_and(|id| {
-            let tainted = crate::graph::stale::taint(&self.graph, &self.links);
-            !tainted.contains(id) && !self.graph.is_stale(id)
+            let maybe_stale = crate::graph::stale::spread_stale_marks(&self.graph, &self.links);
+            !maybe_stale.contains(id) && !self.graph.is_stale(id)
         });
         Ok(Some(Last { filed, record, current }))
     }

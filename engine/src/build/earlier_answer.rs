@@ -3,7 +3,7 @@
 //! Corrections are stored by label for all checkouts of a store ([`crate::store::corrections`]). Unrelated workspaces may share a store and have
 //! types of one name, so words from another checkout count only if most of the node's inputs were the same.
 
-use super::jobs::{JobInput, Shared};
+use super::jobs::{JobContext, JobInput};
 use crate::seams::paid::{Correction, Previous, PreviousInput};
 use crate::seams::producer::{Inputs, Producer, ProducerId};
 use crate::store::corrections;
@@ -29,7 +29,7 @@ impl Past {
     /// When the store as a whole cannot be read.
     pub(super) fn find(
         self,
-        shared: &Shared,
+        shared: &JobContext,
         label: &str,
         inputs: &[JobInput],
     ) -> Result<(Option<Previous>, Option<Correction>), StoreError> {
@@ -67,7 +67,7 @@ impl Past {
 /// # Errors
 /// When the store as a whole cannot be read.
 pub(super) fn find_previous<'a>(
-    shared: &'a Shared,
+    shared: &'a JobContext,
     producer: &dyn Producer,
     inputs: &mut Inputs<'a>,
     latest: &ActionKey,
@@ -90,7 +90,7 @@ pub(super) fn find_previous<'a>(
 }
 
 /// Returns the previous answer that a producer puts together from last results of other targets.
-fn assemble_previous(shared: &Shared, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Option<Previous>, StoreError> {
+fn assemble_previous(shared: &JobContext, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Option<Previous>, StoreError> {
     let broken = RefCell::new(None);
     let last = |label: &str| match formerly(shared, &[label.to_owned()]) {
         Ok(found) => found,
@@ -104,7 +104,7 @@ fn assemble_previous(shared: &Shared, producer: &dyn Producer, inputs: &Inputs<'
 }
 
 /// Returns the newest result of this checkout under one of these former labels.
-fn formerly(shared: &Shared, labels: &[String]) -> Result<Option<Previous>, StoreError> {
+fn formerly(shared: &JobContext, labels: &[String]) -> Result<Option<Previous>, StoreError> {
     let store = shared.blobs.store();
     let mut newest = None;
     for label in labels {
@@ -116,7 +116,7 @@ fn formerly(shared: &Shared, labels: &[String]) -> Result<Option<Previous>, Stor
 }
 
 /// Returns the newest answer that another machine stored under this key. Its inputs are unknown here, except for its memo.
-fn elsewhere(shared: &Shared, latest: &ActionKey, producer: &ProducerId) -> Option<Previous> {
+fn elsewhere(shared: &JobContext, latest: &ActionKey, producer: &ProducerId) -> Option<Previous> {
     let found = shared.sharing.as_ref()?.find(latest, producer.to_string())?;
     Some(Previous {
         output: found.blob,
@@ -145,7 +145,7 @@ pub(super) fn alike(then: &ActionRecord, now: &InputSet) -> bool {
 }
 
 /// Returns a result with its inputs, as far as the store still has them.
-fn before(shared: &Shared, record: ActionRecord) -> Result<Option<Previous>, StoreError> {
+fn before(shared: &JobContext, record: ActionRecord) -> Result<Option<Previous>, StoreError> {
     let Some(output) = shared.blobs.get(&record.output)? else {
         return Ok(None);
     };

@@ -80,7 +80,7 @@ impl From<super::run::RunError> for EngineError {
 }
 
 /// A view with refreshed sources.
-pub struct Look {
+pub struct RefreshedView {
     /// The stored state, to which the stored graph belongs.
     pub state: State,
     /// The refreshed sources; `None` if nothing changed since they were stored, so that they were not loaded.
@@ -93,7 +93,7 @@ pub struct Look {
     pub(super) seen: Seen,
 }
 
-impl Look {
+impl RefreshedView {
     /// Returns the sources, loading them if necessary.
     pub(super) fn load(&mut self, engine: &Engine) -> Result<Box<dyn Sources>, EngineError> {
         if let Some(sources) = self.sources.take() {
@@ -121,7 +121,7 @@ impl Engine {
         &self,
         manifest: &Digest,
         definition: impl FnOnce() -> Result<Arc<Manifest>, E>,
-    ) -> Result<Look, E> {
+    ) -> Result<RefreshedView, E> {
         let wrap = |error: EngineError| E::from(error);
         let row = self
             .store
@@ -134,7 +134,7 @@ impl Engine {
         }
         let (sources, refresh, seen) = self.look_at_sources(&state.set_defs()).map_err(wrap)?;
         let unchanged = fits && refresh.changes.is_empty() && refresh.sets_changed.is_empty();
-        Ok(Look {
+        Ok(RefreshedView {
             state,
             sources,
             refresh,
@@ -175,7 +175,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub fn find_current_request(&self, look: &mut Look, request: &Digest) -> Result<Option<CurrentRequest>, EngineError> {
+    pub fn find_current_request(&self, look: &mut RefreshedView, request: &Digest) -> Result<Option<CurrentRequest>, EngineError> {
         if !look.unchanged
             || !Unfinished::from_store(&*self.store, self.view)?.is_none()
             || unconfirmed::any_due(&*self.store, self.view, self.world.now_secs())?
@@ -211,7 +211,7 @@ impl Engine {
             rows.extend(self.view_row()?);
             match self.store.commit(self.view, Commit { rows, ..Commit::default() }) {
                 Ok(()) => look.seen.due = None,
-                Err(error) => look.refresh.diagnostics.push(super::unwritable_store::excused(error)?),
+                Err(error) => look.refresh.diagnostics.push(super::unwritable_store::note_read_only_store(error)?),
             }
         }
         Ok(Some(known))

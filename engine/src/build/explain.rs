@@ -2,13 +2,13 @@
 
 use super::engine::EngineError;
 use super::explanation_chain::Step;
-use super::input_changes::{Move, between};
+use super::input_changes::{InputChange, between};
 use super::outlook::{Gate, Prospect, gate, marked};
 use super::query::{NodeState, Reach, node_status};
 use super::redefinition::{Redefinition, redefinitions};
 use super::remarks::{FailedTry, Remark, Wait};
 use super::run::dry_run::Certainty;
-use super::run::{How, Run};
+use super::run::{OutputOrigin, Run};
 use super::session::Session;
 use super::shared_records;
 use crate::graph::stale::{self, NodeSet};
@@ -66,7 +66,7 @@ pub struct Explanation {
     /// Whether these inputs are up to date; otherwise they are those of the last build, or only the nodes that decide them.
     pub inputs_known: bool,
     /// Inputs that changed since it was last built.
-    pub moves: Vec<Move>,
+    pub moves: Vec<InputChange>,
     /// The chain from a stale node to the cause.
     pub chain: Vec<Step>,
     /// Groups of nodes, nearest to the cause first. The node runs only if one node of a group gets another output. Empty if it is certain to run.
@@ -74,11 +74,11 @@ pub struct Explanation {
     /// Number of versions in History.
     pub versions: usize,
     /// Reason why it last ran: inputs that had changed between the version before and the present one.
-    pub last_moves: Vec<Move>,
+    pub last_moves: Vec<InputChange>,
     /// Whether gc removed the result before, so that the changed inputs are unknown.
     pub before_collected: bool,
     /// Cause of the first of `last_moves`: its changed input, that input's, and so on, down to a source file.
-    pub last_chain: Vec<Move>,
+    pub last_chain: Vec<InputChange>,
     /// Changes of its definition when it last ran with the same inputs, as far as known.
     pub last_redefined: Vec<Redefinition>,
     /// Producer of the version before, if it differs from the present one.
@@ -166,8 +166,8 @@ pub(super) struct Before {
     /// The nodes that existed.
     existing: NodeSet,
     /// The nodes that a dry run may change: the stale ones and their readers.
-    tainted: NodeSet,
-    /// The action keys of the last outputs of `tainted`.
+    maybe_stale: NodeSet,
+    /// The action keys of the last outputs of `maybe_stale`.
     keys: FxHashMap<NodeId, ActionKey>,
     /// Marked nodes, without their readers.
     marked: FxHashSet<NodeId>,
@@ -184,17 +184,17 @@ impl Before {
     fn from_session(session: &Session) -> Result<Self, EngineError> {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         let rules = if session.is_redefined() { rules_before(session)? } else { None };
-        let tainted = stale::taint(&session.graph, &session.links);
+        let maybe_stale = stale::spread_stale_marks(&session.graph, &session.links);
         let mut existing = NodeSet::default();
         session.graph.ids().for_each(|id| _ = existing.set(id, true));
         Ok(Self {
             rules,
             reasons: origins.map(|marked| (marked.node, session.reason(&marked))).collect(),
-            keys: tainted
+            keys: maybe_stale
                 .iter()
                 .filter_map(|id| Some((id, session.graph.get(id)?.result?.key)))
                 .collect(),
-            tainted,
+            maybe_stale,
             existing,
             marked: marked(&session.graph),
             unsettled: stale::spread(&NodeSet::from_bytes(&session.state.stale).unwrap_or_default(), &session.links),
@@ -205,7 +205,7 @@ impl Before {
 
     /// Returns the action key of a node's last output before the dry run. `graph`: the graph after the dry run.
     pub(super) fn key(&self, graph: &Graph, id: NodeId) -> Option<ActionKey> {
-        match self.tainted.contains(id) {
+        match self.maybe_stale.contains(id) {
             true => self.keys.get(&id).copied(),
             false => graph.get(id).filter(|_| self.existing.contains(id))?.result.map(|filed| filed.key),
         }
@@ -299,7 +299,7 @@ impl Finder<'_, '_> {
         let last = self.last(id)?;
         let mut moves = self.moves(&last)?;
         // A result stored under the present key was found: report changes relative to the former key.
-        if how != Some(How::Cached) && state == NodeState::Current {
+        if how != Some(OutputOrigin::Cached) && state == NodeState::Current {
             moves.clear();
         }
         let is_out_of_date = matches!(state, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending)
@@ -308,7 +308,7 @@ impl Finder<'_, '_> {
         Ok(Explanation {
             failure,
             waits_for: status.waits_for,
-            filed: how == Some(How::Cached),
+            filed: how == Some(OutputOrigin::Cached),
             output: filed.map(|filed| filed.output),
             inputs_known: known,
             versions: 0,

@@ -4,10 +4,10 @@
 use super::cause_path::version_read;
 use super::engine::EngineError;
 use super::explain::Finder;
-use super::input_changes::{Move, Moved, moves_between};
+use super::input_changes::{InputChange, InputChangeKind, moves_between};
 use super::redefinition::{Redefinition, redefinitions};
 use super::run::dry_run::{Certainty, Planned};
-use super::run::{How, file_path};
+use super::run::{OutputOrigin, file_path};
 use super::shared_records;
 use crate::graph::NodeId;
 use crate::store::records::{ActionRecord, InputRecord};
@@ -23,7 +23,7 @@ pub struct Step {
     /// Label of the node.
     pub label: Arc<str>,
     /// Its changed input, if any.
-    pub input: Option<Move>,
+    pub input: Option<InputChange>,
     /// The change of the node itself, at the end of the chain.
     pub reason: Option<Reason>,
     /// Changes of its definition, as far as the former one is known. The chain ends if there are any.
@@ -44,12 +44,12 @@ pub(super) struct Version {
 }
 
 /// Returns the change of a source file that its reader saw; `None` if the input is no file.
-fn file_change(input: &Move) -> Option<Reason> {
+fn file_change(input: &InputChange) -> Option<Reason> {
     let path = file_path(&input.label)?;
     Some(match input.how {
-        Moved::Changed { from, to } => Reason::FileChanged { path, from, to },
-        Moved::Added { .. } => Reason::FileAdded { path },
-        Moved::Open { .. } | Moved::Missing { .. } | Moved::Dropped { .. } => Reason::FileRemoved { path },
+        InputChangeKind::Changed { from, to } => Reason::FileChanged { path, from, to },
+        InputChangeKind::Added { .. } => Reason::FileAdded { path },
+        InputChangeKind::Open { .. } | InputChangeKind::Missing { .. } | InputChangeKind::Dropped { .. } => Reason::FileRemoved { path },
     })
 }
 
@@ -75,11 +75,15 @@ impl Finder<'_, '_> {
     fn read_by(
         &mut self,
         reader: &Version,
-        input: &Move,
+        input: &InputChange,
         node: NodeId,
         read: &FxHashMap<Arc<str>, Digest>,
     ) -> Result<Version, EngineError> {
-        let (Moved::Changed { from, .. } | Moved::Open { from } | Moved::Missing { from } | Moved::Dropped { from }) = input.how else {
+        let (InputChangeKind::Changed { from, .. }
+        | InputChangeKind::Open { from }
+        | InputChangeKind::Missing { from }
+        | InputChangeKind::Dropped { from }) = input.how
+        else {
             return self.last(node);
         };
         // A reader of rows records their digest, which does not identify the table's version.
@@ -124,7 +128,7 @@ impl Finder<'_, '_> {
     }
 
     /// Returns the inputs that changed since a version was built; empty if its record is gone.
-    pub(super) fn moves(&mut self, version: &Version) -> Result<Vec<Move>, EngineError> {
+    pub(super) fn moves(&mut self, version: &Version) -> Result<Vec<InputChange>, EngineError> {
         let (Some(record), Some(planned)) = (self.record(version)?, self.run.planned(version.node)?) else {
             return Ok(Vec::new());
         };
@@ -132,10 +136,10 @@ impl Finder<'_, '_> {
         let mut moves = moves_between(&record.inputs, &now);
         // The inputs are unknown until their deciding nodes are built.
         if planned.known != Certainty::Present {
-            moves.retain(|one| !matches!(one.how, Moved::Added { .. } | Moved::Dropped { .. }));
+            moves.retain(|one| !matches!(one.how, InputChangeKind::Added { .. } | InputChangeKind::Dropped { .. }));
             // Then no rows of a table are known, and only a table that may run may have other ones: otherwise its deciding node changed.
             if self.open_discovery(&planned).is_some() {
-                moves.retain(|one| !matches!(one.how, Moved::Open { .. }) || self.distance(one) < u32::MAX);
+                moves.retain(|one| !matches!(one.how, InputChangeKind::Open { .. }) || self.distance(one) < u32::MAX);
             }
         }
         Ok(moves)
@@ -201,7 +205,7 @@ impl Finder<'_, '_> {
     }
 
     /// Returns the node that decides a node's inputs and whose output differs from that at this version.
-    fn deciding_change(&mut self, version: &Version) -> Result<Option<Move>, EngineError> {
+    fn deciding_change(&mut self, version: &Version) -> Result<Option<InputChange>, EngineError> {
         let (Some(planned), Some(build)) = (self.run.planned(version.node)?, version.build) else {
             return Ok(None);
         };
@@ -212,10 +216,10 @@ impl Finder<'_, '_> {
             let read = versions.iter().rfind(|version| version.build.is_some_and(|of| of <= build));
             let outputs = read.map(|version| version.output).zip(self.run.output(node));
             if let Some((from, to)) = outputs.filter(|(from, to)| from != to) {
-                return Ok(Some(Move {
+                return Ok(Some(InputChange {
                     role: "decided by".into(),
                     label: label.clone(),
-                    how: Moved::Changed { from, to },
+                    how: InputChangeKind::Changed { from, to },
                 }));
             }
         }
@@ -223,8 +227,10 @@ impl Finder<'_, '_> {
     }
 
     /// Whether an input that must be rebuilt gives its former output: its inputs are unchanged, but its output is not stored.
-    fn comes_out_same(&mut self, input: &Move) -> Result<bool, EngineError> {
-        let Moved::Open { from } = input.how else { return Ok(false) };
+    fn comes_out_same(&mut self, input: &InputChange) -> Result<bool, EngineError> {
+        let InputChangeKind::Open { from } = input.how else {
+            return Ok(false);
+        };
         let Some(node) = self.run.graph().find(&input.label) else {
             return Ok(false);
         };
@@ -245,14 +251,14 @@ impl Finder<'_, '_> {
     }
 
     /// Returns the distance of an input from the changed nodes.
-    fn distance(&self, input: &Move) -> u32 {
-        let Moved::Open { .. } = input.how else { return 0 };
+    fn distance(&self, input: &InputChange) -> u32 {
+        let InputChangeKind::Open { .. } = input.how else { return 0 };
         let node = self.run.graph().find(&input.label);
         node.and_then(|id| self.prospect.distance(id)).map_or(u32::MAX, |far| far + 1)
     }
 
     /// Returns the next input of the chain: a certain change, otherwise the shortest path to one.
-    fn next(&mut self, version: &Version) -> Result<Option<Move>, EngineError> {
+    fn next(&mut self, version: &Version) -> Result<Option<InputChange>, EngineError> {
         let moves = self.moves(version)?;
         let mut changed = Vec::new();
         for one in &moves {
@@ -264,7 +270,9 @@ impl Finder<'_, '_> {
             return Ok(None);
         };
         Ok(match next.how {
-            Moved::Added { .. } | Moved::Dropped { .. } => self.deciding_change(version)?.or_else(|| Some(next.clone())),
+            InputChangeKind::Added { .. } | InputChangeKind::Dropped { .. } => {
+                self.deciding_change(version)?.or_else(|| Some(next.clone()))
+            }
             _ => Some(next.clone()),
         })
     }
@@ -293,11 +301,11 @@ impl Finder<'_, '_> {
                 at = match (node, &input.how) {
                     (None, _) => None,
                     // Usually the input itself did not change, but became or ceased to be an input. It was removed with its file, or is unchanged.
-                    (Some(node), Moved::Dropped { .. }) => {
+                    (Some(node), InputChangeKind::Dropped { .. }) => {
                         let read = self.read_by(&version, input, node, &read)?;
                         self.next(&read)?.map(|_| read)
                     }
-                    (Some(node), Moved::Added { .. }) if self.key_before(node).is_some() => None,
+                    (Some(node), InputChangeKind::Added { .. }) if self.key_before(node).is_some() => None,
                     (Some(node), _) => Some(self.read_by(&version, input, node, &read)?),
                 };
             }
@@ -329,12 +337,12 @@ impl Finder<'_, '_> {
         // The inputs are unchanged, or decided by a node that must be built: continue through that node.
         if let Some(open) = self.open_discovery(&planned) {
             let node = self.run.graph().node(open);
-            let input = Move {
+            let input = InputChange {
                 role: "decided by".into(),
                 label: node.label.clone(),
                 how: match node.result {
-                    Some(filed) => Moved::Open { from: filed.output },
-                    None => Moved::Added { to: None },
+                    Some(filed) => InputChangeKind::Open { from: filed.output },
+                    None => InputChangeKind::Added { to: None },
                 },
             };
             return Ok(step(self, Some(input), None, Vec::new()));
@@ -368,6 +376,6 @@ impl Finder<'_, '_> {
     }
 
     fn is_settled(&self, id: NodeId) -> bool {
-        matches!(self.run.how(id), Some(How::Current | How::Verified))
+        matches!(self.run.how(id), Some(OutputOrigin::Current | OutputOrigin::Verified))
     }
 }

@@ -10,20 +10,20 @@ use std::sync::Arc;
 
 /// Change of one input of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Move {
+pub struct InputChange {
     /// Role in the rule.
     pub role: Arc<str>,
     /// Label of the input.
     pub label: Arc<str>,
     /// The change.
     #[serde(flatten)]
-    pub how: Moved,
+    pub how: InputChangeKind,
 }
 
 /// Kind of change of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "moved", rename_all = "snake_case")]
-pub enum Moved {
+pub enum InputChangeKind {
     /// Its output changed.
     Changed {
         /// Its former output.
@@ -54,7 +54,7 @@ pub enum Moved {
 }
 
 /// Compares the inputs of a record with the present ones.
-pub(super) fn moves_between(then: &[InputRecord], now: &[InputNow]) -> Vec<Move> {
+pub(super) fn moves_between(then: &[InputRecord], now: &[InputNow]) -> Vec<InputChange> {
     let inputs: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
         .iter()
         .map(|input| (input.role.clone(), input.label.clone(), input.digest))
@@ -62,19 +62,19 @@ pub(super) fn moves_between(then: &[InputRecord], now: &[InputNow]) -> Vec<Move>
     let missing: FxHashSet<&str> = now.iter().filter(|input| input.missing).map(|input| &*input.label).collect();
     let mut moves = moves(then, &inputs);
     for one in &mut moves {
-        if let Moved::Open { from } = one.how
+        if let InputChangeKind::Open { from } = one.how
             && missing.contains(&*one.label)
         {
-            one.how = Moved::Missing { from };
+            one.how = InputChangeKind::Missing { from };
         }
     }
     // Certain changes first.
-    moves.sort_by_key(|one| matches!(one.how, Moved::Open { .. }));
+    moves.sort_by_key(|one| matches!(one.how, InputChangeKind::Open { .. }));
     moves
 }
 
 /// Compares the inputs of two records.
-pub(super) fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {
+pub(super) fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<InputChange> {
     let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
         .iter()
         .map(|input| (input.role.clone(), input.label.clone(), Some(input.digest)))
@@ -83,7 +83,7 @@ pub(super) fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {
 }
 
 /// Compares two lists of inputs, by role and label; certain changes first.
-fn moves(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> Vec<Move> {
+fn moves(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> Vec<InputChange> {
     let mut old: BTreeMap<(Arc<str>, Arc<str>), Digest> = then
         .iter()
         .map(|input| ((input.role.clone(), input.label.clone()), input.digest))
@@ -92,21 +92,21 @@ fn moves(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> 
     for (role, label, to) in now {
         let how = match (old.remove(&(role.clone(), label.clone())), *to) {
             (Some(from), Some(to)) if from == to => continue,
-            (Some(from), Some(to)) => Moved::Changed { from, to },
-            (Some(from), None) => Moved::Open { from },
-            (None, to) => Moved::Added { to },
+            (Some(from), Some(to)) => InputChangeKind::Changed { from, to },
+            (Some(from), None) => InputChangeKind::Open { from },
+            (None, to) => InputChangeKind::Added { to },
         };
-        found.push(Move {
+        found.push(InputChange {
             role: role.clone(),
             label: label.clone(),
             how,
         });
     }
-    found.extend(old.into_iter().map(|((role, label), from)| Move {
+    found.extend(old.into_iter().map(|((role, label), from)| InputChange {
         role,
         label,
-        how: Moved::Dropped { from },
+        how: InputChangeKind::Dropped { from },
     }));
-    found.sort_by_key(|one| matches!(one.how, Moved::Open { .. }));
+    found.sort_by_key(|one| matches!(one.how, InputChangeKind::Open { .. }));
     found
 }

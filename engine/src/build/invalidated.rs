@@ -22,9 +22,9 @@ const KEY: &[u8] = b"invalidated";
 
 /// Distinguishes a result from all others under its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp(u64);
+pub struct InvalidatedResult(u64);
 
-impl Stamp {
+impl InvalidatedResult {
     /// Computes the stamp of a result under a key.
     pub fn from_result(key: &ActionKey, record: &ActionRecord) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 invalidated result 1");
@@ -38,7 +38,7 @@ impl Stamp {
 }
 
 /// Invalidated labels, each with the stamp of the result to replace.
-pub type Marks = BTreeMap<String, Stamp>;
+pub type Marks = BTreeMap<String, InvalidatedResult>;
 
 /// Reads the invalidated labels of a view.
 ///
@@ -49,7 +49,7 @@ pub(super) fn read_marks(engine: &Engine) -> Result<Marks, StoreError> {
     let text = String::from_utf8_lossy(&row);
     let mark = |line: &str| {
         let (label, stamp) = line.split_once('\t')?;
-        Some((label.to_owned(), Stamp(u64::from_str_radix(stamp, 16).ok()?)))
+        Some((label.to_owned(), InvalidatedResult(u64::from_str_radix(stamp, 16).ok()?)))
     };
     Ok(text.lines().filter_map(mark).collect())
 }
@@ -71,7 +71,10 @@ impl Session {
                     continue;
                 };
                 self.graph.set_stale(id, true);
-                marked.insert(self.graph.node(id).label.to_string(), Stamp::from_result(&filed.key, &record));
+                marked.insert(
+                    self.graph.node(id).label.to_string(),
+                    InvalidatedResult::from_result(&filed.key, &record),
+                );
             }
         }
         if marked.is_empty() {

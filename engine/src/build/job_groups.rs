@@ -4,7 +4,7 @@
 //! bounds how many of them call a model at a time.
 
 use super::answers;
-use super::jobs::{Done, Job, Shared, Task};
+use super::jobs::{Done, Job, JobContext, Task};
 use super::pools::{Finished, From, Waiting};
 use crate::graph::NodeId;
 use crate::seams::job_group::JobGroup;
@@ -45,7 +45,7 @@ impl JobGroups {
     }
 
     /// Takes all waiting jobs away if grouping them does not pay: see [`Grouping::AfterEdits`].
-    pub(super) fn take_ungrouped(&mut self, shared: &Shared) -> BinaryHeap<Waiting> {
+    pub(super) fn take_ungrouped(&mut self, shared: &JobContext) -> BinaryHeap<Waiting> {
         let pays = |job: &Job| grouping(shared, job) == Grouping::Always || replaces_paid_result(shared, job);
         let jobs = || self.waiting.iter().map(|waiting| &waiting.job);
         match self.waiting.len() {
@@ -61,7 +61,7 @@ impl JobGroups {
     /// Dispatches all waiting jobs, highest priority first, unless a group is running.
     pub(super) fn pump(
         &mut self,
-        shared: &Arc<Shared>,
+        shared: &Arc<JobContext>,
         done: &Sender<Finished>,
         stopped: &Arc<AtomicBool>,
         mut begins: impl FnMut(NodeId),
@@ -99,7 +99,7 @@ impl JobGroups {
         }
     }
 
-    pub(super) fn took_back(&mut self) {
+    pub(super) fn count_finished_job(&mut self) {
         self.out -= 1;
     }
 
@@ -125,7 +125,7 @@ impl JobGroups {
 }
 
 /// Returns when a job can be asked together with others.
-pub(super) fn grouping(shared: &Shared, job: &Job) -> Grouping {
+pub(super) fn grouping(shared: &JobContext, job: &Job) -> Grouping {
     let definition = &shared.manifest.producers[shared.manifest.rules[job.rule as usize].producer as usize];
     match &job.task {
         Task::Produce { producer, .. } => producer.grouping(&definition.params, &definition.settings),
@@ -134,7 +134,7 @@ pub(super) fn grouping(shared: &Shared, job: &Job) -> Grouping {
 }
 
 /// Whether another machine stored an answer to an earlier question of one of these jobs.
-fn others_answered<'j>(shared: &Shared, jobs: impl Iterator<Item = &'j Job>) -> bool {
+fn others_answered<'j>(shared: &JobContext, jobs: impl Iterator<Item = &'j Job>) -> bool {
     let Some(sharing) = shared.sharing.as_ref().filter(|sharing| sharing.cache.reads()) else {
         return false;
     };
@@ -159,7 +159,7 @@ fn others_answered<'j>(shared: &Shared, jobs: impl Iterator<Item = &'j Job>) -> 
 }
 
 /// Whether a job replaces a result that was paid for, under its present name or, in a build after renames, a former one.
-fn replaces_paid_result(shared: &Shared, job: &Job) -> bool {
+fn replaces_paid_result(shared: &JobContext, job: &Job) -> bool {
     let Task::Produce { past: Some(past), .. } = &job.task else {
         return false;
     };

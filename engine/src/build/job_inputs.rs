@@ -1,7 +1,7 @@
 //! Inputs of a job: blobs of nodes, and source files as they were when the key was computed.
 
 use super::blobs::Lack;
-use super::jobs::{Done, Fetch, JobInput, Load, Settled, Shared};
+use super::jobs::{Done, Fetch, JobContext, JobInput, Load, Settled};
 use super::parallel_reads::map_together;
 use crate::seams::producer::Failure;
 use crate::values::codes::ErrorCode;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 type Files = Arc<BTreeMap<String, File>>;
 
 /// Returns a node's blob as its readers see it: a table in one page; for a tree also its files. A source file is never treated as either.
-pub(super) fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> Result<(Arc<[u8]>, Option<Files>), Lack> {
+pub(super) fn load_pieces(shared: &JobContext, node: &Settled, blob: Arc<[u8]>) -> Result<(Arc<[u8]>, Option<Files>), Lack> {
     if !matches!(node.fetch, Fetch::Made) {
         return Ok((blob, None));
     }
@@ -29,7 +29,7 @@ pub(super) fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> R
 const LOADED_TOGETHER: usize = 1_000;
 
 /// Loads the blobs of many inputs in parallel. The job loads the inputs that are `None` here one by one with [`load`], which returns the reasons.
-pub(super) fn load_together(shared: &Shared, inputs: &[JobInput]) -> Vec<Option<Arc<[u8]>>> {
+pub(super) fn load_together(shared: &JobContext, inputs: &[JobInput]) -> Vec<Option<Arc<[u8]>>> {
     if inputs.len() < LOADED_TOGETHER {
         return Vec::new();
     }
@@ -43,7 +43,7 @@ pub(super) fn load_together(shared: &Shared, inputs: &[JobInput]) -> Vec<Option<
 }
 
 /// Loads a job's input. Of a source file longer than `most` bytes, loads `most + 1`: the producer refuses that length.
-pub(super) fn load(shared: &Shared, node: &Settled, most: usize) -> Result<Option<Arc<[u8]>>, Done> {
+pub(super) fn load(shared: &JobContext, node: &Settled, most: usize) -> Result<Option<Arc<[u8]>>, Done> {
     match &node.fetch {
         Fetch::Made => shared.blobs.get(&node.digest).map_err(Done::Broken),
         Fetch::Paths(paths) => Ok(Some(paths.clone())),

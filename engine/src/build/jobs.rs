@@ -4,11 +4,11 @@ use super::answer_parts::{FiledParts, ReportedCost};
 use super::answers;
 use super::blobs::{Blobs, Lack, Paged};
 use super::earlier_answer::{self, Past};
-use super::invalidated::Stamp;
+use super::invalidated::InvalidatedResult;
 use super::job_inputs::{load, load_pieces, load_together};
 use super::question_claim::RemoteClaim;
 use super::requested_rows::{self, Refusal};
-use super::shard::{Errand, Shard};
+use super::shard::{Shard, ShardJob};
 use super::sharing::{RemoteResult, Sharing};
 use crate::graph::NodeId;
 use crate::graph::lookups::LookupSet;
@@ -20,7 +20,7 @@ use crate::seams::paid::{Correction, FormerNames, Plan, Previous, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, ProducerId};
 use crate::seams::world::World;
 use crate::store::records::ActionRecord;
-use crate::store::{Flight, StoreError, ViewId};
+use crate::store::{ActionLock, StoreError, ViewId};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -82,7 +82,7 @@ pub enum Load {
 }
 
 /// State shared by all jobs.
-pub struct Shared {
+pub struct JobContext {
     /// Access to blobs.
     pub blobs: Blobs,
     /// Access to source files.
@@ -167,7 +167,7 @@ pub enum Make {
         /// Whether no other process may build the same meanwhile.
         reserved: bool,
         /// The unwanted result under its key, if that is why it is rebuilt.
-        mark: Option<Stamp>,
+        mark: Option<InvalidatedResult>,
     },
     /// Plan the question; some inputs may be unknown.
     Plan {
@@ -191,7 +191,7 @@ pub enum Done {
         /// Duration of the run.
         took: Duration,
         /// Keeps other processes from requesting it until it is committed.
-        flight: Option<Flight>,
+        action_lock: Option<ActionLock>,
         /// Whether it was stored by another machine while this one asked for the same.
         is_adopted: bool,
         /// The part of its cost that is already reported.
@@ -233,12 +233,12 @@ impl Done {
 
 impl Job {
     /// Runs the job. Never panics: a producer's panic becomes a failure.
-    pub fn run(&self, shared: &Shared) -> Done {
+    pub fn run(&self, shared: &JobContext) -> Done {
         self.run_in(shared, None)
     }
 
     /// Runs the job, as a member of a group if given.
-    pub(super) fn run_in(&self, shared: &Shared, job_group: Option<&GroupMember>) -> Done {
+    pub(super) fn run_in(&self, shared: &JobContext, job_group: Option<&GroupMember>) -> Done {
         if shared.cancel.is_cancelled() {
             return Done::of_failure(Failure::Cancelled);
         }
@@ -285,7 +285,7 @@ impl Job {
                         digest: Digest::of(&output.bytes),
                         output: Box::new(output),
                         took: start.elapsed(),
-                        flight: None,
+                        action_lock: None,
                         is_adopted: false,
                         cost: Box::default(),
                     };
@@ -315,7 +315,7 @@ impl Job {
     }
 
     /// Adds the job to a shard; returns whether all its inputs are available and can be sent.
-    pub fn pack(&self, shared: &Shared, shard: &mut Shard) -> bool {
+    pub fn pack(&self, shared: &JobContext, shard: &mut Shard) -> bool {
         let Task::Produce { producer, inputs, key, .. } = &self.task else {
             return false;
         };
@@ -335,7 +335,7 @@ impl Job {
             let is_whole = |input: &Input| input.bytes.len() <= producer.reads_at_most();
             missing.is_empty()
                 && roles.values().flatten().all(is_whole)
-                && shard.add_errand(&Errand {
+                && shard.add_job(&ShardJob {
                     key: *key,
                     producer: producer.id(),
                     params: &definition.params,
@@ -364,7 +364,7 @@ impl Job {
         }
     }
 
-    fn load_discovery(&self, shared: &Shared, missing: &mut Vec<NodeId>) -> Result<BTreeMap<String, Arc<[u8]>>, Done> {
+    fn load_discovery(&self, shared: &JobContext, missing: &mut Vec<NodeId>) -> Result<BTreeMap<String, Arc<[u8]>>, Done> {
         let wanted = match &self.task {
             Task::Expand { .. } => true,
             Task::Produce { inputs, .. } => inputs.iter().any(|input| matches!(input.load, Load::Rows(_))),
@@ -383,7 +383,7 @@ impl Job {
 
     fn load_inputs(
         &self,
-        shared: &Shared,
+        shared: &JobContext,
         inputs: &[JobInput],
         deciding: &BTreeMap<String, Arc<[u8]>>,
         missing: &mut Vec<NodeId>,
@@ -450,7 +450,7 @@ impl Job {
 
     fn produce(
         &self,
-        shared: &Shared,
+        shared: &JobContext,
         producer: &dyn Producer,
         roles: &BTreeMap<Arc<str>, Vec<Input>>,
         key: &ActionKey,
@@ -488,9 +488,9 @@ impl Job {
                 Err(error) => return Done::Broken(error),
             }
         }
-        let flight = match how {
-            Make::Output { reserved: true, mark, .. } => match answers::take_off(shared, key, (fresh, mark), job_group) {
-                Ok(flight) => flight,
+        let action_lock = match how {
+            Make::Output { reserved: true, mark, .. } => match answers::wait_for_right_to_ask(shared, key, (fresh, mark), job_group) {
+                Ok(action_lock) => action_lock,
                 Err(done) => return done,
             },
             _ => None,
@@ -501,7 +501,7 @@ impl Job {
                 digest: Digest::of(&output.bytes),
                 output: Box::new(output),
                 took: start.elapsed(),
-                flight,
+                action_lock,
                 is_adopted: false,
                 cost: Box::new(parts.snapshot()),
             }),
@@ -530,7 +530,7 @@ impl Job {
     }
 
     /// Returns the output that the producer returned when it requested rows, or runs the producer.
-    fn make_output(&self, shared: &Shared, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+    fn make_output(&self, shared: &JobContext, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let early = self.take_early_output(shared);
         early.map_or_else(|| producer.produce(inputs), Ok).and_then(check_pieces)
     }
@@ -545,9 +545,11 @@ fn check_pieces(output: Output) -> Result<Output, Failure> {
             let what = if tree::is_tree(&root) { "a tree" } else { "a table in pages" };
             let why = Diagnostic::error(
                 ErrorCode::E_OUTPUT,
-                format!("the output begins as {what} does and is none: {error}"),
+                format!("the output begins like {what}, but cannot be read as one: {error}"),
             );
-            return Err(Failure::Permanent(Box::new(why.hint("begin it with something else"))));
+            return Err(Failure::Permanent(Box::new(
+                why.hint("begin the output with other bytes, or write a valid one"),
+            )));
         }
     }
     Ok(output.stored())

@@ -1,10 +1,10 @@
 //! The last table of a job's node: its rows, its inputs, and the changes of these since.
 
-use super::jobs::{Job, JobInput, Shared, Task};
+use super::jobs::{Job, JobContext, JobInput, Task};
 use super::table_updates::ONE_IN;
 use crate::manifest::model::{InputFrom, Rule};
 use crate::planning::expand::ItemFrame;
-use crate::seams::update::{MovedInput, Moves, TableView};
+use crate::seams::update::{ChangedInput, TableChanges, TableView};
 use crate::store::records::{ActionRecord, InputRecord};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -17,17 +17,17 @@ use std::sync::Arc;
 
 /// The last table of a job's node.
 pub(super) struct LastTable<'a> {
-    shared: &'a Shared,
+    shared: &'a JobContext,
     job: &'a Job,
     inputs: &'a [JobInput],
     record: ActionRecord,
-    moved: BTreeMap<Arc<str>, Vec<MovedInput>>,
+    moved: BTreeMap<Arc<str>, Vec<ChangedInput>>,
     table: StoredTable<'a>,
 }
 
 impl<'a> LastTable<'a> {
     /// Finds the table stored under `before`; `None` if it is missing, if it is of another producer or node, or if its roles differ.
-    pub(super) fn from_store(shared: &'a Shared, job: &'a Job, before: &ActionKey) -> Option<Self> {
+    pub(super) fn from_store(shared: &'a JobContext, job: &'a Job, before: &ActionKey) -> Option<Self> {
         let Task::Produce { producer, inputs, .. } = &job.task else {
             return None;
         };
@@ -58,7 +58,7 @@ impl<'a> LastTable<'a> {
         self.inputs.iter().all(|input| *input.role == *role) && self.record.inputs.iter().all(|input| *input.role == *role)
     }
 
-    /// Returns how many inputs in lists changed, and how many there are. A single input is read by rows: see [`Moves::changed_rows`].
+    /// Returns how many inputs in lists changed, and how many there are. A single input is read by rows: see [`TableChanges::changed_rows`].
     pub(super) fn share_moved(&self) -> (usize, usize) {
         let lists = self.rule().inputs.iter().filter(|input| is_list(&input.from));
         lists.fold((0, 0), |(moved, all), list| {
@@ -71,7 +71,7 @@ impl<'a> LastTable<'a> {
     }
 
     /// Returns the changed inputs of each role; `None` if the roles changed, or a role contains a label twice.
-    fn find_moved(&self) -> Option<BTreeMap<Arc<str>, Vec<MovedInput>>> {
+    fn find_moved(&self) -> Option<BTreeMap<Arc<str>, Vec<ChangedInput>>> {
         let roles = &self.rule().inputs;
         let mut then: BTreeMap<&str, Vec<&InputRecord>> = BTreeMap::new();
         for input in &self.record.inputs {
@@ -80,7 +80,7 @@ impl<'a> LastTable<'a> {
         let mut changed = BTreeMap::new();
         for input in roles {
             let found = self.moved_of(&input.role, then.remove(&*input.role).unwrap_or_default())?;
-            let came_or_went = |one: &MovedInput| one.before.is_none() || one.now.is_none();
+            let came_or_went = |one: &ChangedInput| one.before.is_none() || one.now.is_none();
             if !is_list(&input.from) && found.iter().any(came_or_went) {
                 return None;
             }
@@ -89,7 +89,7 @@ impl<'a> LastTable<'a> {
         then.is_empty().then_some(changed)
     }
 
-    fn moved_of(&self, role: &str, before: Vec<&InputRecord>) -> Option<Vec<MovedInput>> {
+    fn moved_of(&self, role: &str, before: Vec<&InputRecord>) -> Option<Vec<ChangedInput>> {
         let mut then: FxHashMap<&str, Digest> = before.iter().map(|input| (&*input.label, input.digest)).collect();
         if then.len() != before.len() {
             return None;
@@ -98,7 +98,7 @@ impl<'a> LastTable<'a> {
         for input in self.of_role(role) {
             let before = then.remove(&*input.label);
             if before != Some(input.digest) {
-                changed.push(MovedInput {
+                changed.push(ChangedInput {
                     item: input.item.clone(),
                     before,
                     now: Some(input.digest),
@@ -107,7 +107,7 @@ impl<'a> LastTable<'a> {
         }
         let frame = if then.is_empty() { None } else { self.frame(role) };
         for (label, digest) in then {
-            changed.push(MovedInput {
+            changed.push(ChangedInput {
                 item: frame.as_ref()?.item(label)?.into(),
                 before: Some(digest),
                 now: None,
@@ -137,7 +137,7 @@ impl<'a> LastTable<'a> {
     }
 }
 
-impl Moves for LastTable<'_> {
+impl TableChanges for LastTable<'_> {
     fn last(&self) -> &dyn TableView {
         &self.table
     }
@@ -146,7 +146,7 @@ impl Moves for LastTable<'_> {
         &self.record.diagnostics
     }
 
-    fn changed_inputs(&self, role: &str) -> Option<&[MovedInput]> {
+    fn changed_inputs(&self, role: &str) -> Option<&[ChangedInput]> {
         self.moved.get(role).map(Vec::as_slice)
     }
 
@@ -192,13 +192,13 @@ fn is_list(from: &InputFrom) -> bool {
 
 /// A table whose pages are read on demand.
 struct StoredTable<'a> {
-    shared: &'a Shared,
+    shared: &'a JobContext,
     root: Arc<[u8]>,
     reader: RefCell<RowReader>,
 }
 
 impl<'a> StoredTable<'a> {
-    fn open(shared: &'a Shared, digest: &Digest) -> Option<Self> {
+    fn open(shared: &'a JobContext, digest: &Digest) -> Option<Self> {
         let root = shared.blobs.get(digest).ok()??;
         let reader = RefCell::new(RowReader::new(root.clone()).ok()?);
         Some(Self { shared, root, reader })

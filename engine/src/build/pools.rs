@@ -4,7 +4,7 @@
 //! priority (references / (1 + depth), first come first served among equals: seed 000 §5.3).
 
 use super::job_groups::{self, JobGroups};
-use super::jobs::{Done, Job, Shared};
+use super::jobs::{Done, Job, JobContext};
 use super::remote_queue::RemoteQueue;
 use crate::graph::NodeId;
 use crate::seams::producer::{Failure, Grouping, Pool};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Dispatches jobs to workers and counts those in progress.
 pub struct Pools {
     threads: usize,
-    shared: Arc<Shared>,
+    shared: Arc<JobContext>,
     done: Sender<Finished>,
     rayon: Option<rayon::ThreadPool>,
     cpu_waiting: Vec<Job>,
@@ -131,7 +131,7 @@ impl Finished {
 
 impl Pools {
     /// Creates pools of `threads` workers each, and `paid` for paid calls; threads start with the first job.
-    pub fn new(threads: usize, paid: usize, shared: Arc<Shared>, done: Sender<Finished>) -> Self {
+    pub fn new(threads: usize, paid: usize, shared: Arc<JobContext>, done: Sender<Finished>) -> Self {
         let threads = threads.clamp(1, MOST_THREADS);
         Self {
             threads,
@@ -252,16 +252,16 @@ impl Pools {
     }
 
     /// Counts a finished job.
-    pub fn took_back(&mut self, finished: &Finished) {
+    pub fn count_finished_job(&mut self, finished: &Finished) {
         match finished.from {
             From::Here(Pool::Cpu) => self.cpu_out -= 1,
             From::Here(Pool::Slow) => self.slow.out -= 1,
             From::Here(Pool::Paid) => self.paid.out -= 1,
-            From::JobGroup => self.job_groups.took_back(),
+            From::JobGroup => self.job_groups.count_finished_job(),
             From::Farm => self
                 .remote_queue
                 .iter_mut()
-                .for_each(|remote_queue| remote_queue.took_back(finished.worker)),
+                .for_each(|remote_queue| remote_queue.count_finished_job(finished.worker)),
         }
     }
 
@@ -334,7 +334,7 @@ impl Lane {
         }
     }
 
-    fn pump(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>, mut begins: impl FnMut(NodeId)) {
+    fn pump(&mut self, shared: &Arc<JobContext>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>, mut begins: impl FnMut(NodeId)) {
         while self.out < self.threads + self.ahead {
             let Some(Waiting { job, .. }) = self.waiting.pop() else {
                 break;
@@ -347,7 +347,7 @@ impl Lane {
         }
     }
 
-    fn workers(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>) -> &Sender<Job> {
+    fn workers(&mut self, shared: &Arc<JobContext>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>) -> &Sender<Job> {
         let (count, from, handles) = (self.threads, self.from, &mut self.handles);
         self.workers.get_or_insert_with(|| {
             let (sender, jobs) = crossbeam_channel::unbounded::<Job>();

@@ -5,7 +5,7 @@
 
 use super::blobs::Blobs;
 use super::engine::EngineError;
-use super::jobs::Shared;
+use super::jobs::JobContext;
 use super::outlook::{Outlook, Prospect, marked};
 use super::prune::{Vanished, vanished};
 use super::remarks::{FailedTry, Remark, Wait, end_of_wait};
@@ -121,7 +121,7 @@ impl Session {
 
     /// As [`Self::dry`]; once `cancel` is set, stops, and the result is invalid.
     fn dry_until<T>(&mut self, cancel: &Cancel, read: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(JobContext {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
             manifest: self.rules.manifest().clone(),
@@ -201,7 +201,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn the_one(&mut self, patterns: &PatternSet, what: &str) -> Result<Result<String, Vec<Diagnostic>>, EngineError> {
+    pub fn resolve_single_target(&mut self, patterns: &PatternSet, what: &str) -> Result<Result<String, Vec<Diagnostic>>, EngineError> {
         let survey = self.survey(patterns.patterns(), Reach::Named)?;
         if let [id] = survey.targets.concat()[..] {
             return Ok(Ok(self.graph.node(id).label.to_string()));

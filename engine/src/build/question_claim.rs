@@ -5,7 +5,7 @@
 //! machines that write theirs at the same moment both read back: the later claim stays, so that in most orders one of them waits. If both ask, one
 //! answer [stays](super::answers::settled).
 
-use super::jobs::Shared;
+use super::jobs::JobContext;
 use super::sharing::{RemoteResult, Sharing};
 use crate::seams::job_group::GroupMember;
 use crate::seams::paid::QuestionClaim;
@@ -26,7 +26,7 @@ const STEP: Duration = Duration::from_millis(50);
 /// Output of every claim, so that its blob is sent once.
 const OUTPUT: &[u8] = b"claim\n";
 /// Note that names the store of the machine that holds a claim. A claim of the own store is from a process that ended, because
-/// [flights](super::answers::take_off) keep processes of one store apart.
+/// [action locks](super::answers::wait_for_right_to_ask) keep processes of one store apart.
 const HOLDER: &str = "holder";
 
 /// Returns the name of a store in the claim of a key. It differs from key to key, so that others cannot see which claims are of one machine.
@@ -38,7 +38,7 @@ fn holder(store: Option<String>, key: &ActionKey) -> String {
 
 /// The claim of one paid job.
 pub(super) struct RemoteClaim<'a> {
-    shared: &'a Shared,
+    shared: &'a JobContext,
     label: &'a str,
     key: &'a ActionKey,
     producer: ProducerId,
@@ -59,7 +59,7 @@ enum State {
 impl<'a> RemoteClaim<'a> {
     /// Creates the claim for the answer of this key, without writing it.
     pub(super) fn new(
-        shared: &'a Shared,
+        shared: &'a JobContext,
         (label, key, producer): (&'a str, &'a ActionKey, ProducerId),
         job_group: Option<&'a GroupMember>,
         is_fresh: bool,
@@ -139,7 +139,7 @@ impl<'a> RemoteClaim<'a> {
         let claim = shared::encode_result(&self.claim_key(), &record, &[]);
         sharing
             .cache
-            .file(claim, vec![output], &mut |found| goes(found.as_ref().and_then(shared::record)));
+            .store_result(claim, vec![output], &mut |found| goes(found.as_ref().and_then(shared::record)));
     }
 
     fn is_own(&self, claim: &ActionRecord) -> bool {

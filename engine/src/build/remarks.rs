@@ -5,7 +5,7 @@
 
 use super::session::Session;
 use super::state::{decode, encode};
-use crate::graph::stale::{NodeSet, taint};
+use crate::graph::stale::{NodeSet, spread_stale_marks};
 use crate::graph::{Graph, NodeId};
 use crate::store::diagnostics::{read_diagnostics, write_diagnostics};
 use crate::store::{Part, Row, RowChange, StoreError};
@@ -260,8 +260,12 @@ impl Remarks {
     }
 
     /// Returns the warnings of outputs that no known change can reach.
-    pub fn current_warnings(&self, graph: &Graph, tainted: &NodeSet) -> BTreeSet<&Diagnostic> {
-        let is_current = |label: &str| graph.find(label).is_some_and(|id| graph.has_result(id) && !tainted.contains(id));
+    pub fn current_warnings(&self, graph: &Graph, maybe_stale: &NodeSet) -> BTreeSet<&Diagnostic> {
+        let is_current = |label: &str| {
+            graph
+                .find(label)
+                .is_some_and(|id| graph.has_result(id) && !maybe_stale.contains(id))
+        };
         self.by_label
             .iter()
             .filter(|(label, remark)| !remark.said.is_empty() && is_current(label))
@@ -299,7 +303,7 @@ impl Session {
         if remarks.by_label.is_empty() {
             return Ok((remarks.dirty_rows(), 0, 0));
         }
-        let current = remarks.current_warnings(&self.graph, &taint(&self.graph, &self.links));
+        let current = remarks.current_warnings(&self.graph, &spread_stale_marks(&self.graph, &self.links));
         let reported: BTreeSet<&Diagnostic> = reported.iter().collect();
         let unreported = current.difference(&reported).count() as u64;
         Ok((remarks.dirty_rows(), current.len() as u64, unreported))

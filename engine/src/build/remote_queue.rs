@@ -4,11 +4,11 @@
 //! the farm, many in one shard. Jobs without a complete answer run here. The number of concurrent shards follows the farm's success; a farm that
 //! did not answer in time gets no more shards.
 
-use super::jobs::{Done, Job, Shared};
+use super::jobs::{Done, Job, JobContext};
 use super::pools::{Finished, From};
 use super::shard::{self, Shard, WorkerOutput};
 use crate::graph::NodeId;
-use crate::seams::farm::{Farm, Harvest, Terms};
+use crate::seams::farm::{Farm, SendThresholds, ShardOutcome};
 use crate::seams::producer::Cancel;
 use crate::store::shared::MADE;
 use crate::values::digest::Digest;
@@ -27,8 +27,8 @@ const MOST: usize = 32;
 /// Jobs that wait for this machine or the farm, and the shards in progress.
 pub struct RemoteQueue {
     farm: Arc<dyn Farm>,
-    terms: Terms,
-    shared: Arc<Shared>,
+    terms: SendThresholds,
+    shared: Arc<JobContext>,
     done: Sender<Finished>,
     waiting: VecDeque<Job>,
     /// Expected duration here of the waiting jobs.
@@ -50,7 +50,7 @@ struct UnderWay {
 
 impl RemoteQueue {
     /// Creates an empty queue; `None` without a farm.
-    pub fn for_farm(shared: &Arc<Shared>, done: &Sender<Finished>) -> Option<Self> {
+    pub fn for_farm(shared: &Arc<JobContext>, done: &Sender<Finished>) -> Option<Self> {
         let farm = shared.sharing.as_ref()?.farm.clone()?;
         Some(Self {
             terms: farm.terms(),
@@ -133,7 +133,7 @@ impl RemoteQueue {
     }
 
     /// Counts a finished job of a shard.
-    pub fn took_back(&mut self, number: usize) {
+    pub fn count_finished_job(&mut self, number: usize) {
         if let Some(at) = self.under_way.iter().position(|shard| shard.number == number) {
             self.under_way[at].jobs -= 1;
             if self.under_way[at].jobs == 0 {
@@ -191,7 +191,7 @@ struct Trip {
     farm: Arc<dyn Farm>,
     /// Length of the inputs sent, in bytes.
     bytes: usize,
-    shared: Arc<Shared>,
+    shared: Arc<JobContext>,
     done: Sender<Finished>,
     slots: Arc<AtomicUsize>,
     given_up: Cancel,
@@ -219,7 +219,7 @@ impl Trip {
             Err(wrong) => (Vec::new(), Some(wrong.to_owned())),
         };
         let count = made.iter().flatten().count();
-        self.farm.note(&Harvest {
+        self.farm.note(&ShardOutcome {
             made: count as u64,
             unmade: (sent.len() - count) as u64,
             took: made.iter().flatten().map(|made| made.took).sum(),
@@ -247,7 +247,7 @@ impl Trip {
             output: Box::new(output),
             digest,
             took,
-            flight: None,
+            action_lock: None,
             is_adopted: false,
             cost: Box::default(),
         };

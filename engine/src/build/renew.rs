@@ -9,7 +9,7 @@ use super::query::{NodeState, NodeStatus};
 use super::session::{Session, stored_graph_and_links};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
-use crate::graph::stale::{NodeSet, taint};
+use crate::graph::stale::{NodeSet, spread_stale_marks};
 use crate::graph::walk::Links;
 use crate::seams::producer::Cancel;
 use crate::seams::world::{ExportOutcome, Exports};
@@ -35,14 +35,14 @@ impl Session {
         let (mut written, mut failures, mut is_cut) = (0, Vec::new(), false);
         // Usually nothing is stale. The build may have changed the inputs of nodes since the graph was loaded.
         let is_any_stale = !self.graph.stale_set().is_empty() && self.renews(exports);
-        let tainted = is_any_stale.then(|| taint(&self.graph, &Links::from_graph(&self.graph)));
+        let maybe_stale = is_any_stale.then(|| spread_stale_marks(&self.graph, &Links::from_graph(&self.graph)));
         for &label in finish.labels() {
             let Some(id) = self.graph.find(label) else { continue };
             let (Some(path), Some(filed)) = (exports.path(id.0), self.graph.node(id).result) else {
                 continue;
             };
             // A file shows one moment: do not combine present states with an old output.
-            if tainted.as_ref().is_some_and(|tainted| tainted.contains(id)) {
+            if maybe_stale.as_ref().is_some_and(|maybe_stale| maybe_stale.contains(id)) {
                 continue;
             }
             let Some(blob) = self.engine.store.output(&filed.output)? else {
@@ -124,13 +124,13 @@ impl Session {
     fn settled(&self, labels: &[String]) -> Option<Vec<NodeStatus>> {
         // Usually nothing is stale: then the edges are not needed.
         let is_any_stale = !self.graph.stale_set().is_empty();
-        let tainted = if is_any_stale {
-            taint(&self.graph, &Links::from_graph(&self.graph))
+        let maybe_stale = if is_any_stale {
+            spread_stale_marks(&self.graph, &Links::from_graph(&self.graph))
         } else {
             NodeSet::default()
         };
         let state = |label: &String| match self.graph.find(label) {
-            Some(id) if tainted.contains(id) || !self.graph.has_result(id) => None,
+            Some(id) if maybe_stale.contains(id) || !self.graph.has_result(id) => None,
             Some(_) => Some(NodeState::Current.into()),
             None => Some(NodeStatus::NONE),
         };

@@ -4,7 +4,7 @@
 //! of the table that it gets, and enter the key.
 
 use super::blobs::Paged;
-use super::jobs::{Done, Job, Load, Shared, Task, panicked};
+use super::jobs::{Done, Job, JobContext, Load, Task, panicked};
 use crate::graph::NodeId;
 use crate::manifest::model::{InputFrom, Manifest, Rule};
 use crate::manifest::template::Vars;
@@ -170,7 +170,7 @@ impl Asking<'_> {
 
 impl Job {
     /// Returns the node as one whose producer requests rows.
-    pub(super) fn asking<'a>(&'a self, shared: &'a Shared, producer: &'a dyn Producer) -> Asking<'a> {
+    pub(super) fn asking<'a>(&'a self, shared: &'a JobContext, producer: &'a dyn Producer) -> Asking<'a> {
         Asking {
             producer,
             manifest: &shared.manifest,
@@ -181,7 +181,7 @@ impl Job {
     }
 
     /// Caches the rows, and the output if returned, for the job that produces.
-    pub(super) fn hold_answers(&self, shared: &Shared, answers: Vec<Answer>) {
+    pub(super) fn hold_answers(&self, shared: &JobContext, answers: Vec<Answer>) {
         let is_only = answers.len() == 1;
         for answer in answers {
             shared.blobs.remember(answer.digest, &answer.rows);
@@ -192,7 +192,7 @@ impl Job {
     }
 
     /// Takes the output that the producer returned along with its request for the rows among these inputs.
-    pub(super) fn take_early_output(&self, shared: &Shared) -> Option<Output> {
+    pub(super) fn take_early_output(&self, shared: &JobContext) -> Option<Output> {
         let Task::Produce { inputs, .. } = &self.task else { return None };
         let specs = &shared.manifest.rules[self.rule as usize].inputs;
         inputs.iter().find_map(|input| match input.load {
@@ -204,7 +204,7 @@ impl Job {
     /// Returns the rows with this digest that the producer requested when the inputs were found.
     pub(super) fn asked_rows(
         &self,
-        shared: &Shared,
+        shared: &JobContext,
         spec: u16,
         digest: &Digest,
         deciding: &BTreeMap<String, Arc<[u8]>>,

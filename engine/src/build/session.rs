@@ -1,7 +1,7 @@
 //! A session: a view's state, loaded and refreshed from the sources, ready for builds and queries.
 
 use super::bundle_import::Predecessors;
-use super::engine::{Definition, Engine, EngineError, Look};
+use super::engine::{Definition, Engine, EngineError, RefreshedView};
 use super::excluded_paths::{LeftOut, left_out};
 use super::graph_memory;
 use super::invalidated::Marks;
@@ -70,7 +70,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn open(engine: Engine, definition: &Definition, mut look: Look) -> Result<Self, EngineError> {
+    pub fn open(engine: Engine, definition: &Definition, mut look: RefreshedView) -> Result<Self, EngineError> {
         let sources = look.load(&engine)?;
         // An unreadable graph is planned again: results are still found under their keys.
         let (graph, links) = match stored_graph_and_links(&engine, &look.state)? {

@@ -23,7 +23,7 @@ const SCHEMA: u32 = 1;
 
 /// Input of a producer.
 #[derive(Clone, Debug)]
-pub struct Errand<'a> {
+pub struct ShardJob<'a> {
     /// The action key of the output.
     pub key: ActionKey,
     /// Producer name and version.
@@ -55,12 +55,12 @@ struct Written {
     #[n(1)]
     blobs: Vec<ByteVec>,
     #[n(2)]
-    errands: Vec<WrittenErrand>,
+    jobs: Vec<WrittenJob>,
 }
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
-struct WrittenErrand {
+struct WrittenJob {
     #[n(0)]
     #[cbor(with = "minicbor::bytes")]
     key: [u8; 32],
@@ -133,12 +133,12 @@ pub struct Shard {
 
 impl Shard {
     /// Adds a target; returns whether it could: inputs that are folders cannot be sent.
-    pub fn add_errand(&mut self, errand: &Errand<'_>) -> bool {
-        if errand.roles.values().flatten().any(|input| input.tree.is_some()) {
+    pub fn add_job(&mut self, job: &ShardJob<'_>) -> bool {
+        if job.roles.values().flatten().any(|input| input.tree.is_some()) {
             return false;
         }
         let mut inputs = Vec::new();
-        for (role, input) in errand
+        for (role, input) in job
             .roles
             .iter()
             .flat_map(|(role, inputs)| inputs.iter().map(move |input| (role, input)))
@@ -151,17 +151,13 @@ impl Shard {
                 blob: self.blob(input),
             });
         }
-        self.written.errands.push(WrittenErrand {
-            key: errand.key.0.0,
-            producer: errand.producer.name.clone(),
-            version: errand.producer.version,
-            params: serde_json::to_string(errand.params).expect("invariant: parameters are JSON"),
-            label: errand.label.to_owned(),
-            vars: errand
-                .vars
-                .iter()
-                .map(|(name, value)| (name.to_string(), value.to_string()))
-                .collect(),
+        self.written.jobs.push(WrittenJob {
+            key: job.key.0.0,
+            producer: job.producer.name.clone(),
+            version: job.producer.version,
+            params: serde_json::to_string(job.params).expect("invariant: parameters are JSON"),
+            label: job.label.to_owned(),
+            vars: job.vars.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
             inputs,
         });
         true
@@ -196,17 +192,17 @@ pub fn work(shard: &[u8], registry: &Registry) -> Option<Vec<u8>> {
         return None;
     }
     let blobs: Vec<Arc<[u8]>> = shard.blobs.into_iter().map(|blob| Vec::from(blob).into()).collect();
-    let made = shard.errands.par_iter().map(|errand| make(errand, &blobs, registry)).collect();
+    let made = shard.jobs.par_iter().map(|job| make(job, &blobs, registry)).collect();
     let returned = Returned { schema: SCHEMA, made };
     Some(minicbor::to_vec(&returned).expect("invariant: memory takes every byte"))
 }
 
-fn make(errand: &WrittenErrand, blobs: &[Arc<[u8]>], registry: &Registry) -> Option<WrittenMade> {
-    let id = ProducerId::new(&errand.producer, errand.version);
+fn make(job: &WrittenJob, blobs: &[Arc<[u8]>], registry: &Registry) -> Option<WrittenMade> {
+    let id = ProducerId::new(&job.producer, job.version);
     let producer = registry.get(&id.name).filter(|producer| producer.id() == id)?;
-    let params: Params = serde_json::from_str(&errand.params).ok()?;
+    let params: Params = serde_json::from_str(&job.params).ok()?;
     let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
-    for input in &errand.inputs {
+    for input in &job.inputs {
         roles.entry(input.role.as_str().into()).or_default().push(Input {
             item: input.item.as_str().into(),
             digest: Digest(input.digest),
@@ -215,15 +211,15 @@ fn make(errand: &WrittenErrand, blobs: &[Arc<[u8]>], registry: &Registry) -> Opt
             tree: None,
         });
     }
-    let vars: Vars = errand
+    let vars: Vars = job
         .vars
         .iter()
         .map(|(name, value)| (name.as_str().into(), value.as_str().into()))
         .collect();
-    let (key, cancel) = (ActionKey(Digest(errand.key)), Cancel::default());
+    let (key, cancel) = (ActionKey(Digest(job.key)), Cancel::default());
     let inputs = Inputs {
         key: &key,
-        ..Inputs::bare(&errand.label, &params, &roles, &vars, &cancel)
+        ..Inputs::bare(&job.label, &params, &roles, &vars, &cancel)
     };
     let began = Instant::now();
     let output = run(&**producer, &inputs)?;
@@ -232,7 +228,7 @@ fn make(errand: &WrittenErrand, blobs: &[Arc<[u8]>], registry: &Registry) -> Opt
         return None;
     }
     Some(WrittenMade {
-        key: errand.key,
+        key: job.key,
         took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
         output: output.bytes,
         diagnostics: serde_json::to_string(&output.diagnostics).ok()?,
@@ -331,7 +327,7 @@ mod tests {
             let vars: Vars = [("file".into(), format!("{number}.cs").into())].into();
             let key = ActionKey(Digest::of(format!("{number}").as_bytes()));
             let label = format!("//files/{number}:told");
-            let errand = Errand {
+            let job = ShardJob {
                 key,
                 producer: ProducerId::new("teller", version),
                 params: &params,
@@ -339,7 +335,7 @@ mod tests {
                 vars: &vars,
                 roles: &roles,
             };
-            assert!(shard.add_errand(&errand));
+            assert!(shard.add_job(&job));
             let cancel = Cancel::default();
             let inputs = Inputs {
                 key: &key,

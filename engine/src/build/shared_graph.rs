@@ -7,7 +7,7 @@ use super::session::{Session, stored_graph_and_links};
 use super::state::{STATE_KEY, State, decode, encode};
 use crate::graph::pages::{RECORDS, each_record};
 use crate::graph::{Filed, NodeId};
-use crate::manifest::read::keyed;
+use crate::manifest::read::digest_of_keyed_parts;
 use crate::seams::remote::{GraphRow, PREFIX, prefix};
 use crate::seams::world::{Change, Refresh};
 use crate::store::records::{ActionRecord, Class, HistoryRecord};
@@ -95,7 +95,7 @@ impl Session {
         };
         let head = Head {
             schema: SCHEMA,
-            rules: keyed(self.rules.manifest()).0.to_vec(),
+            rules: digest_of_keyed_parts(self.rules.manifest()).0.to_vec(),
             registry: registry.0.to_vec(),
             nodes: state.nodes,
             stale: state.stale,
@@ -176,7 +176,7 @@ impl Session {
     fn describe_rows(&self, rows: &[GraphRow]) -> Option<Head> {
         let row = rows.iter().find(|row| row.table == HEAD)?;
         let head = decode::<Head>(&row.body).filter(|head| head.schema == SCHEMA)?;
-        let fits = head.rules == keyed(self.rules.manifest()).0 && head.registry == self.engine.registry.digest().0;
+        let fits = head.rules == digest_of_keyed_parts(self.rules.manifest()).0 && head.registry == self.engine.registry.digest().0;
         fits.then_some(head)
     }
 

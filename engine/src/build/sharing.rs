@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::remote_costs::LookUp;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::Manifest;
-use crate::manifest::read::keyed;
+use crate::manifest::read::digest_of_keyed_parts;
 use crate::manifest::remote::Prefer;
 use crate::planning::rules::RuleIndex;
 use crate::seams::farm::Farm;
@@ -116,7 +116,13 @@ impl Sharing {
 
     /// Stores a paid answer unless another one exists, and returns that of another machine, if any: the first answer stays, for all. `None` if this
     /// one was stored, or the cache does not answer; a later build finds out whether it is final ([`unconfirmed`](crate::store::unconfirmed)).
-    pub fn contend(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Option<RemoteResult> {
+    pub fn store_answer_if_absent(
+        &self,
+        key: &ActionKey,
+        record: &ActionRecord,
+        blob: &Arc<[u8]>,
+        parts: &[(Digest, Arc<[u8]>)],
+    ) -> Option<RemoteResult> {
         let wanted = Wanted {
             key: *key,
             producer: record.producer.clone(),
@@ -133,10 +139,11 @@ impl Sharing {
         };
         let mut before = Held::Nothing;
         if self.cache.writes() && !shared::stays_here(record) {
-            self.cache.file(shared_of(key, record, parts), blobs(blob, parts), &mut |found| {
-                before = theirs(found);
-                matches!(before, Held::Nothing)
-            });
+            self.cache
+                .store_result(shared_of(key, record, parts), blobs(blob, parts), &mut |found| {
+                    before = theirs(found);
+                    matches!(before, Held::Nothing)
+                });
         }
         if reads && matches!(before, Held::Nothing) {
             before = theirs(self.cache.find_results_uncounted(std::slice::from_ref(&wanted)).pop().flatten());
@@ -150,7 +157,8 @@ impl Sharing {
     /// Stores an answer in place of any existing one.
     pub fn replace(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         if self.cache.writes() && !shared::stays_here(record) {
-            self.cache.file(shared_of(key, record, parts), blobs(blob, parts), &mut |_| true);
+            self.cache
+                .store_result(shared_of(key, record, parts), blobs(blob, parts), &mut |_| true);
         }
     }
 
@@ -340,7 +348,7 @@ fn took_from_nothing(record: &ActionRecord) -> u64 {
 pub fn tree_of(engine: &Engine, manifest: &Manifest, sources: &dyn crate::seams::world::Sources) -> Digest {
     let files = sources.files();
     let files = files.iter().map(|(path, digest)| (path.as_str(), *digest));
-    shared::tree(&keyed(manifest), &engine.registry.digest(), files)
+    shared::tree(&digest_of_keyed_parts(manifest), &engine.registry.digest(), files)
 }
 
 /// Whether a rule produces a single node.

@@ -44,7 +44,7 @@ impl Session {
             }
             self.engine.store.commit(self.engine.view, commit)?;
         }
-        drop(leftover.flights);
+        drop(leftover.action_locks);
         Ok(())
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! The result equals the producer's output for all inputs, page for page. When a blob that the update needs is missing, the producer runs.
 
-use super::jobs::{Job, Shared, Task};
+use super::jobs::{Job, JobContext, Task};
 use super::last_table::LastTable;
 use crate::seams::fold::{Contribution, Fold, changed_rows};
 use crate::seams::producer::{Input, Output};
-use crate::seams::update::{MovedInput, Moves, UpdatedRows};
+use crate::seams::update::{ChangedInput, TableChanges, UpdatedRows};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pages::PageError;
 use crate::values::pages::edit::{Edited, edit};
@@ -17,7 +17,7 @@ pub(super) const ONE_IN: usize = 4;
 
 impl Job {
     /// Computes the output from that of key `before` and the changes since; `None` if the producer must run.
-    pub(super) fn update_table(&self, shared: &Shared, before: &ActionKey) -> Option<Output> {
+    pub(super) fn update_table(&self, shared: &JobContext, before: &ActionKey) -> Option<Output> {
         let Task::Produce { producer, .. } = &self.task else {
             return None;
         };
@@ -52,7 +52,7 @@ impl Job {
 fn folded_rows(fold: &dyn Fold, last: &LastTable<'_>) -> Option<UpdatedRows> {
     let rows_of = |item: &str, digest: &Option<Digest>| digest.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest));
     let moved = last.changed_inputs(fold.role())?.iter();
-    let changes = moved.map(|MovedInput { item, before, now }| {
+    let changes = moved.map(|ChangedInput { item, before, now }| {
         Some(Contribution {
             item,
             before: rows_of(item, before)?,

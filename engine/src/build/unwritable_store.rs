@@ -8,7 +8,7 @@ use crate::values::diagnostic::{Diagnostic, Severity};
 ///
 /// # Errors
 /// Any other error of the store.
-pub(super) fn excused(error: StoreError) -> Result<Diagnostic, StoreError> {
+pub(super) fn note_read_only_store(error: StoreError) -> Result<Diagnostic, StoreError> {
     let StoreError::Io { .. } = &error else { return Err(error) };
     let why = Diagnostic::new(
         Severity::Note,

@@ -1,9 +1,9 @@
 //! The writer: a thread that commits batches of results during the build.
 
-use super::jobs::Shared;
+use super::jobs::JobContext;
 use crate::seams::producer::Cancel;
 use crate::store::records::NewResult;
-use crate::store::{Commit, Flight, RowChange, Store, StoreError, ViewId};
+use crate::store::{ActionLock, Commit, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::ActionKey;
 use crossbeam_channel::Sender;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ pub struct Batch {
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
     /// Reservations that keep other processes from building the same results until they are durable.
-    pub flights: Vec<Flight>,
+    pub action_locks: Vec<ActionLock>,
 }
 
 /// Commits batches in the order sent.
 pub struct Writer {
     store: Arc<dyn Store>,
     view: ViewId,
-    shared: Arc<Shared>,
+    shared: Arc<JobContext>,
     thread: Option<Running>,
 }
 
@@ -38,7 +38,7 @@ const WAITING: usize = 2;
 
 impl Writer {
     /// Creates a writer; its thread starts with the first batch.
-    pub fn new(store: Arc<dyn Store>, view: ViewId, shared: Arc<Shared>) -> Self {
+    pub fn new(store: Arc<dyn Store>, view: ViewId, shared: Arc<JobContext>) -> Self {
         Self {
             store,
             view,
@@ -61,7 +61,7 @@ impl Writer {
                         results,
                         rows,
                         used,
-                        flights,
+                        action_locks,
                     } = batch;
                     let blobs = results.iter().flat_map(NewResult::blobs);
                     let _keeping = Cancel::announce_commit();
@@ -75,7 +75,7 @@ impl Writer {
                             ..Commit::default()
                         },
                     )?;
-                    drop(flights);
+                    drop(action_locks);
                     shared.blobs.release(digests.iter());
                 }
                 Ok(())

@@ -179,7 +179,7 @@ pub struct Exports {
 }
 
 /// Comparison of a recorded file with the disk.
-enum Look {
+enum FileComparison {
     Same,
     /// It has this content and this stamp.
     Fresh(Stamp, Digest),
@@ -230,22 +230,22 @@ impl Exports {
             .iter()
             .map(|(number, page)| (*number, page.saved()))
             .collect();
-        let looks: Vec<(u32, Look)> = match Root::open_root(root) {
+        let looks: Vec<(u32, FileComparison)> = match Root::open_root(root) {
             Ok(root) => self.compare_with_disk(&root, &pages, nodes, now),
-            Err(_) => nodes.iter().map(|node| (*node, Look::Different)).collect(),
+            Err(_) => nodes.iter().map(|node| (*node, FileComparison::Different)).collect(),
         };
         let mut known = lock_pages(&self.known);
         let mut bad = Vec::new();
         for (node, look) in looks {
             match look {
-                Look::Same => {}
-                Look::Fresh(stamp, digest) => {
+                FileComparison::Same => {}
+                FileComparison::Fresh(stamp, digest) => {
                     if let Some(entry) = known.get(node).filter(|entry| entry.digest == digest) {
                         let flags = if stamp.settled(now) { SETTLED } else { 0 };
                         known.set_entry(node, Some(Entry { stamp, flags, ..entry }));
                     }
                 }
-                Look::Different => bad.push(node),
+                FileComparison::Different => bad.push(node),
             }
         }
         bad.sort_unstable();
@@ -254,7 +254,7 @@ impl Exports {
     }
 
     /// Compares the doubtful files in parallel. A thread opens a directory once for all adjacent files.
-    fn compare_with_disk(&self, root: &Root, pages: &FxHashMap<u32, Arc<Vec<u8>>>, nodes: &[u32], now: i64) -> Vec<(u32, Look)> {
+    fn compare_with_disk(&self, root: &Root, pages: &FxHashMap<u32, Arc<Vec<u8>>>, nodes: &[u32], now: i64) -> Vec<(u32, FileComparison)> {
         let pages: FxHashMap<u32, Packed<'_>> = pages
             .iter()
             .filter_map(|(number, bytes)| packed_entries(bytes).map(|packed| (*number, packed)))
@@ -264,7 +264,7 @@ impl Exports {
                 .get(&(node / PAGE))
                 .and_then(|page| Some((page, page.find_word(u64::from(*node))?)));
             let Some((page, index)) = found else {
-                return (*node, Look::Different);
+                return (*node, FileComparison::Different);
             };
             let (directory, name) = split_path(page.name(index));
             if last.as_ref().is_none_or(|(last, _)| last != directory) {
@@ -276,8 +276,8 @@ impl Exports {
                 .and_then(|(_, folder)| folder.as_ref())
                 .map(|folder| compare_file(folder, name, flags, &stamp, &digest))
             {
-                None => (*node, Look::Different),
-                Some(Look::Fresh(fresh, _)) if fresh == stamp && !fresh.settled(now) => (*node, Look::Same),
+                None => (*node, FileComparison::Different),
+                Some(FileComparison::Fresh(fresh, _)) if fresh == stamp && !fresh.settled(now) => (*node, FileComparison::Same),
                 Some(other) => (*node, other),
             }
         };
@@ -285,7 +285,7 @@ impl Exports {
             .par_iter()
             .with_min_len(64)
             .map_init(|| None, look)
-            .filter(|(_, look)| !matches!(look, Look::Same))
+            .filter(|(_, look)| !matches!(look, FileComparison::Same))
             .collect()
     }
 
@@ -381,9 +381,9 @@ impl Exports {
                 .filter(|old| old.digest == digest)
                 .map_or((0, Stamp::default()), |old| (old.flags, old.stamp));
             match compare_file(&folder, name, flags, &stamp, &digest) {
-                Look::Same => return Ok((ExportOutcome::AlreadyPresent, stamp)),
-                Look::Fresh(stamp, _) => return Ok((ExportOutcome::AlreadyPresent, stamp)),
-                Look::Different => {}
+                FileComparison::Same => return Ok((ExportOutcome::AlreadyPresent, stamp)),
+                FileComparison::Fresh(stamp, _) => return Ok((ExportOutcome::AlreadyPresent, stamp)),
+                FileComparison::Different => {}
             }
         }
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
@@ -537,13 +537,13 @@ fn write_and_rename(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8
 }
 
 /// Compares a file with its record; reads it if its stamp proves nothing.
-fn compare_file(folder: &Folder, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) -> Look {
+fn compare_file(folder: &Folder, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) -> FileComparison {
     let Ok(info) = folder.info_of(name) else {
-        return Look::Different;
+        return FileComparison::Different;
     };
     let regular = info.kind() == Kind::File;
     if regular && flags & SETTLED != 0 && Stamp::from_info(&info) == *stamp {
-        return Look::Same;
+        return FileComparison::Same;
     }
     let read = || -> Result<Option<Stamp>, SystemError> {
         let file = folder.open_to_read(name)?;
@@ -552,7 +552,10 @@ fn compare_file(folder: &Folder, name: &str, flags: u32, stamp: &Stamp, digest: 
         Ok(same.then_some(before))
     };
     if !regular {
-        return Look::Different;
+        return FileComparison::Different;
     }
-    read().ok().flatten().map_or(Look::Different, |stamp| Look::Fresh(stamp, *digest))
+    read()
+        .ok()
+        .flatten()
+        .map_or(FileComparison::Different, |stamp| FileComparison::Fresh(stamp, *digest))
 }

@@ -57,7 +57,7 @@ impl World for Overlaid {
     }
 
     fn exports(&self, _: Rows) -> Box<dyn Exports> {
-        Box::new(Nowhere)
+        Box::new(NoExports)
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
@@ -75,7 +75,7 @@ impl World for Overlaid {
 }
 
 /// A document as a source, under its own path or that of a link: its sets as bits, and its digest, if it is in any.
-struct Over {
+struct DocumentSource {
     sets: u64,
     digest: Option<Digest>,
 }
@@ -84,7 +84,7 @@ struct OverlaidSources {
     below: Box<dyn Sources>,
     documents: Arc<Documents>,
     links: Arc<RwLock<BTreeMap<String, String>>>,
-    over: BTreeMap<String, Over>,
+    over: BTreeMap<String, DocumentSource>,
 }
 
 impl OverlaidSources {
@@ -114,15 +114,15 @@ impl OverlaidSources {
     }
 
     /// Returns the documents as sources.
-    fn sources(&self, sets: &[SetDef]) -> Result<BTreeMap<String, Over>, WorldError> {
+    fn sources(&self, sets: &[SetDef]) -> Result<BTreeMap<String, DocumentSource>, WorldError> {
         let paths: Vec<&str> = self.documents.keys().map(String::as_str).collect();
         let held = self.below.would_hold(sets, &paths)?;
-        let as_source = |document: &Option<Arc<[u8]>>, sets: u64| Over {
+        let as_source = |document: &Option<Arc<[u8]>>, sets: u64| DocumentSource {
             sets: document.as_ref().map_or(0, |_| sets),
             digest: document.as_ref().filter(|_| sets != 0).map(|bytes| Digest::of(bytes)),
         };
         let own = self.documents.iter().zip(held);
-        let mut over: BTreeMap<String, Over> = own
+        let mut over: BTreeMap<String, DocumentSource> = own
             .map(|((path, document), sets)| (path.clone(), as_source(document, sets)))
             .collect();
         let mut links = self.links.write().unwrap_or_else(PoisonError::into_inner);
@@ -206,9 +206,9 @@ impl Sources for OverlaidSources {
 }
 
 /// Exports of a world that lays out nothing.
-struct Nowhere;
+struct NoExports;
 
-impl Exports for Nowhere {
+impl Exports for NoExports {
     fn verify(&self, _: &[u32]) -> Vec<u32> {
         Vec::new()
     }

@@ -401,7 +401,7 @@ impl Graph {
     }
 
     /// Whether a direct input changed since the node's result was recorded (or it has none). Its direct and indirect readers may be stale, too: see
-    /// [`stale::taint`].
+    /// [`stale::spread_stale_marks`].
     pub fn is_stale(&self, id: NodeId) -> bool {
         self.stale.contains(id)
     }

@@ -82,13 +82,13 @@ impl FromIterator<NodeId> for NodeSet {
 }
 
 /// Returns the stale nodes and their direct and indirect readers: all that may be stale.
-pub fn taint(graph: &Graph, links: &Links) -> NodeSet {
+pub fn spread_stale_marks(graph: &Graph, links: &Links) -> NodeSet {
     links.spread(&graph.stale)
 }
 
-/// As [`taint`], in a run in which some nodes have `ended` with an output. If that output changed, the run marked their readers, so no mark
+/// As [`spread_stale_marks`], in a run in which some nodes have `ended` with an output. If that output changed, the run marked their readers, so no mark
 /// spreads through these nodes from the stale ones that they read (or no longer read).
-pub fn taint_past(graph: &Graph, links: &Links, ended: impl Fn(NodeId) -> bool) -> NodeSet {
+pub fn spread_stale_marks_except_past(graph: &Graph, links: &Links, ended: impl Fn(NodeId) -> bool) -> NodeSet {
     links.spread_past(&graph.stale, ended)
 }
 
@@ -106,7 +106,7 @@ pub struct Marked {
     pub via: Option<NodeId>,
 }
 
-/// As [`taint`], for `explain`: with the paths of the marks, breadth first, so that `via` leads back to the origin along a shortest path.
+/// As [`spread_stale_marks`], for `explain`: with the paths of the marks, breadth first, so that `via` leads back to the origin along a shortest path.
 pub fn marks(graph: &Graph, links: &Links) -> Vec<Marked> {
     let mut marked: Vec<Marked> = graph.stale().map(|node| Marked { node, via: None }).collect();
     let mut seen = graph.stale.clone();

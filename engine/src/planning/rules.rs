@@ -19,7 +19,7 @@ pub struct RuleIndex {
 }
 
 /// A set and one item of it.
-pub type Own<'a> = (Cow<'a, SetSpec>, Arc<str>);
+pub type SetMembership<'a> = (Cow<'a, SetSpec>, Arc<str>);
 
 /// A rule and the value of its variable for one label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl RuleIndex {
     ///
     /// # Errors
     /// When a template's text is not a label.
-    pub fn membership(&self, rule: u32, vars: &Vars) -> Result<Option<Own<'_>>, ExpandError> {
+    pub fn membership(&self, rule: u32, vars: &Vars) -> Result<Option<SetMembership<'_>>, ExpandError> {
         let rule = self.rule(rule);
         let value = |name: &Arc<str>| vars.get(name).cloned().unwrap_or_default();
         Ok(match (&rule.each, &rule.inner) {

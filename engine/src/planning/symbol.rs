@@ -5,7 +5,7 @@
 //! several items, prefers in this order: one with that whole name, one that a project compiles (`@loose`: none does), one in no other type
 //! (`Outer+Name`), one without type parameters. A text that is still ambiguous is an error that lists the items, never a guess.
 
-use crate::values::fold::{same, strip_end};
+use crate::values::case_folding::{same, strip_end};
 
 /// Resolution of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

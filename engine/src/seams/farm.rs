@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Thresholds for sending work, and the time-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct SendThresholds {
     /// Minimum duration of a target to send: this machine builds a shorter one faster itself.
     pub worth: Duration,
     /// Minimum duration of the work waiting here before any is sent.
@@ -24,7 +24,7 @@ pub struct Terms {
 
 /// Outcome of a shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Harvest {
+pub struct ShardOutcome {
     /// Targets that the worker built.
     pub made: u64,
     /// Targets that the worker returned without an output.
@@ -38,7 +38,7 @@ pub struct Harvest {
 /// Machines that run producers. Several threads may call every method; none fails.
 pub trait Farm: Send + Sync {
     /// Returns the thresholds for sending work.
-    fn terms(&self) -> Terms;
+    fn terms(&self) -> SendThresholds;
 
     /// Whether the farm accepts shards at this moment.
     fn is_open(&self) -> bool;
@@ -47,5 +47,5 @@ pub trait Farm: Send + Sync {
     fn work(&self, shard: Vec<u8>, given_up: &Cancel) -> Option<Vec<u8>>;
 
     /// Records the outcome of a shard.
-    fn note(&self, harvest: &Harvest);
+    fn note(&self, outcome: &ShardOutcome);
 }

@@ -122,7 +122,7 @@ pub trait Parts: Sync {
     ///
     /// # Errors
     /// When it could not be stored durably.
-    fn file(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure>;
+    fn store_part(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure>;
 }
 
 /// Finds nothing and stores nothing.
@@ -133,7 +133,7 @@ impl Parts for NoParts {
         None
     }
 
-    fn file(&self, _: &Digest, _: &[u8], _: &Spent) -> Result<(), Failure> {
+    fn store_part(&self, _: &Digest, _: &[u8], _: &Spent) -> Result<(), Failure> {
         Ok(())
     }
 }

@@ -84,7 +84,7 @@ pub enum Offered {
 /// A wrong answer of a remote cache. Each counts as a miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Lie {
+pub enum WrongRemoteAnswer {
     /// The bytes do not have the requested digest.
     WrongBytes,
     /// A blob that a result names is missing.
@@ -101,7 +101,7 @@ pub enum Lie {
     Untrusted,
 }
 
-impl fmt::Display for Lie {
+impl fmt::Display for WrongRemoteAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::WrongBytes => "wrong bytes",
@@ -147,7 +147,7 @@ pub struct RemoteSummary {
     /// Outputs that are too large for a bundle.
     pub too_large: u64,
     /// Wrong answers, by kind; each blob and each result counts once.
-    pub lies: BTreeMap<Lie, u64>,
+    pub lies: BTreeMap<WrongRemoteAnswer, u64>,
     /// Blobs and results that were wrong and are right after another upload.
     pub healed: u64,
     /// Those that stay wrong although they were uploaded again, by the cache's names.
@@ -334,7 +334,7 @@ pub trait RemoteCache: Send + Sync {
 
     /// Stores a result now: sends its blobs, looks up the present result under its key and passes it to `goes`. Only if `goes` returns true,
     /// stores the result, at most [`WINDOW`] later. If the cache does not answer, stores nothing and does not call `goes`.
-    fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool);
+    fn store_result(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool);
 
     /// Counts a result that was found as a miss, because building it takes less time than fetching it.
     fn leave_result(&self, _key: &ActionKey) {}

@@ -1,7 +1,7 @@
 //! Updates: how a producer changes its last table when few of its inputs changed.
 //!
 //! A [`fold`](super::fold) is an update that needs one input at a time. Tables whose rows depend on several inputs look the others up through
-//! [`Moves`].
+//! [`TableChanges`].
 
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The result equals the table that the producer would build from all inputs. The producer reads no parameter and no variable.
 pub trait TableUpdate: Send + Sync {
     /// Returns the changes of the last table. `None` if they cannot be derived, or bytes are missing: the producer then reads all inputs.
-    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows>;
+    fn update(&self, moves: &dyn TableChanges) -> Option<UpdatedRows>;
 }
 
 /// Changes of a table.
@@ -27,7 +27,7 @@ pub struct UpdatedRows {
 
 /// An input that changed, appeared or disappeared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MovedInput {
+pub struct ChangedInput {
     /// The item of a list input, else empty.
     pub item: Arc<str>,
     /// Its digest when the last table was built, if it was an input.
@@ -37,7 +37,7 @@ pub struct MovedInput {
 }
 
 /// Changes since a table was built. Methods return `None` when bytes are missing.
-pub trait Moves {
+pub trait TableChanges {
     /// Returns the last table.
     fn last(&self) -> &dyn TableView;
 
@@ -45,7 +45,7 @@ pub trait Moves {
     fn diagnostics(&self) -> &[Diagnostic];
 
     /// Returns the changed inputs of a role.
-    fn changed_inputs(&self, role: &str) -> Option<&[MovedInput]>;
+    fn changed_inputs(&self, role: &str) -> Option<&[ChangedInput]>;
 
     /// Returns the present inputs of a role, by item.
     fn present(&self, role: &str) -> Vec<(Arc<str>, Digest)>;

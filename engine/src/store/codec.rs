@@ -5,7 +5,7 @@
 
 use super::records::{ActionRecord, Class, HistoryRecord, InputRecord};
 use crate::seams::paid::Notes;
-use crate::values::diagnostic::{Diagnostic, Excerpt, Place, Severity};
+use crate::values::diagnostic::{Diagnostic, Excerpt, Severity, SourceLocation};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::decode::Error;
 use minicbor::{Decoder, Encoder};
@@ -22,7 +22,7 @@ pub(super) struct BlobRecord {
     pub(super) raw_len: u64,
     /// Length as stored, in bytes.
     pub(super) stored_len: u64,
-    /// Codec of the stored form (`disk::pack`).
+    /// Codec of the stored form (`disk::compression`).
     pub(super) codec: u8,
     /// Its sequence number in the data table.
     pub(super) seq: u64,
@@ -316,7 +316,7 @@ fn decode_diagnostic(from: &mut Decoder<'_>) -> Result<Diagnostic, Error> {
             1 => diagnostic.code = string(from)?,
             2 => diagnostic.message = string(from)?,
             3 => diagnostic.label = Some(string(from)?),
-            4 => diagnostic.place = Some(triple(from).map(|(file, line, column)| Place { file, line, column })?),
+            4 => diagnostic.place = Some(triple(from).map(|(file, line, column)| SourceLocation { file, line, column })?),
             5 => diagnostic.excerpt = Some(triple(from).map(|(text, start, len)| Excerpt { text, start, len })?),
             6 => diagnostic.found = Some(string(from)?),
             7 => diagnostic.hint = Some(string(from)?),
@@ -400,7 +400,7 @@ pub(super) mod tests {
 
     fn any_diagnostic() -> impl Strategy<Value = Diagnostic> {
         let severity = prop_oneof![Just(Severity::Note), Just(Severity::Warning), Just(Severity::Error)];
-        let place = (".{0,9}", any::<u32>(), any::<u32>()).prop_map(|(file, line, column)| Place { file, line, column });
+        let place = (".{0,9}", any::<u32>(), any::<u32>()).prop_map(|(file, line, column)| SourceLocation { file, line, column });
         let excerpt = (".{0,9}", any::<u32>(), any::<u32>()).prop_map(|(text, start, len)| Excerpt { text, start, len });
         let texts = (
             ".{0,9}",

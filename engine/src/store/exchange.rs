@@ -147,7 +147,7 @@ pub fn days(store: &dyn Store, view: ViewId, since: u64) -> Result<Vec<(u64, Exc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seams::remote::Lie;
+    use crate::seams::remote::WrongRemoteAnswer;
     use crate::store::memory::MemoryStore;
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let run = Exchanged::from_summary(&RemoteSummary {
             hits: 2,
             bytes_down: 10,
-            lies: [(Lie::WrongBytes, 1)].into(),
+            lies: [(WrongRemoteAnswer::WrongBytes, 1)].into(),
             ..RemoteSummary::default()
         });
         for now in [5, DAY, DAY + 1] {

@@ -2,7 +2,7 @@
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::volumes::{self, KnownVolume, VolumeResults};
-use super::{Commit, DigestedBlob, Flight, Part, Row, Store, StoreError, ViewId};
+use super::{ActionLock, Commit, DigestedBlob, Part, Row, Store, StoreError, ViewId};
 use crate::manifest::remote::Prefer;
 use crate::seams::remote::{PREFIX, RemoteCache, prefix};
 use crate::values::digest::{ActionKey, Digest};
@@ -305,7 +305,7 @@ impl Store for Fetching {
         self.store.release_lock();
     }
 
-    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
-        self.store.flight(key, is_cancelled)
+    fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
+        self.store.lock_action(key, is_cancelled)
     }
 }

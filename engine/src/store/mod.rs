@@ -190,7 +190,7 @@ pub enum StoreError {
     },
     /// Damaged beyond single records. The next opening for writing sets the file aside and starts a new one.
     #[error(
-        "the store at {path} is damaged ({reason}); when it is next opened to be written, it is set aside, and what is sound of it taken over into a new one"
+        "the store at {path} is damaged ({reason}); the next command that writes sets it aside and copies its sound contents into a new one"
     )]
     Damaged {
         /// The store's folder.
@@ -214,8 +214,8 @@ fn maker(holder: &str) -> &'static str {
     }
 }
 
-/// Exclusive right to request one action; see [`Store::flight`].
-pub type Flight = Box<dyn std::any::Any + Send>;
+/// Exclusive right to request one action; see [`Store::lock_action`].
+pub type ActionLock = Box<dyn std::any::Any + Send>;
 
 /// Reason why an output in pieces cannot be read.
 enum Unread {
@@ -318,7 +318,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// When another process requests the result until the time-out, or the lock cannot be tried.
-    fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+    fn lock_action(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
         Ok(None)
     }
 

@@ -3,7 +3,7 @@
 //! overlay.
 
 use super::records::{ActionRecord, HistoryRecord};
-use super::{Commit, Flight, Part, Row, RowChange, Store, StoreError, ViewId};
+use super::{ActionLock, Commit, Part, Row, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -106,7 +106,7 @@ impl Store for OverlayStore {
         self.store.release_lock();
     }
 
-    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
-        self.store.flight(key, is_cancelled)
+    fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
+        self.store.lock_action(key, is_cancelled)
     }
 }

@@ -4,7 +4,7 @@
 //! Invariant: all rows returned for the parts in [`TOGETHER`] are those of one commit.
 
 use super::records::{ActionRecord, HistoryRecord};
-use super::{Commit, Flight, Part, Row, Store, StoreError, ViewId};
+use super::{ActionLock, Commit, Part, Row, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -112,8 +112,8 @@ impl Store for SnapshotStore {
         }
     }
 
-    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
-        self.store.flight(key, is_cancelled)
+    fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
+        self.store.lock_action(key, is_cancelled)
     }
 }
 

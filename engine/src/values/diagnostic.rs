@@ -17,7 +17,7 @@ pub enum Severity {
 
 /// A place in a text file. Lines and columns count from 1; columns count characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct SourceLocation {
     /// Path relative to the workspace, with `/`.
     pub file: String,
     /// Line, from 1; 0 for the whole file.
@@ -26,7 +26,7 @@ pub struct Place {
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if self.line > 0 {
@@ -64,7 +64,7 @@ pub struct Diagnostic {
     pub label: Option<String>,
     /// Its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// The line of that place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<Excerpt>,
@@ -115,7 +115,7 @@ impl Diagnostic {
     /// Adds the file that it is about (`line` and `column` 0 for the whole file).
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: u32, column: u32) -> Self {
-        self.place = Some(Place {
+        self.place = Some(SourceLocation {
             file: file.into(),
             line,
             column,

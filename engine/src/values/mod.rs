@@ -1,10 +1,10 @@
 //! Plain values of the build domain: no disk, no clock, no state.
 
+pub mod case_folding;
 pub mod codes;
 pub mod diagnostic;
 pub mod digest;
 pub mod event;
-pub mod fold;
 pub mod label;
 pub mod pages;
 pub mod pattern;

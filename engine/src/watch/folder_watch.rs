@@ -20,12 +20,12 @@ const BATCH: Duration = Duration::from_millis(200);
 pub type ChangedPaths = Option<BTreeSet<String>>;
 
 /// A running folder watch. Dropping it ends it.
-pub struct Lookout {
+pub struct FolderWatch {
     end: Option<Stream>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Lookout {
+impl FolderWatch {
     /// Starts watching. Calls `on_move` at the start and after each batch; it returns the folders below `root` to watch. For a missing
     /// folder, watches the nearest existing one above it.
     ///
@@ -33,14 +33,14 @@ impl Lookout {
     /// When the system does not allow watching.
     pub fn start(root: &Path, on_move: impl FnMut(&ChangedPaths) -> BTreeSet<String> + Send + 'static) -> io::Result<Self> {
         let (end, ended) = Stream::pair()?;
-        let mut watch = At {
+        let mut watch = WatchState {
             root: root.to_owned(),
             directories: WatchedDirectories::new()?,
             folders: BTreeSet::new(),
             ended,
         };
         let thread = std::thread::Builder::new()
-            .name("lookout".to_owned())
+            .name("folder watch".to_owned())
             .spawn(move || watch.watch_folder(on_move))?;
         Ok(Self {
             end: Some(end),
@@ -49,7 +49,7 @@ impl Lookout {
     }
 }
 
-impl Drop for Lookout {
+impl Drop for FolderWatch {
     fn drop(&mut self) {
         self.end = None;
         if let Some(thread) = self.thread.take() {
@@ -59,14 +59,14 @@ impl Drop for Lookout {
     }
 }
 
-struct At {
+struct WatchState {
     root: PathBuf,
     directories: WatchedDirectories,
     folders: BTreeSet<String>,
     ended: Stream,
 }
 
-impl At {
+impl WatchState {
     fn watch_folder(&mut self, mut on_move: impl FnMut(&ChangedPaths) -> BTreeSet<String>) {
         let mut changed = None;
         loop {
@@ -163,7 +163,7 @@ mod tests {
             send.send(moved.clone()).expect("somebody listens");
             folders.clone()
         };
-        let lookout = Lookout::start(&root, on_move).expect("it begins");
+        let watch = FolderWatch::start(&root, on_move).expect("it begins");
         let next = || batches.recv_timeout(LONG).expect("a batch");
         // The second call covers changes from before the watch.
         assert_eq!((next(), next()), (None, None));
@@ -190,7 +190,7 @@ mod tests {
         // Any watched folder may have been below the removed one.
         std::fs::remove_dir_all(root.join("b")).expect("removed");
         while next().is_some() {}
-        drop(lookout);
+        drop(watch);
         while batches.recv_timeout(LONG).is_ok() {}
         assert_eq!(batches.try_recv(), Err(mpsc::TryRecvError::Disconnected), "it has ended");
     }

@@ -9,7 +9,7 @@ mod folder_watch;
 mod journal;
 mod mounts;
 mod outputs;
-mod serve;
+mod running_watch;
 mod socket;
 mod watched_directories;
 mod watcher;
@@ -19,8 +19,8 @@ mod watcher;
 mod tests;
 
 pub use ask::connect;
-pub use folder_watch::{ChangedPaths, Lookout};
-pub use serve::{Batch, Watch, WatchError};
+pub use folder_watch::{ChangedPaths, FolderWatch};
+pub use running_watch::{Batch, Watch, WatchError};
 pub use socket::{Socket, SocketError, holder};
 pub use watcher::{Trouble, Watcher};
 

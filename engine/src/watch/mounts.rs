@@ -4,7 +4,7 @@
 use std::path::Path;
 
 /// Kinds of file systems whose files other machines, or programs that bypass the kernel, may change.
-const ELSEWHERE: [&str; 13] = [
+const UNWATCHABLE_FILE_SYSTEMS: [&str; 13] = [
     "9p",
     "afs",
     "ceph",
@@ -61,7 +61,7 @@ impl Mounts {
         kinds.extend(at_root.map(|(_, kind)| kind));
         mounts.elsewhere = kinds
             .into_iter()
-            .find(|kind| ELSEWHERE.contains(kind) || kind.starts_with("fuse"))
+            .find(|kind| UNWATCHABLE_FILE_SYSTEMS.contains(kind) || kind.starts_with("fuse"))
             .map(str::to_owned);
         mounts.lines.extend(at_root.map(|(depth, kind)| format!("{depth} {kind}")));
         mounts

@@ -29,7 +29,7 @@ impl Outputs {
     }
 
     /// Marks the folder as appeared or removed.
-    pub(super) fn unsettle(&mut self) {
+    pub(super) fn mark_stale(&mut self) {
         self.stale = true;
     }
 

@@ -177,7 +177,7 @@ fn apply(bench: &mut Bench, watcher: &mut Watcher, edit: &Edit) {
         Edit::Mode(path, mode) if at(path).is_file() => fs::set_permissions(at(path), fs::Permissions::from_mode(*mode)),
         Edit::Mode(..) => Ok(()),
         Edit::Hear => {
-            watcher.hear();
+            watcher.process_received();
             Ok(())
         }
         Edit::Look => {

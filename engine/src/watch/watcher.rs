@@ -110,7 +110,7 @@ impl Watcher {
             path: path.to_owned(),
         };
         watcher.process_events(None);
-        watcher.see_rows();
+        watcher.check_rows_file();
         watcher.batch = Batch::default();
         Ok(watcher)
     }
@@ -149,7 +149,7 @@ impl Watcher {
     }
 
     /// Processes received events. The returned number differs after every change.
-    pub fn hear(&mut self) -> u64 {
+    pub fn process_received(&mut self) -> u64 {
         self.process_events(Some(PATIENCE));
         self.journal.now()
     }
@@ -181,8 +181,8 @@ impl Watcher {
     /// Returns the changes since a token was issued, up to now; `None` if they are unknown for these sets.
     pub fn since(&mut self, sets: u64, token: Option<&[u8]>) -> Option<Watched> {
         let settled = self.process_events(Some(PATIENCE));
-        self.see_place();
-        self.see_rows();
+        self.check_root_moved();
+        self.check_rows_file();
         // If events arrive late, their absence does not prove that nothing changed.
         if !IS_PROMPT || !settled || self.trouble.is_some() || sets != self.print {
             return None;
@@ -204,7 +204,7 @@ impl Watcher {
     }
 
     /// Detects that another folder has taken this one's path: clients ask about that one.
-    fn see_place(&mut self) {
+    fn check_root_moved(&mut self) {
         let here = Root::open_root(&self.path).ok().and_then(|root| identity(&root).ok());
         if here != Some(self.identity) {
             self.trouble = Some(Trouble::Gone);
@@ -212,7 +212,7 @@ impl Watcher {
     }
 
     /// Notes a change of the file of rows.
-    fn see_rows(&mut self) {
+    fn check_rows_file(&mut self) {
         let now = self.root.stat(super::ROWS).ok().map(|(stamp, _)| stamp);
         if now != self.rows {
             self.rows = now;
@@ -230,7 +230,7 @@ impl Watcher {
             if self.again.is_empty() {
                 return true;
             }
-            self.go_again();
+            self.rescan_directories();
             if patience.is_some_and(|patience| start.elapsed() > patience) {
                 return false;
             }
@@ -292,7 +292,7 @@ impl Watcher {
                 self.again.insert(String::new());
             }
             if directory.is_empty() && name == outputs::HOME {
-                self.outputs.unsettle();
+                self.outputs.mark_stale();
             }
             return;
         }
@@ -314,13 +314,13 @@ impl Watcher {
             return;
         }
         if !written {
-            self.see_names(&path);
+            self.check_link_count(&path);
         }
         self.note_path(&path);
     }
 
     /// Detects other names of a file by its present link count.
-    fn see_names(&mut self, path: &str) {
+    fn check_link_count(&mut self, path: &str) {
         let info = self.root.folder.info_of(path);
         let several = info.is_ok_and(|info| info.links > 1 && info.kind() == Kind::File);
         if several {
@@ -344,7 +344,7 @@ impl Watcher {
     }
 
     /// Scans directories again: watches those that exist now, and drops the others.
-    fn go_again(&mut self) {
+    fn rescan_directories(&mut self) {
         let again = std::mem::take(&mut self.again);
         if again.contains("") {
             self.forget_directory("");
@@ -361,7 +361,7 @@ impl Watcher {
                 // Release unusable watches for other programs.
                 self.forget_directory("");
             }
-            self.see_place();
+            self.check_root_moved();
             self.note_path("");
             return;
         }

@@ -268,7 +268,7 @@ impl RemoteCache for Board {
         Offered::Queued
     }
 
-    fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {
+    fn store_result(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {
         if self.pinned().habit == Habit::Down {
             return;
         }

@@ -2,7 +2,7 @@
 
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, RowSource, Sees};
-use engine::seams::update::{MovedInput, Moves, TableUpdate, UpdatedRows};
+use engine::seams::update::{ChangedInput, TableChanges, TableUpdate, UpdatedRows};
 use engine::values::digest::Digest;
 use engine::values::table::{Table, write_table};
 use std::collections::{BTreeMap, BTreeSet};
@@ -223,10 +223,10 @@ fn joined_row(items: &BTreeMap<String, String>, main: Option<&[u8]>) -> Vec<u8> 
 struct Joined;
 
 impl TableUpdate for Joined {
-    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+    fn update(&self, moves: &dyn TableChanges) -> Option<UpdatedRows> {
         let mut keys: BTreeSet<String> = BTreeSet::new();
         let mut given: BTreeMap<Arc<str>, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
-        for MovedInput { item, before, now } in moves.changed_inputs("all")? {
+        for ChangedInput { item, before, now } in moves.changed_inputs("all")? {
             let rows = |digest: &Option<Digest>| digest.map_or(Some(BTreeMap::new()), |digest| Some(Counted.rows(&moves.bytes(&digest)?)));
             keys.extend(rows(before)?.into_keys());
             keys.extend(rows(now)?.into_keys());

@@ -2,7 +2,7 @@
 
 use engine::store::memory::MemoryStore;
 use engine::store::records::{ActionRecord, HistoryRecord};
-use engine::store::{Commit, Flight, Part, Row, Store, StoreError, ViewId};
+use engine::store::{ActionLock, Commit, Part, Row, Store, StoreError, ViewId};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -129,8 +129,8 @@ impl Store for Shelf {
         self.inner.commit(view, commit)
     }
 
-    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
-        self.inner.flight(key, is_cancelled)
+    fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
+        self.inner.lock_action(key, is_cancelled)
     }
 
     fn damage(&self) -> Vec<String> {

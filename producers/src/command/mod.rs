@@ -131,7 +131,7 @@ impl Producer for CommandProducer {
         }
         if let Some(what) = spoilt {
             let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("'{program}' {what}"));
-            let hint = "have it write to files and folders of other names: what it is given is to stay as it is";
+            let hint = "write to files and folders of other names: a program must not change its inputs";
             return Err(Failure::Permanent(Box::new(why.hint(hint))));
         }
         let mut output = made?;
@@ -181,11 +181,7 @@ fn level(wanted: Wanted, folder: &Path) -> Result<Level, Failure> {
 }
 
 fn unavailable(why: String) -> Failure {
-    let error = Diagnostic::error(
-        ErrorCode::E_SANDBOX,
-        "the sandbox that this program is to run in cannot be had here",
-    )
-    .found(why);
+    let error = Diagnostic::error(ErrorCode::E_SANDBOX, "the requested sandbox is not available here").found(why);
     Failure::Permanent(Box::new(error.hint("allow user namespaces, or write sandbox = \"best-effort\"")))
 }
 

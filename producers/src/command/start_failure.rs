@@ -55,7 +55,7 @@ impl Attempt<'_> {
         match (number, interpreter(file)) {
             (Some(SystemError::NOT_FOUND | SystemError::DENIED), Some(interpreter)) if !Path::new(&interpreter).exists() => (
                 format!("the interpreter '{interpreter}' that its first line names is not there"),
-                "install the interpreter, or mend the first line of the script",
+                "install the interpreter, or fix the first line of the script",
             ),
             (Some(SystemError::NOT_FOUND | SystemError::DENIED), Some(interpreter)) => (
                 format!("the interpreter '{interpreter}' that its first line names may not be run there"),
@@ -82,7 +82,7 @@ pub(super) fn runs(file: &Path) -> Result<(), (&'static str, &'static str)> {
     match file.metadata() {
         Err(_) => Err(("it is not there", "install it, or name another")),
         Ok(metadata) if metadata.is_dir() => Err(("it is a folder", "name a program in it")),
-        Ok(metadata) if !metadata.is_file() => Err(("it is no file", "name a program")),
+        Ok(metadata) if !metadata.is_file() => Err(("it is not a file", "name a program")),
         Ok(_) if !os::modes::may_run(file) => Err((
             "its file may not be executed",
             "make it executable (`chmod +x`), or name its interpreter in `argv`: [\"sh\", \"FILE\"]",

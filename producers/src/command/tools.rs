@@ -51,7 +51,7 @@ pub(super) fn check_tools(params: &Params) -> Result<(), Failure> {
             let why = tool_error(
                 name,
                 "is not in the folders of PATH",
-                "install it, or take it out of `tools` if nothing runs it",
+                "install it, or remove it from `tools` if nothing runs it",
             );
             return Err(tool_failure(why.found(format!("PATH={}", path_of_programs()))));
         };
@@ -63,11 +63,11 @@ pub(super) fn check_tools(params: &Params) -> Result<(), Failure> {
             continue;
         };
         let found = digest_of(&file).map_err(|error| {
-            let hint = "let it be read, or declare its version in the place of its digest";
+            let hint = "make it readable, or declare its version instead of its digest";
             at(tool_error(name, &format!("cannot be read: {error}"), hint))
         })?;
         if found != digest {
-            let hint = "have this tool there, or declare it as it is and have its outputs made again";
+            let hint = "install the declared tool, or declare this one, which rebuilds its outputs";
             return Err(at(tool_error(
                 name,
                 &format!("is {DIGEST}{found}, not what `tools` declares"),

@@ -70,7 +70,7 @@ pub fn canonical_text(source: &str, tokens: &[Token]) -> String {
 }
 
 /// Returns for every token whether it is a bracket of a type argument list.
-pub fn angles(source: &str, tokens: &[Token]) -> Vec<bool> {
+pub fn find_type_argument_brackets(source: &str, tokens: &[Token]) -> Vec<bool> {
     roles(source, tokens).into_iter().map(|role| role == Role::Angle).collect()
 }
 

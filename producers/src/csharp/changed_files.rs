@@ -4,12 +4,12 @@ use super::layout::Layout;
 use super::mentions::join_path;
 use super::names::{self, Names};
 use engine::seams::producer::Input;
-use engine::seams::update::{Moves, TableView};
+use engine::seams::update::{TableChanges, TableView};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files whose names or project changed.
 pub struct ChangedFiles<'m> {
-    moves: &'m dyn Moves,
+    moves: &'m dyn TableChanges,
     /// Their names in the last table, by path.
     pub before: BTreeMap<String, Names>,
     /// Their names now.
@@ -18,7 +18,7 @@ pub struct ChangedFiles<'m> {
 
 impl<'m> ChangedFiles<'m> {
     /// Finds the changed files; `None` if a project changed (it may affect all files) or bytes are missing.
-    pub fn from_moves(moves: &'m dyn Moves) -> Option<Self> {
+    pub fn from_moves(moves: &'m dyn TableChanges) -> Option<Self> {
         if !moves.changed_inputs("projects")?.is_empty() {
             return None;
         }
@@ -112,14 +112,14 @@ impl<'m> ChangedFiles<'m> {
 }
 
 /// Returns the present names of a file; `Some(None)` if it is no source file.
-fn names_of(moves: &dyn Moves, file: &str) -> Option<Option<Names>> {
+fn names_of(moves: &dyn TableChanges, file: &str) -> Option<Option<Names>> {
     match moves.digest("names", file) {
         Some(digest) => read_names(moves, &digest).map(Some),
         None => Some(None),
     }
 }
 
-fn read_names(moves: &dyn Moves, digest: &engine::values::digest::Digest) -> Option<Names> {
+fn read_names(moves: &dyn TableChanges, digest: &engine::values::digest::Digest) -> Option<Names> {
     names::decode_names(&moves.bytes(digest)?).ok()
 }
 

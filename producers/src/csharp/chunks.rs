@@ -9,7 +9,7 @@ use super::graph_update::Versions;
 use super::structure::check_flags;
 use super::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
-use engine::seams::update::{Moves, TableUpdate, TableView, UpdatedRows};
+use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::digest::Digest;
 use engine::values::table::{Table, write_table};
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ impl Producer for Chunks {
 
 impl TableUpdate for Chunks {
     /// Cuts the chunks again that gained or lost a type.
-    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+    fn update(&self, moves: &dyn TableChanges) -> Option<UpdatedRows> {
         let mut rows: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         let mut moved = moved_types(moves)?;
         while let Some((first, _)) = moved.first_key_value() {
@@ -128,7 +128,7 @@ impl TableUpdate for Chunks {
 }
 
 /// Returns the types that were added (`true`) or removed.
-fn moved_types(moves: &dyn Moves) -> Option<BTreeMap<String, bool>> {
+fn moved_types(moves: &dyn TableChanges) -> Option<BTreeMap<String, bool>> {
     let types = Versions::from_moves(moves, "types")?;
     let mut moved = BTreeMap::new();
     for key in types.changed {

@@ -6,11 +6,11 @@
 use super::dependencies::DependencyRow;
 use super::graph::{Graph, GraphRow};
 use super::types::json;
-use engine::seams::update::{Moves, TableUpdate, TableView, UpdatedRows};
+use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl TableUpdate for Graph {
-    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+    fn update(&self, moves: &dyn TableChanges) -> Option<UpdatedRows> {
         let types = Versions::from_moves(moves, "types")?;
         let named = Versions::from_moves(moves, "dependencies")?;
         let last = |key: &str| -> Option<Option<GraphRow>> {
@@ -86,7 +86,7 @@ pub struct Versions<'m> {
 
 impl<'m> Versions<'m> {
     /// Opens both tables; `None` if one is missing.
-    pub fn from_moves(moves: &'m dyn Moves, role: &str) -> Option<Self> {
+    pub fn from_moves(moves: &'m dyn TableChanges, role: &str) -> Option<Self> {
         let now = moves.digest(role, "")?;
         let before = match moves.changed_inputs(role)? {
             [] => now,

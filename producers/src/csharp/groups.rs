@@ -7,7 +7,7 @@ use super::graph_update::Versions;
 use super::structure::check_flags;
 use super::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
-use engine::seams::update::{Moves, TableUpdate, UpdatedRows};
+use engine::seams::update::{TableChanges, TableUpdate, UpdatedRows};
 use engine::values::table::{Table, write_table};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ fn is_grouped(row: &[u8]) -> bool {
 
 impl TableUpdate for Groups {
     /// Keeps all rows if each changed type is in no group, or in the same group with the same outside types.
-    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+    fn update(&self, moves: &dyn TableChanges) -> Option<UpdatedRows> {
         let graph = Versions::from_moves(moves, "graph")?;
         for key in &graph.changed {
             let read = |row: Option<Arc<[u8]>>| match row.filter(|row| is_grouped(row)) {

@@ -198,7 +198,7 @@ impl Layout {
     }
 
     /// Returns the files whose owner is not the nearest project, with their owners.
-    pub fn strays(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
+    pub fn files_not_of_nearest_project(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
         self.owners
             .iter()
             .flatten()

@@ -86,7 +86,7 @@ impl Producer for LinesOf {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let syntax = syntax_table::decode(&inputs.single("syntax")?.bytes)?;
         let source = inputs.single("source")?;
-        let text = std::str::from_utf8(&source.bytes).map_err(|_| Failure::permanent("the source is no text"))?;
+        let text = std::str::from_utf8(&source.bytes).map_err(|_| Failure::permanent("the source is not text"))?;
         let file = File::new(text, &syntax.excluded);
         let mut types: BTreeMap<String, Vec<&TypeDecl>> = BTreeMap::new();
         for decl in &syntax.types {

@@ -390,7 +390,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
                     section,
                 });
             }
-            "elif" | "else" => self.other(word, rest, byte),
+            "elif" | "else" => self.apply_elif_or_else(word, rest, byte),
             "endif" => match self.branches.pop() {
                 Some(branch) => {
                     self.changes.push((byte, self.sections[branch.section].around));
@@ -413,7 +413,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
     }
 
     /// Applies `#elif` or `#else`.
-    fn other(&mut self, word: &str, rest: &'t str, byte: usize) {
+    fn apply_elif_or_else(&mut self, word: &str, rest: &'t str, byte: usize) {
         let Some(branch) = self.branches.last() else {
             let message = if word == "else" {
                 "this '#else' has no '#if'"

@@ -222,7 +222,7 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
     let alone: BTreeSet<&str> = declared.filter_map(|decl| decl.of.first()).map(String::as_str).collect();
     let friends = friends(files, layout);
     let mut strays: BTreeMap<Option<usize>, Vec<&str>> = BTreeMap::new();
-    for (file, owner) in layout.strays() {
+    for (file, owner) in layout.files_not_of_nearest_project() {
         strays.entry(owner).or_default().push(file);
     }
     let scope_of_project = |at: Option<usize>| at.map(|at| names[at]).filter(|name| scopes.contains(name));
@@ -370,7 +370,7 @@ pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: 
         let (path, arity) = written_name(base);
         match binder.bind(&around, &path, arity, Place::Base, true) {
             Bound::Type(entry) => vec![entry],
-            Bound::External => near(index, &path, arity, &around),
+            Bound::External => guess_base(index, &path, arity, &around),
             Bound::Ambiguous(_) => Vec::new(),
         }
     });
@@ -381,7 +381,7 @@ pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: 
 /// these stop there. Such a base may therefore be any type of that name that its project or a referenced project declares; the base of a
 /// nested type may also be a nested type. If only a few types match, all of them count: lookups of nested types search each, and hardly
 /// ever find one in the wrong type.
-fn near<'a>(index: &'a dyn Index, path: &str, arity: u32, around: &Surroundings<'_>) -> Vec<&'a Entry> {
+fn guess_base<'a>(index: &'a dyn Index, path: &str, arity: u32, around: &Surroundings<'_>) -> Vec<&'a Entry> {
     let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
     let is_near = |entry: &Entry, is_nested: bool| {
         entry.arity == arity

@@ -11,7 +11,7 @@ use super::mentions::{join_path, levels};
 use super::names::Names;
 use super::symbols::{Symbols, add_part, bases_of_bases, bound_bases, entry, globals_places, names_on_path, written_name};
 use super::types::{TypeRow, json, symbol_of};
-use engine::seams::update::{Moves, TableUpdate, TableView, UpdatedRows};
+use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_HEIRS: usize = 2_000;
 
 impl TableUpdate for Symbols {
-    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+    fn update(&self, moves: &dyn TableChanges) -> Option<UpdatedRows> {
         let changed = ChangedFiles::from_moves(moves)?;
         // Global usings and friends affect all files of their projects, and projects that alone compile a type have rows of their own.
         if changed
@@ -72,7 +72,7 @@ impl TableUpdate for Symbols {
 }
 
 /// Whether one of the files has or had a `using:` row of its own, because its owner is not the nearest project.
-fn has_strays(changed: &ChangedFiles<'_>, moves: &dyn Moves) -> Option<bool> {
+fn has_strays(changed: &ChangedFiles<'_>, moves: &dyn TableChanges) -> Option<bool> {
     let layout = changed.layout(changed.paths())?;
     for file in changed.paths() {
         let strays = changed.now.contains_key(file) && layout.project_above(file) != layout.owner(file);
@@ -100,7 +100,7 @@ struct GlobalTarget {
 
 /// An update in progress.
 struct Update<'u> {
-    moves: &'u dyn Moves,
+    moves: &'u dyn TableChanges,
     changed: &'u ChangedFiles<'u>,
     types: &'u dyn TableView,
     /// The rows read so far, as updated; entries without their ancestors.

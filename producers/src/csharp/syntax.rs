@@ -119,7 +119,7 @@ impl Producer for SyntaxProducer {
         let (text, unread) = crate::text::decode(&inputs.single("bytes")?.bytes, file);
         let refused = text.is_empty() && unread.is_some();
         let (syntax, diagnostics) = match refused {
-            true => (parse::nothing(Tier::Nothing), Vec::new()),
+            true => (parse::empty_syntax(Tier::Nothing), Vec::new()),
             false => parse::read(&text, &defines, file),
         };
         let (mut syntax, mut diagnostics) = (syntax, diagnostics);

@@ -11,7 +11,7 @@ const MEET: usize = 4;
 const LOOKS_A_TOKEN: usize = 64;
 
 /// Canonical text aligned with the tokens of a file.
-pub(super) struct Laid<'t> {
+pub(super) struct AlignedText<'t> {
     /// The canonical text.
     pub(super) body: &'t str,
     /// Its tokens.
@@ -24,7 +24,7 @@ pub(super) struct Laid<'t> {
     range: &'t [Token],
 }
 
-impl<'t> Laid<'t> {
+impl<'t> AlignedText<'t> {
     /// Aligns `body` with these tokens of the text `file`.
     pub(super) fn new(body: &'t str, file: &'t str, range: &'t [Token]) -> Self {
         let tokens = lex(body).tokens;
@@ -197,7 +197,7 @@ mod tests {
     /// Returns, for each word `x` of the text, the line of the file with which it is aligned, from 1.
     fn lines_of_x(body: &str, file: &str) -> Vec<usize> {
         let tokens = lex(file).tokens;
-        let laid = Laid::new(body, file, &tokens);
+        let laid = AlignedText::new(body, file, &tokens);
         let words = laid.tokens.iter().filter(|token| token.text(body) == "x");
         words
             .map(|token| match laid.byte(token.start) {
@@ -219,7 +219,7 @@ mod tests {
     fn words_that_are_not_aligned_may_stand_at_each_of_their_kind() {
         let (body, file) = ("{ a = x.b; }", "{ c(x, y);\n x(d); }");
         let tokens = lex(file).tokens;
-        let laid = Laid::new(body, file, &tokens);
+        let laid = AlignedText::new(body, file, &tokens);
         let place = body.find('x').expect("a word") as u32;
         assert_eq!(laid.byte(place), None);
         assert_eq!(laid.possible_bytes(place).len(), 2);

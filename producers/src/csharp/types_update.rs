@@ -7,7 +7,7 @@ use super::changed_files::{ChangedFiles, has_row};
 use super::mentions::join_path;
 use super::names::Names;
 use super::types::{TypeRow, Types, gather, type_rows};
-use engine::seams::update::{Moves, TableUpdate, TableView, UpdatedRows};
+use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const SHORT_ID: usize = "T_".len() + 8;
 
 impl TableUpdate for Types {
-    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+    fn update(&self, moves: &dyn TableChanges) -> Option<UpdatedRows> {
         let changed = ChangedFiles::from_moves(moves)?;
         let symbols = changed.changed_symbols();
         let mut old: BTreeMap<&str, TypeRow> = BTreeMap::new();
@@ -51,7 +51,7 @@ impl TableUpdate for Types {
 }
 
 /// Whether one of these types was declared several times without `partial`.
-fn was_declared_twice(changed: &ChangedFiles<'_>, moves: &dyn Moves, old: &BTreeMap<&str, TypeRow>) -> Option<bool> {
+fn was_declared_twice(changed: &ChangedFiles<'_>, moves: &dyn TableChanges, old: &BTreeMap<&str, TypeRow>) -> Option<bool> {
     if !moves
         .diagnostics()
         .iter()

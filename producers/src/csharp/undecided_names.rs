@@ -6,12 +6,12 @@
 use super::deps::flow::{Use, UseKind};
 use super::keywords::{is_infix, is_predefined, is_reserved};
 use super::lexer::Kind;
-use super::token_places::Laid;
+use super::token_places::AlignedText;
 use rustc_hash::FxHashSet;
 
 /// Returns the names of `laid`, from the token `first` on, that no use decides, each with its byte in the file. `locals` are the names that
 /// the code itself declares.
-pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet<String>, first: usize) -> Vec<(&'t str, u32)> {
+pub(super) fn undecided<'t>(laid: &'t AlignedText<'_>, uses: &[Use], locals: &FxHashSet<String>, first: usize) -> Vec<(&'t str, u32)> {
     let text = |at: usize| laid.tokens.get(at).map_or("", |token| token.text(laid.body));
     let is_word = |at: usize| laid.tokens.get(at).is_some_and(|token| token.kind == Kind::Word);
     // Binding records a conversion at the first token of its value, but does not decide the name there.
@@ -110,7 +110,7 @@ fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHa
 
 /// Whether an unresolved name is undefined, because its place requires a value or a member. A name that may begin the name of an unknown
 /// type, that names an argument, or that is a word of the language, is not undefined.
-pub(super) fn means_nothing(laid: &Laid<'_>, place: u32, name: &str) -> bool {
+pub(super) fn means_nothing(laid: &AlignedText<'_>, place: u32, name: &str) -> bool {
     let at = laid.token_at(place);
     let text = |at: Option<usize>| at.and_then(|at| laid.tokens.get(at)).map_or("", |token| token.text(laid.body));
     let (before, next) = (text(at.checked_sub(1)), text(Some(at + 1)));

@@ -10,7 +10,7 @@ use super::parse::read;
 use super::symbols::Symbols;
 use super::types::{Types, json};
 use engine::seams::producer::{Input, Output, Producer};
-use engine::seams::update::{MovedInput, Moves, TableUpdate, TableView, UpdatedRows};
+use engine::seams::update::{ChangedInput, TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::table::{Table, write_table};
@@ -108,7 +108,7 @@ impl State {
 struct Since<'a> {
     before: &'a State,
     now: &'a State,
-    moved: BTreeMap<&'static str, Vec<MovedInput>>,
+    moved: BTreeMap<&'static str, Vec<ChangedInput>>,
     last: Held,
 }
 
@@ -125,12 +125,12 @@ impl<'a> Since<'a> {
 }
 
 /// Returns the inputs of a role that differ between two states.
-fn differing_inputs(before: &State, now: &State, role: &str) -> Vec<MovedInput> {
+fn differing_inputs(before: &State, now: &State, role: &str) -> Vec<ChangedInput> {
     let (before, now) = (before.digests(role), now.digests(role));
     let items: BTreeSet<&Arc<str>> = before.keys().chain(now.keys()).collect();
     let moved = items.into_iter().filter(|item| before.get(*item) != now.get(*item));
     moved
-        .map(|item| MovedInput {
+        .map(|item| ChangedInput {
             item: item.clone(),
             before: before.get(item).copied(),
             now: now.get(item).copied(),
@@ -138,7 +138,7 @@ fn differing_inputs(before: &State, now: &State, role: &str) -> Vec<MovedInput> 
         .collect()
 }
 
-impl Moves for Since<'_> {
+impl TableChanges for Since<'_> {
     fn last(&self) -> &dyn TableView {
         &self.last
     }
@@ -147,7 +147,7 @@ impl Moves for Since<'_> {
         &self.before.table.diagnostics
     }
 
-    fn changed_inputs(&self, role: &str) -> Option<&[MovedInput]> {
+    fn changed_inputs(&self, role: &str) -> Option<&[ChangedInput]> {
         self.moved.get(role).map(Vec::as_slice)
     }
 

@@ -16,7 +16,7 @@ use super::crefs;
 use super::declared_names::Words;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
-pub use super::deps::flow::{Call, MADE, NOTHING, SENT, UseKind, is_dispatcher};
+pub use super::deps::flow::{Call, NOTHING, SENT, TARGET_TYPED_NEW, UseKind, is_dispatcher};
 use super::deps::flow::{Flow, UsesFound};
 use super::deps::index::NameIndex;
 use super::deps::lookups::{Lookups, TableRows};
@@ -31,7 +31,7 @@ use super::member_places::MemberPlaces;
 use super::mentions::{MentionPart, Mentions};
 use super::model::{Member, MemberKind, NamePlace, NameUse, Span, TypeDecl, TypeKind};
 use super::syntax_table::{self, Declared};
-use super::token_places::Laid;
+use super::token_places::AlignedText;
 use super::types::{json, symbol_of};
 use super::undecided_names::{means_nothing, undecided};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
@@ -374,7 +374,7 @@ impl Code<'_, '_> {
             Piece::Member(code) => flow.member(code),
         }
         let locals = flow.local_names();
-        let laid = Laid::new(text, &self.file.code, &self.file.tokens[range]);
+        let laid = AlignedText::new(text, &self.file.code, &self.file.tokens[range]);
         let uses = found.uses.unwrap_or_default();
         // The name of an attribute is the name of a type.
         let first = match piece {
@@ -398,8 +398,8 @@ impl Code<'_, '_> {
                 Some(member) => format!("{}#{member}", used.owner),
                 None => used.owner.to_string(),
             };
-            let is_answered =
-                || used.member.as_ref().is_some_and(|name| !name.is_empty()) && used.owner.strip_prefix('~').is_some_and(may_be_answered);
+            let has_name = used.member.as_ref().is_some_and(|name| !name.is_empty());
+            let is_answered = || has_name && used.owner.strip_prefix('~').is_some_and(is_dotnet_interface);
             let is_nothing = || {
                 let name = used
                     .member
@@ -421,7 +421,7 @@ impl Code<'_, '_> {
 }
 
 /// Whether the table lists uses of members of this .NET type. It does for interfaces, because types of the workspace may implement them.
-pub fn may_be_answered(key: &str) -> bool {
+pub fn is_dotnet_interface(key: &str) -> bool {
     dotnet::get(key).is_some_and(|of| of.kind == 'i')
 }
 
@@ -568,7 +568,7 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
 ///
 /// # Errors
 /// When the blob is not an output of the producer.
-pub fn related(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTreeSet<String>, Failure> {
+pub fn related_types(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTreeSet<String>, Failure> {
     let rows = TableRows::read(declarations)?;
     let lookups = Lookups::new(&rows);
     let world = World::new(&lookups);
@@ -590,7 +590,7 @@ pub fn related(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTr
 ///
 /// # Errors
 /// When the blob is not an output of the producer.
-pub fn outside(declarations: &[u8], key: &str, member: &str) -> Result<Vec<String>, Failure> {
+pub fn dotnet_bases_with_member(declarations: &[u8], key: &str, member: &str) -> Result<Vec<String>, Failure> {
     let rows = TableRows::read(declarations)?;
     let lookups = Lookups::new(&rows);
     let levels = World::new(&lookups).levels(&Shape::of_key(key));

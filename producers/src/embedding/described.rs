@@ -21,7 +21,7 @@ impl Described {
     pub(super) fn from_inputs(inputs: &Inputs<'_>) -> Result<Self, Failure> {
         let text = |role: &str| -> Result<String, Failure> {
             let blobs = inputs.all(role).iter();
-            let texts = blobs.map(|blob| std::str::from_utf8(&blob.bytes).map_err(|_| Failure::permanent(format!("{role} is no text"))));
+            let texts = blobs.map(|blob| std::str::from_utf8(&blob.bytes).map_err(|_| Failure::permanent(format!("{role} is not text"))));
             Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
         };
         let structure = text("structure")?;

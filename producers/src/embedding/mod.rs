@@ -139,7 +139,7 @@ impl Embedding {
         let answer = self.ask.ask(&question, inputs.cancel)?;
         let numbers: Option<Vec<f32>> = serde_json::from_str(answer.text.trim()).ok();
         let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty() && numbers.iter().all(|number| number.is_finite())) else {
-            let why = Diagnostic::error(ErrorCode::E_ANSWER, "the model's answer is no list of numbers");
+            let why = Diagnostic::error(ErrorCode::E_ANSWER, "the model's answer is not a list of numbers");
             return Err(Failure::Rejected(Box::new(Rejected {
                 why: why.hint("name a model for embeddings; a program prints [0.1, -0.2, …]"),
                 raw: answer.text.into_bytes(),

@@ -227,7 +227,7 @@ impl<'i> Case<'i> {
         let mut types: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for role in ["outline", "summary"] {
             for input in inputs.all(role) {
-                let text = std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent(format!("input '{role}' is no text")))?;
+                let text = std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent(format!("input '{role}' is not text")))?;
                 types.entry(&input.item).or_default().push(text);
             }
         }

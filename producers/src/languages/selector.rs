@@ -30,7 +30,7 @@ pub enum SelectorError {
     #[error("the text could not be parsed within its budget of parser steps")]
     Unparsed,
     /// The query is wrong.
-    #[error("the selector is no query of tree-sitter: line {line}, column {column}: {why}")]
+    #[error("the selector is not a tree-sitter query: line {line}, column {column}: {why}")]
     Query {
         /// Line of the selector, from 1.
         line: usize,

@@ -26,7 +26,7 @@ impl Producer for Files {
                 );
                 return Err(Failure::permanent(why));
             }
-            let files = std::str::from_utf8(&set.bytes).map_err(|_| Failure::permanent("the list of sources is no text"))?;
+            let files = std::str::from_utf8(&set.bytes).map_err(|_| Failure::permanent("the list of sources is not text"))?;
             for file in files.lines() {
                 rows.entry(file).or_insert(&set.item);
             }

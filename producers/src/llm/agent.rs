@@ -6,7 +6,7 @@
 use super::agent_note::{Notes, Refused};
 use super::replay::digest_of_turns;
 use super::reply::Reply;
-use super::runtime::{PreparedQuestion, Vain};
+use super::runtime::{FailedTryUsage, PreparedQuestion};
 use super::{Answer, Count, Question, Turn};
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
@@ -100,7 +100,7 @@ impl Agents {
                     reply.append_text(&given.text);
                     reply.whole = true;
                     let usage = prepared.usage(&reply);
-                    let mut answer = prepared.answer_from_reply(reply, usage, Vain::default(), false);
+                    let mut answer = prepared.answer_from_reply(reply, usage, FailedTryUsage::default(), false);
                     answer.spent.agent = Some(given.agent);
                     return Ok(answer);
                 }
@@ -151,6 +151,6 @@ fn id_of_question(question: &Question<'_>, turns: &[Turn]) -> String {
 fn disk(error: &std::io::Error) -> Failure {
     let message = format!("the notes of questions for agents in .cortex/work cannot be used: {error}");
     Failure::Transient(Box::new(
-        Diagnostic::error(ErrorCode::E_WORK, message).hint("look at the folder's rights and the disk"),
+        Diagnostic::error(ErrorCode::E_WORK, message).hint("check the folder's permissions and the disk"),
     ))
 }

@@ -91,7 +91,12 @@ impl Notes {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
                 Err(error) => return Err(error),
                 Ok(found) if found.is_dir() => {}
-                Ok(_) => return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is no folder", path.display()))),
+                Ok(_) => {
+                    return Err(io::Error::new(
+                        ErrorKind::NotADirectory,
+                        format!("{} is not a folder", path.display()),
+                    ));
+                }
             }
         }
         Ok(Some(path))

@@ -8,7 +8,7 @@ use super::exchange::Line;
 use super::keys::Access;
 use super::pending_batches::{Batch, FetchedAnswer, Note, Shelf};
 use super::replay::digest_of_turns;
-use super::runtime::{PreparedQuestion, Runtime, Vain};
+use super::runtime::{FailedTryUsage, PreparedQuestion, Runtime};
 use super::settings::{Api, Model, Reach};
 use super::{Answer, Turn, anthropic, batch_wire, openai};
 use engine::seams::producer::{Cancel, Failure, Params};
@@ -105,7 +105,7 @@ impl Batches {
             return Some(match result {
                 Ok(reply) => {
                     let usage = prepared.usage(&reply);
-                    Ok(prepared.answer_from_reply(reply, usage, Vain::default(), true))
+                    Ok(prepared.answer_from_reply(reply, usage, FailedTryUsage::default(), true))
                 }
                 Err(complaint) => {
                     let secrets = super::secret::Secrets::default();
@@ -439,7 +439,7 @@ fn now_of_runtime(runtime: &Runtime) -> u64 {
 fn disk(what: &str, error: &std::io::Error) -> Failure {
     let message = format!("the notes of pending batches in .cortex/batches {what}: {error}");
     Failure::Transient(Box::new(
-        Diagnostic::error(ErrorCode::E_BATCH, message).hint("look at the folder's rights and the disk"),
+        Diagnostic::error(ErrorCode::E_BATCH, message).hint("check the folder's permissions and the disk"),
     ))
 }
 

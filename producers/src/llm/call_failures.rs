@@ -1,11 +1,11 @@
 //! Failures of one call, and their messages for people.
 
+use super::call_environment::CallEnvironment;
 use super::http::{Broken, Response};
 use super::reply::Complaint;
 use super::retries::retry_after;
 use super::secret::Secrets;
 use super::settings::Reach;
-use super::world::World;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -124,7 +124,7 @@ impl Called<'_> {
     }
 
     /// Reads the body of a refusal and interprets it.
-    pub(super) fn read_refusal(&self, response: &mut Response, world: &dyn World, cancel: &Cancel) -> Trouble {
+    pub(super) fn read_refusal(&self, response: &mut Response, world: &dyn CallEnvironment, cancel: &Cancel) -> Trouble {
         let after = response.header("retry-after").and_then(|value| retry_after(value, world.today()));
         let location = response.header("location").unwrap_or_default().to_owned();
         let body = match response.read_body(LONGEST_ERROR, cancel) {

@@ -1,11 +1,11 @@
 //! Calls with retries: repeated with pauses while that can help. While a server is down, calls wait for the one that probes it; if it stays down, or
 //! a model refuses every question, nothing more is sent, and that is reported once.
 
+use super::call_environment::LOOK_UP;
 use super::call_failures::{Called, Trouble};
-use super::rate::Gate;
+use super::rate::RateWindow;
 use super::retries::{Open, pause};
 use super::runtime::Runtime;
-use super::world::LOOK_UP;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -23,7 +23,7 @@ impl Runtime {
     pub(super) fn patiently<T>(
         &self,
         called: &Called<'_>,
-        gate: &Gate,
+        gate: &RateWindow,
         cancel: &Cancel,
         mut once: impl FnMut() -> Result<T, Trouble>,
     ) -> Result<T, Failure> {

@@ -1,12 +1,12 @@
 //! Sends one question to one server once, and reads its answer as it streams.
 
+use super::call_environment::CallEnvironment;
 use super::call_failures::{Called, Trouble};
 use super::http::{self, Request, Response};
 use super::keys::Access;
 use super::reply::{Complaint, Reply};
 use super::settings::{Api, Model, Reach};
 use super::sse::Events;
-use super::world::World;
 use super::{Question, Wants, anthropic, openai};
 use engine::seams::producer::Cancel;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(super) struct Line<'a> {
     pub(super) reach: &'a Reach<'a>,
     pub(super) access: &'a Access,
     pub(super) called: Called<'a>,
-    pub(super) world: &'a dyn World,
+    pub(super) world: &'a dyn CallEnvironment,
 }
 
 impl Line<'_> {

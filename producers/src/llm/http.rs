@@ -3,9 +3,9 @@
 //! The request runs on its own thread, which passes the response on piece by piece. Every few milliseconds the caller checks for cancellation, which
 //! a blocking read would not allow; on cancellation it shuts the connection down and the thread ends by itself.
 
+use super::call_environment::{CallEnvironment, LOOK_UP};
 use super::proxy::proxy_for;
 use super::secret::Secret;
-use super::world::{LOOK_UP, World};
 use engine::seams::producer::Cancel;
 use std::io::Read;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Drop for Response {
 }
 
 /// Sends a request and waits for the head of the answer.
-pub(super) fn send_request(request: Request, timeout: Duration, world: &dyn World, cancel: &Cancel) -> Result<Response, Broken> {
+pub(super) fn send_request(request: Request, timeout: Duration, world: &dyn CallEnvironment, cancel: &Cancel) -> Result<Response, Broken> {
     let proxy = proxy_for(&request.url, |name| world.variable(name))
         .map(|address| Proxy::new(&address).map_err(|_| Broken::Unfit("the proxy's address in the environment is not one".to_owned())))
         .transpose()?;

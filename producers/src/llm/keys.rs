@@ -1,9 +1,9 @@
 //! Keys of services: their sources, and the headers that carry them.
 
+use super::call_environment::CallEnvironment;
 use super::program::{self, Program};
 use super::secret::{Secret, Secrets, expand};
 use super::settings::{Api, Reach};
-use super::world::World;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -30,7 +30,14 @@ impl Keys {
     ///
     /// # Errors
     /// When a key is not available.
-    pub(super) fn access(&self, reach: &Reach<'_>, api: Api, root: &Path, world: &dyn World, cancel: &Cancel) -> Result<Access, Failure> {
+    pub(super) fn access(
+        &self,
+        reach: &Reach<'_>,
+        api: Api,
+        root: &Path,
+        world: &dyn CallEnvironment,
+        cancel: &Cancel,
+    ) -> Result<Access, Failure> {
         let mut access = Access {
             headers: Vec::new(),
             secrets: Secrets::default(),
@@ -67,7 +74,7 @@ impl Keys {
         Ok(access)
     }
 
-    fn key_for(&self, reach: &Reach<'_>, root: &Path, world: &dyn World, cancel: &Cancel) -> Result<Option<Secret>, Failure> {
+    fn key_for(&self, reach: &Reach<'_>, root: &Path, world: &dyn CallEnvironment, cancel: &Cancel) -> Result<Option<Secret>, Failure> {
         if let Some(name) = reach.api_key_env {
             let key = world.variable(name);
             let Some(key) = key.as_deref().map(str::trim).filter(|key| !key.is_empty()) else {

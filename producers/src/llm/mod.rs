@@ -6,13 +6,13 @@ mod agent_note;
 mod anthropic;
 mod batch;
 mod batch_wire;
+mod call_environment;
 mod call_failures;
 mod calls;
 mod exchange;
 mod http;
 pub mod joint_questions;
 mod keys;
-mod meter;
 pub mod model;
 mod openai;
 mod pending_batches;
@@ -26,16 +26,16 @@ mod retries;
 mod runtime;
 mod secret;
 mod settings;
+mod spending_limits;
 mod sse;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
-mod world;
 
 pub use agent::{Agents, Waiting};
 pub use agent_note::{Given, Lease, Note, Notes, Refused, is_id};
-pub use meter::{Limits, Used};
 pub use runtime::{Hear, Runtime};
+pub use spending_limits::{Limits, Used};
 
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Cancel, Failure, Params};

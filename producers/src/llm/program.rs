@@ -1,7 +1,7 @@
 //! Programs that provide models and keys: text in, text out, with a time limit. They get the whole environment, where they find their own settings,
 //! and run in the workspace's folder.
 
-use super::world::LOOK_UP;
+use super::call_environment::LOOK_UP;
 use engine::seams::producer::Cancel;
 use os::processes;
 use std::io::{Read, Write};

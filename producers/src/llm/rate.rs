@@ -2,7 +2,7 @@
 //!
 //! In no span of 60 seconds are the limits exceeded, except that a single request larger than a minute's tokens is sent after an empty minute.
 
-use super::world::World;
+use super::call_environment::CallEnvironment;
 use engine::seams::producer::Cancel;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,11 +21,11 @@ pub(super) struct Rates {
 
 /// All gates, by name.
 #[derive(Default)]
-pub(super) struct Gates(Mutex<BTreeMap<String, Arc<Gate>>>);
+pub(super) struct Gates(Mutex<BTreeMap<String, Arc<RateWindow>>>);
 
 /// The last minute of one model.
 #[derive(Default)]
-pub(super) struct Gate(Mutex<Minute>);
+pub(super) struct RateWindow(Mutex<Minute>);
 
 #[derive(Default)]
 struct Minute {
@@ -38,15 +38,15 @@ struct Minute {
 }
 
 impl Gates {
-    pub(super) fn gate(&self, name: &str) -> Arc<Gate> {
+    pub(super) fn gate(&self, name: &str) -> Arc<RateWindow> {
         let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(gates.entry(name.to_owned()).or_default())
     }
 }
 
-impl Gate {
-    /// Waits until so many tokens may be sent and records them; returns the number for [`Gate::correct`], or `None` when cancelled.
-    pub(super) fn wait_for_room(&self, rates: Rates, tokens: u64, world: &dyn World, cancel: &Cancel) -> Option<u64> {
+impl RateWindow {
+    /// Waits until so many tokens may be sent and records them; returns the number for [`RateWindow::correct`], or `None` when cancelled.
+    pub(super) fn wait_for_room(&self, rates: Rates, tokens: u64, world: &dyn CallEnvironment, cancel: &Cancel) -> Option<u64> {
         loop {
             let now = world.now();
             match self.lock_minute().admit(rates, tokens, now) {
@@ -135,7 +135,7 @@ mod tests {
             requests in prop::option::of(1_u64..6),
             tokens in prop::option::of(100_u64..300),
         ) {
-            let (stage, gate, cancel) = (Stage::new(), Gate::default(), Cancel::default());
+            let (stage, gate, cancel) = (Stage::new(), RateWindow::default(), Cancel::default());
             let mut sent: Vec<(Instant, u64)> = Vec::new();
             for (pause, size) in asked {
                 stage.wait(Duration::from_millis(pause), &cancel);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_was_reserved_too_much_is_given_back_and_pauses_hold_for_all() {
-        let (stage, gate, cancel) = (Stage::new(), Gate::default(), Cancel::default());
+        let (stage, gate, cancel) = (Stage::new(), RateWindow::default(), Cancel::default());
         let rates = Rates {
             requests: None,
             tokens: Some(1_000),

@@ -174,7 +174,7 @@ impl Recordings {
                 ErrorCode::W_RECORD,
                 format!("the answer could not be recorded in {record}: {error}"),
             )
-            .hint("look at the folder's rights and the disk; the answer itself is kept")
+            .hint("check the folder's permissions and the disk; the answer itself is kept")
         })
     }
 
@@ -217,7 +217,7 @@ fn load_recording(path: &Path, shown: &str) -> Result<Recording, Failure> {
             continue;
         }
         let line = read.map_err(|error| {
-            let why = Diagnostic::error(ErrorCode::E_REPLAY, format!("this line is no recorded answer: {error}")).at(shown, number, 0);
+            let why = Diagnostic::error(ErrorCode::E_REPLAY, format!("this line is not a recorded answer: {error}")).at(shown, number, 0);
             wrong(why.hint("a line is {\"digest\": …, \"text\": …}, or {\"contains\": [\"…\"], \"text\": …} when written by hand"))
         })?;
         if !line.digest.is_empty() {

@@ -2,21 +2,21 @@
 
 use super::agent::Agents;
 use super::batch::Batches;
+use super::call_environment::{CallEnvironment, Real};
 use super::call_failures::{Called, Trouble};
 use super::exchange::Line;
 use super::keys::{Access, Keys};
-use super::meter::{Amount, Hold, Limits, Meter};
 use super::model::model_name;
 use super::price::Price;
 use super::program::{self, Program};
-use super::rate::{Gate, Gates, Rates};
+use super::rate::{Gates, RateWindow, Rates};
 use super::replay::Recordings;
 use super::reply::{Reply, Usage};
 use super::retries::{Breakers, Locks};
 use super::secret::Secrets;
 use super::settings::{Api, Model, Reach};
+use super::spending_limits::{Amount, Hold, Limits, SpendingLimits};
 use super::tokens;
-use super::world::{Real, World};
 use super::{Answer, Ask, Count, Question, Role, Turn, Wants};
 use crate::command::{self, Trust};
 use engine::seams::paid::{Rejected, Spent};
@@ -39,11 +39,11 @@ const COUNTED_AT_ONCE: usize = 64;
 pub struct Runtime {
     pub(super) limits: Limits,
     pub(super) root: PathBuf,
-    pub(super) world: Arc<dyn World>,
+    pub(super) world: Arc<dyn CallEnvironment>,
     pub(super) breakers: Breakers,
     pub(super) locks: Locks,
     pub(super) keys: Keys,
-    meter: Meter,
+    meter: SpendingLimits,
     gates: Gates,
     recordings: Recordings,
     batches: Batches,
@@ -70,7 +70,7 @@ pub(super) struct PreparedQuestion<'a> {
 
 /// Usage of tries that broke off.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Vain {
+pub(super) struct FailedTryUsage {
     usage: Usage,
     calls: u32,
 }
@@ -119,8 +119,8 @@ impl<'a> Budget<'a> {
 }
 
 fn budget_used_up() -> Diagnostic {
-    let message = "the answer is longer than it was asked to be, and what the limits of this build allow is used up";
-    Diagnostic::error(ErrorCode::E_LIMIT, message).hint("raise the limit, or see that the server keeps to max_tokens")
+    let message = "the answer is longer than requested, and has used up the limits of this build";
+    Diagnostic::error(ErrorCode::E_LIMIT, message).hint("raise the limit, or check that the server respects max_tokens")
 }
 
 impl Runtime {
@@ -129,7 +129,7 @@ impl Runtime {
         Self::in_world(limits, root.into(), Arc::new(Real))
     }
 
-    pub(super) fn in_world(limits: Limits, root: PathBuf, world: Arc<dyn World>) -> Self {
+    pub(super) fn in_world(limits: Limits, root: PathBuf, world: Arc<dyn CallEnvironment>) -> Self {
         Self {
             limits,
             batches: Batches::new(&root),
@@ -140,7 +140,7 @@ impl Runtime {
             breakers: Breakers::default(),
             locks: Locks::default(),
             keys: Keys::default(),
-            meter: Meter::new(limits),
+            meter: SpendingLimits::new(limits),
             gates: Gates::default(),
             recordings: Recordings::default(),
             tell: Box::new(|_| {}),
@@ -184,7 +184,7 @@ impl Runtime {
     }
 
     /// Returns the gate that all calls to a model pass.
-    pub(super) fn gate(&self, reach: &Reach<'_>, model: &Model<'_>) -> Arc<Gate> {
+    pub(super) fn gate(&self, reach: &Reach<'_>, model: &Model<'_>) -> Arc<RateWindow> {
         self.gates.gate(&format!("{} {}", reach.base_url, model.name))
     }
 
@@ -265,7 +265,7 @@ impl Runtime {
                 prepared.most_tokens()
             ));
         }
-        let mut vain = Vain::default();
+        let mut vain = FailedTryUsage::default();
         let mut broken_off = String::new();
         let answered = self.patiently(&line.called, &gate, cancel, || {
             let (mut hold, _) = self.reserve_call(prepared, false, cancel).map_err(Trouble::Settled)?;
@@ -452,7 +452,7 @@ impl PreparedQuestion<'_> {
         }
     }
 
-    pub(super) fn line_to_provider<'a>(&'a self, access: &'a Access, world: &'a dyn World) -> Line<'a> {
+    pub(super) fn line_to_provider<'a>(&'a self, access: &'a Access, world: &'a dyn CallEnvironment) -> Line<'a> {
         Line {
             api: self.model.api,
             reach: &self.reach,
@@ -494,7 +494,7 @@ impl PreparedQuestion<'_> {
     }
 
     /// Returns the answer, with the usage of earlier failed tries.
-    pub(super) fn answer_from_reply(&self, reply: Reply, (usage, estimated): (Usage, bool), vain: Vain, batch: bool) -> Answer {
+    pub(super) fn answer_from_reply(&self, reply: Reply, (usage, estimated): (Usage, bool), vain: FailedTryUsage, batch: bool) -> Answer {
         let mut remarks = Vec::new();
         if reply.mended {
             remarks.push(Diagnostic::warning(
@@ -526,7 +526,7 @@ impl PreparedQuestion<'_> {
 
     fn settle_usage(&self, hold: Hold<'_>, reply: Reply) -> Answer {
         let (usage, estimated) = self.usage(&reply);
-        let answer = self.answer_from_reply(reply, (usage, estimated), Vain::default(), false);
+        let answer = self.answer_from_reply(reply, (usage, estimated), FailedTryUsage::default(), false);
         hold.record_usage(Amount {
             calls: 1,
             tokens: usage.input.saturating_add(usage.output),

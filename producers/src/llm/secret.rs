@@ -1,6 +1,6 @@
 //! Keys of services: read when needed, sent in a header, never shown.
 
-use super::world::World;
+use super::call_environment::CallEnvironment;
 use std::sync::Arc;
 
 /// Shorter secrets are not replaced in texts: they would match everywhere.
@@ -76,7 +76,7 @@ impl Secrets {
 ///
 /// # Errors
 /// The name of a variable that is not set.
-pub(super) fn expand(value: &str, world: &dyn World) -> Result<(String, Vec<Secret>), String> {
+pub(super) fn expand(value: &str, world: &dyn CallEnvironment) -> Result<(String, Vec<Secret>), String> {
     let mut text = String::new();
     let mut secrets = Vec::new();
     let mut rest = value;

@@ -11,7 +11,7 @@ mod server;
 mod vectors;
 mod waiting;
 
-use super::world::World;
+use super::call_environment::CallEnvironment;
 use engine::seams::producer::Cancel;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +44,7 @@ impl Stage {
     }
 }
 
-impl World for Stage {
+impl CallEnvironment for Stage {
     fn now(&self) -> Instant {
         self.start + self.passed()
     }

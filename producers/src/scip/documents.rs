@@ -55,7 +55,7 @@ impl Producer for Documents {
             )));
         }
         let sources =
-            std::str::from_utf8(&inputs.single("sources")?.bytes).map_err(|_| Failure::permanent("the list of sources is no text"))?;
+            std::str::from_utf8(&inputs.single("sources")?.bytes).map_err(|_| Failure::permanent("the list of sources is not text"))?;
         let sources: BTreeSet<&str> = sources.lines().collect();
         let folder = row.index.rsplit_once('/').map_or("", |(folder, _)| folder);
         let root = row.root.as_deref().unwrap_or(folder);

@@ -9,18 +9,18 @@ use std::sync::{Mutex, PoisonError};
 
 /// Tokens that fit, by model and address, as learnt from refusals.
 #[derive(Debug, Default)]
-pub(super) struct Rooms(Mutex<BTreeMap<String, u64>>);
+pub(super) struct LearntContextSizes(Mutex<BTreeMap<String, u64>>);
 
 /// A model, with the learnt sizes of all.
 #[derive(Clone, Copy)]
-pub(super) struct Room<'a> {
-    pub(super) rooms: &'a Rooms,
+pub(super) struct ModelContextSize<'a> {
+    pub(super) rooms: &'a LearntContextSizes,
     pub(super) ask: &'a dyn Ask,
     pub(super) wishes: &'a Wishes,
     pub(super) settings: &'a Params,
 }
 
-impl Room<'_> {
+impl ModelContextSize<'_> {
     fn describe_room(&self) -> String {
         let model = serde_json::to_string(&self.wishes.model).expect("invariant: parameters have text keys");
         let address = self.settings.get("base_url").and_then(|address| address.as_str());

@@ -3,7 +3,7 @@
 use super::answer::{self, Read, Sections, Summaries};
 use super::changed_texts::ChangedTexts;
 use super::churn_guard;
-use super::context_sizes::{Room, Rooms};
+use super::context_sizes::{LearntContextSizes, ModelContextSize};
 use super::decide::{self, Base, Way};
 use super::document::Head;
 use super::evidence::Names;
@@ -82,7 +82,7 @@ pub(super) struct Fitting {
 pub(super) struct Talk<'a> {
     inputs: &'a Inputs<'a>,
     ask: &'a dyn Ask,
-    rooms: &'a Rooms,
+    rooms: &'a LearntContextSizes,
     wishes: &'a Wishes,
     template: &'a Template,
     pub(super) spent: Option<Spent>,
@@ -102,7 +102,13 @@ pub(super) struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    pub(super) fn new(inputs: &'a Inputs<'a>, ask: &'a dyn Ask, rooms: &'a Rooms, wishes: &'a Wishes, template: &'a Template) -> Self {
+    pub(super) fn new(
+        inputs: &'a Inputs<'a>,
+        ask: &'a dyn Ask,
+        rooms: &'a LearntContextSizes,
+        wishes: &'a Wishes,
+        template: &'a Template,
+    ) -> Self {
         Self {
             inputs,
             ask,
@@ -193,8 +199,8 @@ impl<'a> Talk<'a> {
         self.room().check_room(&prompt::conversation_text(turns), types)
     }
 
-    fn room(&self) -> Room<'_> {
-        Room {
+    fn room(&self) -> ModelContextSize<'_> {
+        ModelContextSize {
             rooms: self.rooms,
             ask: self.ask,
             wishes: self.wishes,
@@ -290,7 +296,7 @@ impl<'a> Talk<'a> {
         let summaries = self.one_part(part)?;
         if !last {
             let spent = self.spent.clone().unwrap_or_default().less(&before);
-            self.inputs.parts.file(&name, self.raw.as_bytes(), &spent)?;
+            self.inputs.parts.store_part(&name, self.raw.as_bytes(), &spent)?;
             self.filed.add(&spent);
         }
         Ok(summaries)

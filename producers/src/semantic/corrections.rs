@@ -16,7 +16,7 @@ pub(super) const NOTE: &str = "corrected";
 
 /// A person's corrections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Theirs {
+pub(super) struct PersonsCorrections {
     /// The texts, by key of the type and name of the section.
     words: BTreeMap<(String, String), String>,
     /// The same sections as the note names them.
@@ -27,7 +27,7 @@ pub(super) struct Theirs {
     elsewhere: BTreeSet<String>,
 }
 
-impl Theirs {
+impl PersonsCorrections {
     /// Reads the corrections: those of the last result, overridden by the newest ones.
     pub(super) fn from_inputs(inputs: &Inputs<'_>, heads: &[Head], wanted: &[Section]) -> Self {
         let mut theirs = Self::default();

@@ -57,7 +57,7 @@ pub fn register_semantic(registry: &mut Registry, ask: Arc<dyn Ask>) {
 /// The producer `semantic`; `wishes` are its parameters.
 pub struct Semantic {
     ask: Arc<dyn Ask>,
-    rooms: context_sizes::Rooms,
+    rooms: context_sizes::LearntContextSizes,
 }
 
 impl Semantic {
@@ -65,7 +65,7 @@ impl Semantic {
     pub fn new(ask: Arc<dyn Ask>) -> Self {
         Self {
             ask,
-            rooms: context_sizes::Rooms::default(),
+            rooms: context_sizes::LearntContextSizes::default(),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::answer::{self, Sections, Summaries};
 use super::case::{Case, SummaryCase};
-use super::context_sizes::Rooms;
+use super::context_sizes::LearntContextSizes;
 use super::conversation::{AnswerInProgress, Talk};
 use super::decide::{Base, Way};
 use super::document;
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// When there is no summary; see [`Failure`].
-pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<Output, Failure> {
+pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Output, Failure> {
     let case = match Case::from_inputs(inputs)? {
         Case::PartOfGroup(subject, wishes) => return part_of_group(inputs, &subject, &wishes),
         Case::Withheld(subject, wishes) => return Ok(withheld(&subject, &wishes)),

@@ -2,7 +2,7 @@
 
 use super::case::{Case, SummaryCase};
 use super::changed_texts::ChangedTexts;
-use super::context_sizes::Rooms;
+use super::context_sizes::LearntContextSizes;
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, guessed_patch, names_of};
 use super::decide::Way;
 use super::parameters::{self, Wishes};
@@ -20,7 +20,7 @@ const GUESSED_ROLE: u64 = 60;
 ///
 /// # Errors
 /// When an input or the template is wrong, or no prompt fits.
-pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<Plan, Failure> {
+pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Plan, Failure> {
     let case = match Case::from_inputs(inputs)? {
         Case::PartOfGroup(_, wishes) => return Ok(free(&wishes, inputs, ask, "part", "its group is asked about as one")),
         Case::Withheld(subject, wishes) => {

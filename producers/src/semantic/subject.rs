@@ -1,6 +1,6 @@
 //! The subject of a summary: one type, a group of mutually dependent types, or one member, as read from the inputs of the node.
 
-use super::corrections::Theirs;
+use super::corrections::PersonsCorrections;
 use super::document::Head;
 use super::parameters::Wishes;
 use super::secrets::{matches_any, withheld};
@@ -63,7 +63,7 @@ pub(super) struct Subject {
     /// Dependencies whose declarations no model may see.
     pub(super) hidden: BTreeSet<String>,
     /// A person's corrections of its summary.
-    pub(super) theirs: Theirs,
+    pub(super) theirs: PersonsCorrections,
 }
 
 impl Subject {
@@ -108,7 +108,7 @@ impl Subject {
         ids.sort_unstable();
         Ok(Self {
             group: several.then(|| group_id(&ids)),
-            theirs: Theirs::from_inputs(inputs, &heads, &wishes.sections),
+            theirs: PersonsCorrections::from_inputs(inputs, &heads, &wishes.sections),
             hidden: hidden(inputs, wishes)?,
             heads,
             keys,

@@ -7,7 +7,7 @@ use crate::{Client, Workers};
 use bazel_remote_apis::build::bazel::remote::execution::v2::platform::Property;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{CacheCapabilities, compressor, digest_function};
 use engine::manifest::remote::{Credential, RemoteDef};
-use engine::seams::farm::{Farm, Harvest};
+use engine::seams::farm::{Farm, ShardOutcome};
 use engine::seams::producer::Cancel;
 use engine::seams::remote::RemoteCache;
 use std::time::Duration;
@@ -63,7 +63,7 @@ fn what_a_worker_writes_comes_back() {
         for shard in [b"a shard".to_vec(), noise(200_000), noise(5 << 20)] {
             assert!(field.workers.is_open());
             assert_eq!(field.workers.work(shard.clone(), &Cancel::default()), Some(backwards(&shard)));
-            field.workers.note(&Harvest {
+            field.workers.note(&ShardOutcome {
                 made: 3,
                 unmade: 1,
                 took: Duration::from_micros(7),
@@ -93,9 +93,9 @@ fn whatever_goes_wrong_the_work_comes_back_with_one_reason() {
         (Work::Fails, "a disk is full (Internal)"),
         (Work::Exits(3), "the worker ended with exit code 3"),
         (Work::WritesNothing, "the worker wrote nothing"),
-        (Work::Loses, "what the worker wrote is not there"),
-        (Work::Spoils, "what the worker wrote came back as something else"),
-        (Work::Mumbles, "what it said of the work cannot be read"),
+        (Work::Loses, "the output of the worker is missing"),
+        (Work::Spoils, "the downloaded output of a worker does not have its digest"),
+        (Work::Mumbles, "its answer cannot be read"),
         (Work::SaysNothing, "it did not say what became of the work"),
         (Work::HangsUp, "the call ended before the work did"),
     ] {
@@ -103,9 +103,9 @@ fn whatever_goes_wrong_the_work_comes_back_with_one_reason() {
         for _ in 0..3 {
             assert!(field.workers.is_open(), "{work:?}");
             assert_eq!(field.workers.work(b"a shard".to_vec(), &Cancel::default()), None, "{work:?}");
-            field.workers.note(&Harvest {
+            field.workers.note(&ShardOutcome {
                 unmade: 1,
-                ..Harvest::default()
+                ..ShardOutcome::default()
             });
         }
         // Three failures in a row are enough.
@@ -120,15 +120,15 @@ fn whatever_goes_wrong_the_work_comes_back_with_one_reason() {
 fn a_shard_that_is_made_in_between_starts_the_count_anew() {
     let field = field(Work::Backwards);
     for made in [0, 0, 1, 0, 0] {
-        field.workers.note(&Harvest {
+        field.workers.note(&ShardOutcome {
             made,
-            ..Harvest::default()
+            ..ShardOutcome::default()
         });
         assert!(field.workers.is_open());
     }
-    field.workers.note(&Harvest {
+    field.workers.note(&ShardOutcome {
         wrong: Some("of other targets".to_owned()),
-        ..Harvest::default()
+        ..ShardOutcome::default()
     });
     assert!(!field.workers.is_open());
     assert_eq!(field.client.finish(None).execute_off.as_deref(), Some("of other targets"));
@@ -155,7 +155,7 @@ fn who_gives_up_waits_no_longer() {
     given_up.cancel();
     assert_eq!(field.workers.work(b"a shard".to_vec(), &given_up), None);
     let trouble = field.client.finish(None).execute_trouble;
-    assert_eq!(trouble.as_deref(), Some("a worker was waited for in vain"));
+    assert_eq!(trouble.as_deref(), Some("a worker did not answer in time"));
 }
 
 #[test]

@@ -221,9 +221,9 @@ fn who_files_an_answer_looks_immediately_before() {
         told.push((found.is_none(), sent));
         found.is_none()
     };
-    one.file(made.clone(), blobs.clone(), &mut goes);
+    one.store_result(made.clone(), blobs.clone(), &mut goes);
     assert_eq!((server.calls("look up"), server.calls("file")), (1, 1));
-    one.file(made.clone(), blobs.clone(), &mut goes);
+    one.store_result(made.clone(), blobs.clone(), &mut goes);
     assert_eq!((server.calls("look up"), server.calls("file")), (2, 1));
     assert_eq!(told, [(true, true), (false, true)]);
     let summary = one.finish(None);
@@ -231,6 +231,6 @@ fn who_files_an_answer_looks_immediately_before() {
     // If the server does not say what it has, nothing is written.
     server.habit(Habit::Mute);
     let (other, more) = result("b", &[b"abc"]);
-    one.file(other, more, &mut |_| panic!("nobody answered"));
+    one.store_result(other, more, &mut |_| panic!("nobody answered"));
     assert_eq!((server.calls("file"), one.finish(None).not_stored), (1, 1));
 }

@@ -4,7 +4,7 @@ use super::liar::{Habit, Running, sha256, start};
 use super::{client, def, lookup_of, noise, offer, outputs_of, result, results_of};
 use bazel_remote_apis::build::bazel::remote::execution::v2::CacheCapabilities;
 use engine::manifest::remote::{RemoteDef, SigningKey};
-use engine::seams::remote::{BlobRef, Lie, Offered, RemoteCache, SharedResult};
+use engine::seams::remote::{BlobRef, Offered, RemoteCache, SharedResult, WrongRemoteAnswer};
 use engine::values::digest::Digest;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -33,15 +33,15 @@ fn filled() -> Filled {
 fn a_lie_about_a_result_is_a_miss() {
     let (server, made, _) = filled();
     for (habit, lie) in [
-        (Habit::NoOutputs, Lie::MissingOutput),
-        (Habit::NoRecord, Lie::MissingOutput),
-        (Habit::OtherKey, Lie::OtherKey),
-        (Habit::Garbage, Lie::Undecodable),
-        (Habit::Failed, Lie::Failed),
-        (Habit::WrongBytes, Lie::WrongBytes),
-        (Habit::CutBytes, Lie::WrongBytes),
-        (Habit::Forgets, Lie::MissingBlob),
-        (Habit::SaysNothingOfBlobs, Lie::MissingBlob),
+        (Habit::NoOutputs, WrongRemoteAnswer::MissingOutput),
+        (Habit::NoRecord, WrongRemoteAnswer::MissingOutput),
+        (Habit::OtherKey, WrongRemoteAnswer::OtherKey),
+        (Habit::Garbage, WrongRemoteAnswer::Undecodable),
+        (Habit::Failed, WrongRemoteAnswer::Failed),
+        (Habit::WrongBytes, WrongRemoteAnswer::WrongBytes),
+        (Habit::CutBytes, WrongRemoteAnswer::WrongBytes),
+        (Habit::Forgets, WrongRemoteAnswer::MissingBlob),
+        (Habit::SaysNothingOfBlobs, WrongRemoteAnswer::MissingBlob),
     ] {
         server.habit(habit);
         let (other, _) = client(def(&server.endpoint()));
@@ -57,9 +57,9 @@ fn a_lie_about_a_result_is_a_miss() {
 #[test]
 fn a_lie_about_a_blob_is_a_miss() {
     for (habit, lie) in [
-        (Habit::WrongBytes, Lie::WrongBytes),
-        (Habit::CutBytes, Lie::WrongBytes),
-        (Habit::Forgets, Lie::MissingBlob),
+        (Habit::WrongBytes, WrongRemoteAnswer::WrongBytes),
+        (Habit::CutBytes, WrongRemoteAnswer::WrongBytes),
+        (Habit::Forgets, WrongRemoteAnswer::MissingBlob),
     ] {
         let (server, made, blobs) = filled();
         let (other, _) = client(def(&server.endpoint()));
@@ -144,7 +144,10 @@ fn who_insists_on_a_signature_finds_only_what_is_signed() {
     assert_eq!(careful.find(&asked), [Some(signed.clone()), None]);
     assert_eq!(results_of(&careful, "tree"), Some(vec![signed.clone()]));
     assert_eq!(results_of(&careful, "other tree"), None);
-    assert_eq!(careful.finish(None).lies.into_iter().collect::<Vec<_>>(), [(Lie::Untrusted, 2)]);
+    assert_eq!(
+        careful.finish(None).lies.into_iter().collect::<Vec<_>>(),
+        [(WrongRemoteAnswer::Untrusted, 2)]
+    );
     assert_eq!(insists(&[&"11".repeat(32)]).find(&asked), [None, None]);
     assert_eq!(insists(&[]).find(&asked), [Some(signed.clone()), Some(plain)]);
     // A client that signs uses no unsigned result: its own signature would cover it.

@@ -44,7 +44,7 @@ fn a_silent_server_costs_one_deadline_and_is_then_left_alone() {
     assert_eq!((summary.misses, summary.reads_off), (4, None));
     assert_eq!(
         summary.trouble.as_deref(),
-        Some("looking up a result failed: there was no answer in time")
+        Some("looking up a result failed: the server did not answer in time")
     );
 }
 

@@ -91,7 +91,7 @@ impl From<StoreError> for Failed {
             StoreError::NoSpace { .. } => (
                 Code::Io,
                 ErrorCode::E_NO_SPACE,
-                "make room on the disk, or in the store with `cortex gc`, and run the same command again; what was stored before is intact",
+                "free space on the disk, or in the store with `cortex gc`, and run the same command again; earlier contents of the store are intact",
             ),
             StoreError::Io { .. } => (
                 Code::Io,
@@ -106,7 +106,7 @@ impl From<StoreError> for Failed {
             StoreError::Damaged { .. } => (
                 Code::StoreDamaged,
                 ErrorCode::E_STORE_DAMAGED,
-                "nothing was touched; the next build, or `cortex store verify --repair`, takes over what is sound of it and sets the file aside",
+                "nothing was changed; the next build, or `cortex store verify --repair`, copies the sound contents into a new store and sets the file aside",
             ),
             StoreError::Foreign { .. } => (Code::Io, ErrorCode::E_STORE_FOREIGN, "give a folder of your own with --store DIR"),
         };
@@ -119,14 +119,14 @@ impl From<WorldError> for Failed {
         let (code, name, hint) = match &error {
             WorldError::Root { .. } => (Code::Io, ErrorCode::E_READ, "check the folder's permissions"),
             WorldError::BadGlob { .. } | WorldError::TooManySets { .. } => {
-                (Code::Usage, ErrorCode::E_GLOB, "mend the source sets in cortex.toml")
+                (Code::Usage, ErrorCode::E_GLOB, "fix the source sets in cortex.toml")
             }
             WorldError::Leaves { .. } => (Code::Usage, ErrorCode::E_PATH, "paths stay inside the workspace"),
             WorldError::Claimed { .. } => (Code::Usage, ErrorCode::E_LAYOUT, "give one of the rules another `out`"),
             WorldError::Removed { .. } => (
                 Code::Usage,
                 ErrorCode::E_NO_FILE,
-                "ask without the overlay for the file as it is on the disk",
+                "ask without the overlay for the file on the disk",
             ),
             WorldError::Io { .. } => (Code::Io, ErrorCode::E_IO, "check the disk and the permissions"),
         };

@@ -144,7 +144,7 @@ fn paths(
     Err(is_file.then(|| match asked.path_in_workspace(place.root, place.store) {
         Err(refused) => refused.to_string(),
         Ok(_) if written.contains('/') => "there is no such file in the workspace".to_owned(),
-        Ok(_) => "there is no such file in the root, and no source is called so".to_owned(),
+        Ok(_) => "there is no such file in the root, and no source has this name".to_owned(),
     }))
 }
 
@@ -340,10 +340,10 @@ mod tests {
             ("../secret", "../secret leads out of the workspace"),
             ("/etc/hosts.txt", "/etc/hosts.txt leads out of the workspace"),
             ("empty.txt", "empty.txt is empty"),
-            ("gone.md", "there is no such file in the root, and no source is called so"),
-            ("gone.awk", "there is no such file in the root, and no source is called so"),
+            ("gone.md", "there is no such file in the root, and no source has this name"),
+            ("gone.awk", "there is no such file in the root, and no source has this name"),
             ("docs/gone.x", "there is no such file in the workspace"),
-            ("notes.md", "5 files are called so; write more of its name"),
+            ("notes.md", "5 files have this name; write more of the path"),
             ("and/or", "no mention"),
             ("docs/a", "no mention"),
             ("foo.bar", "no mention"),

@@ -197,7 +197,7 @@ impl<'i> Files<'i> {
 
 /// Explains why an ambiguous name is not shown.
 pub(super) fn too_many(count: usize, what: &str) -> String {
-    format!("{count} {what} are called so; write more of its name")
+    format!("{count} {what} have this name; write more of it")
 }
 
 /// Returns the files that match a path: the file with that path, or else those whose paths end with it, or, for a path of another machine, those with
@@ -469,7 +469,7 @@ mod tests {
                     "file:///x/docs/a.md = a file",
                 ],
             ),
-            ("many `Item`s", vec!["Item = 5 types are called so; write more of its name"]),
+            ("many `Item`s", vec!["Item = 5 types have this name; write more of it"]),
             ("修复 NodeStore。", vec!["NodeStore = Memo.Core.NodeStore"]),
         ] {
             assert_eq!(said(text), expected, "{text}");

@@ -30,10 +30,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
     let all = declared(text, &before);
     let of = find_declaration(&all, symbol)?;
     let Some(decl) = before.types.iter().find(|decl| of.owner.is_empty() && decl.symbol() == of.is.name) else {
-        return Err(Refused::new(
-            format!("{} is not a type", of.is.name),
-            "name the type that is to have it",
-        ));
+        return Err(Refused::new(format!("{} is not a type", of.is.name), "name the type to add it to"));
     };
     if decl.kind == TypeKind::Delegate {
         return Err(Refused::new(

@@ -86,8 +86,8 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered:
         false => "back",
     };
     let what = match (selections.is_empty(), edits.is_empty()) {
-        (true, _) => format!("dropped what was not saved; `undo` gives it {back}"),
-        (false, false) => format!("dropped the selection, and in other files what was not saved; `undo` gives that {back}"),
+        (true, _) => format!("dropped the unsaved edits; `undo` gives them {back}"),
+        (false, false) => format!("dropped the selection, and unsaved edits in other files; `undo` gives these {back}"),
         (false, true) if any(&selections, Document::is_edited) => "dropped the selection; edits that are not saved stay".to_owned(),
         (false, true) => "dropped the selection".to_owned(),
     };
@@ -152,7 +152,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
             Reread::Same { .. } => continue,
             Reread::Taken if dropped => sentences.push(match run.document(path)?.now.text {
                 Some(_) => format!("{path} has the file's text; `undo` gives the edits back"),
-                None => format!("{path} is gone, and its buffer is empty; `undo` gives the edits back"),
+                None => format!("{path} was deleted, and its buffer is empty; `undo` restores the edits"),
             }),
             // The edit log already has the change of the buffer.
             Reread::Taken | Reread::Carried => {}
@@ -177,10 +177,10 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
         sentences.push(match &paths[..] {
             [path] if is_gone(path) => {
                 guidance = Some("`create` creates the file again; `close` ends the session".to_owned());
-                format!("there is no file {path}, as when it was last looked for")
+                format!("there is still no file {path}")
             }
-            [_] => format!("the file is as it was last seen{stay}"),
-            _ => format!("the files are as they were last seen{stay}"),
+            [_] => format!("the file has not changed{stay}"),
+            _ => format!("the files have not changed{stay}"),
         });
     }
     Ok(Done {
@@ -194,12 +194,9 @@ pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str
     let other = resolved(run.files, given)?;
     let text = run.document(path)?.now.text.clone();
     if run.bytes(path, &text)?.is_none() {
-        let why = Trouble::new(
-            format!("there is nothing to save: {path} is gone, and so is what its buffer held"),
-            "",
-        );
+        let why = Trouble::new(format!("there is nothing to save: {path} was deleted, and its buffer is empty"), "");
         let guidance = match run.has_undo(path) {
-            true => "`undo` gives the buffer back what it held; then call `persist_as`",
+            true => "restore the buffer with `undo`, then call `persist_as`",
             false => "`create` creates the file again; `close` ends the session",
         };
         let guidance = Some(guidance.to_owned());

@@ -18,7 +18,7 @@ const MOST_READINGS: usize = 128;
 ///
 /// # Errors
 /// When it differs, cannot be decided, or is refused under all of them.
-pub(super) fn whatever<T: PartialEq + AsRef<str>>(
+pub(super) fn edit_same_under_all_symbols<T: PartialEq + AsRef<str>>(
     text: &str,
     request: &SymbolEdit,
     edit: impl Fn(&BTreeSet<String>) -> Result<T, Refused>,
@@ -27,10 +27,8 @@ pub(super) fn whatever<T: PartialEq + AsRef<str>>(
     let usual = edit(&none);
     let hangs = |what: &str, are: &str| {
         Refused::new(
-            format!(
-                "{what} hangs on the symbols for `#if` that the file is compiled under, which are {are}not known here; nothing was changed"
-            ),
-            "name it without path and session, then they are those of its project; or edit the present text with `replace`",
+            format!("{what} depends on the preprocessor symbols of the file, which are {are}unknown here; nothing was changed"),
+            "name it without path and session, so that the symbols of its project apply; or edit the text with `replace`",
         )
     };
     let Some(readings) = readings(text, &request.new, &none) else {
@@ -198,7 +196,10 @@ mod tests {
             assert_eq!(replace(new, None), Ok(text.clone()));
         }
         let why = replace(&other, None).expect_err("which branch it is for is not known");
-        assert!(why.starts_with("where I#M ends hangs on the symbols for `#if`"), "{why}");
+        assert!(
+            why.starts_with("where I#M ends depends on the preprocessor symbols of the file"),
+            "{why}"
+        );
     }
 
     #[test]
@@ -217,7 +218,7 @@ mod tests {
         let body = edit("Cond#Q", Where::Replace, "int Q() => 1;", None).expect("a body may have branches");
         assert!(!body.contains("DEBUG"), "{body}");
         let none = edit("Cond#R", Where::Replace, "int R;", None).expect_err("not there").why;
-        assert_eq!(none, "nothing in the file is called Cond#R");
+        assert_eq!(none, "nothing in the file is named Cond#R");
     }
 
     #[test]

@@ -30,17 +30,17 @@ pub(super) fn keeps_directives(text: &str, made: &str, place: &Place, defines: &
         (Some(one), _) => {
             let line = split(&text[..one.at]).count() + 1;
             (
-                format!("the text is not to change `{}` at line {line}", visible(one.text)),
+                format!("the text must not change `{}` at line {line}", visible(one.text)),
                 "keep that line unchanged in the text; `append`, `replace` and `patch` accept any text",
             )
         }
         (None, Some(one)) => (
             format!("the text has `{}`", visible(one.text)),
-            "a text has `#if` and `#region` with their ends, and what it sets for the compiler it gives back; `append`, `replace` and `patch` accept any text",
+            "a text must close each `#if` and `#region` that it opens, and restore each setting of the compiler; `append`, `replace` and `patch` accept any text",
         ),
         (None, None) => return Ok(()),
     };
-    let why = format!("{difference}, which is about more than the declaration; nothing was changed");
+    let why = format!("{difference}, which concerns more than the declaration; nothing was changed");
     Err(Refused::new(why, hint))
 }
 

@@ -11,7 +11,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Declared {
     /// Properties that edits of other declarations must not change.
-    pub(crate) is: Is,
+    pub(crate) is: DeclarationProperties,
     /// First line, from 1.
     pub(crate) line: u32,
     /// Byte range in the text, with its documentation.
@@ -30,7 +30,7 @@ pub(crate) struct Declared {
 
 /// Properties of a declaration that edits of others must not change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Is {
+pub(crate) struct DeclarationProperties {
     /// `Namespace.Type` or `Namespace.Type#Member(int)`; together with the kind, the identifier.
     pub(crate) name: String,
     /// Kind, as a word.
@@ -59,7 +59,7 @@ pub(crate) fn declared(text: &str, syntax: &Syntax) -> Vec<Declared> {
     let of = |decl: &TypeDecl| {
         let own = decl.symbol();
         let members = decl.members.iter().map(|member| Declared {
-            is: Is {
+            is: DeclarationProperties {
                 name: format!("{own}#{}", member_key(member)),
                 kind: member_kind_word(member.kind),
                 doc: member.doc.clone(),
@@ -76,7 +76,7 @@ pub(crate) fn declared(text: &str, syntax: &Syntax) -> Vec<Declared> {
         });
         let members: Vec<Declared> = members.collect();
         let own = Declared {
-            is: Is {
+            is: DeclarationProperties {
                 name: own.clone(),
                 kind: kind_word(decl.kind),
                 doc: decl.doc.clone(),
@@ -189,29 +189,30 @@ pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Decla
     let gone = join_names(gone);
     if !gone.is_empty() {
         return Err(Refused::new(
-            format!("after it {gone} would be gone; nothing was changed"),
-            "rename and remove with `replace` or `patch`",
+            format!("it would remove {gone}; nothing was changed"),
+            "rename and remove declarations with `replace` or `patch`",
         ));
     }
-    let stood: BTreeSet<(&Is, usize, usize)> = beside
+    let stood: BTreeSet<(&DeclarationProperties, usize, usize)> = beside
         .iter()
         .map(|one| (&one.is, place.range_after_edit(&one.range)))
         .map(|(is, range)| (is, range.start, range.end))
         .collect();
-    let stand: BTreeSet<(&Is, usize, usize)> = outside.iter().map(|one| (&one.is, one.range.start, one.range.end)).collect();
+    let stand: BTreeSet<(&DeclarationProperties, usize, usize)> =
+        outside.iter().map(|one| (&one.is, one.range.start, one.range.end)).collect();
     let is_kept = |one: &&&Declared| inside.iter().any(|other| other.is == one.is);
     let changed = stood.symmetric_difference(&stand).map(|(is, ..)| is.name.as_str());
     let changed = join_names(changed.chain(with.iter().filter(|one| !is_kept(one)).map(|one| one.is.name.as_str())));
     if !changed.is_empty() {
         return Err(Refused::new(
             format!("it would change documentation, attributes, modifiers or kind of {changed}; nothing was changed"),
-            "give whole declarations, and what belongs to others not at all",
+            "give whole declarations, without parts of others",
         ));
     }
     if let Some(found) = replaced {
         is_same(found, &inside, &with)?;
     }
-    let mut known: BTreeMap<&Is, usize> = BTreeMap::new();
+    let mut known: BTreeMap<&DeclarationProperties, usize> = BTreeMap::new();
     for one in own.iter().chain(&with) {
         *known.entry(&one.is).or_default() += 1;
     }
@@ -245,11 +246,11 @@ fn is_same(found: &Declared, inside: &[&Declared], with: &[&Declared]) -> Result
         let instead = if came.is_empty() {
             String::new()
         } else {
-            format!(", and {} there", came.join(", "))
+            format!(", and add {}", came.join(", "))
         };
         return Err(Refused::new(
             format!(
-                "after it the {} {} would be gone{instead}; nothing was changed",
+                "it would remove the {} {}{instead}; nothing was changed",
                 found.is.kind, found.is.name
             ),
             "a symbol keeps its name and kind here: rename, remove and remake with `replace` or `patch`",

@@ -43,7 +43,7 @@ impl fmt::Display for Category {
 
 /// Events of an operation, for the logs.
 #[derive(Default)]
-pub struct Met {
+pub struct OperationEvents {
     /// Writes by other programs, one line each.
     pub outside: Vec<Value>,
     /// Saved files and failed saves, one line each.

@@ -96,7 +96,7 @@ pub(super) fn edit_with_encoding<F: Files>(
     let texts = changed;
     if texts.is_empty() {
         for (path, _) in &before {
-            run.happen(path, Event::Nothing);
+            run.apply_event(path, Event::Nothing);
         }
         return Ok(Done::of(Status::NoOp, "old and new are the same: nothing was changed"));
     }
@@ -245,11 +245,11 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
     trace(run, path, text, old);
     match found.count {
         0 => {
-            run.happen(path, Event::Nowhere);
+            run.apply_event(path, Event::Nowhere);
             let held = run.held(path);
             let miss = miss::explain(held.name(), text, old);
             let way = match old.is_empty() {
-                true => "give old_text what is to be replaced",
+                true => "give the text to replace as old_text",
                 false => held.way(),
             };
             Ok(Done {
@@ -268,7 +268,7 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
         }
         count => {
             let snapshot = run.document(path)?.now.text.clone();
-            run.happen(path, Event::Several);
+            run.apply_event(path, Event::Several);
             if let Some(document) = run.session.documents.get_mut(path) {
                 document.selection = Some(Selection {
                     snapshot,
@@ -328,7 +328,7 @@ pub(super) fn selection<F: Files>(run: &mut Run<'_, F>, path: &str) -> Result<Se
     {
         Some(selection) => Ok(selection),
         None => {
-            run.happen(path, Event::Stale);
+            run.apply_event(path, Event::Stale);
             Err(Trouble::new("the selection has ended with the text that it was made on", "call `replace` again").at(path))
         }
     }
@@ -340,14 +340,14 @@ pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new:
     let found = find_occurrences(&text, &selection.needle, id.wrapping_sub(1), 1);
     trace(run, path, &text, &selection.needle);
     let Some(at) = found.at.first() else {
-        run.happen(path, Event::Refused);
+        run.apply_event(path, Event::Refused);
         let why = format!("there is no candidate {id}: candidates have numbers from 1 to {}", found.count);
         return Err(Trouble::new(why, "call `replace_selection` with one of them, or `discard`").at(path));
     };
     let new = new.unwrap_or(&selection.replacement);
     let made = [&text[..*at], new, &text[at + selection.needle.len()..]].concat();
     if made == *text {
-        run.happen(path, Event::Stale);
+        run.apply_event(path, Event::Stale);
         return Ok(Done::of(Status::NoOp, "old and new are the same: nothing was changed"));
     }
     edited(
@@ -362,7 +362,7 @@ pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, n
     let text = run.text(path)?;
     let (anchor, new) = adapted(run, path, &text, (anchor, new), fits);
     if anchor.is_empty() {
-        run.happen(path, Event::Refused);
+        run.apply_event(path, Event::Refused);
         return Err(Trouble::new(
             "no anchor is named",
             "name the text after which to insert the new one; `^` is the beginning of the file, `$` its end",
@@ -421,7 +421,7 @@ pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &s
     }
     let made = symbol::requires_csharp(path).and_then(|()| symbol::edited(&text, &wanted));
     let (made, what) = made.map_err(|why| {
-        run.happen(path, Event::Refused);
+        run.apply_event(path, Event::Refused);
         Trouble {
             detail: (!why.candidates.is_empty()).then(|| why.candidates.join("\n")),
             ..Trouble::new(format!("{path}: {}", why.why), why.hint).at(path)
@@ -443,7 +443,7 @@ pub(super) fn rewrite<F: Files>(run: &mut Run<'_, F>, operation: &str, texts: &[
         let is = run.text_of(path, &now)?.map(|(text, _)| text);
         if is.as_deref().map(String::as_str) != file.before.as_deref() {
             let why = format!("{path} was changed meanwhile; nothing was changed");
-            return Err(Trouble::new(why, "try again: it uses the file as it is then").at(path));
+            return Err(Trouble::new(why, "run it again: it then uses the present file").at(path));
         }
         made.push((path.clone(), file.after.clone()));
     }
@@ -478,14 +478,14 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
                     0 => miss.why,
                     _ => "it stood there until the edits before it changed that place".to_owned(),
                 };
-                run.happen(&path, Event::Nowhere);
+                run.apply_event(&path, Event::Nowhere);
                 return Err(Trouble {
                     status: Status::NoMatch,
                     summary: format!(
                         "edit {number} has no match in {}: {why}; nothing was changed",
                         held.describe_with_path(&path)
                     ),
-                    guidance: Some("give old_text exactly as it is after the edits before it".to_owned()),
+                    guidance: Some("give old_text exactly as it is after the preceding edits".to_owned()),
                     detail: (!miss.near.is_empty()).then(|| miss.near.join("\n")),
                     path: Some(path),
                 });
@@ -497,7 +497,7 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
                     "edit {number} has {} matches in {path}, and must have one; nothing was changed",
                     found.count
                 );
-                run.happen(&path, Event::Refused);
+                run.apply_event(&path, Event::Refused);
                 return Ok(Done {
                     candidates: Some(candidates),
                     count: Some(found.count),

@@ -199,7 +199,7 @@ fn choose(decl: &TypeDecl, request: &Asked, head: impl Fn(&Member) -> Option<Mem
         if !decl.members.iter().any(|member| is_named(name, member)) {
             return Err(Refused::new(
                 format!("{} declares no {name} in this file", decl.symbol()),
-                "name members that it declares; letters count as they are",
+                "name members that it declares, with upper and lower case as declared",
             ));
         }
     }

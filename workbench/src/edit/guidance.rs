@@ -8,7 +8,7 @@ pub(super) fn on(state: State, mode: Mode) -> Option<String> {
     let words = match (state, mode) {
         (State::On(Ground::OutOfSync { conflict: false }), Mode::Disabled) => "fix the file, then call `refresh`",
         (State::On(Ground::OutOfSync { conflict: false }), _) => {
-            "fix the file, then call `refresh`; `persist_as` saves what the buffer holds elsewhere"
+            "fix the file, then call `refresh`; `persist_as` saves the buffer under another path"
         }
         _ => return by_state(state.workflow_state(), mode),
     };

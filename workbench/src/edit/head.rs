@@ -60,7 +60,7 @@ pub(super) struct Replaced {
 }
 
 /// Keeps the parts that the new text lacks. `compiled` is the text with blanks for the parts that are not compiled.
-pub(super) fn unless_brought(text: &str, compiled: &str, whole: &Range<usize>, new: &str) -> Replaced {
+pub(super) fn keep_missing_head_parts(text: &str, compiled: &str, whole: &Range<usize>, new: &str) -> Replaced {
     let (old, brought) = (Parts::from_declaration(&compiled[whole.clone()]), Parts::from_declaration(new));
     let from = |at: usize, new: String, kept| Replaced {
         own: whole.start + at..whole.end,

@@ -42,7 +42,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
         if !tells && hunk.turns_ends() {
             return Err(miss::Miss {
                 why: format!(
-                    "the hunk at line {} of the patch changes ends of lines, and its old lines end otherwise than those of the file",
+                    "the hunk at line {} of the patch changes line ends, but its old lines have other line ends than the file",
                     hunk.at
                 ),
                 near: Vec::new(),
@@ -138,11 +138,11 @@ fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &s
             let above = (0..from.min(until)).rev().find(stands);
             let miss = match (found, above) {
                 (Some(at), _) if !is_last(at) => wrong(format!(
-                    "its last line is the file's last by the patch, and those lines are at line {}, followed by others",
+                    "according to the patch its last line ends the file, but those lines are at line {}, followed by others",
                     at + 1
                 )),
                 (Some(_), _) => wrong(format!(
-                    "the file's last line, {}, has {} line end, and by the patch {}",
+                    "the file's last line, {}, has {} line end, but according to the patch it has {}",
                     lines.len(),
                     if hunk.was_open { "a" } else { "no" },
                     if hunk.was_open {
@@ -245,15 +245,15 @@ mod tests {
         assert_eq!(patched("a\nb\n", &diff(&format!("-b\n+c\n{none}"))).as_deref(), Ok("a\nc"));
         insta::assert_snapshot!(
             patched("a\nb\n", &diff(&open)).unwrap_err(),
-            @"the hunk at line 3 of the patch fits nowhere: the file's last line, 2, has a line end, and by the patch none"
+            @"the hunk at line 3 of the patch fits nowhere: the file's last line, 2, has a line end, but according to the patch it has none"
         );
         insta::assert_snapshot!(
             patched("a\nb", &diff(ended)).unwrap_err(),
-            @r"the hunk at line 3 of the patch fits nowhere: the file's last line, 2, has no line end, and by the patch one (`\ No newline at end of file` says that there is none)"
+            @r"the hunk at line 3 of the patch fits nowhere: the file's last line, 2, has no line end, but according to the patch it has one (`\ No newline at end of file` says that there is none)"
         );
         insta::assert_snapshot!(
             patched("a\nb\nc\n", &diff(&open)).unwrap_err(),
-            @"the hunk at line 3 of the patch fits nowhere: its last line is the file's last by the patch, and those lines are at line 1, followed by others"
+            @"the hunk at line 3 of the patch fits nowhere: according to the patch its last line ends the file, but those lines are at line 1, followed by others"
         );
         for (lines, number) in [(format!("{none}-b\n+c\n"), 5), (format!("+c\n{none}-b\n+d\n"), 6)] {
             let message = patched("a\nb", &diff(&lines).replace("+1,2", if number == 6 { "+1,3" } else { "+1,2" }))

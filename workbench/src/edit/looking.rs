@@ -27,7 +27,7 @@ impl<F: Files> Run<'_, F> {
         let seen = match looked.map_or_else(|| self.see(path), Ok) {
             Ok(seen) => seen,
             Err(error) => {
-                self.happen(path, Event::Unread);
+                self.apply_event(path, Event::Unread);
                 return Err(self.of_document(unread(path, &error)));
             }
         };
@@ -47,7 +47,7 @@ impl<F: Files> Run<'_, F> {
             return Ok(Reread::Same { differs: true });
         }
         let found = self.meet(path, &document, &seen)?;
-        self.happen(path, Event::Outside(found));
+        self.apply_event(path, Event::Outside(found));
         self.met
             .outside
             .push(json!({"path": path, "from": document.seen, "to": seen, "found": format!("{found:?}"), "source": "look"}));
@@ -93,7 +93,7 @@ impl<F: Files> Run<'_, F> {
         let theirs = match theirs {
             Ok(theirs) => theirs,
             Err(trouble) => {
-                self.happen(path, Event::Unread);
+                self.apply_event(path, Event::Unread);
                 return Err(self.of_document(trouble));
             }
         };
@@ -175,8 +175,8 @@ impl<F: Files> Run<'_, F> {
             self.remember("refresh", vec![change]);
             found = Reread::Taken;
         }
-        self.happen(path, Event::RefreshBegun);
-        self.happen(path, Event::Refreshed(found));
+        self.apply_event(path, Event::RefreshBegun);
+        self.apply_event(path, Event::Refreshed(found));
         Ok((found, drops))
     }
 
@@ -229,12 +229,12 @@ impl<F: Files> Run<'_, F> {
         if matches!(before.state, State::SelectionPending(_))
             || !before.is_edited() && !matches!(before.state.ground(), Ground::OutOfSync { .. })
         {
-            return Ok((self.happen(path, Event::Discarded).0, None));
+            return Ok((self.apply_event(path, Event::Discarded).0, None));
         }
         let read = self.see(path).map_err(|error| unread(path, &error));
         let found = read.and_then(|seen| Ok((seen, self.seen(path, before.now.encoding)?)));
         self.keep_looked(path)?;
-        let status = self.happen(path, Event::Discarded).0;
+        let status = self.apply_event(path, Event::Discarded).0;
         let to = match found {
             Ok((seen, theirs)) => {
                 self.document_mut(path).seen.clone_from(&seen);
@@ -245,7 +245,7 @@ impl<F: Files> Run<'_, F> {
                 theirs
             }
             Err(trouble) => {
-                self.happen(path, Event::Unread);
+                self.apply_event(path, Event::Unread);
                 self.notes.push(trouble.summary);
                 Version {
                     text: before.now.base.clone(),

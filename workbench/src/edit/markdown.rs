@@ -183,10 +183,10 @@ pub fn parse(text: &str) -> Result<Read, SchemaError> {
             .and_then(|line| line.strip_suffix(" |"))
             .ok_or_else(|| SchemaError(format!("'{name}' is not among its figures")))
     };
-    let number = |text: &str| text.parse::<usize>().map_err(|_| SchemaError(format!("'{text}' is no number")));
+    let number = |text: &str| text.parse::<usize>().map_err(|_| SchemaError(format!("'{text}' is not a number")));
     let delta = figure("delta")?;
     let metrics = Metrics {
-        delta: delta.parse().map_err(|_| SchemaError(format!("'{delta}' is no number")))?,
+        delta: delta.parse().map_err(|_| SchemaError(format!("'{delta}' is not a number")))?,
         new_length: number(figure("new_length")?)?,
         selection_count: match figure("selection_count")? {
             "-" => None,
@@ -242,7 +242,7 @@ fn quoted(text: &str) -> Result<&str, SchemaError> {
 }
 
 fn candidate(row: &str) -> Result<Candidate, SchemaError> {
-    let wrong = || SchemaError(format!("'{row}' is no row of candidates"));
+    let wrong = || SchemaError(format!("'{row}' is not a row of candidates"));
     let row_text = row.strip_prefix("| ").and_then(|row| row.strip_suffix(" |")).ok_or_else(wrong)?;
     let cells = cells(row_text);
     let [id, start, end, preview, occurrence, from, to] = cells.as_slice() else {

@@ -24,7 +24,7 @@ pub(super) fn find_declaration<'d>(all: &'d [Declared], name: &str) -> Result<&'
         [one] if differs_in_case(wanted, &one.is.name) => Err(Refused {
             candidates: vec![one.is.name.clone()],
             ..Refused::new(
-                format!("nothing in the file is called {wanted}: edits take letters as they are"),
+                format!("nothing in the file is named {wanted}: edits distinguish upper and lower case"),
                 &format!("name {}", one.is.name),
             )
         }),
@@ -36,7 +36,7 @@ pub(super) fn find_declaration<'d>(all: &'d [Declared], name: &str) -> Result<&'
             Err(Refused {
                 candidates: names,
                 ..Refused::new(
-                    format!("nothing in the file is called {wanted}"),
+                    format!("nothing in the file is named {wanted}"),
                     "name a type or a member that the file declares",
                 )
             })

@@ -147,7 +147,7 @@ fn near(held: &str, text: &str, needle: &str) -> Miss {
     let number = start + at + 1;
     let why = match lines.get(start + at) {
         None => format!(
-            "{held} ends at line {} where old_text goes on with `{}`",
+            "{held} ends at line {} where old_text continues with `{}`",
             lines.len(),
             visible(wanted[at])
         ),
@@ -359,7 +359,7 @@ mod tests {
         insta::assert_snapshot!(why(TEXT, "zzzzzzzz qqqqqq"), @"it does not occur in the file, and nothing there is similar");
         insta::assert_snapshot!(
             why("a\nlast line here", "last line here\nand more"),
-            @"the file ends at line 2 where old_text goes on with `and more`"
+            @"the file ends at line 2 where old_text continues with `and more`"
         );
     }
 

@@ -69,7 +69,7 @@ pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) ->
     let came = declared(&own, &after);
     let is_same = went == came.iter().map(|one| &one.is).collect::<Vec<_>>();
     if worse(&before, &after) || !is_same {
-        let why = format!("in a file of its own {name} would not be what it is");
+        let why = format!("{name} would change in a file of its own");
         return Err(Refused::new(why, OTHERWISE));
     }
     Ok(Moved {

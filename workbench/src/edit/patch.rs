@@ -304,7 +304,7 @@ mod tests {
             ),
             ("--- \"a/caf\\303\\2\n+++ b/c\n", "line 1 of the patch: `\"a/caf"),
             ("--- a/c\n+++ \"b/caf\\351\"\n", "line 2 of the patch: `\"b/caf"),
-            ("--- a/c\n+++ b\\c\n", "line 2 of the patch: `b\\c` is no path as git writes it"),
+            ("--- a/c\n+++ b\\c\n", "line 2 of the patch: `b\\c` is not a path as git writes it"),
             (
                 "diff --git a/l b/l\nnew file mode 120000\nindex 0..e\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+../out\n",
                 "line 2 of the patch: l is a symbolic link, and only regular files can be created, changed and removed",

@@ -57,7 +57,7 @@ fn prefixes(old: &str, new: &str) -> Option<(&'static str, &'static str)> {
 pub(super) fn path(text: &str, number: usize) -> Result<String, String> {
     let wrong = || {
         let found = miss::visible(text);
-        format!("line {number} of the patch: `{found}` is no path as git writes it, in UTF-8, in quotes where it has a backslash")
+        format!("line {number} of the patch: `{found}` is not a path as git writes it, in UTF-8, in quotes where it has a backslash")
     };
     let Some(quoted) = text.strip_prefix('"') else {
         let path = text.split_once('\t').map_or(text, |(path, _)| path);

@@ -6,7 +6,7 @@ use super::candidate::Candidate;
 use super::changed::Changed;
 use super::choose_session::session_of;
 use super::counts::EditCounts;
-use super::edit_log::{Category, Log, Met};
+use super::edit_log::{Category, Log, OperationEvents};
 use super::editing::{
     append, batch, edit_with_encoding, list_candidates, opened, replace, replace_all, replace_all_text, rewrite, select, symbol_edit,
 };
@@ -64,7 +64,7 @@ impl Done {
 /// Performs a request under the checkout's edit lock. `now` is in seconds.
 pub fn perform<F: Files>(files: &F, request: &EditRequest, now: u64) -> Response {
     let began = Instant::now();
-    let mut met = Met::default();
+    let mut met = OperationEvents::default();
     let response = match files.lock_for_editing() {
         Ok(_alone) => perform_locked(files, request, now, &mut met),
         Err(error) => refusal_response(&Trouble::from(error), "-"),
@@ -109,7 +109,7 @@ pub fn recover<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     saving::finish(files, now)
 }
 
-fn perform_locked<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met) -> Response {
+fn perform_locked<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut OperationEvents) -> Response {
     match saving::finish(files, now) {
         Ok(recovered) => performed(files, request, now, met, recovered),
         Err(error) => refusal_response(&Trouble::from(error), "-"),
@@ -117,7 +117,7 @@ fn perform_locked<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mu
 }
 
 /// Performs a request after the recovery of interrupted saves; `recovered` describes that recovery.
-fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met, recovered: Vec<String>) -> Response {
+fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut OperationEvents, recovered: Vec<String>) -> Response {
     if request.order == Order::List {
         return list_sessions(files, now, recovered).unwrap_or_else(|trouble| refusal_response(&trouble, "-"));
     }
@@ -128,7 +128,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met
     };
     if let Some(mode) = request.mode.filter(|mode| request.session.is_some() && *mode != session.mode) {
         let why = format!(
-            "the session {} is {}, and does not become {}: its mode stays what it was opened with",
+            "the session {} is {}, not {}: a session keeps the mode that it was opened with",
             session.id,
             mode_word(session.mode),
             mode_word(mode)
@@ -375,7 +375,7 @@ fn answer<F: Files>(run: &Run<'_, F>, request: &EditRequest, done: Done, focus: 
             format!("{note}; {summary}")
         };
     }
-    let went = path.as_ref().filter(|_| !closed).and_then(|path| run.went(path));
+    let went = path.as_ref().filter(|_| !closed).and_then(|path| run.guide_after_lost_file(path));
     let mut guidance = done.guidance.or(went).or_else(|| on(state, mode));
     let reminders = [
         (run.ended, "numbers of candidates from before have ended: `replace` offers new ones"),

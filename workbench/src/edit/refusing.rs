@@ -26,10 +26,7 @@ pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String
     Ok(match (base, seen) {
         (_, None) => format!("another program removed {path}, which has edits here"),
         (Some((base, from)), Some((seen, to))) if base == seen && from != to => {
-            format!(
-                "{path} was written in {} by another program, which lacks what is edited here",
-                to.form
-            )
+            format!("another program wrote {path} in {} without the edits of this session", to.form)
         }
         (Some((base, _)), Some((seen, _))) if fit(&base, "\n") == fit(&seen, "\n") => {
             let (from, to) = (Ends::from_text(&base), Ends::from_text(&seen));

@@ -51,7 +51,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
     let stay: Vec<_> = all.iter().filter(|one| !is_gone(one)).map(|one| &one.is).collect();
     let now = declared(&made, &after);
     if worse(&before, &after) || stay != now.iter().map(|one| &one.is).collect::<Vec<_>>() {
-        let why = format!("without {symbol} other declarations would not be what they are");
+        let why = format!("removing {symbol} would change other declarations");
         return Err(Refused::new(why, "edit the present text with `replace`"));
     }
     Ok(Some(Removed { text: made, ranges }))

@@ -99,7 +99,7 @@ impl Response {
     pub fn malformed(mut self) -> Self {
         self.summary = MALFORMED.to_owned();
         self.flags = self.flags.with(Flag::SchemaViolation);
-        self.guidance = Some("look at the log TextEdit.Schema for what was to be said; what was done is done".to_owned());
+        self.guidance = Some("this does not undo the operation; the log TextEdit.Schema has the answer that was meant".to_owned());
         self.candidates = None;
         self.metrics.selection_count = None;
         self

@@ -1,7 +1,7 @@
 //! One operation on a session, from the present files to its answer. Carries out the effects of the state machine in an order such that a crash at
 //! any point loses nothing reported.
 
-use super::edit_log::Met;
+use super::edit_log::OperationEvents;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
 use super::files::{FileWithBytes as Read, Files, Stamp};
 use super::place::Refused;
@@ -78,7 +78,7 @@ pub struct Run<'f, F: Files> {
     /// Notes for the answer, one sentence each.
     pub notes: Vec<String>,
     /// Events for the logs.
-    pub met: Met,
+    pub met: OperationEvents,
     /// Changes of its documents, by path.
     pub(super) moves: Vec<(String, Moved)>,
     /// Files that must not be edited, with reasons.
@@ -113,7 +113,7 @@ impl<'f, F: Files> Run<'f, F> {
             notes: std::mem::take(&mut session.news),
             session,
             now,
-            met: Met::default(),
+            met: OperationEvents::default(),
             moves: Vec::new(),
             ended: false,
             delta: 0,
@@ -152,7 +152,7 @@ impl<'f, F: Files> Run<'f, F> {
     }
 
     /// Applies an event to a document, and those effects that concern only its notes; returns the rest.
-    pub fn happen(&mut self, path: &str, event: Event) -> (Status, Vec<Effect>) {
+    pub fn apply_event(&mut self, path: &str, event: Event) -> (Status, Vec<Effect>) {
         let mode = self.session.mode;
         let document = self.document_mut(path);
         let done = transition(document.state, mode, event);
@@ -327,8 +327,8 @@ impl<'f, F: Files> Run<'f, F> {
                 };
             }
             Trouble::new(
-                format!("a version of {path} that this session needs is damaged or gone from .cortex/edit"),
-                "`discard` takes the file as it is",
+                format!("a version of {path} that this session needs is damaged or missing in .cortex/edit"),
+                "`discard` reads the file again",
             )
         })
     }
@@ -357,7 +357,7 @@ impl<'f, F: Files> Run<'f, F> {
         let text = self.text_of(path, &self.document(path)?.now.text)?;
         text.map(|(text, _)| text).ok_or_else(|| {
             let guidance = match self.has_undo(path) {
-                true => "`undo` gives the buffer back what it held; `create` makes the file anew",
+                true => "`undo` restores the buffer; `create` creates the file again",
                 false => "`create` creates the file again; `close` ends the session",
             };
             Trouble {
@@ -397,7 +397,7 @@ impl<'f, F: Files> Run<'f, F> {
 
     /// Returns the guidance for a document whose file cannot be read and whose buffer had no edits, so that its text was lost with the file. `None`
     /// if the buffer has text, or the file can be read.
-    pub(super) fn went(&self, path: &str) -> Option<String> {
+    pub(super) fn guide_after_lost_file(&self, path: &str) -> Option<String> {
         let document = self.session.documents.get(path)?;
         let is_unread = document.state.ground() == (Ground::OutOfSync { conflict: false });
         let is_gone = is_unread && !document.is_edited() && self.bytes(path, &document.now.text).is_err();
@@ -407,7 +407,7 @@ impl<'f, F: Files> Run<'f, F> {
 
     /// Adjusts a failure of a file to its document, which has a buffer.
     pub(super) fn of_document(&self, trouble: Trouble) -> Trouble {
-        if let Some(guidance) = trouble.path.as_ref().and_then(|path| self.went(path)) {
+        if let Some(guidance) = trouble.path.as_ref().and_then(|path| self.guide_after_lost_file(path)) {
             return Trouble {
                 guidance: Some(guidance),
                 ..trouble
@@ -415,7 +415,7 @@ impl<'f, F: Files> Run<'f, F> {
         }
         let elsewhere = match self.session.mode {
             Mode::Disabled => "",
-            Mode::Immediate | Mode::Manual => "; what the buffer holds can be saved elsewhere with `persist_as`",
+            Mode::Immediate | Mode::Manual => "; `persist_as` saves the buffer under another path",
         };
         let guidance = trouble.guidance.unwrap_or_default();
         Trouble {
@@ -492,7 +492,7 @@ impl<'f, F: Files> Run<'f, F> {
             let document = self.document(&change.path)?;
             // If the file already equals the buffer, there is nothing to save.
             let differs = document.is_edited();
-            let (_, effects) = self.happen(&change.path, Event::Edited { differs });
+            let (_, effects) = self.apply_event(&change.path, Event::Edited { differs });
             if effects.contains(&Effect::Save) {
                 saves.push(change.path.clone());
             }
@@ -502,7 +502,7 @@ impl<'f, F: Files> Run<'f, F> {
 }
 
 pub(super) fn path_taken(path: &str) -> Trouble {
-    let hint = "name another path, edit the file that is there, or give it a whole new text with `write`";
+    let hint = "name another path, edit the existing file, or replace its text with `write`";
     Trouble::new(format!("{path} already exists, and is not overwritten"), hint)
 }
 

@@ -327,7 +327,7 @@ impl<F: Files> Run<'_, F> {
     fn record_for_all(&mut self, paths: &[String], event: Event) -> Status {
         let mut last = Status::NoOp;
         for path in paths {
-            last = self.happen(path, event).0;
+            last = self.apply_event(path, event).0;
         }
         last
     }

@@ -33,8 +33,8 @@ impl Held {
     /// Returns the way to read the text.
     pub(super) fn way(self) -> &'static str {
         match self {
-            Self::File => "read the place again and give old_text exactly as it is there",
-            Self::Buffer => "see with `diff` what the buffer has and the file has not, and give old_text exactly as it is in the buffer",
+            Self::File => "read the place again and give old_text exactly as in the file",
+            Self::Buffer => "compare buffer and file with `diff`, and give old_text exactly as in the buffer",
         }
     }
 }

@@ -47,15 +47,15 @@ pub(super) fn replace_nodes<F: Files>(
     let found: Vec<Range<usize>> = found.into_iter().filter(is_wanted).collect();
     match found.as_slice() {
         [] => {
-            run.happen(path, Event::Nowhere);
+            run.apply_event(path, Event::Nowhere);
             let with = if wanted.old.is_some() { " with the text of old_text" } else { "" };
             Ok(Done {
-                guidance: Some("change the selector, or give old_text alone, exactly as it is there".to_owned()),
+                guidance: Some("change the selector, or give only old_text, exactly as in the file".to_owned()),
                 ..Done::of(Status::NoMatch, format!("the selector matches no node{with} in {path}"))
             })
         }
         [_, _, ..] if !wanted.is_all => {
-            run.happen(path, Event::Refused);
+            run.apply_event(path, Event::Refused);
             let why = format!(
                 "the selector matches {} nodes in {path}, and must match one; nothing was changed",
                 found.len()

@@ -192,7 +192,7 @@ mod tests {
 
     fn setting_as_written(line: &str, number: usize) -> Result<String, String> {
         Err(format!(
-            "the text is not to change `{line}` at line {number}, which is about more than the declaration; nothing was changed"
+            "the text must not change `{line}` at line {number}, which concerns more than the declaration; nothing was changed"
         ))
     }
 

@@ -3,11 +3,11 @@
 //! a symbol; a member with other parameters is the same member, and a type with other members the same type.
 
 pub use super::conditional::declares;
-use super::conditional::whatever;
+use super::conditional::edit_same_under_all_symbols;
 use super::declarations_only::{keeps_directives, only_declares};
 use super::declared::{Place, declared, stays};
 pub use super::head::Head;
-use super::head::{Replaced, unless_brought};
+use super::head::{Replaced, keep_missing_head_parts};
 use super::meaning::find_declaration;
 use super::replacing::{Stand, place_declaration};
 use super::settings::around;
@@ -88,7 +88,7 @@ pub fn edited(text: &str, request: &SymbolEdit) -> Result<(String, String), Refu
     }
     let EditedText { made, what, place } = match &request.defines {
         Some(defines) => compiled(text, request, defines)?,
-        None => whatever(text, request, |defines| compiled(text, request, defines))?,
+        None => edit_same_under_all_symbols(text, request, |defines| compiled(text, request, defines))?,
     };
     let defines = request.defines.clone().unwrap_or_default();
     only_declares(text, &made, &place, &request.new, &defines)?;
@@ -116,7 +116,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
     let found = find_declaration(&all, &request.symbol)?;
     let around = around(text, &found.range, request, defines);
     let Replaced { own, new, kept } = match (request.at, request.head, &around) {
-        (Where::Replace, Head::UnlessBrought, None) => unless_brought(text, &blank(text, defines), &found.range, &request.new),
+        (Where::Replace, Head::UnlessBrought, None) => keep_missing_head_parts(text, &blank(text, defines), &found.range, &request.new),
         _ => Replaced {
             own: found.range.clone(),
             new: request.new.clone(),
@@ -138,7 +138,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
     let after = parse_code(&made, defines);
     if worse(&before, &after) {
         let why = format!(
-            "with this text the file would no longer parse as C#, so {} stays as it is",
+            "with this text the file would no longer parse as C#, so {} was not changed",
             found.is.name
         );
         return Err(Refused::new(why, "give a whole declaration with all its brackets"));
@@ -289,14 +289,10 @@ mod tests {
         for (symbol, new, why) in [
             ("O.A", "class A { } class C { int D; }", "it would also declare O+C, O+C#D"),
             ("O.A", "class A { } int B2;", "it would also declare O#B2"),
-            (
-                "O.A",
-                "class A<T> { }",
-                "after it the class O+A would be gone, and the class O+A`1 there",
-            ),
-            ("O.A", "class A { int X; } } class Q {", "after it O#A2, O#B2 would be gone"),
+            ("O.A", "class A<T> { }", "it would remove the class O+A, and add the class O+A`1"),
+            ("O.A", "class A { int X; } } class Q {", "it would remove O#A2, O#B2"),
             ("O.A", "class A { int X; int X; }", "there is a O+A#X already"),
-            ("O.A2", "int A2;", "after it O#B2 would be gone"),
+            ("O.A2", "int A2;", "it would remove O#B2"),
             (
                 "O.A2",
                 "int A2; /** Two. */ int B2;",
@@ -458,7 +454,7 @@ mod tests {
                 ("#pragma warning disable", "#pragma warning disable"),
                 ("#nullable enable\r\nint B;", "#nullable enable"),
             ] {
-                let message = format!("the text has `{message}`, which is about more than the declaration; nothing was changed");
+                let message = format!("the text has `{message}`, which concerns more than the declaration; nothing was changed");
                 assert_eq!(why("A#Get(int)", at, new), message);
             }
             for new in [
@@ -496,7 +492,7 @@ mod tests {
         };
         assert_eq!(
             replace("    byte M;").expect_err("its branch would be open"),
-            "the text is not to change `#if X` at line 3, which is about more than the declaration; nothing was changed"
+            "the text must not change `#if X` at line 3, which concerns more than the declaration; nothing was changed"
         );
         assert_eq!(
             replace("    // M\n#if X\n    byte M;"),
@@ -508,28 +504,28 @@ mod tests {
     fn what_would_change_other_symbols_is_refused() {
         let why = |symbol: &str, at: Where, new: &str| replace_symbol(symbol, at, new, false).expect_err("refused").why;
         for (symbol, new, message) in [
-            ("B", "x", "nothing in the file is called B"),
+            ("B", "x", "nothing in the file is named B"),
             ("A.Get", "x", "2 declarations in the file are called A.Get"),
             (
                 "A.Get(int)",
                 "public int Got(int id) => id;",
-                "after it the method N.A#Get(int) would be gone, and the method N.A#Got(int) there; nothing was changed",
+                "it would remove the method N.A#Get(int), and add the method N.A#Got(int); nothing was changed",
             ),
             (
                 "A.Get(int)",
                 "public int Get => 1;",
-                "after it the method N.A#Get(int) would be gone, and the property N.A#Get there; nothing was changed",
+                "it would remove the method N.A#Get(int), and add the property N.A#Get; nothing was changed",
             ),
             (
                 "A.Get(int)",
                 "public long Get(string other) => 1;",
                 "there is a N.A#Get(string) already; nothing was changed",
             ),
-            ("A.X", "", "after it the field N.A#X would be gone; nothing was changed"),
+            ("A.X", "", "it would remove the field N.A#X; nothing was changed"),
             (
                 "A",
                 "public struct A { int X; }",
-                "after it the class N.A would be gone, and the struct N.A there; nothing was changed",
+                "it would remove the class N.A, and add the struct N.A; nothing was changed",
             ),
             ("A.X", "int X; int Z;", "it would also declare N.A#Z; nothing was changed"),
         ] {

@@ -220,7 +220,7 @@ fn a_session_keeps_its_mode() {
     assert_eq!(refused.summary, "`persist_as` is not possible now: the session saves nothing");
     let other = coder.ask_with(Order::Open, Some("a.cs"), Some(Mode::Immediate));
     assert!(
-        other.status == Status::Exception && other.summary.contains("is disabled, and does not become immediate"),
+        other.status == Status::Exception && other.summary.contains("is disabled, not immediate"),
         "{other:?}"
     );
     assert_eq!(
@@ -282,7 +282,7 @@ fn what_is_dropped_in_several_files_is_told_of_each() {
     let dropped = coder.ask(Order::Discard);
     assert_eq!(
         dropped.summary,
-        "dropped the selection, and in other files what was not saved; `undo` gives that back"
+        "dropped the selection, and unsaved edits in other files; `undo` gives these back"
     );
     assert_eq!(coder.ask(Order::Undo).files, Vec::<String>::new());
     assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.contains("+1")));
@@ -295,7 +295,7 @@ fn what_is_dropped_in_several_files_is_told_of_each() {
 fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     let response = |coder: &mut Coder, order: Order| coder.ask(order).summary;
     let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
-    assert_eq!(response(&mut coder, Order::Refresh), "the file is as it was last seen");
+    assert_eq!(response(&mut coder, Order::Refresh), "the file has not changed");
     coder.files.write("a.cs", "one\ntwo\nthree\n");
     assert_eq!(
         response(&mut coder, Order::Refresh),
@@ -304,12 +304,12 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     coder.replace("one", "1");
     assert_eq!(
         response(&mut coder, Order::Refresh),
-        "the file is as it was last seen; edits that are not saved stay"
+        "the file has not changed; edits that are not saved stay"
     );
     coder.files.write("a.cs", "eins\ntwo\nthree\n");
     assert_eq!(
         response(&mut coder, Order::Discard),
-        "a.cs was changed by another program: the content is updated; dropped what was not saved; `undo` gives it back"
+        "a.cs was changed by another program: the content is updated; dropped the unsaved edits; `undo` gives them back"
     );
     coder.replace("two", "2");
     coder.files.write("a.cs", "eins\nzwei\nthree\n");
@@ -347,7 +347,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     coder.files.remove("a.cs");
     assert_eq!(
         response(&mut coder, Order::Discard),
-        "another program removed a.cs: its buffer is empty; dropped what was not saved; `undo` gives it back"
+        "another program removed a.cs: its buffer is empty; dropped the unsaved edits; `undo` gives them back"
     );
 }
 
@@ -467,7 +467,7 @@ fn what_became_of_a_file_is_told_as_what_it_is() {
     assert!(
         lacking
             .summary
-            .starts_with("a.cs was written in Windows-1252 by another program, which lacks what is edited here"),
+            .starts_with("another program wrote a.cs in Windows-1252 without the edits of this session"),
         "{lacking:?}"
     );
     let mut coder = Coder::opened("one\n", Mode::Manual);

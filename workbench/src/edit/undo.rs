@@ -10,7 +10,7 @@ use super::tools::Tool;
 
 /// Result of an undo or redo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Again {
+pub(super) struct UndoResult {
     /// The operation of the undone edit.
     pub(super) operation: String,
     /// Files of the undone edit.
@@ -54,7 +54,7 @@ impl<F: Files> Run<'_, F> {
     ///
     /// # Errors
     /// When there is no edit to undo, or foreign writes changed its place and more edits would be lost.
-    pub(super) fn take_back(&mut self, again: bool, only: Option<&str>) -> Result<Again, Trouble> {
+    pub(super) fn take_back(&mut self, again: bool, only: Option<&str>) -> Result<UndoResult, Trouble> {
         let stack = if again { &self.session.undone } else { &self.session.done };
         let meant = |change: &Change| only.is_none_or(|only| change.path == only);
         let Some(at) = stack.iter().rposition(|edit| edit.changes.iter().any(meant)) else {
@@ -88,7 +88,7 @@ impl<F: Files> Run<'_, F> {
         }
         let changes = self.become_all(versions)?;
         let paths = changes.iter().map(|change| change.path.clone()).collect();
-        let done = |status| Again {
+        let done = |status| UndoResult {
             operation: edit.operation.clone(),
             paths,
             status,
@@ -104,7 +104,7 @@ impl<F: Files> Run<'_, F> {
             self.session.undone.retain(|edit| !edit.changes.iter().any(of_it));
             let mut status = Status::ExternalConflict;
             for change in &changes {
-                status = self.happen(&change.path, Event::Outside(Reread::Conflict)).0;
+                status = self.apply_event(&change.path, Event::Outside(Reread::Conflict)).0;
             }
             return Ok(done(status));
         }
@@ -141,7 +141,7 @@ impl<F: Files> Run<'_, F> {
             were(barred)
         );
         let guidance = match (free, barred) {
-            ([], [_]) if self.allows(first, Tool::Commit) => "`commit` what is edited since, or edit the place by hand".to_owned(),
+            ([], [_]) if self.allows(first, Tool::Commit) => "`commit` the edits made since, or edit the place by hand".to_owned(),
             ([], [_]) => "edit the place by hand".to_owned(),
             ([], _) => format!("name one of the files with path: `{own}` is about it alone then, and shows both sides"),
             (free, _) => format!(

@@ -327,7 +327,7 @@ fn damage_is_told_and_costs_no_file() {
     coder.files.damage("versions");
     let lost = coder.ask(Order::Commit);
     assert!(
-        lost.status == Status::Exception && lost.summary.contains("damaged or gone"),
+        lost.status == Status::Exception && lost.summary.contains("damaged or missing"),
         "{lost:?}"
     );
     assert_eq!((coder.ask(Order::Discard).status, coder.text().as_str()), (Status::Success, "one"));
@@ -444,7 +444,7 @@ fn a_refresh_of_a_file_that_is_gone_says_so() {
     coder.files.remove("a.cs");
     assert_eq!(coder.ask(Order::Refresh).status, Status::ExternalConflict);
     let gone = coder.ask(Order::Refresh);
-    assert_eq!(gone.summary, "a.cs is gone, and its buffer is empty; `undo` gives the edits back");
+    assert_eq!(gone.summary, "a.cs was deleted, and its buffer is empty; `undo` restores the edits");
 }
 
 #[test]

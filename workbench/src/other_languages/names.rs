@@ -1,7 +1,7 @@
 //! The definitions of other languages by name, read from the tables `//index/LANGUAGE:names`.
 
 use crate::symbols::outputs::{Outputs, SymbolError, read_one};
-use engine::values::fold::folded;
+use engine::values::case_folding::folded;
 use engine::values::table::Table;
 use producers::languages::names::Definitions;
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,7 +4,7 @@ use super::names::{OtherNames, OtherSymbol};
 use crate::symbols::humps::Humps;
 use crate::symbols::path::{Glob, is_wild};
 use crate::symbols::search::{Hit, Matched};
-use engine::values::fold::folded;
+use engine::values::case_folding::folded;
 
 /// Returns the definitions whose names match a query, best first. `kind`: `type` and `member` match any definition with, or inside of, another one.
 pub fn search<'n>(names: &'n OtherNames, text: &str, kind: Option<&str>) -> Vec<(Matched, &'n OtherSymbol)> {

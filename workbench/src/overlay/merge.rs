@@ -294,7 +294,7 @@ fn merge_three_texts(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Out
     };
     let texts = match (decode(base), decode(ours), decode(theirs)) {
         (Ok(base), Ok(ours), Ok(theirs)) => [base, ours, theirs],
-        (.., Err(why)) => return clash(format!("it was changed in the workspace and is no text there: {why}")),
+        (.., Err(why)) => return clash(format!("it was changed in the workspace and is not text there: {why}")),
         _ => return clash("it was no text when the overlay changed it, and was changed in the workspace".to_owned()),
     };
     let [(base, was), (ours, mine), (theirs, yours)] = &texts;

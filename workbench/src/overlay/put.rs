@@ -157,7 +157,7 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
     let Some(opened) = &overlay.opened_on else { return Ok(()) };
     let made_of_now = match goes {
         true => "read the present file, and confirm its deletion with --onto-now (ontoNow)",
-        false => "make the document of what is there now and put it with --onto-now (ontoNow), or change it by `overlay apply`",
+        false => "base the document on the present text and put it with --onto-now (ontoNow), or change it by `overlay apply`",
     };
     let (done, harm, hint) = match (opened.digest_at_opening(files, path)?, is) {
         (was, is) if was == is => return Ok(()),

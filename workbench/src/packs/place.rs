@@ -4,7 +4,7 @@ use super::{FILE, MOST_BYTES, TABLE};
 use crate::checkout;
 use crate::location::MANIFEST;
 use crate::workspace::manifest_bytes;
-use engine::values::diagnostic::{Diagnostic, Excerpt, Place};
+use engine::values::diagnostic::{Diagnostic, Excerpt, SourceLocation};
 use engine::values::label::unescape;
 use producers::csharp::pack::filter;
 use std::ops::Range;
@@ -34,7 +34,7 @@ fn pack_of(why: &Diagnostic) -> Option<String> {
     Some(unescape(name))
 }
 
-fn place_of_pack(file: &str, bytes: Option<Vec<u8>>, pack: &str, why: &Diagnostic) -> Option<(Place, Option<Excerpt>)> {
+fn place_of_pack(file: &str, bytes: Option<Vec<u8>>, pack: &str, why: &Diagnostic) -> Option<(SourceLocation, Option<Excerpt>)> {
     let text = String::from_utf8(bytes?).ok()?;
     let document = DeTable::parse(&text).ok()?;
     let below = |value: &DeValue<'_>, key: &str| value.as_table().and_then(|table| Some(table.get(key)?.span()));
@@ -51,7 +51,7 @@ fn place_of_pack(file: &str, bytes: Option<Vec<u8>>, pack: &str, why: &Diagnosti
     let line = text[start..].lines().next().unwrap_or_default();
     let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let column = text[start..at].chars().count();
-    let place = Place {
+    let place = SourceLocation {
         file: file.to_owned(),
         line: small(text[..at].matches('\n').count() + 1),
         column: small(column + 1),

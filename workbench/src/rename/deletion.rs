@@ -236,7 +236,7 @@ fn without<O: Outputs>(
         request.check_file(&file, texts.text_of(&file).unwrap_or_default(), &layout, way);
     }
     if gone.is_empty() {
-        way.add_obstacle("no declaration of it is found in the files as they are");
+        way.add_obstacle("the present files do not declare it");
     }
     Ok(gone)
 }

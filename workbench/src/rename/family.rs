@@ -16,7 +16,7 @@ use producers::csharp::model::{Tier, TypeKind};
 use producers::csharp::parse;
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
-use producers::csharp::usages::{outside, related};
+use producers::csharp::usages::{dotnet_bases_with_member, related_types};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of members that have names.
@@ -144,7 +144,7 @@ impl Family {
         let damaged = |_| SymbolError::damaged();
         let mut found: Vec<String> = carried_on(outputs, symbols, path)?.into_iter().collect();
         let owners = symbols.owners(&self.old);
-        let others: Vec<String> = related(symbols.declarations(), key, &owners)
+        let others: Vec<String> = related_types(symbols.declarations(), key, &owners)
             .map_err(damaged)?
             .into_iter()
             .collect();
@@ -180,7 +180,7 @@ impl Family {
         own: &Overload,
         way: &mut Obstacles,
     ) -> Result<(), O::Error> {
-        for base in outside(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
+        for base in dotnet_bases_with_member(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
             way.add_obstacle(format!(
                 "{path} overrides or implements a member of {base}, which is outside this workspace"
             ));

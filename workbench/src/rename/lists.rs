@@ -28,18 +28,18 @@ pub(super) fn tokens_behind(text: &str, at: usize) -> (&str, Vec<Token>) {
 
 /// Kind of a list. Names follow types in parameters only.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum ListKind {
     Parameters,
     Arguments,
 }
 
 /// Returns the list that an opening bracket begins; `None` if the bracket is not closed.
-pub(crate) fn list_at(text: &str, open: usize, of: Of) -> Option<List> {
+pub(crate) fn list_at(text: &str, open: usize, of: ListKind) -> Option<List> {
     let (rest, tokens) = tokens_behind(text, open);
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(rest));
     let (mut depth, mut at, mut start) = (0_usize, 0, 0);
     let mut pieces = Vec::new();
-    let declares = |start: usize| of == Of::Parameters || text[start..].trim_start().starts_with("out ");
+    let declares = |start: usize| of == ListKind::Parameters || text[start..].trim_start().starts_with("out ");
     while at < tokens.len() {
         match word(at) {
             "(" | "[" | "{" => {
@@ -227,7 +227,11 @@ mod tests {
                 &["[A(1, 2)] Dictionary<int, (int a, int b)> x = null", "params int[] y"],
             ),
         ] {
-            let of = if text.starts_with("([") { Of::Parameters } else { Of::Arguments };
+            let of = if text.starts_with("([") {
+                ListKind::Parameters
+            } else {
+                ListKind::Arguments
+            };
             let list = list_at(text, 0, of).expect("a list");
             let found: Vec<&str> = list.pieces.iter().map(|piece| &text[trimmed(text, piece)]).collect();
             assert_eq!(found, pieces, "{text}");
@@ -237,13 +241,13 @@ mod tests {
                 text[list.inside.clone()].trim_matches(|_| pieces.is_empty())
             );
         }
-        assert_eq!(list_at("(a, b", 0, Of::Arguments), None);
+        assert_eq!(list_at("(a, b", 0, ListKind::Arguments), None);
     }
 
     #[test]
     fn entries_get_the_white_space_of_their_places() {
         let text = "(\n    a,\n    b\n)";
-        let list_at = |text, at| list_at(text, at, Of::Arguments);
+        let list_at = |text, at| list_at(text, at, ListKind::Arguments);
         let list = list_at(text, 0).expect("a list");
         let made = rewritten(
             text,

@@ -8,7 +8,7 @@ use crate::symbols::outputs::{Outputs, SymbolError};
 use crate::symbols::overloads::{self, short_of};
 use engine::values::label::halves;
 use producers::csharp::types::symbol_of;
-use producers::csharp::usages::{outside, related};
+use producers::csharp::usages::{dotnet_bases_with_member, related_types};
 
 impl Family {
     /// Adds obstacles for other symbols that already have the new name there.
@@ -67,11 +67,11 @@ impl Family {
         if symbols.keys().any(|other| symbol_of(other) == nested) {
             way.add_obstacle(format!("{key} has a type {new}"));
         }
-        for base in outside(symbols.declarations(), key, new).map_err(damaged)? {
+        for base in dotnet_bases_with_member(symbols.declarations(), key, new).map_err(damaged)? {
             way.add_obstacle(format!("{base}, a base of {key}, already has {new}"));
         }
         let owners = symbols.owners(new);
-        let mut others: Vec<String> = related(symbols.declarations(), key, &owners)
+        let mut others: Vec<String> = related_types(symbols.declarations(), key, &owners)
             .map_err(damaged)?
             .into_iter()
             .collect();

@@ -222,7 +222,7 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
         }
     }
     if change.at.is_empty() {
-        way.add_obstacle("no declaration of it is found in the files as they are");
+        way.add_obstacle("the present files do not declare it");
     }
     Ok(())
 }

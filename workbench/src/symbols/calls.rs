@@ -8,7 +8,7 @@ use super::numbers;
 use super::overloads::{Overload, alike, arity, parameter_types, without_words};
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::members::ParameterRow;
-use producers::csharp::usages::{Call, MADE};
+use producers::csharp::usages::{Call, TARGET_TYPED_NEW};
 use std::cmp::Ordering;
 
 /// Returns the overloads that a call may refer to, in their order.
@@ -57,7 +57,7 @@ fn is_better(one: &Laid<'_>, other: &Laid<'_>, call: &Call) -> bool {
     any && differing.all(|at| match call.exact.contains(&at) {
         true => prefers(&call.arguments[at], one.kinds[at], other.kinds[at]),
         // `new(…)` becomes either type; a by-value parameter is preferred over `in`.
-        false if call.arguments[at] == MADE => !is_passed(one.kinds[at]) && other.kinds[at].starts_with("in "),
+        false if call.arguments[at] == TARGET_TYPED_NEW => !is_passed(one.kinds[at]) && other.kinds[at].starts_with("in "),
         false => is_identical(one, other, at, &call.arguments[at]),
     })
 }
@@ -122,7 +122,7 @@ pub fn can_mean(overload: &Overload, call: &Call, receiver: bool) -> bool {
 pub(super) fn none_takes(overloads: &[Overload], call: &Call, excluded: &dyn Fn(&str, &str) -> bool) -> bool {
     let is_excluded = |laid: &Laid<'_>, at: usize| {
         let argument = call.arguments[at].as_str();
-        let is_known = !argument.is_empty() && argument != MADE && !is_passed(laid.kinds[at]);
+        let is_known = !argument.is_empty() && argument != TARGET_TYPED_NEW && !is_passed(laid.kinds[at]);
         is_known && laid.bound[at].is_some_and(|bound| excluded(argument, bound))
     };
     let takes = |laid: Laid<'_>| !(0..call.arguments.len()).any(|at| is_excluded(&laid, at));

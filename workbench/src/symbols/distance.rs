@@ -1,6 +1,6 @@
 //! Edit distance between two names, up to a small limit.
 
-use engine::values::fold::{fold, folded};
+use engine::values::case_folding::{fold, folded};
 use std::borrow::Cow;
 
 /// Most edits between a name and a suggested one.

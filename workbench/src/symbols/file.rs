@@ -123,7 +123,7 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, mo
     }
     let bytes = world.read(path).map_err(|error| {
         let (code, hint) = match error {
-            WorldError::Removed { .. } => (ErrorCode::E_NO_FILE, "ask without the overlay for the file as it is on the disk"),
+            WorldError::Removed { .. } => (ErrorCode::E_NO_FILE, "ask without the overlay for the file on the disk"),
             _ => (ErrorCode::E_READ, "check its permissions and the links on the way to it"),
         };
         Box::new(Diagnostic::error(code, error.to_string()).hint(hint))

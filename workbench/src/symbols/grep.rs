@@ -87,7 +87,7 @@ impl Query<'_> {
                 .to_owned();
             wrong(
                 format!("this is not a regular expression of one line: {why}"),
-                "escape what is meant as it is, or search for a plain text with `fixed` (`--fixed`)",
+                "escape it, or search for plain text with `fixed` (`--fixed`)",
             )
         })
     }

@@ -4,7 +4,7 @@
 //! first character of a pattern and its capitals match beginnings of humps; its other characters match the characters that follow. In a pattern
 //! without capitals, each character may match either way (`ns`, `gnbi`). A match may skip humps.
 
-use engine::values::fold::fold;
+use engine::values::case_folding::fold;
 
 /// Most characters of a name that are compared.
 const LONGEST: usize = 128;

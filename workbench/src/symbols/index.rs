@@ -5,8 +5,8 @@
 //! `//types/T:members` only.
 
 use super::outputs::SymbolError;
+use engine::values::case_folding::{fold, folded};
 use engine::values::digest::Digest;
-use engine::values::fold::{fold, folded};
 use engine::values::table::Table;
 use memchr::memmem::Finder;
 use producers::csharp::deps::dotnet::MemberLine;

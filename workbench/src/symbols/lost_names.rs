@@ -303,11 +303,11 @@ mod tests {
         for (new, found) in [
             (
                 "public int Twice() => new Idd().Value * 2;",
-                "Idd is no type that is known at id.cs:6:31 (did you mean Id?)",
+                "Idd is not a known type at id.cs:6:31 (did you mean Id?)",
             ),
             (
                 "public int Twice() { Nowhere x = null; return 1; }",
-                "Nowhere is no type that is known at id.cs:6:26",
+                "Nowhere is not a known type at id.cs:6:26",
             ),
             ("public int Twice() => Id.Missing() * 2;", "Missing means nothing at id.cs:6:30"),
             ("public int Twice() => this.Missing() * 2;", "Missing means nothing at id.cs:6:32"),

@@ -121,7 +121,7 @@ pub(super) fn unknown_types<O: Outputs>(
                 continue;
             }
             let meant = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
-            messages.insert(format!("{name} is no type that is known at {places}{meant}"));
+            messages.insert(format!("{name} is not a known type at {places}{meant}"));
         }
     }
     Ok(messages)

@@ -4,7 +4,7 @@ use super::index::{Symbols, depth};
 use super::path::{Glob, Segment, is_wild};
 use super::resolve::How;
 use engine::planning::symbol;
-use engine::values::fold::same;
+use engine::values::case_folding::same;
 use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
 

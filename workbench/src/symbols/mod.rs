@@ -11,6 +11,7 @@ mod dispatches;
 pub mod distance;
 pub mod file;
 pub mod fitting;
+pub mod framework_uses;
 pub mod grep;
 pub mod hierarchy;
 pub mod humps;
@@ -65,5 +66,4 @@ pub mod visibility;
 #[cfg(test)]
 mod visibility_tests;
 mod why_possible;
-pub mod wired;
 pub mod word_index;

@@ -4,14 +4,14 @@ use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::path::{Glob, is_wild};
 use engine::planning::symbol::name_of;
-use engine::values::fold::{folded, same as same_case};
+use engine::values::case_folding::{folded, same as same_case};
 use engine::values::label::halves;
 use engine::values::table::Table;
 use producers::csharp::deps::declarations::member_key;
 use producers::csharp::deps::dotnet::MemberLine;
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::deps::shape::Shape;
-use producers::csharp::deps::written::may_mean;
+use producers::csharp::deps::written::may_refer_to;
 use producers::csharp::members::{MemberRow, ParameterRow};
 use producers::csharp::priority::priority;
 use std::collections::{BTreeMap, BTreeSet};
@@ -211,7 +211,7 @@ fn primary_constructor(line: &MemberLine<'_>) -> Overload {
 fn bound_by(member: &Overload, line: &MemberLine<'_>) -> Option<Vec<String>> {
     let texts = line.parameters.split(';').filter(|text| !text.is_empty());
     let types: Vec<&str> = texts.map(|text| text.split_once(' ').map_or(text, |(_, text)| text)).collect();
-    let fits = |(row, text): (&ParameterRow, &&str)| may_mean(without_words(&row.kind), &Shape::read(text, false));
+    let fits = |(row, text): (&ParameterRow, &&str)| may_refer_to(without_words(&row.kind), &Shape::read(text, false));
     let is_of = line.arity as usize == arity(&member.key) && types.len() == member.parameters.len();
     (is_of && member.parameters.iter().zip(&types).all(fits)).then(|| types.into_iter().map(str::to_owned).collect())
 }

@@ -5,9 +5,9 @@
 //! else. `global::` precedes a whole name from the root namespace. A path knows no types; `resolve` resolves it.
 
 use super::outputs::{SymbolError, Trouble};
+use engine::values::case_folding::fold;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::fold::fold;
 use engine::values::label::halves;
 use std::str::Chars;
 

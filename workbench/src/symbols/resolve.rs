@@ -27,7 +27,7 @@ use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use super::path::{Glob, Segment, SymbolPath, is_wild};
 use crate::aliases::Aliases;
-use engine::values::fold::{same, strip_end};
+use engine::values::case_folding::{same, strip_end};
 use producers::csharp::hashes::Access;
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ use super::index::{Symbols, simple_name};
 use super::resolve::{Options, resolve};
 use super::samples::Sample;
 use super::search::{Matched, Page, Query, search};
-use engine::values::fold::folded;
+use engine::values::case_folding::folded;
 use engine::values::table::write_table;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -275,7 +275,7 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
             continue;
         };
         if let Some(flaw) = &known.flaw {
-            let read = "it is shown as it is read where nothing better is known, as windows-1252";
+            let read = "it is shown decoded as windows-1252";
             found.notes.push(format!("{file}: {flaw}; {read}"));
         }
         let lines: Vec<&str> = lines(&known.text).collect();

@@ -8,7 +8,7 @@ use crate::last_good::files_with_errors;
 use crate::unread_files::UnreadUses;
 use engine::build::session::Session;
 use engine::store::StoreError;
-use engine::values::diagnostic::Place;
+use engine::values::diagnostic::SourceLocation;
 use engine::values::label::{escape, halves};
 use producers::csharp::types::symbol_of;
 use schemars::JsonSchema;
@@ -61,7 +61,7 @@ pub enum Empty {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
     /// Place of the error; line 0 for the whole file.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Message of the error.
     pub why: String,
 }
@@ -79,7 +79,7 @@ pub fn flaws(session: &Session) -> Result<Flaws, StoreError> {
         return Ok(Flaws::new());
     }
     let mut remarks = session.remarks()?;
-    let flaw = |(file, place): (String, Place)| {
+    let flaw = |(file, place): (String, SourceLocation)| {
         let remark = remarks.remove(&format!("//files/{}:syntax", escape(&file)));
         let said = remark.into_iter().flat_map(|remark| remark.said).find(|said| said.place.is_some());
         let why = said.map_or_else(|| "it does not parse".to_owned(), |said| said.message);

@@ -5,7 +5,7 @@ use super::outputs::{Outputs, file_label};
 use super::usages::{Usages, Why};
 use super::word_index::WordSource;
 use crate::edit::lines::line_and_column;
-use crate::rename::lists::{Of, list_at};
+use crate::rename::lists::{ListKind, list_at};
 use producers::csharp::defines;
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
@@ -117,7 +117,7 @@ fn excluded_places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<usize
             return false;
         }
         let next = tokens.get(at + 1).filter(|next| next.text(text) == "(");
-        match next.and_then(|next| list_at(text, next.start as usize, Of::Arguments)) {
+        match next.and_then(|next| list_at(text, next.start as usize, ListKind::Arguments)) {
             Some(_) if wanted.method.is_none() => true,
             Some(list) => (required.saturating_sub(receiver)..=most).contains(&list.pieces.len()),
             None => true,

@@ -18,7 +18,7 @@ pub use super::why_possible::Why;
 use engine::values::table::Table;
 use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::hashes::Access;
-use producers::csharp::usages::{Call, Place, UseKind, may_be_answered, outside, related};
+use producers::csharp::usages::{Call, Place, UseKind, dotnet_bases_with_member, is_dotnet_interface, related_types};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Members that language constructs call without writing their names: `using`, loops, `await`, initialisers, deconstruction, queries.
@@ -260,8 +260,8 @@ fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolErr
         "indexer" | "operator" | "conversion" => return Ok(Vec::new()),
         _ => {}
     }
-    let bases = outside(symbols.declarations(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
-    let is_unseen = |base: &&String| !may_be_answered(base) || IMPLIED.contains(&word) && !IMPLIED_OUTSIDE.contains(&word);
+    let bases = dotnet_bases_with_member(symbols.declarations(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
+    let is_unseen = |base: &&String| !is_dotnet_interface(base) || IMPLIED.contains(&word) && !IMPLIED_OUTSIDE.contains(&word);
     Ok(match bases.iter().find(is_unseen) {
         Some(base) => vec![format!("calls through {base}, which declares it too, are not looked for")],
         None => Vec::new(),
@@ -316,7 +316,7 @@ impl<'s> Search<'s> {
                 true => symbols.owners(subject.name_in_uses()),
                 false => Vec::new(),
             };
-            related_of.push(related(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?);
+            related_of.push(related_types(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?);
         }
         let members = subjects.iter().zip(&related_of).filter(|(subject, _)| subject.is_member());
         let keys: BTreeSet<&str> = members
@@ -367,7 +367,7 @@ impl<'s> Search<'s> {
         let Some((name, _)) = &subject.name else { return Ok(search) };
         search.is_named = name == word;
         if !is_nameless(word) {
-            search.outside = outside(symbols.declarations(), declaring, word).map_err(|_| SymbolError::damaged())?;
+            search.outside = dotnet_bases_with_member(symbols.declarations(), declaring, word).map_err(|_| SymbolError::damaged())?;
         }
         let of_type = |key: &str, is_of: &dyn Fn(&&Overload) -> bool| -> Vec<Overload> {
             rows.get(key).into_iter().flatten().filter(is_of).cloned().collect()

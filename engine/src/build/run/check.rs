@@ -3,13 +3,13 @@
 //! First settles the recorded edges that decide its inputs; if none changed, also its inputs and the tables that it reads rows of. So no node is
 //! settled that this one no longer reads, and where outputs are unchanged the change stops (early cutoff).
 
-use super::{Run, Slot, Step};
+use super::{NodeProgress, Run, Step};
 use crate::graph::NodeId;
 
 impl Run<'_> {
     /// Idle → Checking.
     pub(super) fn begin_check(&mut self, id: NodeId) {
-        *self.slot(id) = Slot::Checking { inputs: false, missing: 0 };
+        *self.progress(id) = NodeProgress::Checking { inputs: false, missing: 0 };
         let edges = self.graph.node(id).edges.clone();
         let missing = edges.map_or(0, |edges| {
             let first: Vec<NodeId> = edges
@@ -20,7 +20,7 @@ impl Run<'_> {
                 .collect();
             self.await_all(id, first.into_iter())
         });
-        *self.slot(id) = Slot::Checking { inputs: false, missing };
+        *self.progress(id) = NodeProgress::Checking { inputs: false, missing };
         if missing == 0 {
             self.steps.push(Step::Check(id));
         }
@@ -28,9 +28,11 @@ impl Run<'_> {
 
     /// Checking → Settled (nothing changed), Discovering (an input changed), or on to the inputs.
     pub(super) fn check(&mut self, id: NodeId) {
-        let Slot::Checking { inputs, .. } = *self.slot(id) else { return };
+        let NodeProgress::Checking { inputs, .. } = *self.progress(id) else {
+            return;
+        };
         if self.graph.is_stale(id) {
-            *self.slot(id) = Slot::Idle;
+            *self.progress(id) = NodeProgress::Idle;
             return self.start_node(id, false);
         }
         if !inputs {
@@ -43,16 +45,16 @@ impl Run<'_> {
                 }
             }
             let missing = self.await_all(id, inputs.into_iter());
-            *self.slot(id) = Slot::Checking { inputs: true, missing };
+            *self.progress(id) = NodeProgress::Checking { inputs: true, missing };
             if missing > 0 {
                 return;
             }
         }
         if self.graph.has_result(id) {
-            *self.slot(id) = Slot::Stands;
+            *self.progress(id) = NodeProgress::Stands;
             self.wake(id);
         } else {
-            *self.slot(id) = Slot::Idle;
+            *self.progress(id) = NodeProgress::Idle;
             self.start_node(id, false);
         }
     }

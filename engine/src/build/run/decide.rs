@@ -1,6 +1,6 @@
 //! Decision: the key decides whether a result is current, cached, or must be built.
 
-use super::{How, Run, RunError, SameKey, Slot, Work};
+use super::{NodeProgress, OutputOrigin, Run, RunError, SameKey, Work};
 use crate::build::earlier_answer::Past;
 use crate::build::jobs::{Job, JobInput, Load, Make, Task};
 use crate::build::remote_costs::LookUp;
@@ -22,7 +22,7 @@ use std::time::Duration;
 impl Run<'_> {
     /// Collecting → Settled (the key did not change, or its result is cached), Running, or Failed.
     pub(super) fn decide(&mut self, id: NodeId) -> Result<(), RunError> {
-        let Slot::Collecting { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
+        let NodeProgress::Collecting { mut work, .. } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return Ok(());
         };
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
@@ -36,19 +36,19 @@ impl Run<'_> {
             return Ok(());
         }
         if work.discovery.iter().any(|&node| !self.has_ended(node)) {
-            *self.slot(id) = Slot::Discovering { work, missing: 0 };
+            *self.progress(id) = NodeProgress::Discovering { work, missing: 0 };
             self.again(id);
             return Ok(());
         }
         let mut unknown = false;
         for edge in &edges.inputs {
             if let EdgeFrom::Node(node) = edge.from {
-                match &self.slots[node.index()] {
-                    Slot::Failed => {
+                match &self.progress[node.index()] {
+                    NodeProgress::Failed => {
                         self.skip(id, node);
                         return Ok(());
                     }
-                    Slot::Unknown { .. } => unknown = true,
+                    NodeProgress::Unknown { .. } => unknown = true,
                     _ => {}
                 }
             }
@@ -112,11 +112,11 @@ impl Run<'_> {
         }
         if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {
             others.push(id);
-            *self.slot(id) = Slot::Running { work };
+            *self.progress(id) = NodeProgress::Running { work };
             return Ok(());
         }
         self.same_key.insert(key, SameKey::Running(Vec::new()));
-        *self.slot(id) = Slot::Running { work };
+        *self.progress(id) = NodeProgress::Running { work };
         // Dispatch the job at once, while all inputs are as they were when the key was computed.
         self.dispatch(id, inputs);
         Ok(())
@@ -136,7 +136,7 @@ impl Run<'_> {
             self.emit(&Event::Verified {
                 label: &self.graph.node(id).label,
             });
-            self.settle(id, work, filed.output, How::Verified);
+            self.settle(id, work, filed.output, OutputOrigin::Verified);
             return Ok(true);
         }
         if let Some(SameKey::Made {
@@ -181,7 +181,7 @@ impl Run<'_> {
             saved: Duration::from_micros(took_us),
         });
         self.say(id, diagnostics);
-        self.settle(id, work, output, How::Cached);
+        self.settle(id, work, output, OutputOrigin::Cached);
     }
 
     /// Returns the inputs of a node in the order of its key.
@@ -290,7 +290,7 @@ impl Run<'_> {
 
     /// Sends a node's job to its pool, with the inputs of its key.
     fn dispatch(&mut self, id: NodeId, inputs: Vec<JobInput>) {
-        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return;
         };
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
@@ -343,7 +343,7 @@ impl Run<'_> {
             Pool::Cpu => self.pools.cpu(job),
             Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),
         }
-        *self.slot(id) = Slot::Running { work };
+        *self.progress(id) = NodeProgress::Running { work };
     }
 
     /// Returns the expected duration of a node here, as far as known, if another machine may build it: it depends only on its key, and this build
@@ -411,7 +411,7 @@ impl Run<'_> {
     }
 
     /// Records the node's output in the graph and the version that it replaces, and wakes its readers.
-    pub(super) fn settle(&mut self, id: NodeId, work: &Work, output: Digest, how: How) {
+    pub(super) fn settle(&mut self, id: NodeId, work: &Work, output: Digest, how: OutputOrigin) {
         if let Some(edges) = &work.edges {
             self.graph.rewire(id, (**edges).clone());
         }
@@ -437,7 +437,7 @@ impl Run<'_> {
                 },
             ));
         }
-        *self.slot(id) = Slot::Settled { how };
+        *self.progress(id) = NodeProgress::Settled { how };
         self.wake(id);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::membership::Member;
 use super::source_nodes::{Leaf, Leaves, leaf};
-use super::{How, Run, RunError, Slot, Step, Work};
+use super::{NodeProgress, OutputOrigin, Run, RunError, Step, Work};
 use crate::build::blobs::Paged;
 use crate::build::excluded_paths::LeftOut;
 use crate::build::jobs::Task;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 impl Run<'_> {
     /// Idle → Settled (no change can reach it), Checking (a change may) or Discovering (it is stale or new).
     pub(super) fn demand(&mut self, id: NodeId) {
-        if !matches!(self.slot(id), Slot::Idle) {
+        if !matches!(self.progress(id), NodeProgress::Idle) {
             return;
         }
         if self.is_fresh(id) || self.is_rebuilt(id) {
@@ -35,10 +35,12 @@ impl Run<'_> {
         match result {
             // A set's paths are not stored: they are read from the tree on demand.
             Some(_) if !self.graph.is_stale(id) && kind != Some(Leaf::Set) && (kind.is_some() || self.is_surely_member(&label)) => {
-                if self.tainted.contains(id) {
+                if self.maybe_stale.contains(id) {
                     self.begin_check(id);
                 } else {
-                    *self.slot(id) = Slot::Settled { how: How::Current };
+                    *self.progress(id) = NodeProgress::Settled {
+                        how: OutputOrigin::Current,
+                    };
                     self.wake(id);
                 }
             }
@@ -48,13 +50,13 @@ impl Run<'_> {
 
     /// Whether no change can reach a node's inputs. Leaves, which are not planned, are checked one by one: a set's paths are not stored.
     pub(super) fn is_out_of_reach(&self, id: NodeId) -> bool {
-        self.graph.is_planned(id) && self.graph.has_result(id) && !self.graph.is_stale(id) && !self.tainted.contains(id)
+        self.graph.is_planned(id) && self.graph.has_result(id) && !self.graph.is_stale(id) && !self.maybe_stale.contains(id)
     }
 
     /// Idle → Stands, for a node that certainly exists and that no change can reach. Its record is not even read.
     pub(super) fn mark_out_of_reach(&mut self, id: NodeId) {
-        if matches!(self.slot(id), Slot::Idle) {
-            *self.slot(id) = Slot::Stands;
+        if matches!(self.progress(id), NodeProgress::Idle) {
+            *self.progress(id) = NodeProgress::Stands;
             self.wake(id);
         }
     }
@@ -88,9 +90,9 @@ impl Run<'_> {
 
     /// Whether a set is as it was when the run started, and will stay so.
     pub(super) fn is_quiet(&self, set: NodeId) -> bool {
-        match self.slots.get(set.index()) {
-            Some(Slot::Settled { .. } | Slot::Stands) => !self.moved.contains(set),
-            _ => !self.tainted.contains(set) && !self.graph.is_stale(set),
+        match self.progress.get(set.index()) {
+            Some(NodeProgress::Settled { .. } | NodeProgress::Stands) => !self.moved.contains(set),
+            _ => !self.maybe_stale.contains(set) && !self.graph.is_stale(set),
         }
     }
 
@@ -176,7 +178,9 @@ impl Run<'_> {
                     self.moved.set(id, true);
                 }
                 self.graph.settle(id, filed);
-                *self.slot(id) = Slot::Settled { how: How::Current };
+                *self.progress(id) = NodeProgress::Settled {
+                    how: OutputOrigin::Current,
+                };
                 if before.is_none_or(|before| before.output != output) {
                     self.moved_to(id, before.map(|before| before.output), output);
                 }
@@ -188,7 +192,7 @@ impl Run<'_> {
 
     /// Starts a node that may be stale (or, with `force`, one whose blob is missing).
     pub(super) fn start_node(&mut self, id: NodeId, force: bool) {
-        if !matches!(self.slot(id), Slot::Idle) {
+        if !matches!(self.progress(id), NodeProgress::Idle) {
             return;
         }
         let label = &*self.graph.node(id).label.clone();
@@ -231,7 +235,7 @@ impl Run<'_> {
             Some(set) => self.await_all(id, std::iter::once(set)),
             None => self.await_all(id, work.discovery.iter().copied()),
         };
-        *self.slot(id) = Slot::Discovering {
+        *self.progress(id) = NodeProgress::Discovering {
             work: Box::new(work),
             missing,
         };
@@ -244,9 +248,9 @@ impl Run<'_> {
     pub(super) fn await_all(&mut self, reader: NodeId, needed: impl DoubleEndedIterator<Item = NodeId>) -> u32 {
         let mut missing = 0;
         for node in needed.rev() {
-            match self.slot(node) {
-                Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown { .. } => continue,
-                Slot::Idle => self.steps.push(Step::Demand(node)),
+            match self.progress(node) {
+                NodeProgress::Settled { .. } | NodeProgress::Stands | NodeProgress::Failed | NodeProgress::Unknown { .. } => continue,
+                NodeProgress::Idle => self.steps.push(Step::Demand(node)),
                 _ => {}
             }
             missing += 1;
@@ -257,7 +261,7 @@ impl Run<'_> {
 
     /// Discovering → Expanding or Collecting.
     pub(super) fn plan(&mut self, id: NodeId) -> Result<(), RunError> {
-        let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
+        let NodeProgress::Discovering { mut work, .. } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return Ok(());
         };
         if work.member_of.is_some_and(|set| self.is_unknown(set)) {
@@ -268,14 +272,14 @@ impl Run<'_> {
         let missing = self.await_all(id, needed.into_iter());
         if missing > 0 {
             // So far only the set was awaited, or a blob of the discovery is being rebuilt.
-            *self.slot(id) = Slot::Discovering { work, missing };
+            *self.progress(id) = NodeProgress::Discovering { work, missing };
             return Ok(());
         }
         if let Some(&failed) = work
             .discovery
             .iter()
             .chain(&work.member_of)
-            .find(|node| matches!(self.slots[node.index()], Slot::Failed))
+            .find(|node| matches!(self.progress[node.index()], NodeProgress::Failed))
         {
             self.skip(id, failed);
             return Ok(());
@@ -304,7 +308,7 @@ impl Run<'_> {
                     // Request the named tables like the nodes that named them.
                     let tables = work.discovery[work.first..].to_vec();
                     let missing = self.await_all(id, tables.into_iter());
-                    *self.slot(id) = Slot::Discovering { work, missing };
+                    *self.progress(id) = NodeProgress::Discovering { work, missing };
                     if missing == 0 {
                         self.steps.push(Step::Plan(id));
                     }
@@ -326,7 +330,7 @@ impl Run<'_> {
 
     /// Rebuilds the lost output of `node` before the node that reads it; a dry run reports that node instead.
     fn restore_first(&mut self, id: NodeId, work: Box<Work>, node: NodeId) -> Result<(), RunError> {
-        *self.slot(id) = Slot::Expanding { work };
+        *self.progress(id) = NodeProgress::Expanding { work };
         if self.options.dry_run {
             self.would_run(id, false);
             return Ok(());
@@ -352,13 +356,13 @@ impl Run<'_> {
         }
         if work.discovery.is_empty() {
             let planned = expand::expand(rule, &work.vars, &BTreeMap::new());
-            *self.slot(id) = Slot::Expanding { work };
+            *self.progress(id) = NodeProgress::Expanding { work };
             self.expanded(id, planned, LookupSet::default());
             return;
         }
         let asks = self.asking(work.rule);
         let job = self.job(id, &work, Task::Expand { asks });
-        *self.slot(id) = Slot::Expanding { work };
+        *self.progress(id) = NodeProgress::Expanding { work };
         self.pools.cpu(job);
     }
 
@@ -393,7 +397,7 @@ impl Run<'_> {
 
     /// Expanding → Collecting.
     pub(super) fn expanded(&mut self, id: NodeId, planned: Result<Vec<PlannedInput>, ExpandError>, mut lookups: LookupSet) {
-        let Slot::Expanding { mut work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+        let NodeProgress::Expanding { mut work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return;
         };
         let planned = match planned {
@@ -429,7 +433,7 @@ impl Run<'_> {
     pub(super) fn collect(&mut self, id: NodeId, work: Box<Work>) {
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
         let missing = self.await_all(id, edges.input_nodes());
-        *self.slot(id) = Slot::Collecting { work, missing };
+        *self.progress(id) = NodeProgress::Collecting { work, missing };
         if missing == 0 {
             self.steps.push(Step::Decide(id));
         }

@@ -1,6 +1,6 @@
 //! Dry runs: states and inputs of nodes, as far as known without running a producer.
 
-use super::{Run, RunError, Slot, Work, source_nodes};
+use super::{NodeProgress, Run, RunError, Work, source_nodes};
 use crate::build::requested_rows::Asking;
 use crate::graph::{Edge, EdgeFrom, Edges, NodeId, PlanDigest};
 use crate::planning::expand::{self, PlannedInput};
@@ -71,7 +71,7 @@ impl Run<'_> {
             force: false,
         };
         let before = self.graph.node(id).edges.clone();
-        let is_current = self.how(id).is_some() || !self.graph.is_stale(id) && !self.tainted.contains(id);
+        let is_current = self.how(id).is_some() || !self.graph.is_stale(id) && !self.maybe_stale.contains(id);
         if let Some(edges) = before.clone().filter(|_| is_current) {
             return Ok(Some(Planned {
                 edges,
@@ -266,26 +266,29 @@ impl Run<'_> {
     }
 
     /// Returns how a settled node got its output; `None` if it has none that is known.
-    pub(in crate::build) fn how(&self, id: NodeId) -> Option<super::How> {
-        match self.slots.get(id.index()) {
-            Some(Slot::Settled { how, .. }) => Some(*how),
-            Some(Slot::Stands) => Some(super::How::Current),
+    pub(in crate::build) fn how(&self, id: NodeId) -> Option<super::OutputOrigin> {
+        match self.progress.get(id.index()) {
+            Some(NodeProgress::Settled { how, .. }) => Some(*how),
+            Some(NodeProgress::Stands) => Some(super::OutputOrigin::Current),
             _ => None,
         }
     }
 
     /// Returns the nodes that a dry run could not settle, and whether each would certainly run.
     pub(in crate::build) fn unknowns(&self) -> Vec<(NodeId, bool)> {
-        let unknown = |(at, slot): (u32, &Slot)| match slot {
-            Slot::Unknown { certain } => Some((NodeId(at), *certain)),
+        let unknown = |(at, progress): (u32, &NodeProgress)| match progress {
+            NodeProgress::Unknown { certain } => Some((NodeId(at), *certain)),
             _ => None,
         };
-        (0..).zip(&self.slots).filter_map(unknown).collect()
+        (0..).zip(&self.progress).filter_map(unknown).collect()
     }
 
     /// Whether a node would run whatever its inputs become, or cannot be built.
     pub(in crate::build) fn is_certain(&self, id: NodeId) -> bool {
-        matches!(self.slots.get(id.index()), Some(Slot::Unknown { certain: true } | Slot::Failed))
+        matches!(
+            self.progress.get(id.index()),
+            Some(NodeProgress::Unknown { certain: true } | NodeProgress::Failed)
+        )
     }
 
     /// Settles the recorded inputs of unknown nodes, until none is left: their present inputs are unknown. A build may never request these, so that

@@ -1,6 +1,6 @@
 //! Failures: nodes without output, nodes not tried, cycles, and the unknowns of a dry run.
 
-use super::{Run, Slot};
+use super::{NodeProgress, Run};
 use crate::build::remarks::{FailedTry, Wait};
 use crate::graph::{NodeId, walk};
 use crate::planning::expand::ExpandError;
@@ -66,7 +66,7 @@ impl Run<'_> {
     /// Leaves a node to the next build.
     pub(super) fn leave_stale(&mut self, id: NodeId) {
         self.graph.set_stale(id, true);
-        *self.slot(id) = Slot::Failed;
+        *self.progress(id) = NodeProgress::Failed;
         self.moved_on(id);
         self.wake(id);
     }
@@ -91,7 +91,7 @@ impl Run<'_> {
 
     /// In a dry run, records that the producer would run (or, if not certain, may run).
     pub(super) fn would_run(&mut self, id: NodeId, certain: bool) {
-        *self.slot(id) = Slot::Unknown { certain };
+        *self.progress(id) = NodeProgress::Unknown { certain };
         self.moved_on(id);
         self.wake(id);
     }
@@ -142,10 +142,10 @@ impl Run<'_> {
     }
 
     fn waits_for(&self, id: NodeId) -> Vec<NodeId> {
-        let needed: Vec<NodeId> = match &self.slots[id.index()] {
-            Slot::Discovering { work, missing } if *missing > 0 => work.discovery.iter().copied().chain(work.member_of).collect(),
-            Slot::Collecting { work, missing } if *missing > 0 => work.edges.iter().flat_map(|edges| edges.input_nodes()).collect(),
-            Slot::Checking { missing, .. } if *missing > 0 => self.graph.node(id).reads().collect(),
+        let needed: Vec<NodeId> = match &self.progress[id.index()] {
+            NodeProgress::Discovering { work, missing } if *missing > 0 => work.discovery.iter().copied().chain(work.member_of).collect(),
+            NodeProgress::Collecting { work, missing } if *missing > 0 => work.edges.iter().flat_map(|edges| edges.input_nodes()).collect(),
+            NodeProgress::Checking { missing, .. } if *missing > 0 => self.graph.node(id).reads().collect(),
             _ => Vec::new(),
         };
         needed.into_iter().filter(|id| !self.has_ended(*id)).collect()

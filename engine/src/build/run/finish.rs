@@ -1,6 +1,6 @@
 //! Finishing: processes the outcomes of jobs, rebuilds missing blobs, and wakes waiting readers.
 
-use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, SameKey, Slot, Step, Work};
+use super::{BATCH_BYTES, BATCH_RESULTS, NodeProgress, OutputOrigin, Run, RunError, SameKey, Step, Work};
 use crate::build::answer_parts::ReportedCost;
 use crate::build::blobs::LARGEST;
 use crate::build::jobs::{Done, Job};
@@ -16,7 +16,7 @@ use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
 use crate::store::superseded;
 use crate::store::unconfirmed::confirmed;
 use crate::values::codes::ErrorCode;
-use crate::values::diagnostic::{Diagnostic, Place};
+use crate::values::diagnostic::{Diagnostic, SourceLocation};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use std::time::Duration;
 impl Run<'_> {
     /// Processes the outcome of a worker's job.
     pub(super) fn finish(&mut self, finished: Finished) -> Result<(), RunError> {
-        self.pools.took_back(&finished);
+        self.pools.count_finished_job(&finished);
         let id = finished.id;
         self.observer.worked(&finished.worked(&self.graph.node(id).label));
         match finished.done {
@@ -35,12 +35,12 @@ impl Run<'_> {
                 digest,
                 took,
                 cost,
-                flight,
+                action_lock,
                 is_adopted,
             } => {
                 self.tally.adopted += usize::from(is_adopted);
                 // Release it with the batch: a process that waits for the same result then finds it.
-                self.reservations.extend(flight);
+                self.reservations.extend(action_lock);
                 self.produced(id, *output, digest, took, &cost)?;
             }
             Done::Found(record) => self.settle_found(id, &record)?,
@@ -64,8 +64,8 @@ impl Run<'_> {
 
     /// Running → Settled: another machine built it. Stores it here as well.
     fn brought(&mut self, id: NodeId, found: RemoteResult) -> Result<(), RunError> {
-        let (key, rule, force) = match self.slot(id) {
-            Slot::Running { work } => (work.key, work.rule, work.force),
+        let (key, rule, force) = match self.progress(id) {
+            NodeProgress::Running { work } => (work.key, work.rule, work.force),
             _ => return Ok(()),
         };
         let RemoteResult { record, blob, parts } = found;
@@ -112,7 +112,7 @@ impl Run<'_> {
 
     /// Running → Settled: another process requested the same and stored the answer.
     fn settle_found(&mut self, id: NodeId, record: &ActionRecord) -> Result<(), RunError> {
-        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return Ok(());
         };
         self.used.push((work.key, self.now));
@@ -128,7 +128,7 @@ impl Run<'_> {
     /// Running → Settled, for nodes that wait for a result that is here.
     fn settle_nodes(&mut self, nodes: Vec<NodeId>, record: &ActionRecord) {
         for node in nodes {
-            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
+            if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
                 self.hit_record(node, &work, record);
             }
         }
@@ -140,7 +140,7 @@ impl Run<'_> {
 
     /// Running → Settled: stores the result under its key.
     fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, cost: &ReportedCost) -> Result<(), RunError> {
-        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return Ok(());
         };
         let label = self.graph.node(id).label.clone();
@@ -188,7 +188,7 @@ impl Run<'_> {
         if work.force && before.is_some_and(|before| before != digest) {
             self.mark_readers(id);
         }
-        self.settle(id, &work, digest, How::Ran);
+        self.settle(id, &work, digest, OutputOrigin::Ran);
         self.settle_same_key(&work.key, &record);
         let fresh = self.is_fresh(id);
         match (paid, fresh) {
@@ -269,11 +269,11 @@ impl Run<'_> {
             self.failures.push(why.hint(hint));
         }
         let same_key = self.take_same_key_nodes(&work.key);
-        self.settle(id, work, before, How::Verified);
+        self.settle(id, work, before, OutputOrigin::Verified);
         for node in same_key {
             // It has inputs of its own.
-            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
-                self.settle(node, &work, before, How::Verified);
+            if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
+                self.settle(node, &work, before, OutputOrigin::Verified);
             }
         }
     }
@@ -381,9 +381,9 @@ impl Run<'_> {
     }
 
     fn produce_failed(&mut self, id: NodeId, failure: Failure, took: Duration) {
-        let (work, ran) = match std::mem::replace(self.slot(id), Slot::Idle) {
-            Slot::Running { work } => (work, true),
-            Slot::Expanding { work } => (work, false),
+        let (work, ran) = match std::mem::replace(self.progress(id), NodeProgress::Idle) {
+            NodeProgress::Running { work } => (work, true),
+            NodeProgress::Expanding { work } => (work, false),
             _ => return,
         };
         let same_key = self.take_same_key_nodes(&work.key);
@@ -418,7 +418,7 @@ impl Run<'_> {
                     self.tally.awaited += 1;
                     self.put_off_until(node, Wait::Agent);
                 }
-                Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
+                Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.progress(node) = NodeProgress::Failed,
                 Failure::Cancelled => self.fail(
                     node,
                     Diagnostic::error(ErrorCode::E_PRODUCER, "the producer stopped although the build was not cancelled"),
@@ -432,21 +432,21 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn restore(&mut self, id: NodeId, nodes: &[NodeId]) -> Result<(), RunError> {
-        let work = match std::mem::replace(self.slot(id), Slot::Idle) {
-            Slot::Running { work } | Slot::Expanding { work } => work,
+        let work = match std::mem::replace(self.progress(id), NodeProgress::Idle) {
+            NodeProgress::Running { work } | NodeProgress::Expanding { work } => work,
             _ => return Ok(()),
         };
         for node in self.take_same_key_nodes(&work.key) {
-            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
-                *self.slot(node) = Slot::Discovering { work, missing: 0 };
+            if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
+                *self.progress(node) = NodeProgress::Discovering { work, missing: 0 };
                 self.again(node);
             }
         }
         // A node that ended without an output, when another reader missed its blob, wakes no more readers.
-        let has_none = |slot: &Slot| matches!(slot, Slot::Failed | Slot::Unknown { .. });
-        let awaited: Vec<NodeId> = nodes.iter().copied().filter(|&node| !has_none(self.slot(node))).collect();
-        // Set the slot before the others start: a leaf settles at once.
-        *self.slot(id) = Slot::Restoring {
+        let has_none = |progress: &NodeProgress| matches!(progress, NodeProgress::Failed | NodeProgress::Unknown { .. });
+        let awaited: Vec<NodeId> = nodes.iter().copied().filter(|&node| !has_none(self.progress(node))).collect();
+        // Set the progress before the others start: a leaf settles at once.
+        *self.progress(id) = NodeProgress::Restoring {
             work,
             missing: u32::try_from(awaited.len()).expect("invariant: fewer than 2^32 nodes"),
         };
@@ -454,7 +454,7 @@ impl Run<'_> {
             self.waiters.entry(node).or_default().push(id);
         }
         for &node in &awaited {
-            if matches!(self.slot(node), Slot::Settled { .. } | Slot::Stands) {
+            if matches!(self.progress(node), NodeProgress::Settled { .. } | NodeProgress::Stands) {
                 self.begin_again(node)?;
             }
         }
@@ -469,12 +469,12 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn begin_again(&mut self, id: NodeId) -> Result<(), RunError> {
-        if let Slot::Settled { how } = std::mem::replace(self.slot(id), Slot::Idle) {
+        if let NodeProgress::Settled { how } = std::mem::replace(self.progress(id), NodeProgress::Idle) {
             match how {
-                How::Current => {}
-                How::Verified => self.tally.verified -= 1,
-                How::Ran => self.tally.ran -= 1,
-                How::Cached => self.uncount_hit(id)?,
+                OutputOrigin::Current => {}
+                OutputOrigin::Verified => self.tally.verified -= 1,
+                OutputOrigin::Ran => self.tally.ran -= 1,
+                OutputOrigin::Cached => self.uncount_hit(id)?,
             }
         }
         self.start_node(id, true);
@@ -485,11 +485,11 @@ impl Run<'_> {
     pub(super) fn wake(&mut self, id: NodeId) {
         // Steps are taken from the end: the first waiter goes first.
         for reader in self.waiters.remove(&id).unwrap_or_default().into_iter().rev() {
-            let step = match &mut self.slots[reader.index()] {
-                Slot::Checking { missing, .. } => countdown(missing, Step::Check(reader)),
-                Slot::Discovering { missing, .. } => countdown(missing, Step::Plan(reader)),
-                Slot::Collecting { missing, .. } => countdown(missing, Step::Decide(reader)),
-                Slot::Restoring { missing, .. } => {
+            let step = match &mut self.progress[reader.index()] {
+                NodeProgress::Checking { missing, .. } => countdown(missing, Step::Check(reader)),
+                NodeProgress::Discovering { missing, .. } => countdown(missing, Step::Plan(reader)),
+                NodeProgress::Collecting { missing, .. } => countdown(missing, Step::Decide(reader)),
+                NodeProgress::Restoring { missing, .. } => {
                     *missing -= 1;
                     if *missing == 0 { self.restored(reader) } else { None }
                 }
@@ -501,20 +501,22 @@ impl Run<'_> {
 
     /// Restoring → Discovering: checks all inputs again, since a rebuilt blob may differ.
     fn restored(&mut self, id: NodeId) -> Option<Step> {
-        let Slot::Restoring { work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
+        let NodeProgress::Restoring { work, .. } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return None;
         };
-        *self.slot(id) = Slot::Discovering { work, missing: 0 };
+        *self.progress(id) = NodeProgress::Discovering { work, missing: 0 };
         self.again(id);
         None
     }
 
     /// Waits again for the nodes that decide a node's inputs, then plans it.
     pub(super) fn again(&mut self, id: NodeId) {
-        let Slot::Discovering { work, .. } = self.slot(id) else { return };
+        let NodeProgress::Discovering { work, .. } = self.progress(id) else {
+            return;
+        };
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
         let waits = self.await_all(id, needed.into_iter());
-        if let Slot::Discovering { missing, .. } = self.slot(id) {
+        if let NodeProgress::Discovering { missing, .. } = self.progress(id) {
             *missing = waits;
         }
         if waits == 0 {
@@ -551,7 +553,7 @@ pub fn located(mut diagnostic: Diagnostic, label: &str) -> Diagnostic {
         .and_then(|rest| rest.rsplit_once(':'))
         .map(|(path, _)| crate::values::label::unescape(path));
     if let Some(path) = path {
-        let place = diagnostic.place.get_or_insert_with(Place::default);
+        let place = diagnostic.place.get_or_insert_with(SourceLocation::default);
         if place.file.is_empty() {
             place.file = path;
         }

@@ -6,7 +6,7 @@ use crate::build::remarks::RunRemarks;
 use crate::build::remote_costs::ProducerCost;
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
-use crate::store::{Flight, RowChange};
+use crate::store::{ActionLock, RowChange};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::ActionKey;
 
@@ -20,7 +20,7 @@ pub struct Leftover {
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
     /// Reservations that keep other processes from building the same results until they are durable.
-    pub flights: Vec<Flight>,
+    pub action_locks: Vec<ActionLock>,
     /// Rows about received answers.
     pub unconfirmed: Vec<RowChange>,
     /// Counts of the run.

@@ -3,7 +3,7 @@
 //! The text before the mark names items of the rule's set, as elsewhere; the text after it names items of each of their inner sets. Patterns
 //! without the mark never match such nodes, so that only a request for them builds these sets.
 
-use super::roots::{Meaning, SUGGESTIONS, ambiguous};
+use super::roots::{PatternResolution, SUGGESTIONS, ambiguous};
 use super::{Run, RunError};
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
@@ -30,7 +30,7 @@ impl Wanted {
 
 impl Run<'_> {
     /// Adds the nodes that `pattern` matches under the rule `number`, which has two variables.
-    pub(super) fn joined(&mut self, number: u32, pattern: &Pattern, meaning: &mut Meaning) -> Result<(), RunError> {
+    pub(super) fn joined(&mut self, number: u32, pattern: &Pattern, meaning: &mut PatternResolution) -> Result<(), RunError> {
         let rules = self.rules;
         let Some((package, item)) = pattern.joined_package() else {
             return Ok(());
@@ -72,7 +72,7 @@ impl Run<'_> {
     }
 
     /// Returns the matching values of the first variable.
-    fn firsts(&self, number: u32, wanted: &Wanted, items: &[String], meaning: &mut Meaning) -> Vec<String> {
+    fn firsts(&self, number: u32, wanted: &Wanted, items: &[String], meaning: &mut PatternResolution) -> Vec<String> {
         let rule = self.rules.rule(number);
         let Some(head) = rule.target.pieces.first().and_then(|piece| match piece {
             crate::manifest::template::Piece::Text(text) => text.strip_prefix("//"),
@@ -108,7 +108,7 @@ impl Run<'_> {
     }
 
     /// Adds the nodes of the matching items of one inner set. `first.1`: it is the only set, so that short names are allowed.
-    fn seconds(&mut self, number: u32, wanted: &Wanted, first: (&str, bool), items: &[String], meaning: &mut Meaning) {
+    fn seconds(&mut self, number: u32, wanted: &Wanted, first: (&str, bool), items: &[String], meaning: &mut PatternResolution) {
         let rules = self.rules;
         let label = |item: &str| rules.joined_label(number, first.0, item);
         let plain = unescape(&wanted.item);

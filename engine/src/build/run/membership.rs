@@ -1,7 +1,7 @@
 //! Membership: whether a node is in the set of its rule, and the items of sets.
 
 use super::source_nodes::{Leaf, leaf};
-use super::{Run, RunError, Slot, Work};
+use super::{NodeProgress, Run, RunError, Work};
 use crate::build::blobs::{Lack, Paged};
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
@@ -116,9 +116,9 @@ impl Run<'_> {
         if let Some(items) = self.items.get(&known) {
             return Ok(Some(items.clone()));
         }
-        let digest = match self.slot(node) {
-            Slot::Settled { .. } | Slot::Stands => self.output(node),
-            Slot::Unknown { .. } => self.graph.node(node).result.map(|filed| filed.output),
+        let digest = match self.progress(node) {
+            NodeProgress::Settled { .. } | NodeProgress::Stands => self.output(node),
+            NodeProgress::Unknown { .. } => self.graph.node(node).result.map(|filed| filed.output),
             _ => None,
         };
         let Some(digest) = digest else { return Ok(None) };

@@ -1,9 +1,9 @@
 //! One run of the build loop: demand, discovery, collection, decision, settlement.
 //!
-//! The loop runs on one thread, which alone owns the graph and the slots; workers only do [jobs](super::jobs). It is iterative: depth of the graph
-//! costs heap, never stack. Every node's state is its [`Slot`]; the functions of this folder make all transitions: `demand` Idle →
-//! Settled/Checking/Discovering, `check` Checking → Settled/Discovering, `plan` Discovering → Expanding/Collecting, `decide` Collecting →
-//! Settled/Running, `finish` Running → Settled/Failed.
+//! The loop runs on one thread, which alone owns the graph and the progress of its nodes; workers only do [jobs](super::jobs). It is iterative:
+//! depth of the graph costs heap, never stack. Every node's state is its [`NodeProgress`]; the functions of this folder make all transitions:
+//! `demand` Idle → Settled/Checking/Discovering, `check` Checking → Settled/Discovering, `plan` Discovering → Expanding/Collecting, `decide`
+//! Collecting → Settled/Running, `finish` Running → Settled/Failed.
 
 mod check;
 mod decide;
@@ -35,7 +35,7 @@ pub use tally::Tally;
 use reservations::Reservations;
 
 use super::bundle_import::Predecessors;
-use super::jobs::{Job, Settled, Shared};
+use super::jobs::{Job, JobContext, Settled};
 use super::pools::{Finished, Pools};
 use super::remarks::RunRemarks;
 use super::writer::Writer;
@@ -64,7 +64,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A node's state in this run.
-pub(super) enum Slot {
+pub(super) enum NodeProgress {
     /// Not visited. The graph's record is current, unless the node is stale.
     Idle,
     /// A direct or indirect input may have changed: its recorded edges are being settled, deciding ones first.
@@ -82,7 +82,7 @@ pub(super) enum Slot {
     /// The graph's record is current, and is not even read.
     Stands,
     /// It has an output, recorded in the graph.
-    Settled { how: How },
+    Settled { how: OutputOrigin },
     /// It has no output.
     Failed,
     /// Dry run: its output is unknown. `certain` if its producer would run whatever its inputs become: all of them are known.
@@ -92,7 +92,7 @@ pub(super) enum Slot {
 /// Origin of a node's output in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum OutputOrigin {
     /// It was not stale.
     Current,
     /// Its key did not change.
@@ -165,7 +165,7 @@ pub struct Run<'a> {
     pub(super) leaves: &'a dyn Leaves,
     pub(super) store: Arc<dyn Store>,
     pub(super) view: crate::store::ViewId,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<JobContext>,
     pub(super) observer: &'a dyn Observer,
     pub(super) options: Options,
     pub(super) predecessors: &'a Predecessors,
@@ -186,7 +186,7 @@ pub struct Run<'a> {
     pub(super) unconfirmed: Vec<RowChange>,
     pub(super) ids: Vec<Option<ProducerId>>,
     /// Nodes that a change may reach; computed when nodes are first requested.
-    tainted: NodeSet,
+    maybe_stale: NodeSet,
     /// Nodes that were stale when the run started.
     left_stale: NodeSet,
     redefined: bool,
@@ -204,7 +204,7 @@ pub struct Run<'a> {
     moved_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
     tables_of_rules: Option<Arc<tables::Tables>>,
     slow_ready: Vec<(Job, Pool)>,
-    slots: Vec<Slot>,
+    progress: Vec<NodeProgress>,
     /// Distance of decided nodes from a leaf; leaves are not listed.
     depths: FxHashMap<NodeId, u32>,
     /// Waiting nodes, by the node that they wait for.
@@ -264,7 +264,7 @@ pub struct Setup<'a> {
     /// The store.
     pub store: Arc<dyn Store>,
     /// State shared by jobs.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<JobContext>,
     /// Whether the rules changed since the graph was planned.
     pub redefined: bool,
     /// Receives the events.
@@ -295,7 +295,7 @@ impl<'a> Run<'a> {
             .map(|producer| setup.registry.get(&producer.uses).map(|implementation| implementation.id()))
             .collect();
         Self {
-            tainted: NodeSet::default(),
+            maybe_stale: NodeSet::default(),
             left_stale: setup.graph.stale_set().clone(),
             writer: Writer::new(setup.store.clone(), view, setup.shared.clone()),
             rules: setup.rules,
@@ -332,7 +332,7 @@ impl<'a> Run<'a> {
             moved_rows: FxHashMap::default(),
             tables_of_rules: None,
             slow_ready: Vec::new(),
-            slots: Vec::new(),
+            progress: Vec::new(),
             depths: FxHashMap::default(),
             waiters: FxHashMap::default(),
             same_key: FxHashMap::default(),
@@ -366,7 +366,7 @@ impl<'a> Run<'a> {
         }
         self.mark_requested(wanted);
         // Changes can no longer reach many of the nodes that they could reach at the start: meanwhile, sets were settled and had not changed.
-        self.tainted = self.taint();
+        self.maybe_stale = self.spread_stale_marks();
         let are_quiet = self.sets_are_quiet();
         for &id in wanted.iter().rev() {
             // No change can reach most of them; these need no step each.
@@ -380,11 +380,14 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the nodes that may be stale, past those that have ended.
-    fn taint(&self) -> NodeSet {
-        match self.slots.is_empty() {
-            true => stale::taint(self.graph, self.links),
-            false => stale::taint_past(self.graph, self.links, |id| {
-                matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Stands))
+    fn spread_stale_marks(&self) -> NodeSet {
+        match self.progress.is_empty() {
+            true => stale::spread_stale_marks(self.graph, self.links),
+            false => stale::spread_stale_marks_except_past(self.graph, self.links, |id| {
+                matches!(
+                    self.progress.get(id.index()),
+                    Some(NodeProgress::Settled { .. } | NodeProgress::Stands)
+                )
             }),
         }
     }
@@ -481,7 +484,7 @@ impl<'a> Run<'a> {
             results: self.batch,
             history: self.history,
             used: self.used,
-            flights: self.reservations.take(),
+            action_locks: self.reservations.take(),
             unconfirmed: self.unconfirmed,
             tally: self.tally,
             failures: self.failures,
@@ -502,30 +505,25 @@ impl<'a> Run<'a> {
 
     /// Whether a node's output is unchanged since the run started.
     pub(super) fn is_unmoved(&self, id: NodeId) -> bool {
-        match self.slots.get(id.index()) {
-            Some(Slot::Stands) => true,
-            Some(Slot::Settled { .. }) => !self.moved.contains(id),
-            Some(Slot::Idle) | None => !self.tainted.contains(id) && self.graph.has_result(id),
+        match self.progress.get(id.index()) {
+            Some(NodeProgress::Stands) => true,
+            Some(NodeProgress::Settled { .. }) => !self.moved.contains(id),
+            Some(NodeProgress::Idle) | None => !self.maybe_stale.contains(id) && self.graph.has_result(id),
             _ => false,
         }
     }
 
     /// Whether a node's producer ran in this run, or its result was found under its key.
     pub(in crate::build) fn was_made(&self, id: NodeId) -> bool {
-        matches!(
-            self.slots.get(id.index()),
-            Some(Slot::Settled {
-                how: How::Ran | How::Cached
-            })
-        )
+        matches!(self.how(id), Some(OutputOrigin::Ran | OutputOrigin::Cached))
     }
 
     /// Returns the outcomes of the requested nodes.
     pub fn report(&self, ids: &[NodeId]) -> Vec<Root> {
         let root = |&id: &NodeId| {
-            let how = match self.slots.get(id.index()) {
-                Some(Slot::Settled { how }) => Some(*how),
-                Some(Slot::Stands) => Some(How::Current),
+            let how = match self.progress.get(id.index()) {
+                Some(NodeProgress::Settled { how }) => Some(*how),
+                Some(NodeProgress::Stands) => Some(OutputOrigin::Current),
                 _ => None,
             };
             Root {
@@ -538,18 +536,18 @@ impl<'a> Run<'a> {
         ids.iter().map(root).collect()
     }
 
-    fn slot(&mut self, id: NodeId) -> &mut Slot {
-        if id.index() >= self.slots.len() {
+    fn progress(&mut self, id: NodeId) -> &mut NodeProgress {
+        if id.index() >= self.progress.len() {
             let bound = self.graph.bound().max(id.index() + 1);
-            self.slots.resize_with(bound, || Slot::Idle);
+            self.progress.resize_with(bound, || NodeProgress::Idle);
         }
-        &mut self.slots[id.index()]
+        &mut self.progress[id.index()]
     }
 
     /// Returns the output of a settled node.
     pub(in crate::build) fn output(&self, id: NodeId) -> Option<Digest> {
-        match self.slots.get(id.index()) {
-            Some(Slot::Settled { .. } | Slot::Stands) => self.graph.node(id).result.map(|filed| filed.output),
+        match self.progress.get(id.index()) {
+            Some(NodeProgress::Settled { .. } | NodeProgress::Stands) => self.graph.node(id).result.map(|filed| filed.output),
             _ => None,
         }
     }
@@ -564,13 +562,13 @@ impl<'a> Run<'a> {
     /// Whether a node has ended in this run.
     fn has_ended(&self, id: NodeId) -> bool {
         matches!(
-            self.slots.get(id.index()),
-            Some(Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown { .. })
+            self.progress.get(id.index()),
+            Some(NodeProgress::Settled { .. } | NodeProgress::Stands | NodeProgress::Failed | NodeProgress::Unknown { .. })
         )
     }
 
     fn is_unknown(&self, id: NodeId) -> bool {
-        matches!(self.slots.get(id.index()), Some(Slot::Unknown { .. }))
+        matches!(self.progress.get(id.index()), Some(NodeProgress::Unknown { .. }))
     }
 
     /// Returns a settled node as jobs see it.

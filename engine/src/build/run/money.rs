@@ -1,8 +1,8 @@
 //! Paid nodes: their pool, their prices, and the ledger.
 
-use super::{Run, RunError, SameKey, Slot, Work};
+use super::{NodeProgress, Run, RunError, SameKey, Work};
 use crate::build::earlier_answer::Past;
-use crate::build::invalidated::Stamp;
+use crate::build::invalidated::InvalidatedResult;
 use crate::build::jobs::{Make, Task};
 use crate::build::remarks::{FailedTry, Remark};
 use crate::build::writer::Batch;
@@ -55,14 +55,14 @@ impl Run<'_> {
             return;
         }
         for &id in wanted {
-            if self.is_fresh(id) && matches!(self.slot(id), Slot::Idle) {
+            if self.is_fresh(id) && matches!(self.progress(id), NodeProgress::Idle) {
                 self.graph.set_stale(id, true);
             }
         }
     }
 
     /// Returns the mark with which a person invalidated a node's result.
-    pub(super) fn invalidated(&self, id: NodeId) -> Option<Stamp> {
+    pub(super) fn invalidated(&self, id: NodeId) -> Option<InvalidatedResult> {
         self.options.invalidated.get(&*self.graph.node(id).label).copied()
     }
 
@@ -74,7 +74,7 @@ impl Run<'_> {
         if !self.is_fresh(id) || self.options.fresh.contains(&*self.graph.node(id).label) {
             return Ok(self.is_fresh(id));
         }
-        let filed = self.store.action(key)?.map(|record| Stamp::from_result(key, &record));
+        let filed = self.store.action(key)?.map(|record| InvalidatedResult::from_result(key, &record));
         Ok(filed.is_some() && filed == self.invalidated(id))
     }
 
@@ -110,7 +110,7 @@ impl Run<'_> {
         let edges = work.edges.as_ref().expect("invariant: pricing follows collection");
         let unknown = edges
             .input_nodes()
-            .filter(|node| matches!(self.slots[node.index()], Slot::Unknown { .. }))
+            .filter(|node| matches!(self.progress[node.index()], NodeProgress::Unknown { .. }))
             .count();
         let inputs = self.inputs(&work);
         let ask = unknown == 0 && !self.is_fresh(id) && self.is_shared(work.rule, Pool::Paid);
@@ -135,7 +135,7 @@ impl Run<'_> {
             },
         );
         self.slow_ready.push((job, Pool::Cpu));
-        *self.slot(id) = Slot::Running { work };
+        *self.progress(id) = NodeProgress::Running { work };
     }
 
     /// Finds former names, once, as soon as everything free is built; returns whether they are known.
@@ -168,13 +168,13 @@ impl Run<'_> {
 
     /// Running → Unknown: reports the question.
     pub(super) fn priced(&mut self, id: NodeId, plan: Plan) {
-        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return;
         };
         let edges = work.edges.as_ref().expect("invariant: pricing follows collection");
         let certain = !edges
             .input_nodes()
-            .any(|node| matches!(self.slots[node.index()], Slot::Unknown { .. }));
+            .any(|node| matches!(self.progress[node.index()], NodeProgress::Unknown { .. }));
         let label = self.graph.node(id).label.clone();
         self.emit(&Event::WouldRun { label: &label, certain });
         let priced = Priced { label, certain, plan };
@@ -259,12 +259,12 @@ impl Run<'_> {
         }
         let rows = std::mem::take(&mut self.ledger).iter().map(LedgerEntry::to_row).collect();
         let used = std::mem::take(&mut self.used);
-        let flights = self.reservations.take();
+        let action_locks = self.reservations.take();
         Ok(self.writer.send(Batch {
             results,
             rows,
             used,
-            flights,
+            action_locks,
         })?)
     }
 

@@ -1,6 +1,6 @@
 //! Reservations: results that only this process builds, until they are committed; other processes wait for them.
 
-use crate::store::Flight;
+use crate::store::ActionLock;
 use std::time::{Duration, Instant};
 
 /// Maximum age: two processes may wait for each other's uncommitted results, but no longer than this.
@@ -9,20 +9,20 @@ const OLD: Duration = Duration::from_millis(200);
 /// Reservations of results that are built and not yet committed.
 #[derive(Default)]
 pub(super) struct Reservations {
-    flights: Vec<Flight>,
+    action_locks: Vec<ActionLock>,
     since: Option<Instant>,
 }
 
 impl Reservations {
-    pub(super) fn extend(&mut self, flight: Option<Flight>) {
-        if flight.is_some() {
+    pub(super) fn extend(&mut self, action_lock: Option<ActionLock>) {
+        if action_lock.is_some() {
             self.since.get_or_insert_with(Instant::now);
-            self.flights.extend(flight);
+            self.action_locks.extend(action_lock);
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.flights.is_empty()
+        self.action_locks.is_empty()
     }
 
     pub(super) fn are_old(&self) -> bool {
@@ -30,8 +30,8 @@ impl Reservations {
     }
 
     /// Takes them out; drop them after the commit.
-    pub(super) fn take(&mut self) -> Vec<Flight> {
+    pub(super) fn take(&mut self) -> Vec<ActionLock> {
         self.since = None;
-        std::mem::take(&mut self.flights)
+        std::mem::take(&mut self.action_locks)
     }
 }

@@ -1,7 +1,7 @@
 //! Roots: resolves patterns to nodes and builds sets on the way.
 
 use super::membership::Row;
-use super::{How, Run, RunError, source_nodes};
+use super::{OutputOrigin, Run, RunError, source_nodes};
 use crate::build::redefinition::template_text as rule_text;
 use crate::build::state::KnownSet;
 use crate::graph::NodeId;
@@ -30,12 +30,12 @@ pub struct Root {
     /// Its output, if it has one.
     pub output: Option<Digest>,
     /// Origin of its output.
-    pub how: Option<How>,
+    pub how: Option<OutputOrigin>,
 }
 
 /// Resolution of one pattern.
 #[derive(Default)]
-pub(super) struct Meaning {
+pub(super) struct PatternResolution {
     pub(super) nodes: Vec<NodeId>,
     pub(super) errors: Vec<Diagnostic>,
     pub(super) near: Vec<String>,
@@ -176,8 +176,8 @@ impl Run<'_> {
             .is_some_and(|(pattern, _)| pattern.is_negative())
     }
 
-    fn meaning(&mut self, pattern: &Pattern) -> Result<Meaning, RunError> {
-        let mut meaning = Meaning::default();
+    fn meaning(&mut self, pattern: &Pattern) -> Result<PatternResolution, RunError> {
+        let mut meaning = PatternResolution::default();
         if let Some(label) = pattern.literal().filter(|label| source_nodes::leaf(label.as_str()).is_some()) {
             meaning.nodes.push(self.graph.intern(label.as_str()));
             return Ok(meaning);
@@ -266,7 +266,7 @@ impl Run<'_> {
     }
 
     /// Adds the node that a package without wildcards matches under a rule.
-    fn add_single_node(&mut self, number: u32, package: &str, items: &[String], meaning: &mut Meaning) {
+    fn add_single_node(&mut self, number: u32, package: &str, items: &[String], meaning: &mut PatternResolution) {
         let rule = self.rules.rule(number);
         let text = format!("//{package}:{}", target_name(rule));
         let Some(value) = rule.target.capture(&text).map(unescape) else {

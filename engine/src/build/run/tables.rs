@@ -119,10 +119,10 @@ impl Run<'_> {
                 break;
             }
             if !is_fresh {
-                self.tainted = self.taint();
+                self.maybe_stale = self.spread_stale_marks();
                 is_fresh = true;
             }
-            if self.graph.has_result(table) && self.tainted.contains(table) && !self.has_ended(table) {
+            if self.graph.has_result(table) && self.maybe_stale.contains(table) && !self.has_ended(table) {
                 self.steps.push(Step::Demand(table));
                 self.work()?;
                 is_fresh = false;

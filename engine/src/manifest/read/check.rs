@@ -71,7 +71,7 @@ pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft],
     let all = rules.iter().flat_map(|rule| &rule.references);
     for reference in all.filter(|reference| reference.need != Need::Optional) {
         if targets.may_exist(Form::from_template(&reference.template)) {
-            let maker = targets.maker(Form::from_template(&reference.template));
+            let maker = targets.producing_rule(Form::from_template(&reference.template));
             if let Some(maker) = maker.filter(|maker| rules[*maker as usize].off && reference.need != Need::Named) {
                 switched_off(report, reference, &rules[maker as usize]);
             }

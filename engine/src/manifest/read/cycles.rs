@@ -28,7 +28,7 @@ pub(super) fn report_cycles(report: &mut Report<'_>, rules: &[Draft], targets: &
             .iter()
             .filter(|reference| matches!(reference.need, Need::Own | Need::All));
         for reference in sure {
-            if let Some(maker) = targets.maker(Form::from_template(&reference.template)) {
+            if let Some(maker) = targets.producing_rule(Form::from_template(&reference.template)) {
                 graph.add_edge(NodeIndex::new(index), NodeIndex::new(maker as usize), reference.span);
             }
         }

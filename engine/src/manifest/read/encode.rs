@@ -53,7 +53,7 @@ pub(super) fn digest_of_rule(rule: &Rule, producer: &ProducerDef) -> Digest {
 
 /// Computes the digest of everything in a manifest that enters keys: nodes, their inputs, producers and parameters, and source files. It ignores
 /// comments, the order of tables, and settings of stores, caches, limits and laid-out files.
-pub fn keyed(manifest: &Manifest) -> Digest {
+pub fn digest_of_keyed_parts(manifest: &Manifest) -> Digest {
     let mut fields = Encoder(Vec::new());
     fields.hash_text(b'D', KEYED);
     fields.hash_count(manifest.sources.len());
@@ -69,7 +69,7 @@ pub fn keyed(manifest: &Manifest) -> Digest {
     let mut rules: Vec<Digest> = manifest
         .rules
         .iter()
-        .map(|rule| made(rule, &manifest.producers[rule.producer as usize]))
+        .map(|rule| digest_of_products(rule, &manifest.producers[rule.producer as usize]))
         .collect();
     rules.sort_unstable();
     fields.hash_count(rules.len());
@@ -78,7 +78,7 @@ pub fn keyed(manifest: &Manifest) -> Digest {
 }
 
 /// Computes the digest of a rule's targets, inputs and producer.
-fn made(rule: &Rule, producer: &ProducerDef) -> Digest {
+fn digest_of_products(rule: &Rule, producer: &ProducerDef) -> Digest {
     let mut fields = Encoder(Vec::with_capacity(512));
     fields.template(&rule.target);
     for bound in [&rule.each, &rule.inner] {

@@ -47,10 +47,10 @@ pub(super) fn parse_bound_label(report: &mut Report<'_>, text: Text<'_>, bound: 
 
 /// Whether every filling of the template with a plain name is a label.
 pub(super) fn check_label(report: &mut Report<'_>, text: Text<'_>, template: &Template) -> bool {
-    let Err(error) = Label::parse(&sample(template)) else {
+    let Err(error) = Label::parse(&fill_with_letters(template)) else {
         return true;
     };
-    let at = unfilled(template, error.at);
+    let at = offset_in_template(template, error.at);
     let span = report.span_in_value(
         text.span,
         text.text,
@@ -70,12 +70,12 @@ pub(super) fn check_label(report: &mut Report<'_>, text: Text<'_>, template: &Te
 
 /// Whether every filling with a plain name is a path below the output folder.
 pub(super) fn check_path(report: &mut Report<'_>, text: Text<'_>, template: &Template) -> bool {
-    let sample = sample(template);
+    let sample = fill_with_letters(template);
     let (at, message, hint) = match path_problem(&sample) {
         Some(problem) => problem,
         None => return true,
     };
-    let span = report.span_in_value(text.span, text.text, unfilled(template, at), 1);
+    let span = report.span_in_value(text.span, text.text, offset_in_template(template, at), 1);
     report.error(
         span,
         Diagnostic::error(ErrorCode::E_PATH, message)
@@ -147,12 +147,12 @@ pub(super) fn template_as_written(template: &Template) -> String {
 }
 
 /// Fills every variable with a plain letter.
-fn sample(template: &Template) -> String {
+fn fill_with_letters(template: &Template) -> String {
     template.fill(|_| Some("x")).expect("invariant: every variable is filled")
 }
 
 /// Maps an offset in a template's sample to one in its text.
-fn unfilled(template: &Template, at: usize) -> usize {
+fn offset_in_template(template: &Template, at: usize) -> usize {
     let (mut filled, mut written) = (0, 0);
     for piece in &template.pieces {
         let (short, long) = match piece {

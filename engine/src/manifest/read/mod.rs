@@ -12,12 +12,12 @@ mod inputs;
 mod json;
 mod labels;
 mod models;
-mod parts;
 mod producers;
 mod prompt_window;
 mod remote;
 mod report;
 mod rules;
+mod rules_with_outputs;
 mod sets;
 mod source;
 mod sources;
@@ -27,8 +27,8 @@ mod targets;
 mod workspace;
 
 use crate::values::codes::ErrorCode;
-pub use encode::keyed;
-pub use parts::ENTRY;
+pub use encode::digest_of_keyed_parts;
+pub use rules_with_outputs::ENTRY;
 #[cfg(test)]
 mod tests;
 
@@ -267,7 +267,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     for document in documents {
         read_rules(report, document, &reader, &mut drafts);
     }
-    parts::add_extracting_rules(&mut drafts, &mut producers, registry);
+    rules_with_outputs::add_extracting_rules(&mut drafts, &mut producers, registry);
     let targets = check::targets(report, &drafts);
     check::report_unproduced_labels(report, &drafts, &targets);
     check::report_shared_outputs(report, &drafts);

@@ -2,7 +2,7 @@
 
 use super::source::{Source, Span, cut_value};
 use crate::values::codes::ErrorCode;
-use crate::values::diagnostic::{Diagnostic, Place};
+use crate::values::diagnostic::{Diagnostic, SourceLocation};
 use crate::values::suggest::nearest;
 use std::collections::HashSet;
 
@@ -41,7 +41,7 @@ impl<'a> Report<'a> {
     }
 
     /// Returns the start of a span, for hints that refer to another place.
-    pub(super) fn place_of(&self, span: Span) -> Place {
+    pub(super) fn place_of(&self, span: Span) -> SourceLocation {
         self.sources[span.file as usize].place_of(span)
     }
 

@@ -1,6 +1,6 @@
 //! A manifest's text for messages: lines, columns, and excerpts with masked secrets. Knows no TOML.
 
-use crate::values::diagnostic::{Excerpt, Place};
+use crate::values::diagnostic::{Excerpt, SourceLocation};
 use crate::values::visible::is_invisible;
 use std::ops::Range;
 
@@ -73,10 +73,10 @@ impl<'a> Source<'a> {
         (line, start..end)
     }
 
-    pub(super) fn place_of(&self, span: Span) -> Place {
+    pub(super) fn place_of(&self, span: Span) -> SourceLocation {
         let (line, range) = self.line_at(span.start);
         let column = self.chars_before(range.start, span.start as usize) + 1;
-        Place {
+        SourceLocation {
             file: self.name.clone(),
             line: small(line + 1),
             column: small(column),

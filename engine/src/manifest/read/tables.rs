@@ -124,7 +124,7 @@ impl Tables {
             let diagnostic = Diagnostic::error(ErrorCode::E_NAME, "this cannot be the name of a table");
             report.error(
                 name.span,
-                diagnostic.hint("choose another name, without '/'; that of no table of a manifest"),
+                diagnostic.hint("choose another name without '/'; names of tables of the manifest are reserved"),
             );
             return false;
         }

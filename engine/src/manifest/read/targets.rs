@@ -171,7 +171,7 @@ impl<'a> Targets<'a> {
     }
 
     /// Returns the rule that certainly produces what the form names: by its literal label, or by a template of the same form.
-    pub(super) fn maker(&self, form: Form<'_>) -> Option<u32> {
+    pub(super) fn producing_rule(&self, form: Form<'_>) -> Option<u32> {
         match form {
             Form::Literal(label) => self.literal(label).or_else(|| self.covering(label)),
             Form::Between(head, tail) | Form::Joined(head, tail) => {
@@ -183,7 +183,7 @@ impl<'a> Targets<'a> {
 
     /// Whether some rule or file may produce what the form names.
     pub(super) fn may_exist(&self, form: Form<'_>) -> bool {
-        if form.is_leaf() || self.maker(form).is_some() {
+        if form.is_leaf() || self.producing_rule(form).is_some() {
             return true;
         }
         let (Form::Between(head, _) | Form::Joined(head, _) | Form::Loose(head, _)) = form else {
@@ -236,7 +236,7 @@ mod tests {
             ("//odd/x:y", Some(3)),
             ("//types/A:role", None),
         ] {
-            assert_eq!(targets.maker(Form::Literal(label)), rule, "{label}");
+            assert_eq!(targets.producing_rule(Form::Literal(label)), rule, "{label}");
         }
         for (text, exists) in [
             ("//types/{x}:outline", true),

@@ -4,8 +4,8 @@
 //! consecutive blobs. `blocks.1` counts the blobs of each block; removing the last one removes the block. [`Frames`] caches expanded frames, because a reader
 //! of a blob reads its neighbours next.
 
+use super::compression;
 use super::frame::HEAD;
-use super::pack;
 use super::schema::{self, BLOB_DATA, BLOBS, BLOCKS};
 use super::write::CHUNK;
 use super::{frame, sweep};
@@ -32,14 +32,14 @@ pub(super) struct DataRow<'a> {
 
 /// Distributes blobs over rows. Consecutive blobs become neighbours, so they should be similar.
 ///
-/// Must not be called while a lock or a transaction is held, as [`pack::map_all`].
+/// Must not be called while a lock or a transaction is held, as [`compression::map_all`].
 pub(super) fn lay_out<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
     let is_small = |raw: &[u8]| !raw.is_empty() && raw.len() <= LARGEST_SHARED;
     let (mut small, mut large): (Vec<_>, Vec<_>) = blobs.iter().copied().partition(|(_, raw)| is_small(raw));
     if small.len() == 1 {
         large.append(&mut small);
     }
-    let mut rows = pack::map_all(&large, |&(digest, raw)| row_of_one_blob(digest, raw));
+    let mut rows = compression::map_all(&large, |&(digest, raw)| row_of_one_blob(digest, raw));
     let mut bytes = 0;
     let frames: Vec<&[(Digest, &[u8])]> = small
         .chunk_by(|(_, before), (_, raw)| {
@@ -64,7 +64,7 @@ pub(super) fn lay_out<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
 }
 
 fn row_of_one_blob(digest: Digest, raw: &[u8]) -> DataRow<'_> {
-    let (codec, stored) = pack::pack(raw);
+    let (codec, stored) = compression::pack(raw);
     let record = BlobRecord {
         raw_len: raw.len() as u64,
         stored_len: stored.len() as u64,
@@ -90,7 +90,7 @@ struct Frame {
 impl Frame {
     fn from_blobs(blobs: &[(Digest, &[u8])]) -> Self {
         let raw: Vec<u8> = blobs.iter().flat_map(|(_, raw)| raw.iter().copied()).collect();
-        let (codec, stored) = pack::pack(&raw);
+        let (codec, stored) = compression::pack(&raw);
         Self {
             codec,
             stored: stored.into_owned(),
@@ -308,7 +308,7 @@ impl Frames {
                 let body = frame::verified_body(BLOB_DATA.name, key, row).map_err(|error| error.to_string())?;
                 let expanded = part(body, shared.frame_at, shared.frame_stored)
                     .filter(|_| shared.frame_len <= FRAME as u64)
-                    .and_then(|stored| pack::unpack(record.codec, stored, shared.frame_len))
+                    .and_then(|stored| compression::unpack(record.codec, stored, shared.frame_len))
                     .ok_or_else(undecodable)?;
                 self.remember_frame(name, expanded.clone());
                 expanded

@@ -1,7 +1,7 @@
 //! Counts of the tables' contents: one pass each, nothing kept in memory. Damaged records are not counted.
 
 use super::schema::{self, ACTIONS, BLOBS, HISTORY, Table};
-use super::{DiskStore, frame, pack};
+use super::{DiskStore, compression, frame};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{ActionRecord, HistoryRecord};
 use crate::store::{BlobBytes, Part, StoreError, Usage, ViewId};
@@ -116,7 +116,7 @@ impl DiskStore {
     pub fn each_action(&self, mut visit: impl FnMut(&ActionKey, &ActionRecord)) -> Result<(), StoreError> {
         self.walk(ACTIONS, |_, key, _, body| {
             if let Ok(key) = <[u8; 32]>::try_from(key)
-                && let Some(record) = pack::open_body(body).and_then(|body| codec::decode_action(&body).ok())
+                && let Some(record) = compression::open_body(body).and_then(|body| codec::decode_action(&body).ok())
             {
                 visit(&ActionKey(Digest(key)), &record);
             }

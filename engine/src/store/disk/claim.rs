@@ -1,6 +1,6 @@
 //! Locks beside the store's own, one for each checkout that a process builds.
 //!
-//! Order: a checkout's lock, then an [action's](super::flights), then the store's: a process that holds one waits only for later ones
+//! Order: a checkout's lock, then an [action's](super::action_locks), then the store's: a process that holds one waits only for later ones
 //! (`store-layout.md`, Invariants 9). The holder of a checkout's lock may write rows of that view; a reader needs none. The kernel releases all of
 //! them when a process dies.
 

@@ -4,14 +4,14 @@
 //! synced; a kill in between leaves a file that the next opening for writing removes.
 
 use super::DiskOptions;
+use super::action_locks::{ActionLock, ActionLocks};
 use super::claim::Claim;
 use super::compact::Whole;
-use super::flights::{Flight, Flights};
 use super::lock::{self, Lock, Refusal, Terms};
+use super::open_database::{Access, Base, Closing, Fault, Medium, OpenDatabase, guarded};
 use super::reserve;
 use super::salvage;
 use super::schema::{self, Kind};
-use super::session::{Access, Base, Closing, Fault, Medium, Session, guarded};
 use crate::store::StoreError;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -48,7 +48,7 @@ pub(super) struct Folder {
     path: PathBuf,
     options: DiskOptions,
     sharing: Mutex<Sharing>,
-    flights: Flights,
+    action_locks: ActionLocks,
 }
 
 /// State of the lock's sharing with other processes.
@@ -91,7 +91,7 @@ impl Folder {
             path: path.to_owned(),
             options,
             sharing: Mutex::default(),
-            flights: Flights::default(),
+            action_locks: ActionLocks::default(),
         }
     }
 
@@ -299,15 +299,15 @@ impl Folder {
         })?;
         let message = format!("the store's file {} is damaged: {reason}", self.path_of_file(DATABASE).display());
         let became = match taken {
-            0 => "with it went History, the log of builds, pins and what was paid for or corrected by hand; an empty store was begun, which fills \
-                  again as things are needed"
+            0 => "a new, empty store was created. History, the log of builds, pins, paid results and corrections by hand are lost; builds fill the store \
+                  again"
                 .to_owned(),
             taken => format!(
-                "{taken} sound rows of results, History, the log, pins and corrections were taken over into a new one; what is missing is made \
-                 again as it is needed, and `cortex store verify --repair` drops what lost its counterpart"
+                "a new store has its {taken} sound rows of results, History, the log, pins and corrections. Builds rebuild what is missing, and \
+                 `cortex store verify --repair` removes rows whose counterparts are lost"
             ),
         };
-        let hint = format!("it was set aside as {name} in that folder, and {became}. Nothing removes that file but you");
+        let hint = format!("it was set aside as {name} in that folder, and {became}. Remove that file yourself when you no longer need it");
         Ok(Diagnostic::warning(ErrorCode::E_STORE_DAMAGED, message).hint(hint))
     }
 
@@ -342,7 +342,7 @@ impl Folder {
 }
 
 impl Medium for Folder {
-    fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
+    fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<OpenDatabase, StoreError> {
         self.create_or_check()?;
         let lock = match lock {
             Some(lock) => Some(lock),
@@ -376,7 +376,7 @@ impl Medium for Folder {
         }
         match found {
             Opening::Store(base, id) => {
-                let session = Session::new(base, lock);
+                let session = OpenDatabase::new(base, lock);
                 match self.note_id(&id) {
                     Err(error) if access == Access::Write || !lock::is_unwritable(&error) => return Err(self.unopened(error)),
                     _ => {}
@@ -472,8 +472,8 @@ impl Medium for Folder {
         &self.path
     }
 
-    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, Refusal> {
-        self.flights.reserve(&self.path, key, &self.options, is_cancelled)
+    fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, Refusal> {
+        self.action_locks.reserve(&self.path, key, &self.options, is_cancelled)
     }
 
     fn file_bytes(&self) -> u64 {

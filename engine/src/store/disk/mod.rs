@@ -3,20 +3,20 @@
 //! Invariants: a read returns the bytes that were written, or nothing and a note ([`Store::damage`]). An acknowledged commit survives
 //! a kill. Panics of redb do not leave this module. One process at a time holds the folder.
 
+mod action_locks;
 mod block;
 mod census;
 mod claim;
 pub mod compact;
-mod flights;
+mod compression;
 mod folder;
 mod frame;
 mod lock;
-mod pack;
+mod open_database;
 mod read;
 mod reserve;
 mod salvage;
 mod schema;
-mod session;
 pub mod sweep;
 mod sweep_blocks;
 mod sweep_fence;
@@ -30,17 +30,17 @@ mod tests;
 
 pub use claim::Claim;
 pub use folder::DATABASE;
-pub use session::is_panic_expected;
+pub use open_database::is_panic_expected;
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::views::ViewRecord;
-use super::{BlobBytes, Commit, Flight, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
+use super::{ActionLock, BlobBytes, Commit, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashSet;
+use open_database::{Handle, Medium};
 use read::Value;
 use redb::ReadableDatabase;
-use session::{Handle, Medium};
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -314,14 +314,14 @@ impl Store for DiskStore {
         self.handle.give_way();
     }
 
-    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+    fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
         let medium = self.handle.medium();
-        let taken = medium.flight(key, is_cancelled);
+        let taken = medium.lock_action(key, is_cancelled);
         let taken = taken.map_err(|refusal| match refusal {
             lock::Refusal::Busy(holder) => StoreError::ActionBusy { holder },
-            lock::Refusal::Io(error) => session::Fault::from(error).into_store_error(medium.path(), "locked"),
+            lock::Refusal::Io(error) => open_database::Fault::from(error).into_store_error(medium.path(), "locked"),
         })?;
-        Ok(taken.map(|flight| Box::new(flight) as Flight))
+        Ok(taken.map(|action_lock| Box::new(action_lock) as ActionLock))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::block::Frames;
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, ReadTable, Table};
-use super::{frame, pack};
+use super::{compression, frame};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{ActionRecord, HistoryRecord};
 use crate::store::views::ViewRecord;
@@ -111,7 +111,7 @@ pub(super) fn sound_chunks(data: &ReadTable, record: &BlobRecord, digest: &Diges
         let is_its = matches!(read_blob(data, record, frames)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
         return Ok(is_its.then_some(0));
     }
-    if record.codec != pack::RAW || record.stored_len == 0 || record.stored_len > super::write::CHUNK as u64 {
+    if record.codec != compression::RAW || record.stored_len == 0 || record.stored_len > super::write::CHUNK as u64 {
         let is_its = matches!(read_blob(data, record, frames)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
         return Ok(is_its.then(|| record.stored_len.div_ceil(super::write::CHUNK as u64)));
     }
@@ -131,7 +131,7 @@ fn read_blob(data: &ReadTable, record: &BlobRecord, frames: &Frames) -> Result<V
         let found = frames.bytes_of(record, shared, &key, row.value());
         return Ok(found.map_or_else(|why| Value::Damaged(damaged(BLOB_DATA, &key, why)), Value::Sound));
     }
-    let unpack = |stored: &[u8]| pack::unpack(record.codec, stored, record.raw_len);
+    let unpack = |stored: &[u8]| compression::unpack(record.codec, stored, record.raw_len);
     if record.stored_len == 0 {
         return Ok(Value::Sound(Vec::new()).and_then(BLOB_DATA, &[], |empty: Vec<u8>| unpack(&empty)));
     }
@@ -172,14 +172,14 @@ pub(super) fn blobs_missing(database: &dyn ReadableDatabase, digests: &[Digest])
 /// Reads the record of an action.
 pub(super) fn action(database: &dyn ReadableDatabase, key: &ActionKey) -> Result<Value<ActionRecord>, redb::Error> {
     single(database, ACTIONS, &key.0.0, |body| {
-        codec::decode_action(&pack::open_body(body)?).ok()
+        codec::decode_action(&compression::open_body(body)?).ok()
     })
 }
 
 /// Reads one row of a view.
 pub(super) fn read_row(database: &dyn ReadableDatabase, view: ViewId, part: Part, key: &[u8]) -> Result<Value<Vec<u8>>, redb::Error> {
     single(database, schema::table_of(part), &schema::row_key(part.owner(view), key), |body| {
-        pack::open_body(body).map(std::borrow::Cow::into_owned)
+        compression::open_body(body).map(std::borrow::Cow::into_owned)
     })
 }
 
@@ -192,7 +192,7 @@ pub(super) fn read_rows_of_part(database: &dyn ReadableDatabase, view: ViewId, p
     let from = view.0.to_be_bytes();
     let to = view.0.checked_add(1).map(u64::to_be_bytes);
     range(database, table, &from, to.as_ref().map(|to| &to[..]), |key, body| {
-        Some((key.strip_prefix(&from)?.to_vec(), pack::open_body(body)?.into_owned()))
+        Some((key.strip_prefix(&from)?.to_vec(), compression::open_body(body)?.into_owned()))
     })
 }
 
@@ -221,7 +221,7 @@ pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Rows<ViewId, View
     let (rows, sentences) = range(database, schema::table_of(Part::View), &[], None, |key, body| {
         // Rows under other keys than the empty one belong to no checkout.
         let view = key.try_into().ok().map(|view| ViewId(u64::from_be_bytes(view)));
-        let record = view.and_then(|view| Some((view, ViewRecord::from_row(&pack::open_body(body)?)?)));
+        let record = view.and_then(|view| Some((view, ViewRecord::from_row(&compression::open_body(body)?)?)));
         Some(((), record))
     })?;
     Ok((rows.into_iter().filter_map(|((), record)| record).collect(), sentences))

@@ -2,8 +2,8 @@
 //! the list of laid-out files are left out: half of them would be wrong, and a build restores them.
 
 use super::frame;
+use super::open_database::{Closing, Fault, guarded};
 use super::schema::{self, Table};
-use super::session::{Closing, Fault, guarded};
 use redb::{Builder, Database, ReadableDatabase};
 use std::fs;
 use std::ops::Bound;

@@ -7,7 +7,7 @@
 use super::block::BlobTables;
 use super::schema::{self, ACTIONS, BLOBS, HISTORY, LAST_USE, Table};
 use super::sweep_versions::{self, Versions};
-use super::{DiskStore, frame, pack, read, sweep_fence};
+use super::{DiskStore, compression, frame, read, sweep_fence};
 use crate::store::codec;
 use crate::store::records::Class;
 use crate::store::shared::is_corrected;
@@ -324,7 +324,7 @@ impl DiskStore {
         self.walk(ACTIONS, |txn, key, len, body| {
             let Ok(digest) = <[u8; 32]>::try_from(key) else { return Ok(()) };
             let key = ActionKey(Digest(digest));
-            let Some(record) = pack::open_body(body).and_then(|body| codec::decode_action(&body).ok()) else {
+            let Some(record) = compression::open_body(body).and_then(|body| codec::decode_action(&body).ok()) else {
                 return Ok(());
             };
             let paid = record.class == Class::Paid;
@@ -498,7 +498,7 @@ fn take_actions(database: &redb::Database, keys: &[ActionKey], removed: &mut Tal
                 tally.actions += 1;
                 tally.bytes += (key.0.0.len() + value.value().len()) as u64;
                 let record = frame::verified_body(ACTIONS.name, &key.0.0, value.value()).ok();
-                let record = record.and_then(|body| codec::decode_action(&pack::open_body(body)?).ok());
+                let record = record.and_then(|body| codec::decode_action(&compression::open_body(body)?).ok());
                 if let Some(record) = record.filter(|record| record.class == Class::Paid) {
                     tally.paid += 1;
                     tally.micros += record.spent.and_then(|spent| spent.micros).unwrap_or(0);

@@ -10,7 +10,7 @@ use super::DiskStore;
 use super::lock::Lock;
 use super::schema::{ACTIONS, TOUCHED};
 use super::sweep::FEW;
-use super::{folder, frame, pack};
+use super::{compression, folder, frame};
 use crate::store::{Commit, StoreError, codec};
 use crate::values::digest::Digest;
 use redb::{ReadableTable, WriteTransaction};
@@ -91,7 +91,7 @@ pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb:
             let value = actions.get(&key.0.0[..])?;
             let record = value.and_then(|value| {
                 let body = frame::verified_body(ACTIONS.name, &key.0.0, value.value()).ok()?;
-                codec::decode_action(&pack::open_body(body)?).ok()
+                codec::decode_action(&compression::open_body(body)?).ok()
             });
             let Some(record) = record else { continue };
             touched.extend(record.blobs_to_keep());

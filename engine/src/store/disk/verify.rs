@@ -4,10 +4,10 @@
 //! are; the next build rebuilds what it misses. A placeholder without content replaces a lost version, so that version numbers stay contiguous.
 
 use super::block::BlobTables;
+use super::open_database::expecting_panics;
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, META, ReadTable, SCHEMA, Table};
-use super::session::expecting_panics;
 use super::verify_blobs::{self, Blobs};
-use super::{DiskStore, frame, pack, read};
+use super::{DiskStore, compression, frame, read};
 use crate::store::records::{Class, HistoryRecord};
 use crate::store::{Part, StoreError, ViewId, codec, shared};
 use crate::values::digest::{ActionKey, Digest};
@@ -18,7 +18,7 @@ use std::ops::{Bound, RangeInclusive};
 
 /// One damaged item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Harm {
+pub struct DamagedItem {
     /// Labels of the nodes that it belongs to, as far as known.
     pub labels: Vec<String>,
     /// Description, one sentence.
@@ -26,11 +26,11 @@ pub struct Harm {
     /// Whether a paid result is lost.
     pub paid: bool,
     /// The repair.
-    cure: Cure,
+    cure: Repair,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Cure {
+pub(super) enum Repair {
     /// Remove a row.
     Row(&'static str, Vec<u8>),
     /// Remove a blob's row and its bytes.
@@ -76,7 +76,7 @@ pub struct Verified {
     /// Versions whose result gc removed.
     pub collected: u64,
     /// Everything that is damaged.
-    pub harm: Vec<Harm>,
+    pub harm: Vec<DamagedItem>,
 }
 
 impl Verified {
@@ -132,8 +132,8 @@ impl DiskStore {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn repair(&self, harm: &[Harm]) -> Result<usize, StoreError> {
-        let mut cures: Vec<&Cure> = harm.iter().map(|harm| &harm.cure).filter(|cure| **cure != Cure::None).collect();
+    pub fn repair(&self, harm: &[DamagedItem]) -> Result<usize, StoreError> {
+        let mut cures: Vec<&Repair> = harm.iter().map(|harm| &harm.cure).filter(|cure| **cure != Repair::None).collect();
         cures.sort_unstable();
         cures.dedup();
         for some in cures.chunks(super::sweep::STEP) {
@@ -144,23 +144,23 @@ impl DiskStore {
     }
 }
 
-fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> {
+fn apply(database: &redb::Database, cures: &[&Repair]) -> Result<(), redb::Error> {
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
     for cure in cures {
         match cure {
-            Cure::Row(name, key) => {
+            Repair::Row(name, key) => {
                 let table = SCHEMA.iter().find(|table| table.name == *name);
                 let table = table.expect("invariant: only tables of the schema are verified");
                 txn.open_table(table.definition())?.remove(&key[..])?;
             }
-            Cure::Blob(digest) => {
+            Repair::Blob(digest) => {
                 let mut tables = BlobTables::open_tables(&txn)?;
                 if let Some(record) = tables.remove_blob(digest)? {
                     tables.release(&record)?;
                 }
             }
-            Cure::Version(key, at) => {
+            Repair::Version(key, at) => {
                 let nothing = HistoryRecord {
                     version: 0,
                     key: ActionKey(Digest([0; 32])),
@@ -171,8 +171,8 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
                 let framed = frame::framed(HISTORY.name, key, &codec::encode_history(&nothing));
                 txn.open_table(HISTORY.definition())?.insert(&key[..], &framed[..])?;
             }
-            Cure::Chunks(seq) => BlobTables::open_tables(&txn)?.remove_numbered(*seq)?,
-            Cure::None => {}
+            Repair::Chunks(seq) => BlobTables::open_tables(&txn)?.remove_numbered(*seq)?,
+            Repair::None => {}
         }
     }
     txn.commit()?;
@@ -195,8 +195,8 @@ pub(super) fn beginning_with(table: &ReadTable, first: u8) -> Result<redb::Range
     Ok(table.range::<&[u8]>((from, to))?)
 }
 
-pub(super) fn harm(what: String, cure: Cure) -> Harm {
-    Harm {
+pub(super) fn harm(what: String, cure: Repair) -> DamagedItem {
+    DamagedItem {
         labels: Vec::new(),
         what,
         paid: false,
@@ -205,9 +205,9 @@ pub(super) fn harm(what: String, cure: Cure) -> Harm {
 }
 
 /// Returns the harm of a row that a walk meets but a search does not find, because the path to it is damaged: readers do not see it.
-pub(super) fn unless_found(table: Table, open: &ReadTable, key: &[u8]) -> Result<Option<Harm>, redb::Error> {
+pub(super) fn unless_found(table: Table, open: &ReadTable, key: &[u8]) -> Result<Option<DamagedItem>, redb::Error> {
     let is_found = open.get(key)?.is_some();
-    Ok((!is_found).then(|| harm(read::damaged(table, key, "no search finds it"), Cure::None)))
+    Ok((!is_found).then(|| harm(read::damaged(table, key, "no search finds it"), Repair::None)))
 }
 
 /// Counts the rows of a table; a walk met `met` of them before. A table that claims more rows than a walk finds has lost some to damage. Other
@@ -228,7 +228,7 @@ pub(super) fn count_rows(table: Table, open: &ReadTable, met: u64, verified: &mu
             "{} says it has {claimed} rows and {walked} can be reached; the next build rebuilds the others",
             table.name
         );
-        verified.harm.push(harm(what, Cure::None));
+        verified.harm.push(harm(what, Repair::None));
     }
     Ok(())
 }
@@ -252,14 +252,14 @@ const ASTRAY: usize = 64;
 impl Results {
     /// Whether a missing result exists under a damaged key: the row's check matches the missing key. If so, completes the harm of that row with its
     /// label.
-    fn is_astray(&self, missing: &ActionKey, harm: &mut [Harm]) -> bool {
+    fn is_astray(&self, missing: &ActionKey, harm: &mut [DamagedItem]) -> bool {
         let body = |value: &[u8]| {
             let body = frame::verified_body(ACTIONS.name, &missing.0.0, value).ok()?;
-            pack::open_body(body).map(std::borrow::Cow::into_owned)
+            compression::open_body(body).map(std::borrow::Cow::into_owned)
         };
         let found = self.astray.iter().find_map(|(key, value)| Some((key, body(value)?)));
         let Some((key, body)) = found else { return false };
-        let of_row = |harm: &&mut Harm| matches!(&harm.cure, Cure::Row(name, row) if *name == ACTIONS.name && row == key);
+        let of_row = |harm: &&mut DamagedItem| matches!(&harm.cure, Repair::Row(name, row) if *name == ACTIONS.name && row == key);
         if let (Some(harm), Ok(record)) = (harm.iter_mut().find(of_row), codec::decode_action(&body)) {
             (harm.labels, harm.paid) = (vec![record.label], record.class == Class::Paid);
         }
@@ -276,7 +276,7 @@ struct Opened {
     rows: u64,
     damaged: Vec<(Digest, (String, bool))>,
     without_output: u64,
-    harm: Vec<Harm>,
+    harm: Vec<DamagedItem>,
 }
 
 /// Opens the results whose keys begin with certain bytes.
@@ -323,7 +323,7 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
             opened.astray.push((key.value().to_vec(), value.value().to_vec()));
         }
         let record = body.map_err(|error| error.to_string()).and_then(|body| {
-            pack::open_body(body)
+            compression::open_body(body)
                 .and_then(|body| codec::decode_action(&body).ok())
                 .ok_or_else(|| "its body does not decode".to_owned())
         });
@@ -332,16 +332,16 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
             opened.unreadable.extend(digest.ok().map(|digest| ActionKey(Digest(digest))));
             let why = record.err().unwrap_or_else(|| "its key is not a digest".to_owned());
             let why = read::damaged(ACTIONS, key.value(), why);
-            opened.harm.push(harm(why, Cure::Row(ACTIONS.name, key.value().to_vec())));
+            opened.harm.push(harm(why, Repair::Row(ACTIONS.name, key.value().to_vec())));
             continue;
         };
         opened.keys.push(ActionKey(Digest(digest)));
         let paid = record.class == Class::Paid;
-        let lost = |what: &str| Harm {
+        let lost = |what: &str| DamagedItem {
             labels: vec![record.label.clone()],
             what: what.to_owned(),
             paid,
-            cure: Cure::Row(ACTIONS.name, key.value().to_vec()),
+            cure: Repair::Row(ACTIONS.name, key.value().to_vec()),
         };
         match blobs.is_sound(&record.output) {
             Some(true) => {}
@@ -372,9 +372,9 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
 }
 
 /// Adds labels of results to the harms of their damaged outputs.
-fn add_labels(harm: &mut [Harm], labels: &FxHashMap<Digest, (String, bool)>) {
+fn add_labels(harm: &mut [DamagedItem], labels: &FxHashMap<Digest, (String, bool)>) {
     for harm in harm {
-        if let Cure::Blob(digest) = &harm.cure
+        if let Repair::Blob(digest) = &harm.cure
             && let Some((label, paid)) = labels.get(digest)
         {
             (harm.labels, harm.paid) = (vec![label.clone()], *paid);
@@ -406,7 +406,7 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
         verified.harm.extend(unless_found(HISTORY, &open, key)?);
         let Some(version) = schema::version_of(key) else {
             let why = read::damaged(HISTORY, key, "its key is none of a version");
-            verified.harm.push(harm(why, Cure::Row(HISTORY.name, key.to_vec())));
+            verified.harm.push(harm(why, Repair::Row(HISTORY.name, key.to_vec())));
             continue;
         };
         let last = before.as_ref().filter(|(last, _)| last[..24] == key[..24]);
@@ -420,7 +420,7 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
             for lost in number + 1..version {
                 let mut place = key.to_vec();
                 place[24..].copy_from_slice(&lost.to_be_bytes());
-                verified.harm.push(harm(what.clone(), Cure::Version(place, at)));
+                verified.harm.push(harm(what.clone(), Repair::Version(place, at)));
             }
         }
         let record = frame::verified_body(HISTORY.name, key, value.value())
@@ -438,7 +438,7 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
             }
             Err(why) => verified
                 .harm
-                .push(harm(read::damaged(HISTORY, key, why), Cure::Version(key.to_vec(), at))),
+                .push(harm(read::damaged(HISTORY, key, why), Repair::Version(key.to_vec(), at))),
         }
         before = Some((key.to_vec(), at));
     }
@@ -461,12 +461,12 @@ fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Ver
         let packed = table.value.starts_with("packed");
         let why = match opened {
             Err(error) => error.to_string(),
-            Ok(body) if packed && pack::open_body(body).is_none() => "its body does not decode".to_owned(),
+            Ok(body) if packed && compression::open_body(body).is_none() => "its body does not decode".to_owned(),
             Ok(_) => continue,
         };
         let cure = match table.name == META.name {
-            true => Cure::None,
-            false => Cure::Row(table.name, key.value().to_vec()),
+            true => Repair::None,
+            false => Repair::Row(table.name, key.value().to_vec()),
         };
         verified.harm.push(harm(read::damaged(table, key.value(), why), cure));
     }
@@ -480,10 +480,10 @@ pub fn label_hash(label: &str) -> [u8; 16] {
     half
 }
 
-impl Harm {
+impl DamagedItem {
     /// Returns the harm of a damaged graph, which the next build plans again.
     pub fn of_graph(what: String) -> Self {
-        harm(what, Cure::None)
+        harm(what, Repair::None)
     }
 
     /// Returns the location of the damage.
@@ -494,21 +494,21 @@ impl Harm {
                 .map_or(Spot::Other, Spot::Version)
         };
         match &self.cure {
-            Cure::Blob(digest) => Spot::Output(*digest),
-            Cure::Version(key, _) => version(key),
-            Cure::Row(name, key) if *name == HISTORY.name => version(key),
-            Cure::Row(name, key) if *name == ACTIONS.name => {
+            Repair::Blob(digest) => Spot::Output(*digest),
+            Repair::Version(key, _) => version(key),
+            Repair::Row(name, key) if *name == HISTORY.name => version(key),
+            Repair::Row(name, key) if *name == ACTIONS.name => {
                 let digest = <[u8; 32]>::try_from(&key[..]);
                 digest.map_or(Spot::Other, |digest| Spot::Result(ActionKey(Digest(digest))))
             }
-            Cure::Row(name, key) => {
+            Repair::Row(name, key) => {
                 let part = Part::ALL.into_iter().find(|part| schema::table_of(*part).name == *name);
                 match (part, key.split_first_chunk::<8>()) {
                     (Some(part), Some((view, rest))) => Spot::Row(ViewId(u64::from_be_bytes(*view)), part, rest),
                     _ => Spot::Other,
                 }
             }
-            Cure::Chunks(_) | Cure::None => Spot::Other,
+            Repair::Chunks(_) | Repair::None => Spot::Other,
         }
     }
 }

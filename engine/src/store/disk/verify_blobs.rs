@@ -4,9 +4,9 @@
 //! damage from a concurrent move or gc. So a blob counts as sound only if a reader gets it.
 
 use super::block::Frames;
+use super::open_database::expecting_panics;
 use super::schema::{self, BLOB_DATA, BLOBS, ReadTable};
-use super::session::expecting_panics;
-use super::verify::{self, Cure, Harm, Verified};
+use super::verify::{self, DamagedItem, Repair, Verified};
 use super::{DiskStore, frame, read};
 use crate::store::StoreError;
 use crate::store::codec::{self, BlobRecord};
@@ -98,7 +98,7 @@ impl DiskStore {
 struct Part {
     places: Vec<Place>,
     odd: Vec<(Digest, Odd)>,
-    harm: Vec<Harm>,
+    harm: Vec<DamagedItem>,
     rows: u64,
     chunks: u64,
     blocks: FxHashSet<u64>,
@@ -109,7 +109,7 @@ struct Part {
 impl Part {
     fn damaged(&mut self, digest: Digest, sentence: String) {
         self.odd.push((digest, Odd::Damaged));
-        self.harm.push(verify::harm(sentence, Cure::Blob(digest)));
+        self.harm.push(verify::harm(sentence, Repair::Blob(digest)));
     }
 }
 
@@ -151,7 +151,7 @@ fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
         part.rows += 1;
         let Ok(digest) = <[u8; 32]>::try_from(key.value()).map(Digest) else {
             let why = read::damaged(BLOBS, key.value(), "its key is not a digest");
-            part.harm.push(verify::harm(why, Cure::Row(BLOBS.name, key.value().to_vec())));
+            part.harm.push(verify::harm(why, Repair::Row(BLOBS.name, key.value().to_vec())));
             continue;
         };
         // Search like a reader: damage may leave a row where no search finds it.
@@ -241,7 +241,7 @@ fn stray(rows: &ReadTable, data: &ReadTable, verified: &mut Verified) -> Result<
         if !numbers.contains(&seq) && stray != Some(seq) {
             stray = Some(seq);
             let what = format!("the bytes numbered {seq} belong to no output; they only take space");
-            verified.harm.push(verify::harm(what, Cure::Chunks(seq)));
+            verified.harm.push(verify::harm(what, Repair::Chunks(seq)));
         }
     }
     Ok(())

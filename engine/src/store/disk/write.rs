@@ -2,7 +2,7 @@
 
 use super::block::{self, BlobTables, DataRow};
 use super::schema::{self, ACTIONS, HISTORY, LAST_USE, PINS};
-use super::{frame, pack};
+use super::{compression, frame};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{Commit, KEEP_VERSIONS, Part, ViewId, not_its_digest, pins};
@@ -50,7 +50,7 @@ pub(super) fn blobs_of_commit(commit: &Commit) -> Vec<Coming<'_>> {
 
 /// Does all work that needs no database. `blobs` are the outputs that the store lacks.
 pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]) -> Prepared<'a> {
-    let sound = pack::map_all(blobs, |&(digest, raw, _)| Digest::of(raw) == digest);
+    let sound = compression::map_all(blobs, |&(digest, raw, _)| Digest::of(raw) == digest);
     let (mut accepted, mut refused) = (Vec::with_capacity(blobs.len()), Vec::new());
     for (&(digest, raw, result), sound) in blobs.iter().zip(sound) {
         match sound {
@@ -63,23 +63,23 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
     accepted.sort_by(|(.., a), (.., b)| kind(a).cmp(&kind(b)));
     let accepted: Vec<(Digest, &[u8])> = accepted.into_iter().map(|(digest, raw, _)| (digest, raw)).collect();
     let blobs = block::lay_out(&accepted);
-    let mut actions = pack::map_all(&commit.results, |result| {
+    let mut actions = compression::map_all(&commit.results, |result| {
         let key = &result.key.0.0[..];
         (
             key,
-            frame::framed(ACTIONS.name, key, &pack::record_body(&codec::encode_action(&result.record))),
+            frame::framed(ACTIONS.name, key, &compression::record_body(&codec::encode_action(&result.record))),
         )
     });
     // The sort is stable, and the last record of a key wins.
     actions.sort_by(|a, b| a.0.cmp(b.0));
     keep_last(&mut actions, |(key, _)| *key);
-    let framed = pack::map_all(&commit.rows, |(part, key, body)| {
+    let framed = compression::map_all(&commit.rows, |(part, key, body)| {
         let key = schema::row_key(part.owner(view), key);
         let framed = body.as_ref().map(|body| {
             frame::framed(
                 schema::table_of(*part).name,
                 &key,
-                &pack::pack_body(body, schema::compresses(*part)),
+                &compression::pack_body(body, schema::compresses(*part)),
             )
         });
         (*part, key, framed)

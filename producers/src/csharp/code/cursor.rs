@@ -29,7 +29,7 @@ pub(super) struct Cursor<'t> {
 impl<'t> Cursor<'t> {
     pub(super) fn new(text: &'t str, base: Option<u32>, depth: u32) -> Self {
         let tokens = lexer::lex(text).tokens;
-        let angles = canonical::angles(text, &tokens);
+        let angles = canonical::find_type_argument_brackets(text, &tokens);
         let (mates, _) = brackets::mates(text, &tokens);
         let end = tokens.len();
         Self {

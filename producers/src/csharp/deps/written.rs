@@ -7,7 +7,7 @@ use crate::csharp::code::type_ref;
 use crate::csharp::types::symbol_of;
 
 /// Whether a parameter's written type, without modifiers such as `ref`, may refer to `shape`. An alias with another name matches none.
-pub fn may_mean(written: &str, shape: &Shape) -> bool {
+pub fn may_refer_to(written: &str, shape: &Shape) -> bool {
     type_ref(written).is_some_and(|written| agrees(&written, shape))
 }
 
@@ -60,7 +60,7 @@ mod tests {
             ("(int a, Foo)", "(a:~System.Int32,^Foo)", true),
             ("Foo", "N.Foo@src/a.csproj", true),
         ] {
-            assert_eq!(may_mean(written, &Shape::read(bound, false)), expected, "{written} {bound}");
+            assert_eq!(may_refer_to(written, &Shape::read(bound, false)), expected, "{written} {bound}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct Cut {
 
 /// Returns what to drop of `count` types to stay within a budget in tokens. `size` returns the bytes of the text after a cut;
 /// `has_summaries` tells whether the pack contains summaries. If even the head of the text is too long, drops all types.
-pub fn what_to_give_up(count: usize, has_summaries: bool, budget: Option<u64>, size: impl Fn(Cut) -> usize) -> Cut {
+pub fn choose_cut(count: usize, has_summaries: bool, budget: Option<u64>, size: impl Fn(Cut) -> usize) -> Cut {
     let fits = |cut: &Cut| budget.is_none_or(|budget| tokens(size(*cut)) <= budget);
     let bare = |types| Cut {
         types,
@@ -52,7 +52,7 @@ mod tests {
     fn summaries_go_before_types() {
         let sizes = [(33, 33), (33, 33), (33, 66)];
         let left_out = |budget| {
-            let Cut { types, summaries } = what_to_give_up(3, true, budget, size(0, &sizes));
+            let Cut { types, summaries } = choose_cut(3, true, budget, size(0, &sizes));
             (types, summaries)
         };
         assert_eq!((left_out(None), left_out(Some(70)), left_out(Some(69))), ((0, 0), (0, 0), (0, 1)));
@@ -64,7 +64,7 @@ mod tests {
             (left_out(Some(29)), left_out(Some(10)), left_out(Some(0))),
             ((1, 3), (2, 3), (3, 3))
         );
-        let without = |budget| what_to_give_up(3, false, budget, size(0, &[(33, 0); 3]));
+        let without = |budget| choose_cut(3, false, budget, size(0, &[(33, 0); 3]));
         assert_eq!(without(Some(29)), Cut { types: 1, summaries: 1 });
     }
 
@@ -75,8 +75,8 @@ mod tests {
         ) {
             let bare: Vec<(usize, usize)> = sizes.iter().map(|(outline, _)| (*outline, 0)).collect();
             let (count, size) = (sizes.len(), size(head, &sizes));
-            let chosen = what_to_give_up(count, true, Some(budget), &size);
-            prop_assert_eq!(chosen.types, what_to_give_up(count, true, Some(budget), self::size(head, &bare)).types);
+            let chosen = choose_cut(count, true, Some(budget), &size);
+            prop_assert_eq!(chosen.types, choose_cut(count, true, Some(budget), self::size(head, &bare)).types);
             prop_assert!(tokens(size(chosen)) <= budget || chosen.types == count);
             let one_less = match chosen {
                 Cut { types: 0, summaries: 0 } => None,

@@ -4,7 +4,7 @@
 //! The text contains no hash, line number or time, so edits of bodies, comments and layout leave it unchanged. The budget bounds the whole text.
 //! The head lists the parts that exceed it, with the reason, and the parts that the filter excludes.
 
-use super::budget::{Cut, tokens, what_to_give_up};
+use super::budget::{Cut, choose_cut, tokens};
 use super::select::{Selection, Why, file_key, path_of_key, read_selection};
 use crate::csharp::outline::{api, or_none};
 use crate::csharp::outline_info::{self, Info};
@@ -88,7 +88,7 @@ impl<'i> Document<'i> {
         let Selection {
             budget, least, semantic, ..
         } = &document.selection;
-        document.cut = what_to_give_up(least.len(), !semantic.is_empty(), *budget, |cut| document.size_with_cut(cut));
+        document.cut = choose_cut(least.len(), !semantic.is_empty(), *budget, |cut| document.size_with_cut(cut));
         document.fill_room();
         Ok(document)
     }

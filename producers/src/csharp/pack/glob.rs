@@ -1,6 +1,6 @@
 //! Names with wildcards, in filters and tags: `*` matches any run of characters, `?` one character. Case-insensitive.
 
-use engine::values::fold::folded;
+use engine::values::case_folding::folded;
 use engine::values::wildcard::Wildcard;
 
 /// Maximum length of a pattern, in bytes.
@@ -34,7 +34,7 @@ impl Glob {
 
     /// Whether it matches a type. A pattern without a dot is compared with the type's name, and with the last parts of a nested type's name; a
     /// pattern with a dot with the whole symbol path and with its suffixes after a dot.
-    pub fn means(&self, name: &Name) -> bool {
+    pub fn matches_type(&self, name: &Name) -> bool {
         let (whole, ends) = if self.dotted { (0, '.') } else { (name.local, '+') };
         let met = |path: &str| {
             let path = path.get(whole..).unwrap_or_default();
@@ -96,9 +96,9 @@ mod tests {
             ("Memo.Core.Tree", false),
             ("ode", false),
         ] {
-            assert_eq!(Glob::new(pattern).means(&name), meant, "{pattern}");
+            assert_eq!(Glob::new(pattern).matches_type(&name), meant, "{pattern}");
         }
-        assert!(Glob::new("Program").means(&Name::new("Program", "")));
+        assert!(Glob::new("Program").matches_type(&Name::new("Program", "")));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Primaries of a filter:
 //! - `namespace:` matches the whole namespace of a type;
-//! - `type:` matches its name or symbol path, see [`Glob::means`];
+//! - `type:` matches its name or symbol path, see [`Glob::matches_type`];
 //! - `access:` matches its effective accessibility, with `-` for the space in `protected-internal`;
 //! - `tag:` matches the patterns of that tag, each like `type:`;
 //! - `depends:` matches the types whose declarations or bodies name a type of this name;
@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Maximum number of patterns of a tag.
 const MOST_PATTERNS: usize = 1_000;
 /// Maximum number of names without a match that are reported.
-const MOST_TOLD: usize = 5;
+const MOST_REPORTED: usize = 5;
 /// Names that `access:` may match.
 const ACCESS: [&str; 7] = [
     "public",
@@ -275,7 +275,7 @@ impl<'i> World<'i> {
     fn types_matching(&self, globs: &[Glob]) -> Vec<bool> {
         self.types
             .iter()
-            .map(|(_, _, name)| globs.iter().any(|glob| glob.means(name)))
+            .map(|(_, _, name)| globs.iter().any(|glob| glob.matches_type(name)))
             .collect()
     }
 
@@ -396,7 +396,7 @@ impl<'i> World<'i> {
         });
         let patterns = self.empty_patterns(filter).into_iter();
         let patterns = patterns.map(|(tag, pattern)| nothing(format!("'{pattern}' of tag:{tag}"), pattern, self.selectable_symbols()));
-        primaries.chain(patterns).take(MOST_TOLD).collect()
+        primaries.chain(patterns).take(MOST_REPORTED).collect()
     }
 
     fn selectable_symbols(&self) -> impl Iterator<Item = &'i str> {
@@ -408,7 +408,7 @@ impl<'i> World<'i> {
         let is_requested = |tag: &str| filter.primaries.iter().any(|one| one.field == Field::Tag && one.glob.matches(tag));
         let tags = self.tags.iter().filter(|(tag, _)| is_requested(tag));
         let patterns = tags.flat_map(|(tag, patterns)| patterns.iter().map(move |pattern| (*tag, pattern.as_str())));
-        let means = |glob: &Glob| self.types.iter().any(|(_, _, name)| glob.means(name));
+        let means = |glob: &Glob| self.types.iter().any(|(_, _, name)| glob.matches_type(name));
         patterns.filter(|(_, pattern)| !means(&Glob::new(pattern))).collect()
     }
 }

@@ -467,7 +467,7 @@ fn means(bench: &Bench, filter: &Filter, expr: &Expr, key: &str) -> bool {
         Expr::All(parts) => parts.iter().all(|part| means(bench, filter, part, key)),
         Expr::Is { primary, not } => {
             let primary = &filter.primaries[*primary];
-            let is = |glob: &Glob, key: &str| glob.means(&Name::new(symbol_of(key), &bench.world.row(key).namespace));
+            let is = |glob: &Glob, key: &str| glob.matches_type(&Name::new(symbol_of(key), &bench.world.row(key).namespace));
             let row = bench.world.row(key);
             *not != match primary.field {
                 Field::Namespace => primary.glob.matches(&row.namespace),

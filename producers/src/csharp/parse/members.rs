@@ -174,7 +174,7 @@ fn declarations(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
     let mut parts = tokens.split_range(range.clone());
     let queries = |part: &Range<usize>| {
         let value = tokens.find_outside_brackets(part.clone(), |at| tokens.is(at, "="));
-        value.is_some_and(|value| super::tame::is_query(tokens, value + 1))
+        value.is_some_and(|value| super::hidden_code::is_query(tokens, value + 1))
     };
     if let Some(query) = parts.iter().position(queries) {
         parts.truncate(query + 1);

@@ -3,12 +3,12 @@
 //! Steps: blank inactive code, lex, hide parts from the grammar, parse with the grammar, walk the tree. The hidden parts are those that the
 //! grammar need not or cannot parse, such as all bodies: the rest is the *skeleton*. If the tree has errors, *repair* valid code that the
 //! grammar lacks; if errors remain, use the declarations outside them. Each byte that the grammar sees has a known position. All texts are
-//! cut from tokens, so equal code has equal texts on each path. Bodies are only checked for errors, and only if their tokens raise a
-//! [`doubt`]; [`crate::csharp::code`] parses their contents.
+//! cut from tokens, so equal code has equal texts on each path. Bodies are only checked for errors, and only if
+//! [`suspicious_bodies`] finds suspicious tokens in them; [`crate::csharp::code`] parses their contents.
 
-mod doubt;
 pub(crate) mod grammar;
 mod header;
+mod hidden_code;
 mod members;
 mod mentions;
 #[cfg(test)]
@@ -16,7 +16,7 @@ mod odd_tests;
 mod reading;
 mod repair;
 mod shown;
-mod tame;
+mod suspicious_bodies;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tokens;
@@ -45,7 +45,7 @@ pub const LARGEST: usize = 16 << 20;
 /// Returns the declarations of a text, and diagnostics. `file` is only used for places in diagnostics.
 pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<Diagnostic>) {
     if text.len() > LARGEST {
-        return (nothing(Tier::Nothing), vec![too_large(text, file)]);
+        return (empty_syntax(Tier::Nothing), vec![too_large(text, file)]);
     }
     let active = preprocess::active(text, defines);
     let mut lexed = lexer::lex(&active.text);
@@ -61,12 +61,12 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         })
         .into_iter()
         .collect();
-    let extensions = tame::extensions(&tokens, &mut edits);
+    let extensions = hidden_code::extensions(&tokens, &mut edits);
     unions::unions(&tokens, &mut edits);
     let hidden = edits.len();
-    tame::angle_runs(&tokens, &mut edits);
+    hidden_code::angle_runs(&tokens, &mut edits);
     let tamed = edits.len() > hidden;
-    let way = Way {
+    let way = ParseInput {
         active: &active,
         tokens: &tokens,
         extensions: &extensions,
@@ -76,7 +76,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     let mut message = message_of(tier, tree.is_some(), bodies, tokens.depth);
     let mut place = error.map(|byte| tokens.line_and_column(byte));
     let (mut syntax, odd) = tree.map_or_else(
-        || (nothing(tier), None),
+        || (empty_syntax(tier), None),
         |(tree, shown)| {
             let reading = Reading {
                 tokens: &tokens,
@@ -142,7 +142,7 @@ fn preprocessor_faults(active: &Active<'_>, tokens: &Tokens<'_>, file: &str) -> 
 fn message_of(tier: Tier, has_tree: bool, bodies: usize, depth: u32) -> &'static str {
     match (tier, has_tree) {
         (Tier::Whole | Tier::Repaired, _) => "",
-        (Tier::Skeleton, _) if depth > tame::DEEPEST => {
+        (Tier::Skeleton, _) if depth > hidden_code::DEEPEST => {
             "brackets are nested too deeply for the grammar; all declarations were read, bodies may contain errors"
         }
         (Tier::Skeleton, _) if bodies == 1 => "one body could not be parsed; all declarations were read",
@@ -180,7 +180,7 @@ fn unclosed_literal(lexed: &lexer::Lexed) -> Option<(usize, &'static str)> {
 }
 
 /// Input of the parses from tokens to a tree.
-struct Way<'t, 'a> {
+struct ParseInput<'t, 'a> {
     active: &'a Active<'t>,
     tokens: &'a Tokens<'a>,
     extensions: &'a [Extension],
@@ -198,14 +198,14 @@ struct Parsed {
     error: Option<usize>,
 }
 
-impl Way<'_, '_> {
+impl ParseInput<'_, '_> {
     /// Parses the declarations, plain or repaired, and checks the bodies for errors. With broken brackets or literals, the ends of bodies are
     /// unreliable, so the result is at most partial.
     fn parse_whole(mut self, broken: bool) -> Parsed {
         if broken {
-            tame::broken_literals(self.tokens, &mut self.edits);
+            hidden_code::broken_literals(self.tokens, &mut self.edits);
         }
-        let skeleton = tame::skeleton(self.tokens, self.extensions);
+        let skeleton = hidden_code::skeleton(self.tokens, self.extensions);
         let known = self.edits.len();
         let (mut tree, mut errors) = self.grammar(&skeleton.edits, skeleton.missing);
         let mut tier = Tier::Whole;
@@ -227,9 +227,9 @@ impl Way<'_, '_> {
             };
         }
         let (mut bodies, mut error) = (0, None);
-        if self.tokens.depth > tame::DEEPEST {
+        if self.tokens.depth > hidden_code::DEEPEST {
             tier = Tier::Skeleton;
-        } else if doubt::any(self.tokens, &skeleton.bodies) {
+        } else if suspicious_bodies::any(self.tokens, &skeleton.bodies) {
             let mut errors = self.grammar(&[], 0).1;
             if !errors.is_empty() && tier == Tier::Whole {
                 repair::repairs(self.tokens, &mut self.edits);
@@ -240,7 +240,7 @@ impl Way<'_, '_> {
             }
             if let Some(first) = errors.first() {
                 tier = Tier::Skeleton;
-                bodies = tame::with_errors(&skeleton.edits, &errors);
+                bodies = hidden_code::with_errors(&skeleton.edits, &errors);
                 error = Some(first.start);
             }
         }
@@ -266,7 +266,7 @@ fn is_app(text: &str, tokens: &Tokens<'_>) -> bool {
 }
 
 /// Returns a file without declarations.
-pub fn nothing(tier: Tier) -> Syntax {
+pub fn empty_syntax(tier: Tier) -> Syntax {
     Syntax {
         tier,
         usings: Vec::new(),

@@ -57,7 +57,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                 });
             }
             // `class A { } ;`: the grammar allows nothing between the two.
-            ";" if at > 0 && tokens.is(at - 1, "}") => adjoin(tokens, at, edits),
+            ";" if at > 0 && tokens.is(at - 1, "}") => move_semicolon(tokens, at, edits),
             // `[.. var rest]`: keep only the subpattern.
             ".." if matches!(at.checked_sub(1).map_or("", |before| tokens.text(before)), "[" | ",")
                 && !matches!(tokens.text(at + 1), "]" | ",") =>
@@ -65,7 +65,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                 hide(tokens, at, edits);
             }
             // `(ref x, out y) =>`: in the grammar, parameters without types have no modifiers.
-            "(" if tokens.mate(at).is_some_and(|close| tokens.is(close + 1, "=>")) => untyped(tokens, at, edits),
+            "(" if tokens.mate(at).is_some_and(|close| tokens.is(close + 1, "=>")) => hide_modifiers_of_untyped(tokens, at, edits),
             // `a?.b = c`, `a?[0] = c`.
             "?." if is_assigned(tokens, at + 1) => edits.push(Edit {
                 bytes: tokens.bytes_of_tokens(&(at..at + 1)),
@@ -85,7 +85,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
 }
 
 /// Moves a semicolon next to the token before it.
-fn adjoin(tokens: &Tokens<'_>, at: usize, edits: &mut Vec<Edit>) {
+fn move_semicolon(tokens: &Tokens<'_>, at: usize, edits: &mut Vec<Edit>) {
     let (before, own) = (tokens.bytes_of_tokens(&(at - 1..at)), tokens.bytes_of_tokens(&(at..at + 1)));
     if before.end < own.start {
         edits.push(Edit {
@@ -132,7 +132,7 @@ fn hide(tokens: &Tokens<'_>, at: usize, edits: &mut Vec<Edit>) {
 }
 
 /// Hides the modifiers of a lambda's untyped parameters.
-fn untyped(tokens: &Tokens<'_>, open: usize, edits: &mut Vec<Edit>) {
+fn hide_modifiers_of_untyped(tokens: &Tokens<'_>, open: usize, edits: &mut Vec<Edit>) {
     let close = tokens.mate(open).unwrap_or(open);
     for part in tokens.split_range(open + 1..close) {
         let name = tokens

@@ -47,7 +47,7 @@ impl<'t> Tokens<'t> {
 
     /// Creates the tokens of `source`, which is `written` with decoded names.
     pub(crate) fn from_lexed(source: &'t str, written: &'t str, lexed: Lexed) -> Self {
-        let angles = canonical::angles(source, &lexed.tokens);
+        let angles = canonical::find_type_argument_brackets(source, &lexed.tokens);
         let (mates, depth) = brackets::mates(source, &lexed.tokens);
         let lines = std::iter::once(0)
             .chain(

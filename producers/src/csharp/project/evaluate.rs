@@ -116,7 +116,7 @@ impl<'a> Pass<'a, '_> {
             // The project is no XML, so only the SDK's defaults apply.
             self.found.read.push(self.project.to_owned());
             self.sdks.push("Microsoft.NET.Sdk".to_owned());
-            self.before();
+            self.evaluate_before_project();
             self.evaluate_behind();
             self.found.sdk = self.sdks.join(";");
             return;
@@ -138,7 +138,7 @@ impl<'a> Pass<'a, '_> {
         // A lone addition in the attribute implies the SDK that it extends.
         let implied = root.attribute("Sdk").is_some() || sdks.iter().any(|sdk| sdk::kind_of_sdk(sdk) != Kind::Addition);
         for sdk in sdks {
-            self.adopt(
+            self.register_sdk(
                 &sdk,
                 Spot {
                     file: path,
@@ -148,7 +148,7 @@ impl<'a> Pass<'a, '_> {
         }
         if implied {
             (self.began, self.ended) = (true, true);
-            self.before();
+            self.evaluate_before_project();
         }
         self.open.push(path);
         self.elements(root, path);
@@ -162,7 +162,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Registers an SDK of the project.
-    fn adopt(&mut self, name: &str, spot: Spot<'_>) {
+    fn register_sdk(&mut self, name: &str, spot: Spot<'_>) {
         let name = name.split('/').next().unwrap_or(name).to_owned();
         if name.is_empty() || self.sdks.contains(&name) {
             return;
@@ -183,11 +183,11 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Evaluates the parts before the project's own text.
-    fn before(&mut self) {
+    fn evaluate_before_project(&mut self) {
         sdk::properties_of_name(&mut self.found.properties, &self.sdks);
         self.common_props();
         sdk::properties_before(&mut self.found.properties);
-        self.again_global();
+        self.reset_globals();
         self.found.groups.push(Group::Sdk);
     }
 
@@ -195,7 +195,7 @@ impl<'a> Pass<'a, '_> {
     fn common_props(&mut self) {
         self.import_nearest(BUILD_PROPS);
         msbuild::set_between_props(&mut self.found.properties);
-        self.again_global();
+        self.reset_globals();
         self.import_nearest(PACKAGES_PROPS);
     }
 
@@ -209,7 +209,7 @@ impl<'a> Pass<'a, '_> {
     /// Evaluates `Microsoft.Common.targets`.
     fn common_targets(&mut self) {
         msbuild::set_before_targets(&mut self.found.properties);
-        self.again_global();
+        self.reset_globals();
         self.import_nearest(BUILD_TARGETS);
     }
 
@@ -235,7 +235,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Sets global properties again, because they override those of an SDK.
-    fn again_global(&mut self) {
+    fn reset_globals(&mut self) {
         for (name, value) in &self.settings.globals {
             self.found.properties.set_property(name, value.as_str());
         }
@@ -430,19 +430,19 @@ impl<'a> Pass<'a, '_> {
     /// Evaluates `<Import Project="Sdk.props" Sdk="…"/>`; in files such as `Directory.Build.props` it extends the project's own SDK.
     fn sdk_import(&mut self, sdk: &str, written: &str, spot: Spot<'_>) {
         let sdk = self.scope(spot).expand(sdk);
-        self.adopt(&sdk, spot);
+        self.register_sdk(&sdk, spot);
         if written.eq_ignore_ascii_case("Sdk.props")
             && let Some(versions) = sdk::properties_of_arcade(&sdk, &mut self.found.properties, self.tree)
             && let Some(file) = self.tree.existing_file(&versions)
         {
-            self.again_global();
+            self.reset_globals();
             self.import(file, spot);
         }
         if spot.file != self.project || sdk::kind_of_sdk(&sdk) == Kind::Addition {
             return;
         }
         if written.eq_ignore_ascii_case("Sdk.props") && !std::mem::replace(&mut self.began, true) {
-            self.before();
+            self.evaluate_before_project();
         } else if written.eq_ignore_ascii_case("Sdk.targets") && !std::mem::replace(&mut self.ended, true) {
             self.evaluate_behind();
         }

@@ -4,7 +4,7 @@ use super::evaluate::{Evaluation, Files, Settings, evaluate};
 use super::expression::unescape;
 use super::framework::{Framework, newest_first};
 use super::glob::is_glob;
-use super::items::{Item, Run, run_operations};
+use super::items::{Item, ItemLists, run_operations};
 use super::operation::{Action, Operation, Spec, operations};
 use super::packages::{PackageReference, has_compile, package_references, published_package};
 use super::params::{Override, ProjectParams};
@@ -244,7 +244,7 @@ fn defined_constants(evaluation: &Evaluation<'_>) -> BTreeSet<String> {
         .collect()
 }
 
-fn facts(project: &str, evaluation: &Evaluation<'_>, items: &Run, symbols: &BTreeSet<String>, tfm: Option<&str>) -> Facts {
+fn facts(project: &str, evaluation: &Evaluation<'_>, items: &ItemLists, symbols: &BTreeSet<String>, tfm: Option<&str>) -> Facts {
     let properties = &evaluation.properties;
     let set = |name: &str| Some(properties.get(name).trim().to_owned()).filter(|value| !value.is_empty());
     let name = stem_and_extension(project).0.to_owned();
@@ -281,7 +281,7 @@ fn facts(project: &str, evaluation: &Evaluation<'_>, items: &Run, symbols: &BTre
 }
 
 /// Returns `InternalsVisibleTo` items, and the older `AssemblyAttribute` items with the same meaning.
-fn friends(items: &Run) -> Vec<String> {
+fn friends(items: &ItemLists) -> Vec<String> {
     let attribute = items
         .items("assemblyattribute")
         .filter(|item| item.text.trim_end_matches("Attribute").ends_with("InternalsVisibleTo"))
@@ -297,7 +297,7 @@ fn friends(items: &Run) -> Vec<String> {
     names.into_iter().collect()
 }
 
-fn usings(items: &Run) -> Vec<String> {
+fn usings(items: &ItemLists) -> Vec<String> {
     let read = |item: &Item| match (item.get("alias"), item.get("static").eq_ignore_ascii_case("true")) {
         ("", false) => item.text.clone(),
         ("", true) => format!("static {}", item.text),
@@ -312,7 +312,7 @@ fn ending_of(path: &str) -> String {
     path.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase()
 }
 
-fn project_references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
+fn project_references(project: &str, items: &ItemLists, report: &Report) -> Vec<Reference> {
     let spot = Spot { file: project, line: 0 };
     for missing in &items.missing {
         let (code, message) = match ending_of(missing).as_str() {
@@ -440,7 +440,7 @@ pub fn compiled(evaluated: &Evaluated, sources: &Tree<'_>) -> (Vec<CompiledFile>
         let run = run_operations(operations, sources, &["compile"]);
         cut |= run.cut;
         for item in run.items("compile") {
-            let emitted = (!item.get("emitted").is_empty()).then(|| item.through("%(RecursiveDir)%(Filename)%(Extension)"));
+            let emitted = (!item.get("emitted").is_empty()).then(|| item.expand_metadata("%(RecursiveDir)%(Filename)%(Extension)"));
             let file = files.entry(item.text.clone()).or_insert_with(|| CompiledFile {
                 emitted: None,
                 link: item.link(home),

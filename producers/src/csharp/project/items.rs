@@ -37,7 +37,7 @@ impl Item {
     }
 
     /// Replaces `%(…)`. Of the well-known metadata, supports only those that follow from the path.
-    pub fn through(&self, text: &str) -> String {
+    pub fn expand_metadata(&self, text: &str) -> String {
         let mut seen = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(start) = rest.find("%(") {
@@ -70,14 +70,14 @@ impl Item {
     pub fn link(&self, home: &str) -> Option<String> {
         let inside =
             home.is_empty() || self.text.get(..home.len()).is_some_and(|head| head == home) && self.text[home.len()..].starts_with('/');
-        let written = self.through(self.get("link")).replace('\\', "/");
+        let written = self.expand_metadata(self.get("link")).replace('\\', "/");
         if inside && written.is_empty() {
             return None;
         }
         if !written.is_empty() {
             return Some(written);
         }
-        let base = self.through(self.get("linkbase")).replace('\\', "/");
+        let base = self.expand_metadata(self.get("linkbase")).replace('\\', "/");
         let base = base.trim_matches('/');
         let base = if base.is_empty() { String::new() } else { format!("{base}/") };
         Some(format!("{base}{}{}", self.recursive, file_name(&self.text)))
@@ -109,7 +109,7 @@ impl List {
 
 /// Result of running operations.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct ItemLists {
     lists: FxHashMap<String, List>,
     looks: usize,
     /// Texts of `Include` without a file in the tree.
@@ -118,7 +118,7 @@ pub struct Run {
     pub cut: bool,
 }
 
-impl Run {
+impl ItemLists {
     /// Returns the remaining items of a type, in order.
     pub fn items(&self, name: &str) -> impl Iterator<Item = &Item> {
         self.lists.get(name).into_iter().flat_map(List::live)
@@ -126,8 +126,8 @@ impl Run {
 }
 
 /// Runs operations over the files of a tree. Items of the types in `files` that are included by text are looked up in the tree.
-pub fn run_operations(operations: &[Operation], tree: &Tree<'_>, files: &[&str]) -> Run {
-    let mut run = Run::default();
+pub fn run_operations(operations: &[Operation], tree: &Tree<'_>, files: &[&str]) -> ItemLists {
+    let mut run = ItemLists::default();
     for operation in operations {
         match operation.action {
             Action::Include => include(&mut run, operation, tree, files.contains(&operation.items.as_str())),
@@ -150,7 +150,7 @@ struct Set {
 }
 
 impl Set {
-    fn from_specs(specs: &[Spec], run: &Run) -> Self {
+    fn from_specs(specs: &[Spec], run: &ItemLists) -> Self {
         let mut set = Self::default();
         for spec in specs {
             match spec {
@@ -172,12 +172,12 @@ impl Set {
 
 fn seen_through(item: &Item, transform: Option<&str>) -> String {
     let Some(transform) = transform else { return item.text.clone() };
-    let seen = item.through(transform);
+    let seen = item.expand_metadata(transform);
     let seen = super::path::absolute(ROOT, &seen);
     super::path::in_workspace(&seen).map(str::to_owned).unwrap_or_default()
 }
 
-fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
+fn include(run: &mut ItemLists, operation: &Operation, tree: &Tree<'_>, files: bool) {
     let exclude = Set::from_specs(&operation.exclude, run);
     run.looks += COPY * exclude.texts.len();
     let metadata: BTreeMap<String, String> = operation.metadata.iter().cloned().collect();
@@ -237,7 +237,7 @@ fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
 }
 
 /// Changes the items that the specs name.
-fn change_items(run: &mut Run, operation: &Operation, tree: &Tree<'_>, change: impl Fn(&mut Option<Item>, &[(String, String)])) {
+fn change_items(run: &mut ItemLists, operation: &Operation, tree: &Tree<'_>, change: impl Fn(&mut Option<Item>, &[(String, String)])) {
     if run.looks > MOST_LOOKS {
         run.cut = true;
         return;
@@ -275,7 +275,7 @@ mod tests {
             metadata: BTreeMap::new(),
             recursive: String::new(),
         };
-        assert_eq!(item.through("x%(Filename)y%(b"), "xAy%(b");
+        assert_eq!(item.expand_metadata("x%(Filename)y%(b"), "xAy%(b");
     }
 
     #[test]

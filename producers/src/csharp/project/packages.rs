@@ -4,7 +4,7 @@
 
 use super::expression::Properties;
 use super::facts::{Evaluated, Reference};
-use super::items::{Item, Run};
+use super::items::{Item, ItemLists};
 use super::path::folder_of_path;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ pub struct PackageReference {
 }
 
 /// Returns the references to packages with assemblies to compile against, sorted.
-pub fn package_references(items: &Run) -> Vec<PackageReference> {
+pub fn package_references(items: &ItemLists) -> Vec<PackageReference> {
     let found: BTreeSet<PackageReference> = items
         .items("packagereference")
         .filter(|item| item.get("includeassets").trim().is_empty() || has_compile(item, "includeassets"))

@@ -77,7 +77,7 @@ pub fn no_file(session: &Session, path: &str) -> Failed {
 pub fn one_label(session: &mut Session, text: &str, what: &str) -> Result<String, Failed> {
     let text = label_or_source(session, text)?;
     let patterns = build::patterns(&[text.into_owned()])?;
-    session.the_one(&patterns, what)?.map_err(|diagnostics| Failed {
+    session.resolve_single_target(&patterns, what)?.map_err(|diagnostics| Failed {
         code: Code::Usage,
         diagnostics,
     })

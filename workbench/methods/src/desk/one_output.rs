@@ -80,7 +80,7 @@ pub fn make_output(context: &RequestContext, session: &mut Session, label: &str)
 }
 
 /// Returns the last output of a label with its state, and reports a stale one. Returns `None` if the label should be built.
-pub fn as_it_is(
+pub fn read_stored_output(
     context: &RequestContext,
     session: &mut Session,
     label: &str,

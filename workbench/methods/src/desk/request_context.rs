@@ -373,7 +373,7 @@ impl RequestContext {
         if !DiskStore::is_at(&folder) {
             let why = Diagnostic::error(
                 ErrorCode::E_NO_STORE,
-                format!("{} is not a store of cortex; nothing was touched", folder.display()),
+                format!("{} is not a store of cortex; nothing was changed", folder.display()),
             );
             return Err(Failed::new(
                 Code::Usage,

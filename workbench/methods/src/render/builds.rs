@@ -49,8 +49,8 @@ fn what(build: &BuildRecord) -> String {
     let mut parts = Vec::new();
     for (number, word) in [
         (counts.ran, "ran"),
-        (counts.cached, "found"),
-        (counts.verified, "unmoved"),
+        (counts.cached, "cached"),
+        (counts.verified, "unchanged"),
         (counts.failed, "failed"),
         (counts.skipped, "skipped"),
         (build.gone.count, "gone"),
@@ -87,8 +87,8 @@ fn answers(answers: &Answers) -> String {
     let kinds = [
         (answers.full, "new answer", "new answers"),
         (answers.patches, "patch", "patches"),
-        (answers.unchanged, "found to hold", "found to hold"),
-        (answers.rejected, "answer of no use", "answers of no use"),
+        (answers.unchanged, "answer confirmed", "answers confirmed"),
+        (answers.rejected, "unusable answer", "unusable answers"),
     ];
     let kinds = kinds.iter().filter(|(number, ..)| *number > 0);
     let kinds: Vec<String> = kinds
@@ -168,18 +168,18 @@ pub fn difference(difference: &Difference, style: Style) -> String {
     if *forgotten > 0 {
         let of = format_count(*forgotten as u64);
         text.push_str(&style.dim(&format!(
-            "\nnot counted: {of} more whose results of that time are no longer in History\n"
+            "\nnot counted: {of} more, because History no longer has their results of that time\n"
         )));
     }
     if *unnamed > 0 {
         text.push_str(&style.dim(&format!(
-            "\nnot counted: {} more that went, of which the log has no names\n",
+            "\nnot counted: {} targets removed between these builds, because the log does not name them\n",
             format_count(*unnamed)
         )));
     }
     if *unnamed_since > 0 {
         text.push_str(&style.dim(&format!(
-            "\nnot looked at: {} that went in later builds, of which the log has no names\n",
+            "\nnot compared: {} targets removed by later builds, because the log does not name them\n",
             format_count(*unnamed_since)
         )));
     }
@@ -199,7 +199,7 @@ fn describe_ending(build: &BuildRecord, style: Style) -> String {
     }
     if skipped > 0 {
         text.push_str(&style.dim(&format!(
-            "  {} not tried, because their inputs have no output\n",
+            "  {} skipped, because their inputs have no output\n",
             format_count(skipped)
         )));
     }

@@ -29,7 +29,7 @@ pub fn unified(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str
         return Err("the store no longer has one of them");
     };
     let (Some(before), Some(after)) = (blob_as_text(before), blob_as_text(after)) else {
-        return Err("they are no text");
+        return Err("they are not text");
     };
     if before == after {
         return Ok(Vec::new());

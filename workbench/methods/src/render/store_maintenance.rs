@@ -3,7 +3,7 @@
 use super::{duration, format_count, format_size, money, plural, printable};
 use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
-use engine::store::disk::verify::{Harm, Spot, Verified};
+use engine::store::disk::verify::{DamagedItem, Spot, Verified};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -53,8 +53,8 @@ pub fn collected(report: &Report, options: &Options) -> String {
     );
     let amount = match (removed.actions == 0 && removed.blobs == 0, removed.versions) {
         (_, 0) => amount,
-        (true, versions) => format!("{} of targets that are gone", plural(versions, "version")),
-        (false, versions) => format!("{amount}, and {} of targets that are gone", plural(versions, "version")),
+        (true, versions) => format!("{} of removed targets", plural(versions, "version")),
+        (false, versions) => format!("{amount}, and {} of removed targets", plural(versions, "version")),
     };
     if removed.actions + removed.blobs + removed.versions == 0 {
         text.push_str("Nothing is garbage.\n");
@@ -66,33 +66,33 @@ pub fn collected(report: &Report, options: &Options) -> String {
     for root in &report.forgotten {
         let verb = if options.dry_run { "Would forget" } else { "Forgot" };
         text.push_str(&format!(
-            "{verb} the checkout {}, which is not there.\n",
+            "{verb} the checkout {}, whose folder is missing.\n",
             printable(&root.display().to_string())
         ));
     }
     for root in &report.vanished {
         let root = printable(&root.display().to_string());
         text.push_str(&format!(
-            "Kept: the checkout {root}, which is not there now; --forget-checkouts forgets it.\n"
+            "Kept: the checkout {root}, whose folder is missing; --forget-checkouts removes it from the store.\n"
         ));
     }
     if report.young.actions > 0 {
         text.push_str(&format!(
-            "Kept: {} that nothing else holds, used in the last {}.\n",
+            "Kept: {} without references, used in the last {}.\n",
             plural(report.young.actions, "result"),
             span(options.older_than)
         ));
     }
     if report.paid.actions > 0 {
         text.push_str(&format!(
-            "Kept: {} that nothing holds{}; --paid takes what was paid for.\n",
+            "Kept: {} without references{}; --paid removes them.\n",
             plural(report.paid.actions, "result"),
             price(&report.paid)
         ));
     }
     if !options.dry_run && (report.compacted || before.file_bytes != after.file_bytes) {
         text.push_str(&format!(
-            "The file went from {} to {}.\n",
+            "File size: {} before, {} now.\n",
             format_size(before.file_bytes),
             format_size(after.file_bytes)
         ));
@@ -106,7 +106,7 @@ pub fn set_aside(usage: &Usage, folder: &Path) -> String {
         return String::new();
     }
     format!(
-        "Set aside as damaged: {}, {}; what was sound in there was taken over then; nothing removes them but you: {}.\n",
+        "Set aside as damaged: {}, {}. The store has their sound contents; remove them yourself when you no longer need them: {}.\n",
         plural(usage.set_aside_files, "file"),
         format_size(usage.set_aside_bytes),
         printable(&folder.join("store.redb.damaged-*").display().to_string())
@@ -116,7 +116,7 @@ pub fn set_aside(usage: &Usage, folder: &Path) -> String {
 /// Summarizes an automatic gc in one line.
 pub fn summarize_limits(report: &Report, options: &Options) -> String {
     format!(
-        "the store grew beyond {}: removed {}, the file went from {} to {}",
+        "the store grew beyond {}: removed {}; file size {} before, {} now",
         format_size(options.max_size.unwrap_or(0)),
         things(report.taken.actions, report.taken.blobs),
         format_size(report.before.file_bytes),
@@ -146,7 +146,7 @@ pub fn list_ways_to_shrink(report: &Report, options: &Options) -> String {
     let mut ways = Vec::new();
     if report.paid.actions > 0 && !options.paid {
         ways.push(format!(
-            "--paid takes {} more that nothing holds",
+            "--paid removes {} more without references",
             plural(report.paid.actions, "result")
         ));
     }
@@ -240,7 +240,7 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
     }
     match left {
         _ if found.is_sound() => text.push_str("The store is sound.\n"),
-        Some(left) if left.is_sound() => text.push_str("What was damaged was dropped; the next build makes it again.\n"),
+        Some(left) if left.is_sound() => text.push_str("The damaged entries were removed; the next build rebuilds them.\n"),
         _ => {}
     }
     text
@@ -250,7 +250,7 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
 const NAMED: usize = 4;
 
 /// Lists the labels of a damaged item: `//a:x, //b:x and 12 more`.
-fn whose(harm: &Harm) -> String {
+fn whose(harm: &DamagedItem) -> String {
     let named = harm.labels.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     match (harm.labels.len().saturating_sub(NAMED), harm.spot()) {
         (0, Spot::Row(..) | Spot::Other) if named.is_empty() => "of no label".to_owned(),
@@ -261,7 +261,7 @@ fn whose(harm: &Harm) -> String {
 }
 
 fn harm_json(verified: &Verified) -> Vec<Value> {
-    let one = |harm: &Harm| json!({"labels": harm.labels, "what": harm.what, "paid": harm.paid});
+    let one = |harm: &DamagedItem| json!({"labels": harm.labels, "what": harm.what, "paid": harm.paid});
     verified.harm.iter().map(one).collect()
 }
 
@@ -328,7 +328,7 @@ pub fn stats(stats: &Stats, now: u64) -> String {
     }
     if let Some(rate) = stats.builds.rate() {
         text.push_str(&format!(
-            "hit rate: {}.{} % in {} ({} found or unmoved, {} made)\n",
+            "hit rate: {}.{} % in {} ({} cached or unchanged, {} ran)\n",
             rate / 10,
             rate % 10,
             plural(stats.builds.builds, "build"),
@@ -423,11 +423,11 @@ pub fn exported_json(done: &Exported) -> Value {
 pub fn imported(done: &Imported, paid: bool) -> String {
     let refused = match done.refused {
         0 => String::new(),
-        refused if paid => format!("; {} without their output not taken", plural(refused, "result")),
-        refused => format!("; {} paid for not taken, --paid takes them", plural(refused, "result")),
+        refused if paid => format!("; skipped {} without their outputs", plural(refused, "result")),
+        refused => format!("; skipped {} that were paid for, --paid imports them", plural(refused, "result")),
     };
     format!(
-        "{} filed, {} there already{refused}\n",
+        "{} stored, {} already present{refused}\n",
         plural(done.actions, "result"),
         format_count(done.known)
     )

@@ -15,7 +15,7 @@ fn next_steps(tally: &Tally, style: Style) -> String {
     let next = match tally.deferred {
         0 => String::new(),
         _ => format!(
-            "\n  {} the same command again, once the batch is answered (within a day): it picks the answers up and asks what waits for them",
+            "\n  {} run the same command again once the batch is answered (within a day): it reads the answers and asks the questions that wait for them",
             style.dim("next    ")
         ),
     };
@@ -253,7 +253,10 @@ pub fn prices(plans: &[Priced], answered: usize, currency: Option<&str>, style: 
         let currency = all.micros.and(currency).map_or(String::new(), |currency| format!(" {currency}"));
         line(name, &format!("{}: {}{currency}", kinds.join(", "), spent(&all)));
     }
-    line("", &style.dim("what was free was made to know this; tokens of answers are a guess"));
+    line(
+        "",
+        &style.dim("to estimate this, all free targets were built; tokens of answers are a guess"),
+    );
     text.trim_start_matches('\n').to_owned()
 }
 
@@ -337,7 +340,7 @@ mod tests {
         assert_eq!(
             sentences,
             "Asks 1 new answer: 1 call, 0 tokens in, 0 out. May ask 1 patch: 1 call, 0 tokens in, 0 out. \
-             What was free was made to know this; tokens of answers are a guess."
+             To estimate this, all free targets were built; tokens of answers are a guess."
         );
     }
 

@@ -58,10 +58,10 @@ fn argument_error(name: Option<&str>, words: &str) -> Diagnostic {
     let typed = typed.and_then(|rest| rest.rsplit_once(", expected "));
     match (typed, name) {
         (Some((found, expected)), Some(name)) => {
-            wrong(format!("'{name}' is to be {}", expected_words(expected))).found(cut_value(given(found)))
+            wrong(format!("'{name}' must be {}", expected_words(expected))).found(cut_value(given(found)))
         }
         (Some((found, expected)), None) => {
-            wrong(format!("the arguments are to be {}", expected_words(expected))).found(cut_value(given(found)))
+            wrong(format!("the arguments must be {}", expected_words(expected))).found(cut_value(given(found)))
         }
         (None, Some(name)) => wrong(format!("{name}: {words}")),
         (None, None) => wrong(words.to_owned()),
@@ -163,18 +163,15 @@ mod tests {
         for (arguments, expected) in [
             (json!({"symbols": "A"}), "A"),
             (json!({"symbols": ["A", "B"]}), "A B"),
-            (json!({"symbols": 5}), "'symbols' is to be a string or a list of strings; 5"),
-            (
-                json!({"path": {"a": 1}}),
-                "'path' is to be a string or a list of strings; an object",
-            ),
-            (json!({"symbols": ["A", null]}), "'symbols[1]' is to be a string; null"),
+            (json!({"symbols": 5}), "'symbols' must be a string or a list of strings; 5"),
+            (json!({"path": {"a": 1}}), "'path' must be a string or a list of strings; an object"),
+            (json!({"symbols": ["A", null]}), "'symbols[1]' must be a string; null"),
             (
                 json!({"symbols": "A", "lines": "`x`"}),
-                "'lines' is to be a whole number from 0; \"`x`\"",
+                "'lines' must be a whole number from 0; \"`x`\"",
             ),
-            (json!({"symbols": "A", "lines": -5}), "'lines' is to be a whole number from 0; -5"),
-            (json!({"symbols": "A", "lines": 1.5}), "'lines' is to be a whole number from 0; 1.5"),
+            (json!({"symbols": "A", "lines": -5}), "'lines' must be a whole number from 0; -5"),
+            (json!({"symbols": "A", "lines": 1.5}), "'lines' must be a whole number from 0; 1.5"),
             (json!({}), "the argument 'symbols' is missing"),
             (json!({"symbols": "A", "path": "B"}), "the argument 'symbols' is given twice"),
             (
@@ -182,7 +179,7 @@ mod tests {
                 "symbols: name a type or a member at least, such as \"NodeStore\"",
             ),
             (json!({"symbols": "A", "lnes": 5}), "there is no argument of this name; lnes"),
-            (json!("A"), "the arguments are to be an object; \"A\""),
+            (json!("A"), "the arguments must be an object; \"A\""),
         ] {
             assert_eq!(said(arguments.clone()), expected, "{arguments}");
         }

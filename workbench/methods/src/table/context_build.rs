@@ -169,7 +169,7 @@ impl Method for Build {
         if let (Some(_), Some(_)) = (&self.conversation, desk.context.overlay()) {
             let why = Diagnostic::error(
                 ErrorCode::E_OVERLAY,
-                "rounds of a conversation are kept of the workspace itself, and of no overlay",
+                "only conversations about the workspace itself are stored, not those about an overlay",
             );
             return Err(Failed::new(Code::Usage, why.hint("leave --conversation or --overlay out")));
         }
@@ -297,7 +297,7 @@ impl Build {
         if self.query.trim().is_empty() {
             return Err(wrong(
                 "the query is empty",
-                "say in words what you want to know or do, with --query or in a file with --file",
+                "describe what you want to know or do with --query, or in a file with --file",
             ));
         }
         if self.query.len() > LONGEST {
@@ -526,7 +526,7 @@ pub(super) fn absent(id: &str, why: Absent) -> Failed {
     let why = Diagnostic::error(ErrorCode::E_CONVERSATION, message).found(id.chars().take(120).collect::<String>());
     Failed::new(
         Code::Usage,
-        why.hint("begin one with --conversation new, and go on with the handle that it is given"),
+        why.hint("start one with --conversation new, and continue with its handle"),
     )
 }
 

@@ -134,12 +134,12 @@ impl ContextReport<'_> {
         // Named items are always listed.
         let limit = LISTED.max(named.len() + no_room.clone().filter(|chosen| chosen.mention.is_some()).count());
         let no_room = no_room.map(|chosen| left(chosen.at, chosen.score, NO_ROOM));
-        let full = format!("the budget is for {most} types, and those were chosen before it");
+        let full = format!("the budget allows {most} types, and better ones were chosen");
         let others = self.choice.others.iter().map(|(at, score, passed)| {
             let why = match passed {
                 Passed::Full => &full,
-                Passed::Little => "it fits too little",
-                Passed::Nothing => "nothing that counts speaks for it",
+                Passed::Little => "it matches the query too little",
+                Passed::Nothing => "no counted factor favours it",
             };
             left(*at, *score, why)
         });
@@ -184,11 +184,11 @@ impl ContextReport<'_> {
             } else {
                 format!("{no_room} chosen types are")
             };
-            state = state.lacking(&[format!("{types} not shown for want of budget")]);
+            state = state.lacking(&[format!("{types} not shown because of the budget")]);
         }
         if withheld > 0 {
             let types = if withheld == 1 {
-                "1 type that says a word of the query lies in a file that is".to_owned()
+                "1 type that contains a word of the query is in a file that is".to_owned()
             } else {
                 format!("{withheld} types that say a word of the query lie in files that are")
             };
@@ -209,13 +209,13 @@ impl ContextReport<'_> {
             } else {
                 format!("{cut} files are")
             };
-            state = state.lacking(&[format!("{files} shown in part for want of budget")]);
+            state = state.lacking(&[format!("{files} cut to fit the budget")]);
         }
         if items.is_empty() && left_out == 0 && withheld == 0 {
-            state.notes.push("no type of the workspace says a word of the query".to_owned());
+            state.notes.push("no type of the workspace contains a word of the query".to_owned());
         }
         if self.choice.chosen.is_empty() && self.choice.others_total > 0 {
-            let counted = "no type is chosen: the factors that count give nothing to any that says a word of the query";
+            let counted = "no type is chosen: no type that contains a word of the query scores in the counted factors";
             state.notes.push(counted.to_owned());
         }
         state

@@ -207,7 +207,7 @@ impl Show {
         }
         if self.session.is_some() && self.failed.is_some() {
             let why = invalid_argument("session and failed cannot go together: a session notes itself which of its operations failed");
-            return Err(why.hinted("leave session out to note a try that failed with the file"));
+            return Err(why.hinted("leave session out to record a failed attempt with the file"));
         }
         let beside = [
             (self.set_anchor.is_some(), "setAnchor"),
@@ -219,7 +219,7 @@ impl Show {
             (self.selection.is_some(), "selection"),
         ];
         if let Some((_, name)) = beside.iter().find(|(given, _)| *given && self.version.is_some()) {
-            let why = format!("version shows an earlier text and notes nothing: {name} cannot go with it");
+            let why = format!("version shows an earlier text and records nothing: do not combine it with {name}");
             return Err(invalid_argument(&why).hinted("leave one out; two calls do both"));
         }
         let cursor = self.cursor.as_ref().map(|text| {
@@ -313,7 +313,7 @@ impl Show {
             return Err(format!("there is no anchor '{name}': {there}"));
         };
         let of_file = if anchor.session == self.session { "" } else { " of the file" };
-        let text = known(&anchor.digest).ok_or_else(|| format!("the text of the anchor '{name}' is kept no more"))?;
+        let text = known(&anchor.digest).ok_or_else(|| format!("the text of the anchor '{name}' is no longer stored"))?;
         Ok((format!("anchor '{name}'{of_file}"), anchor.version, text))
     }
 

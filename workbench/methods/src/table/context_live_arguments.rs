@@ -99,15 +99,13 @@ impl Show {
     pub(super) fn notes_beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Result<&str, &Diagnostic>) -> Vec<String> {
         let others = unsaved.iter().filter(|session| Some(*session) != self.session.as_ref());
         let mut notes: Vec<String> = others
-            .map(|session| {
-                format!("edit session {session} has edits of it that are not saved: --session {session} shows it as it is there")
-            })
+            .map(|session| format!("edit session {session} has unsaved edits of it: --session {session} shows them"))
             .collect();
         if let (Some(buffer), Some(session)) = (buffer, &self.session) {
             match file {
                 Err(why) if why.code != ErrorCode::E_NO_FILE => notes.push(format!("{}; shown is what session {session} has", why.message)),
                 // The missing file of a new document is expected.
-                Err(_) if buffer.base.is_some() => notes.push(format!("the file itself is gone; shown is what session {session} has")),
+                Err(_) if buffer.base.is_some() => notes.push(format!("the file was deleted; this is the text of session {session}")),
                 Ok(file) if buffer.base.as_deref() != Some(&journal::digest_of_text(file)) => {
                     notes.push(format!(
                         "another program changed the file since session {session} looked at it: refresh the session"

@@ -133,11 +133,11 @@ impl Place {
         let mut journal = noted.journal;
         if let Some(what) = show.what.as_ref().filter(|_| !noted.is_version) {
             notes.push(format!(
-                "the file is as it was, so there is no version that '{what}' is said of: it is not kept"
+                "the file did not change, so no version has the description '{what}'; it was not recorded"
             ));
         }
         if show.result.is_some() && !noted.has_cause {
-            notes.push("no plan was told before that this is the result of: it is not kept".to_owned());
+            notes.push("this result has no reported plan before it; it was not recorded".to_owned());
         }
         if let Some(name) = noted.forgotten.and_then(|anchor| anchor.name) {
             let of = if show.session.is_some() { "the session" } else { "the file" };
@@ -208,18 +208,18 @@ impl Place {
         let missing = edits::why_missing(&self.files, session, path, self.now).map_err(no_session)?;
         let (why, hint) = match missing {
             Missing::Unknown => (
-                format!("{path} is no document of session {session}"),
+                format!("{path} is not a document of session {session}"),
                 format!("`cortex edit open {path} --session {session}` makes it one; without the session the file is shown"),
             ),
             Missing::Away => (
-                format!("{path} was taken away in session {session}, or is not made there yet"),
+                format!("{path} was removed in session {session}, or is not created there yet"),
                 "`undo` or `redo` of the session may bring it back; without the session the file is shown".to_owned(),
             ),
             Missing::Moved => (
                 format!(
-                    "session {session} has no edits of {path}, and another program wrote the file since it looked: what it was is kept nowhere"
+                    "session {session} has no edits of {path}, and another program has written the file since: the earlier text was not stored"
                 ),
-                format!("`cortex edit refresh {path} --session {session}` takes the file as it is; without the session the file is shown"),
+                format!("`cortex edit refresh {path} --session {session}` reads the file again; without --session the file is shown"),
             ),
         };
         Err(wrong(why, hint))

@@ -108,7 +108,7 @@ fn existing_files(root: &Path, given: &[String]) -> Result<Vec<String>, Failed> 
             true => Ok(resolved),
             false => Err(refused(
                 found("the workspace has no such file".to_owned()),
-                "paths are meant from the workspace's root; no file of this call was noted",
+                "paths are relative to the workspace's root; no file of this call was recorded",
             )),
         }
     };

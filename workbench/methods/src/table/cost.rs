@@ -66,7 +66,7 @@ impl Method for CostOf {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Cost, Failed> {
         let since = self.since.as_deref().map(Since::parse_since).transpose();
         let since = since.map_err(|hint| {
-            let why = Diagnostic::error(ErrorCode::E_PARAM, "'since' is no day and no span of time");
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "'since' is neither a day nor a span of time");
             Failed::new(Code::Usage, why.found(self.since.clone().unwrap_or_default()).hint(hint))
         })?;
         let (workspace, session) = desk.open_to_read()?;
@@ -144,7 +144,7 @@ fn short(name: &str, by: Option<By>) -> &str {
 fn cost_text(answer: &Cost, style: Style) -> String {
     let found = &answer.spending;
     let Some(first) = found.first else {
-        return "No model was asked, and no filed answer used.\n".to_owned();
+        return "No model was asked, and no stored answer used.\n".to_owned();
     };
     let mut text = format!("{} {}\n", style.bold("spent"), money(&found.spent));
     let mut line = |name: &str, sum: &Sum| {
@@ -161,8 +161,8 @@ fn cost_text(answer: &Cost, style: Style) -> String {
     for (outcome, name) in [
         (Became::Full, "new answers"),
         (Became::Patch, "patches"),
-        (Became::Unchanged, "found to hold"),
-        (Became::Rejected, "answers of no use"),
+        (Became::Unchanged, "confirmed answers"),
+        (Became::Rejected, "unusable answers"),
     ] {
         if let Some(sum) = found.by_outcome.get(&outcome) {
             line(name, sum);
@@ -176,7 +176,7 @@ fn cost_text(answer: &Cost, style: Style) -> String {
     if let Some(saved) = found.by_outcome.get(&Became::Saved) {
         text.push_str(&format!("{} {}\n", style.bold("saved"), money(saved)));
         text.push_str(&format!(
-            "  filed answers                {:>5} × {}\n",
+            "  stored answers               {:>5} × {}\n",
             format_count(saved.times),
             spent(&engine::seams::paid::Spent {
                 micros: None,
@@ -188,7 +188,7 @@ fn cost_text(answer: &Cost, style: Style) -> String {
     for group in &answer.groups {
         let saved = match group.saved.times {
             0 => String::new(),
-            times => format!("; {} filed answers saved {}", format_count(times), money(&group.saved)),
+            times => format!("; {} stored answers saved {}", format_count(times), money(&group.saved)),
         };
         let name = printable(short(&group.name, answer.by));
         text.push_str(&format!(

@@ -163,7 +163,7 @@ fn format_difference(difference: &Difference, style: Style) -> String {
         None => {
             let which = which(difference, difference.kept.map(|kept| !kept));
             let why = which.map_or_else(
-                || "they are no text".to_owned(),
+                || "they are not text".to_owned(),
                 |which| format!("the output of {which} is no longer in the store, so the two cannot be compared"),
             );
             format!("{}\n", style.dim(&why))

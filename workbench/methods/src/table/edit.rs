@@ -477,7 +477,7 @@ impl Edit {
             several => {
                 let mut why = Diagnostic::error(ErrorCode::E_PARAM, format!("{} is declared in {} files", found.path, several.len()));
                 why.candidates = several.to_vec();
-                Err(Failed::new(Code::Usage, why.hint("name the one that is meant with path")))
+                Err(Failed::new(Code::Usage, why.hint("select one with path")))
             }
         }
     }
@@ -535,7 +535,7 @@ impl Edit {
             | Op::Delete
             | Op::Move
             | Op::RenameFile => {
-                return Err(Failed::bug(&"it is no order of a session"));
+                return Err(Failed::bug(&"it is not an operation on a session"));
             }
             Op::Patch => Order::Patch(new()?),
             Op::Batch => {

@@ -54,7 +54,7 @@ impl SymbolEdit<'_> {
     pub fn safe_delete(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         let symbol = self.symbol;
         let refusal = format!("{symbol} is not deleted");
-        let rewriting = rewriting("safe_delete", &refusal, "nothing was changed; mend what is named first");
+        let rewriting = rewriting("safe_delete", &refusal, "nothing was changed; fix the named errors first");
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let subject = RenameSubject::from_symbol(desk, symbol)?;
             let request = subject.request("");
@@ -106,7 +106,7 @@ impl SymbolEdit<'_> {
         let rewriting = rewriting(
             "add_member",
             &refusal,
-            "nothing was changed; mend the text, add what it names first, or put it there with `insert_after`",
+            "nothing was changed; fix the text, first add the declarations that it names, or insert it with `insert_after`",
         );
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| self.plan_member(desk, &rewriting))?;
         let files = planned.files.clone();
@@ -180,7 +180,7 @@ pub(super) fn file_of(of: &Candidate, named: Option<&str>) -> Result<String, Fai
         (None, several) => {
             let mut why = Diagnostic::error(ErrorCode::E_PARAM, format!("{} is declared in {} files", of.path, several.len()));
             why.candidates = several.to_vec();
-            Err(Failed::new(Code::Usage, why.hint("name the one that is meant with path")))
+            Err(Failed::new(Code::Usage, why.hint("select one with path")))
         }
     }
 }
@@ -202,7 +202,7 @@ pub(super) fn path_and_text(desk: &mut Desk<'_>, path: &str) -> Result<(String, 
     requires_csharp(&path).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
     match text_in_workspace(desk, &path)? {
         Some(text) => Ok((path, text)),
-        None => Err(refused(&format!("{path} is no text file of the workspace"), "name a file of C#")),
+        None => Err(refused(&format!("{path} is not a text file of the workspace"), "name a file of C#")),
     }
 }
 

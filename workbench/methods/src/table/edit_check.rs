@@ -49,7 +49,7 @@ fn with_losses(response: Response, losses: Vec<String>) -> Response {
         more => format!("; {more} more"),
     };
     let guidance = format!(
-        "mend what the edit left without a meaning, or take it back with `undo`: {}{more}",
+        "fix the names that no longer bind, or revert the edit with `undo`: {}{more}",
         named.join("; ")
     );
     Response {
@@ -104,7 +104,7 @@ pub(super) fn compile(desk: &Desk<'_>, files: &[EditedBytes]) -> Option<Compiled
     Some(
         check_edit(&root, &disk, &setting, files, &desk.context.cancel()).unwrap_or_else(|error| Compiled {
             errors: Vec::new(),
-            note: Some(format!("the copy of the sources cannot be made: {error}")),
+            note: Some(format!("cannot copy the sources: {error}")),
         }),
     )
 }
@@ -197,7 +197,7 @@ fn refuse_losses(losses: &[String]) -> Result<(), Failed> {
     Err(rewriting(
         "edit",
         "the edit is not made",
-        "nothing was changed; mend the text, or edit without --strict (`[edit] on_lost`)",
+        "nothing was changed; fix the text, or edit without --strict (`[edit] on_lost`)",
     )
     .refused(&way))
 }

@@ -45,7 +45,7 @@ impl SymbolEdit<'_> {
         let given = match is_name {
             true if self.new.contains(['/', '\\']) || matches!(self.new, "" | "." | "..") => {
                 return Err(refused(
-                    &format!("`{}` is no name of a file; nothing was changed", self.new),
+                    &format!("`{}` is not a file name; nothing was changed", self.new),
                     "name it without a folder; `move` moves it to another one",
                 ));
             }
@@ -90,7 +90,7 @@ impl SymbolEdit<'_> {
         let found = self.to.plan_in(desk, Edit::NAME, |desk| text_in_workspace(desk, &path))?;
         found.map(|text| (path.clone(), text)).ok_or_else(|| {
             refused(
-                &format!("{path} is no text file of the workspace"),
+                &format!("{path} is not a text file of the workspace"),
                 "check the path; nothing was changed",
             )
         })
@@ -105,7 +105,7 @@ impl SymbolEdit<'_> {
         is_strict: bool,
     ) -> Result<Response, Failed> {
         let refusal = format!("{} stays as it is", self.path.unwrap_or_default());
-        let rewriting = rewriting(operation, &refusal, "nothing was changed; mend what is named first");
+        let rewriting = rewriting(operation, &refusal, "nothing was changed; fix the named errors first");
         let done = rewriting.perform(desk, &files, self.to, |inside| {
             if !is_strict {
                 return Ok(Ok(()));

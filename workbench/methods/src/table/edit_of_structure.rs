@@ -66,7 +66,7 @@ impl SymbolEdit<'_> {
         let rewriting = rewriting(
             "move_type",
             &refusal,
-            "nothing was changed; mend what is named first, or name another file",
+            "nothing was changed; fix the named errors first, or name another file",
         );
         let (planned, key, target) = self.to.plan_in(desk, Edit::NAME, |desk| {
             let names = desk.workspace_names()?;
@@ -104,13 +104,13 @@ impl SymbolEdit<'_> {
         let resolve = |path: &str| workbench::edit::files::Files::resolve(&disk, path);
         let target = resolve(&target).map_err(|why| refused(&why.to_string(), why.hint()))?;
         if !target.ends_with(".cs") {
-            return Err(refused(&format!("{target} is no file of C#"), "name one that ends in .cs"));
+            return Err(refused(&format!("{target} is not a C# file"), "name one that ends in .cs"));
         }
         let world = desk.open_to_build()?.0.engine.world.clone();
         let is_there = world.read_at_most(&target, LARGEST).is_ok() || window::root_of_workspace(desk)?.join(&target).exists();
         match is_there {
             true => Err(refused(
-                &format!("{target} is there already; nothing was changed"),
+                &format!("{target} exists already; nothing was changed"),
                 "name another file: --new-text (newText)",
             )),
             false => Ok(target),
@@ -121,7 +121,7 @@ impl SymbolEdit<'_> {
     pub fn organize_usings(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         let path = self.path.unwrap_or_default();
         let refusal = format!("{path} keeps the order of its directives");
-        let rewriting = rewriting("organize_usings", &refusal, "nothing was changed; mend what is named first");
+        let rewriting = rewriting("organize_usings", &refusal, "nothing was changed; fix the named errors first");
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let (path, before) = path_and_text(desk, path)?;
             let defines = defines_of(desk, &path)?;

@@ -11,7 +11,7 @@ use crate::failed::Failed;
 use crate::render::{Style, builds as build_pages, diagnostic};
 use engine::build::explain::Explanation;
 use engine::build::file_path;
-use engine::build::input_changes::Moved;
+use engine::build::input_changes::InputChangeKind;
 use engine::build::query::NodeState;
 use engine::build::session::Session;
 use engine::store::records::ActionRecord;
@@ -64,7 +64,7 @@ impl Method for Explain {
             (Some(label), []) => explain_target(context, workspace, session, label).map(|target| Explained::Target(Box::new(target))),
             (None, &[from, to]) => compare_builds(workspace, session, from, to).map(|found| Explained::Builds(Box::new(found))),
             _ => {
-                let why = Diagnostic::error(ErrorCode::E_PARAM, "'label' or two builds as 'diff' are to be given");
+                let why = Diagnostic::error(ErrorCode::E_PARAM, "give 'label', or two builds as 'diff'");
                 Err(Failed::new(Code::Usage, why.hint("give one of the two")))
             }
         }
@@ -205,7 +205,7 @@ fn change(workspace: &Workspace, session: &Session, explained: &Explanation) -> 
     let last = explained.last_chain.last().or(explained.last_moves.first());
     let (path, from, to): (String, Digest, Digest) = match (reason, last.map(|last| (file_path(&last.label), &last.how))) {
         (Some(Reason::FileChanged { path, from, to }), _) => (path.clone(), *from, *to),
-        (None, Some((Some(path), Moved::Changed { from, to }))) => (path, *from, *to),
+        (None, Some((Some(path), InputChangeKind::Changed { from, to }))) => (path, *from, *to),
         _ => return Ok(None),
     };
     Ok(Past::new(&workspace.root, session, &[])?.change_of_file(&path, &from, &to)?)

@@ -2,7 +2,7 @@
 
 use engine::build::explain::Input;
 use engine::build::explanation_chain::Step;
-use engine::build::input_changes::Move;
+use engine::build::input_changes::InputChange;
 use engine::build::outlook::Gate;
 use engine::build::query::NodeState;
 use engine::build::redefinition::Redefinition;
@@ -56,7 +56,7 @@ pub struct Target {
     pub inputs_known: bool,
     /// Inputs that changed since it was last built.
     #[schemars(with = "Vec<Value>")]
-    pub moved: Vec<Move>,
+    pub moved: Vec<InputChange>,
     /// The path to the cause of its staleness, down to a file.
     pub chain: Vec<ChainStep>,
     /// Gates: it runs only if an output of each changes.
@@ -66,10 +66,10 @@ pub struct Target {
     pub versions: usize,
     /// Inputs that had changed when it last ran.
     #[schemars(with = "Vec<Value>")]
-    pub last_moved: Vec<Move>,
+    pub last_moved: Vec<InputChange>,
     /// The path from the first input of `last_moved` down to a file.
     #[schemars(with = "Vec<Value>")]
-    pub last_chain: Vec<Move>,
+    pub last_chain: Vec<InputChange>,
     /// Changes of its definition when it last ran with the same inputs.
     #[schemars(with = "Vec<Value>")]
     pub last_redefined: Vec<Redefinition>,

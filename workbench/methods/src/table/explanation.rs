@@ -5,7 +5,7 @@ use crate::render::line_diff::coloured;
 use crate::render::result_facts::{confined, describe_move};
 use crate::render::{Style, diagnostic, duration, format_size, moment, printable, summary};
 use engine::build::explanation_chain::Step;
-use engine::build::input_changes::Move;
+use engine::build::input_changes::InputChange;
 use engine::build::query::NodeState;
 use engine::build::remote_costs::{LookUp, RemoteChoice};
 use engine::values::digest::Digest;
@@ -32,10 +32,10 @@ pub fn format_explanation(target: &Target, style: Style) -> String {
         style,
     };
     let state = match target.state {
-        TargetState::Source if target.failure.is_some() => style.red("source that is not there"),
+        TargetState::Source if target.failure.is_some() => style.red("missing source"),
         TargetState::Source => style.green("source"),
         TargetState::Made(NodeState::Current) if target.is_filed() => {
-            style.green("current (a result made elsewhere or earlier is filed under its key)")
+            style.green("current (an earlier result, or one of another machine, is stored under its key)")
         }
         TargetState::Made(NodeState::Current) => style.green("current"),
         TargetState::Made(NodeState::Stale) => style.yellow("stale"),
@@ -43,12 +43,12 @@ pub fn format_explanation(target: &Target, style: Style) -> String {
             style.yellow("maybe stale, depending on what has to be built first")
         }
         TargetState::Made(NodeState::MaybeStale) => style.yellow("maybe stale, depending on what it reads"),
-        TargetState::Made(NodeState::None) if target.failure.is_some() => style.yellow("not made here: the last try failed"),
-        TargetState::Made(NodeState::None) => style.yellow("never made here"),
+        TargetState::Made(NodeState::None) if target.failure.is_some() => style.yellow("not built here: the last attempt failed"),
+        TargetState::Made(NodeState::None) => style.yellow("never built here"),
         TargetState::Made(NodeState::Pending) => match (&target.waits_for, &target.failure) {
             (Some(wait), Some(_)) => style.red(&printable(&format!("pending: {wait}"))),
             (Some(wait), None) => style.yellow(&printable(&format!("pending: {wait}"))),
-            (None, Some(_)) => style.red("pending: the last try at its present inputs failed"),
+            (None, Some(_)) => style.red("pending: the last attempt with its present inputs failed"),
             (None, None) => style.yellow("pending: the last build requested it and did not build it"),
         },
         TargetState::Made(NodeState::Generating) => style.yellow("generating"),
@@ -156,7 +156,7 @@ impl Page {
         }
     }
 
-    fn moves(&mut self, name: &str, moves: &[Move]) {
+    fn moves(&mut self, name: &str, moves: &[InputChange]) {
         let width = moves.iter().take(SHOWN).map(|one| one.role.width()).max().unwrap_or(0);
         for (at, one) in moves.iter().take(SHOWN).enumerate() {
             let role = format!("{:<width$}", printable(&one.role));
@@ -176,22 +176,22 @@ impl Page {
     fn remote(&mut self, remote: &RemoteChoice) {
         let question = remote
             .round_trip_us
-            .map_or_else(String::new, |way| format!(" (a question takes {})", duration(way)));
+            .map_or_else(String::new, |way| format!(" (a round trip takes {})", duration(way)));
         let looked_up = match remote.look_up {
-            LookUp::Dear => "looked up by itself: a model or a program makes it".to_owned(),
-            LookUp::Single => "looked up by itself: it is the only target of its rule".to_owned(),
-            LookUp::Slow => format!("looked up by itself: making it takes longer than asking{question}"),
-            LookUp::Bundled => format!("looked up only as part of a whole tree: making it takes less than asking{question}"),
+            LookUp::Dear => "looked up individually: a model or a program computes it".to_owned(),
+            LookUp::Single => "looked up individually: it is the only target of its rule".to_owned(),
+            LookUp::Slow => format!("looked up individually: building it takes longer than a lookup{question}"),
+            LookUp::Bundled => format!("looked up only as part of a whole tree: building it takes less time than a lookup{question}"),
         };
         self.add_fact("remote", &looked_up);
         let Some(volume) = &remote.volume else { return };
         let (fetching, making) = (duration(volume.fetch_us), duration(volume.build_us));
-        let verb = if remote.is_fetched { "fetched" } else { "made" };
+        let verb = if remote.is_fetched { "fetched" } else { "built" };
         let of = format_size(volume.bytes);
         let all = if volume.is_of_new_tree {
             "building the whole tree about"
         } else {
-            "making all in it"
+            "building all in it"
         };
         self.add_fact(
             "",

@@ -110,7 +110,7 @@ impl Method for Grep {
         if found.unread > 0 {
             state
                 .notes
-                .push(format!("{} sources are no text and were not searched", found.unread));
+                .push(format!("{} sources are not text and were not searched", found.unread));
         }
         Ok(GrepAnswer {
             state: state_of_page(state, (self.offset, hits.len()), total),

@@ -189,7 +189,7 @@ pub fn find_versions(
         let (what, hint) = match why_no_versions(&label) {
             Some(why) => why,
             None if last_good::remark_missing(context, workspace, session, None, &label)? => {
-                ("no version of it is kept", "evicted versions are not listed".to_owned())
+                ("no version of it is stored", "evicted versions are not listed".to_owned())
             }
             None => ("it was never built in this checkout", format!("cortex build '{label}'")),
         };
@@ -238,8 +238,8 @@ fn list_versions(history: &History, style: Style) -> String {
         };
         how.push(producer.clone());
         if version.found {
-            let made = version.made_at.map_or(String::new(), |at| format!(", made {}", moment(at)));
-            how.push(format!("found filed under its key{made}"));
+            let made = version.made_at.map_or(String::new(), |at| format!(", built {}", moment(at)));
+            how.push(format!("found in the cache{made}"));
             text.push_str(&format!("       {}\n", style.dim(&on_one_line(&how.join(", ")))));
             continue;
         }

@@ -9,7 +9,7 @@ use crate::desk::build;
 use crate::desk::request_context::RequestContext;
 use crate::failed::Failed;
 use crate::render::{Style, diagnostic, money, printable};
-use engine::build::ad_hoc::Loose;
+use engine::build::ad_hoc::AdHocRequest;
 use engine::build::query::{NodeState, Reach};
 use engine::build::request::Report;
 use engine::build::session::Session;
@@ -213,14 +213,14 @@ impl Investigate {
         step(operation, State::Asking, describe_material(&material));
         let label = operation.label.clone();
         let params = params(question, self.model.as_deref(), session);
-        let wanted = Loose {
+        let wanted = AdHocRequest {
             label: &label,
             uses: "investigate",
             params: &params,
             roles: &material.roles,
             fresh: self.fresh,
         };
-        let made = match session.make_loose(&wanted, &context.cancel())? {
+        let made = match session.produce_ad_hoc(&wanted, &context.cancel())? {
             Ok(made) => made,
             Err(failure) => {
                 if let Failure::Rejected(rejected) = &failure {
@@ -241,7 +241,7 @@ impl Investigate {
                 .collect::<Vec<_>>(),
         );
         let mut findings: Findings = serde_json::from_slice(&made.bytes).map_err(|error| {
-            let why = Diagnostic::error(ErrorCode::E_ANSWER, format!("the filed answer cannot be read: {error}")).label(&label);
+            let why = Diagnostic::error(ErrorCode::E_ANSWER, format!("the stored answer cannot be read: {error}")).label(&label);
             Failed::new(Code::TargetFailed, why.hint("ask again with --fresh"))
         })?;
         let mut state = self.state_of_material(&material, stale, &findings).of_workspace(&*desk.flaws()?);

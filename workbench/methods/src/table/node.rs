@@ -135,7 +135,7 @@ impl Method for Get {
             false => Freshness::Strong,
         };
         if self.freshness.unwrap_or(usual) == Freshness::Any
-            && let Some((shown, _)) = one_output::as_it_is(context, session, &label, self.freshness == Some(Freshness::Any))?
+            && let Some((shown, _)) = one_output::read_stored_output(context, session, &label, self.freshness == Some(Freshness::Any))?
         {
             let state = target_status(&workspace.root, session, &label)?.state;
             return Ok(Output::new(&shown, state));

@@ -135,7 +135,7 @@ impl Method for Outline {
         let mut outlines = Vec::with_capacity(shown.len());
         for (label, bytes) in shown {
             let binary = || {
-                let why = Diagnostic::error(ErrorCode::E_BINARY, "the output is no text").label(&label);
+                let why = Diagnostic::error(ErrorCode::E_BINARY, "the output is not text").label(&label);
                 Failed::new(Code::Usage, why.hint("use `cortex show --raw`"))
             };
             let (resolved, files) = resolved(desk, &label)?;

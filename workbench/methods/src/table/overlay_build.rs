@@ -368,7 +368,7 @@ fn targets_text(targets_answer: &Targets) -> String {
     }
     let is_idle = targets_answer.will_run.is_empty() && targets_answer.may_run == 0 && targets_answer.made == 0;
     if is_idle && targets_answer.asks.is_none() && targets_answer.may_ask.is_none() {
-        line("", "every result is there: nothing would run");
+        line("", "every result exists: nothing would run");
     }
     text
 }

@@ -170,7 +170,7 @@ fn with_omissions(mut state: State, chosen: &[String], contents: &Contents, left
     let (summaries, files) = (left("summary"), left("file"));
     let crowded = match contents.needed {
         Some(needed) => format!(
-            "no type fits the budget, see leftOut; the text without any takes {} tokens, with {needed} there is one in it",
+            "no type fits the budget, see leftOut; the text without types takes {} tokens, and one type fits from {needed} on",
             contents.token_estimate
         ),
         None => "types do not fit the budget, see leftOut".to_owned(),
@@ -315,7 +315,7 @@ impl Method for List {
             state = state.as_of(Freshness::Stale, why);
         }
         if infos.is_empty() {
-            state.notes.push("cortex.toml has no pack, and none was made".to_owned());
+            state.notes.push("cortex.toml has no pack, and none was created".to_owned());
         }
         Ok(Packs { packs: infos, state })
     }
@@ -336,7 +336,7 @@ impl Method for List {
                 Some(1) => ", 1 file".to_owned(),
                 Some(count) => format!(", {count} files"),
             };
-            let place = if pack.made { "made here" } else { "cortex.toml" };
+            let place = if pack.made { "created here" } else { "cortex.toml" };
             // A filter of several lines is printed on one.
             let filter: Vec<&str> = pack.filter.split_whitespace().collect();
             format!("{}  {types}{files}{tokens}, {place}  {}\n", pack.name, filter.join(" "))

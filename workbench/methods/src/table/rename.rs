@@ -207,7 +207,7 @@ impl Rename {
         let planned = rename::plan(desk, &subject.names.symbols, &*subject.world, request)?;
         planned.map_err(|way| {
             let hint = match way.0.iter().any(|what| what.contains("possible use")) {
-                true => "nothing was changed; change the code that is named, or leave possible uses as they are: --leave-possible (leavePossible)",
+                true => "nothing was changed; change the named code, or keep possible uses with --leave-possible (leavePossible)",
                 false => CHANGE,
             };
             self.rewriting(&self.refusal(), hint).refused(&way)

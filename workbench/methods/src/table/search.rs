@@ -123,7 +123,7 @@ impl Method for Search {
             state = state.renamed(hit.former.as_deref(), &hit.path);
         }
         let more = match page.next.is_some() {
-            true => "go on with the value of `cursor`",
+            true => "continue with the value of `cursor`",
             false => "raise the limit",
         };
         state = state.page(page.start, shown, page.total, more);
@@ -178,7 +178,7 @@ impl Search {
             near = vectors.types_by_nearness(&wanted.vector);
         }
         let near = near.ok_or_else(|| {
-            let message = "the vectors of the types were made by another model than that of the text";
+            let message = "the vectors of the types are from another model than the vector of the text";
             Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_ANSWER, message).hint(REMAKE))
         })?;
         let near: Vec<(f32, &str)> = near.into_iter().filter(|(cosine, _)| *cosine > 0.0).collect();

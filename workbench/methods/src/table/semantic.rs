@@ -60,7 +60,7 @@ fn describe_state(desk: &mut Desk<'_>, label: &str, status: &NodeStatus, last_er
     Ok(match (last_error, &status.waits_for) {
         _ if status.state == NodeState::Generating => "a build asks a model for it now".to_owned(),
         (Some(error), Some(Wait::Target(_))) => format!("{error}; --refresh tries again"),
-        (Some(error), _) => format!("the last try failed: {error}; --refresh tries again"),
+        (Some(error), _) => format!("the last attempt failed: {error}; --refresh tries again"),
         _ if workbench::work::is_answered_by_agent(desk.open_to_build()?.1, label) => {
             "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer".to_owned()
         }
@@ -133,7 +133,7 @@ impl Method for SemanticOf {
         let (_, session) = desk.open_to_build()?;
         if paid && !self.refresh && status.state != NodeState::Current {
             let shown = match session.last(&label)? {
-                Some(_) => Some(one_output::as_it_is(context, session, &label, true)?),
+                Some(_) => Some(one_output::read_stored_output(context, session, &label, true)?),
                 None => None,
             };
             let (resolved, files) = resolved(desk, &label)?;

@@ -86,7 +86,7 @@ pub fn resolve_for_edit(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Res
     }
     let mut why = Diagnostic::error(
         ErrorCode::E_SYMBOL,
-        format!("edits take letters as they are, and nothing is called {symbol}"),
+        format!("edits distinguish upper and lower case, and nothing is named {symbol}"),
     );
     why.candidates = vec![one.path.clone()];
     Err(Failed::new(Code::Usage, why.hint(format!("name {}", one.path))))
@@ -197,7 +197,7 @@ pub fn lines_of_notes(state: &State) -> String {
 pub fn state_of_page(state: State, (offset, shown): (usize, usize), total: usize) -> State {
     let more = match shown {
         0 => "raise the limit".to_owned(),
-        shown => format!("raise the limit, or go on with `offset` {}", offset + shown),
+        shown => format!("raise the limit, or continue with `offset` {}", offset + shown),
     };
     state.page(offset, shown, total, &more)
 }

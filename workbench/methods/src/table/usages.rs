@@ -10,11 +10,11 @@ use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::other_languages::usages::usages as other_usages;
+use workbench::symbols::framework_uses::label_wired;
 use workbench::symbols::override_places::override_places;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 use workbench::symbols::usages::{Subject, Usages, Why, usages};
-use workbench::symbols::wired::label_wired;
 use workbench::unread_files;
 
 /// List the places that use a type or a member.
@@ -210,7 +210,7 @@ impl UsagesOf {
         let possible = ordered.into_iter().skip(behind).take(room);
         let possible: Vec<Spot> = possible.map(|(why, place)| spot(place, Some(&why))).collect();
         let shown = certain.len() + possible.len();
-        let more = format!("raise --possible, or go on with `offset` {}", self.offset + shown);
+        let more = format!("raise --possible, or continue with `offset` {}", self.offset + shown);
         let state = match shown > 0 && possible.len() == self.possible {
             true => state.page(self.offset, shown, total, &more),
             false => state_of_page(state, (self.offset, shown), total),

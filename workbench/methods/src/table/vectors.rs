@@ -5,7 +5,7 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::one_output;
 use crate::failed::Failed;
-use engine::build::ad_hoc::Loose;
+use engine::build::ad_hoc::AdHocRequest;
 use engine::build::query::NodeState;
 use engine::manifest::model::ProducerDef;
 use engine::seams::producer::{Input, Params};
@@ -63,7 +63,7 @@ pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<TypeVectors, Failed> {
         let bytes = desk.output_of_label(VECTORS)?.bytes;
         return Ok(TypeVectors { bytes, is_current: true });
     }
-    let shown = one_output::as_it_is(context, session, VECTORS, true)?;
+    let shown = one_output::read_stored_output(context, session, VECTORS, true)?;
     let (shown, state) = shown.expect("invariant: without an output it is an error");
     Ok(TypeVectors {
         bytes: shown.bytes,
@@ -96,19 +96,19 @@ pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str, fresh: bool) -> Result<
         tree: None,
     };
     let roles = BTreeMap::from([(Arc::from(QUERY), vec![input])]);
-    let wanted = Loose {
+    let wanted = AdHocRequest {
         label: &label,
         uses: NAME,
         params: &params,
         roles: &roles,
         fresh,
     };
-    let made = session.make_loose(&wanted, &context.cancel())?.map_err(|failure| {
+    let made = session.produce_ad_hoc(&wanted, &context.cancel())?.map_err(|failure| {
         let (code, why) = as_failed(failure, &label);
         Failed::new(code, why)
     })?;
     let vector = Vector::from_text(&made.bytes).ok_or_else(|| {
-        let why = Diagnostic::error(ErrorCode::E_ANSWER, "the filed vector cannot be read").label(&label);
+        let why = Diagnostic::error(ErrorCode::E_ANSWER, "the stored vector cannot be read").label(&label);
         Failed::new(Code::TargetFailed, why)
     })?;
     Ok(TextVector {

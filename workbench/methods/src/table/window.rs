@@ -8,9 +8,9 @@ use crate::failed::Failed;
 use crate::render::printable;
 use crate::table::pack;
 use engine::build::query::NodeState;
+use engine::values::case_folding::strip_end;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::fold::strip_end;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -260,7 +260,7 @@ pub fn root_of_workspace(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
 }
 
 fn unwritten(error: &std::io::Error) -> Failed {
-    let damaged = "check .cortex; a damaged window.json can be mended by hand or moved away";
+    let damaged = "check .cortex; a damaged window.json can be fixed by hand or moved away";
     Failed::new(Code::Io, checkout::trouble("the window", error, damaged))
 }
 

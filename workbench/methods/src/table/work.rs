@@ -40,7 +40,7 @@ pub fn open_for_agents(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> 
         ..AskingArgs::default()
     });
     if desk.context.settings().has_no_store() {
-        let why = Diagnostic::error(ErrorCode::E_WORK, "without a store no answer can be kept");
+        let why = Diagnostic::error(ErrorCode::E_WORK, "without a store no answer can be stored");
         return Err(Failed::new(Code::Usage, why.hint("leave out --no-store")));
     }
     let (workspace, _) = desk.open_to_build()?;
@@ -167,7 +167,7 @@ pub fn noted<T>(result: std::io::Result<T>) -> Result<T, Failed> {
 
 fn disk(error: &std::io::Error) -> Failed {
     let why = Diagnostic::error(ErrorCode::E_WORK, format!("the notes in .cortex/work cannot be used: {error}"));
-    Failed::new(Code::Io, why.hint("look at the folder's rights and the disk"))
+    Failed::new(Code::Io, why.hint("check the folder's permissions and the disk"))
 }
 
 /// Checks and trims the name of an agent.

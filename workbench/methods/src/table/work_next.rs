@@ -8,7 +8,7 @@ use crate::render::{format_count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::state::State;
-use workbench::work::{Comer, LONGEST_LEASE, LeasedQuestion, holder, lease_questions};
+use workbench::work::{LONGEST_LEASE, LeaseRequest, LeasedQuestion, holder, lease_questions};
 
 /// Most questions per call.
 const MOST: u64 = 100;
@@ -104,13 +104,13 @@ impl Method for Next {
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();
         noted(notes.prune(std::time::UNIX_EPOCH + std::time::Duration::from_secs(now)))?;
-        let comer = Comer {
+        let request = LeaseRequest {
             agent,
             count: usize::try_from(self.count).unwrap_or(1),
             seconds: self.minutes * 60,
             now,
         };
-        let given = noted(lease_questions(notes, &round.waiting, comer))?;
+        let given = noted(lease_questions(notes, &round.waiting, request))?;
         let mut taken = 0;
         for other in &round.waiting {
             let is_given = given.iter().any(|given| given.question.id == other.id);
@@ -122,7 +122,7 @@ impl Method for Next {
         if given.is_empty() {
             state.notes.push(match round.waiting.len() {
                 0 => "no question of the scope waits for an answer".to_owned(),
-                _ => "every question that waits is kept for others".to_owned(),
+                _ => "all waiting questions are leased to other agents".to_owned(),
             });
         }
         Ok(Questions {

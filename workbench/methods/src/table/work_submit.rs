@@ -78,7 +78,7 @@ impl Method for Submit {
         }
         if !is_id(&self.id) {
             return Err(wrong(
-                "this is no name of a question",
+                "this is not the name of a question",
                 "`cortex work next` names questions: 16 hexadecimal digits",
             ));
         }
@@ -175,7 +175,7 @@ impl Submit {
         Failed::new(
             Code::TargetFailed,
             why.hint(
-                "the answer is kept in .cortex/work, and used when the very same is asked; `cortex work next` gives the question of now",
+                "the answer is kept in .cortex/work and used if the same question is asked again; `cortex work next` gives the present question",
             ),
         )
     }

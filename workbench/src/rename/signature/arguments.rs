@@ -68,9 +68,7 @@ impl Reordering<'_> {
         for (number, Argument { value, .. }) in &supplied.by_number {
             if !is_kept(*number) {
                 if value.starts_with("out ") {
-                    return Err(format!(
-                        "`{value}` is passed for a parameter that goes, and gives a variable its value"
-                    ));
+                    return Err(format!("`{value}` is passed for a removed parameter, and assigns a variable"));
                 }
                 dropped.push(value.clone());
             }
@@ -122,7 +120,7 @@ impl Reordering<'_> {
         if let (Some(variadic), true) = (variadic, !supplied.more.is_empty()) {
             let stays = matches!(self.wanted.last(), Some(Wanted::Kept { from, .. }) if *from == variadic);
             if !stays {
-                return Err(format!("it passes arguments for {}, which goes (params)", self.own[variadic].name));
+                return Err(format!("it passes arguments for the removed {} (params)", self.own[variadic].name));
             }
         }
         Ok(supplied)
@@ -289,7 +287,7 @@ pub(super) fn label_of(argument: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::super::wanted::parse_wanted;
     use super::*;
-    use crate::rename::lists::{Of, list_at};
+    use crate::rename::lists::{ListKind, list_at};
 
     /// The arguments of a call of `M(int a, string b = "", params int[] more)` with other parameters.
     fn passed(wanted: &str, call: &str) -> Result<String, String> {
@@ -309,7 +307,7 @@ mod tests {
             names: &names,
             is_attribute: call.contains(" = "),
         };
-        let list = list_at(call, 0, Of::Arguments).expect("a list");
+        let list = list_at(call, 0, ListKind::Arguments).expect("a list");
         let made = reordering.passed(call, &list, false)?;
         Ok(format!("({})", made.text.unwrap_or_else(|| call[list.inside.clone()].to_owned())))
     }
@@ -342,9 +340,9 @@ mod tests {
     #[test]
     fn what_cannot_follow_is_told() {
         for (wanted, call, why) in [
-            ("a, b", "(1, x, 3)", "which goes (params)"),
+            ("a, b", "(1, x, 3)", "the removed more (params)"),
             ("a, bool c = true, b, more", "(1, x, 3)", "one by one"),
-            ("b, more", "(out var a)", "gives a variable"),
+            ("b, more", "(out var a)", "assigns a variable"),
             ("b, a, more", "(F(), G(), 3)", "one by one"),
             ("a, b", "(z: 1)", "do not agree"),
         ] {

@@ -83,7 +83,7 @@ pub(super) fn check_primary<O: Outputs>(
         let is_primary = texts.text_of(&spot.0).and_then(|text| parameters_behind(text, at)).is_some();
         if is_primary && (count > 1 || !own.contains(&spot)) {
             way.add_obstacle(format!(
-                "{}:{}:{}: {key} has a primary constructor here, and its calls are not told from those of others",
+                "{}:{}:{}: {key} has a primary constructor here, and its calls cannot be distinguished from those of others",
                 spot.0, spot.1, spot.2
             ));
         }

@@ -1,7 +1,7 @@
 //! Changes the parameters of a declaration: the list, their names in the body, and the documentation.
 
 use super::wanted::{Wanted, parameter_name};
-use crate::rename::lists::{List, Of, code, list_at, rewritten, tokens_behind};
+use crate::rename::lists::{List, ListKind, code, list_at, rewritten, tokens_behind};
 use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -42,7 +42,7 @@ pub(super) fn parameters_behind(text: &str, name: usize) -> Option<List> {
         }
     }
     let open = tokens.get(at).filter(|token| token.text(rest) == "(")?;
-    list_at(text, name + open.start as usize, Of::Parameters)
+    list_at(text, name + open.start as usize, ListKind::Parameters)
 }
 
 impl Declaration<'_> {
@@ -112,7 +112,7 @@ impl Declaration<'_> {
         for word in words_in(text, body)? {
             let name = text[word.at.clone()].trim_start_matches('@');
             if gone.iter().any(|one| one == name) && word.role == Role::Value {
-                return Err(format!("its body uses {name}, which goes"));
+                return Err(format!("its body uses the removed {name}"));
             }
             if came.contains(&name) && word.role != Role::Member && !renamed.contains_key(name) {
                 return Err(format!("its body has a {name} already"));
@@ -172,7 +172,7 @@ fn in_attributes(text: &str, range: Range<usize>, renamed: &BTreeMap<String, Str
         }
         let named = name.text(own).trim_start_matches('@');
         if gone.iter().any(|one| one == named) {
-            return Err(format!("an attribute names {named}, which goes"));
+            return Err(format!("an attribute names the removed {named}"));
         }
         if let Some(new) = renamed.get(named) {
             changes.push((range.start + name.start as usize..range.start + name.end as usize, new.clone()));
@@ -356,7 +356,7 @@ fn holes(text: &str, literal: &Range<usize>) -> Result<Vec<Range<usize>>, String
         let is_empty = !own.contains('{');
         return is_empty
             .then(Vec::new)
-            .ok_or_else(|| "its body has a raw interpolated string, whose code is not read here".to_owned());
+            .ok_or_else(|| "its body has a raw interpolated string, whose code is not analysed".to_owned());
     }
     let (mut found, mut open, mut depth) = (Vec::new(), None, 0_usize);
     let mut chars = own.char_indices().skip(head + 1).peekable();

@@ -6,7 +6,7 @@ use super::arguments::{Passed, Reordering};
 use super::declarations::{Declaration, Replacements};
 use super::wanted::Wanted;
 use crate::rename::lists;
-use crate::rename::lists::{Of, list_at, tokens_behind, type_arguments_end};
+use crate::rename::lists::{ListKind, list_at, tokens_behind, type_arguments_end};
 use producers::csharp::lexer::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -147,7 +147,7 @@ fn call(
         return Err("its arguments are not found here".to_owned());
     };
     let list = match open {
-        Open::At(open) => list_at(text, open, Of::Arguments).ok_or("its arguments do not end")?,
+        Open::At(open) => list_at(text, open, ListKind::Arguments).ok_or("its arguments do not end")?,
         Open::Nowhere(end) => lists::List {
             inside: end..end,
             pieces: Vec::new(),
@@ -219,7 +219,7 @@ fn reference(text: &str, name: usize, change: &Change) -> Replacements {
     let rest = &text[name..];
     let end = rest.find(['"', '\'', '\n']).unwrap_or(rest.len());
     let Some(open) = rest[..end].find('(') else { return Vec::new() };
-    let Some(list) = list_at(text, name + open, Of::Parameters).filter(|list| list.pieces.len() == change.own.len()) else {
+    let Some(list) = list_at(text, name + open, ListKind::Parameters).filter(|list| list.pieces.len() == change.own.len()) else {
         return Vec::new();
     };
     let entries: Vec<lists::Entry> = change

@@ -272,7 +272,7 @@ fn mark_declarations<O: Outputs>(
         marked.mark_place(&spot.0, at, Mark::Declaration);
     }
     if marked.files.is_empty() {
-        way.add_obstacle("no declaration of it is found in the files as they are");
+        way.add_obstacle("the present files do not declare it");
     }
     Ok(names)
 }

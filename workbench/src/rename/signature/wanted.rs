@@ -2,7 +2,7 @@
 
 use super::arguments::label_of;
 use super::checks::parses;
-use crate::rename::lists::{List, Of, has_line_comment, list_at, trimmed};
+use crate::rename::lists::{List, ListKind, has_line_comment, list_at, trimmed};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use producers::csharp::model::Tier;
@@ -43,7 +43,7 @@ pub(super) struct Added {
 /// # Errors
 /// The invalid part of the list, with the reason.
 pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
-    let is_whole = |text: &str| list_at(text, 0, Of::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
+    let is_whole = |text: &str| list_at(text, 0, ListKind::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
     let request = list.trim();
     let inside = 0..request.len();
     if has_line_comment(
@@ -59,8 +59,8 @@ pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wante
         true => request.to_owned(),
         false => format!("({request})"),
     };
-    let Some(list) = list_at(&bracketed, 0, Of::Parameters).filter(|_| is_whole(&bracketed)) else {
-        return Err(format!("'{request}' is no list of parameters: its brackets do not match"));
+    let Some(list) = list_at(&bracketed, 0, ListKind::Parameters).filter(|_| is_whole(&bracketed)) else {
+        return Err(format!("'{request}' is not a list of parameters: its brackets do not match"));
     };
     let mut wanted = Vec::new();
     for piece in &list.pieces {
@@ -97,7 +97,7 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
     let is_declared = lex(declared).tokens.len() > 1;
     let (Tier::Whole, true, Some([kind])) = (read.tier, is_declared, member.map(|member| member.parameters.as_slice())) else {
         return Err(format!(
-            "'{piece}' is neither a parameter that is there ({}) nor the declaration of one",
+            "'{piece}' is neither an existing parameter ({}) nor the declaration of one",
             own.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
         ));
     };
@@ -151,7 +151,7 @@ fn check_added(piece: &str, declared: &str, kind: &str, argument: Option<&str>) 
     let is_reserved = |word: &str| RESERVED.split_whitespace().any(|one| one == word);
     let has_reserved = lex(kind).tokens.iter().any(|token| is_reserved(token.text(kind)));
     if has_reserved || matches!(kind.trim_end_matches('?'), "void" | "var") {
-        return Err(format!("'{kind}' is no type that a parameter can have: {piece}"));
+        return Err(format!("'{kind}' is not a type that a parameter can have: {piece}"));
     }
     match argument {
         Some(argument) if !is_expression(argument) => Err(format!(
@@ -164,7 +164,7 @@ fn check_added(piece: &str, declared: &str, kind: &str, argument: Option<&str>) 
 /// Whether a text is exactly one expression.
 fn is_expression(text: &str) -> bool {
     let call = format!("({text})");
-    let is_one = list_at(&call, 0, Of::Arguments).is_some_and(|list| list.inside.end == text.len() + 1 && list.pieces.len() == 1);
+    let is_one = list_at(&call, 0, ListKind::Arguments).is_some_and(|list| list.inside.end == text.len() + 1 && list.pieces.len() == 1);
     let is_some = !lex(text).tokens.is_empty() && label_of(text).is_none();
     is_one && is_some && !ends_statement(text) && parses(&format!("class C__ {{ object M__() {{ return ({text}); }} }}"), &BTreeSet::new())
 }
@@ -199,7 +199,9 @@ fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
             return Err(format!("two parameters would be called {name}"));
         }
         if is_receiver && at > 0 {
-            return Err(format!("{name} is what the extension method is called on, and stays the first"));
+            return Err(format!(
+                "{name} is the receiver of the extension method, and must stay the first parameter"
+            ));
         }
         if is_params && at + 1 < wanted.len() {
             return Err(format!("{name} takes any number of arguments (params), and stays the last"));
@@ -214,7 +216,7 @@ fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
     let is_kept = |at: usize| wanted.iter().any(|one| matches!(one, Wanted::Kept { from, .. } if *from == at));
     match own.first() {
         Some(receiver) if receiver.this && !is_kept(0) => Err(format!(
-            "{} is what the extension method is called on, and is not removed here",
+            "{} is the receiver of the extension method, and cannot be removed",
             receiver.name
         )),
         _ => Ok(()),

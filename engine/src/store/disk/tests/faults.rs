@@ -5,8 +5,8 @@
 use super::super::DiskStore;
 use super::super::compact::{self, Whole};
 use super::super::lock::Lock;
+use super::super::open_database::{Access, Base, Closing, Fault, Medium, OpenDatabase, guarded};
 use super::super::schema;
-use super::super::session::{Access, Base, Closing, Fault, Medium, Session, guarded};
 use super::super::sweep::{Marks, Policy};
 use crate::store::conformance::{key, result, version};
 use crate::store::{Commit, Part, Store, StoreError, ViewId};
@@ -194,7 +194,7 @@ impl StorageBackend for FaultyFile {
 struct FaultyMedium(FaultyFile, PathBuf);
 
 impl Medium for FaultyMedium {
-    fn open(&self, _: Access, _: Option<Lock>, _: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
+    fn open(&self, _: Access, _: Option<Lock>, _: &mut Vec<Diagnostic>) -> Result<OpenDatabase, StoreError> {
         let empty = self.0.len().is_ok_and(|len| len == 0);
         let opened = guarded(|| {
             let database = Builder::new().set_cache_size(CACHE).create_with_backend(self.0.clone())?;
@@ -204,7 +204,7 @@ impl Medium for FaultyMedium {
             Ok(database)
         });
         opened
-            .map(|database| Session::new(Base::Write(Closing::new(database)), None))
+            .map(|database| OpenDatabase::new(Base::Write(Closing::new(database)), None))
             .map_err(|fault: Fault| fault.into_store_error(&self.1, "opened"))
     }
 

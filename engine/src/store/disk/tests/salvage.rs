@@ -1,7 +1,7 @@
 //! Unreadable pages: rows on other pages are salvaged.
 
 use super::super::folder::{CONDEMNED, DATABASE};
-use super::super::session::is_panic_expected;
+use super::super::open_database::is_panic_expected;
 use super::super::{DiskOptions, DiskStore};
 use crate::store::conformance::{result, version};
 use crate::store::{Commit, Store, ViewId};

@@ -3,7 +3,7 @@
 use super::super::folder::DATABASE;
 use super::super::schema::{self, ACTIONS, BLOB_DATA, BLOBS};
 use super::super::sweep::{Marks, Policy};
-use super::super::verify::Harm;
+use super::super::verify::DamagedItem;
 use super::super::{DiskOptions, DiskStore};
 use super::{fill, rewrite, row_body};
 use crate::store::conformance::result;
@@ -135,7 +135,7 @@ fn every_damaged_row_is_found_wherever_its_damage_lies() {
             }
             let store = opened(dir.path());
             let found = store.verify_everything().unwrap();
-            let told_of = |harm: &&Harm| harm.what.contains(table.name) || harm.what.contains("its bytes are missing");
+            let told_of = |harm: &&DamagedItem| harm.what.contains(table.name) || harm.what.contains("its bytes are missing");
             let of_rows = found.harm.iter().filter(told_of).count();
             // A blob in several chunks counts as damaged once.
             let wanted = if table.name == BLOB_DATA.name { blobs } else { rows };

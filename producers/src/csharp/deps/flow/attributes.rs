@@ -64,8 +64,8 @@ impl<'f> Flow<'f, '_> {
         if let Some(last) = full.last_mut() {
             last.word.text.push_str("Attribute");
         }
-        match self.quiet(Some(&TypeRef::Named(full))) {
-            Shape::Named(key, _) if key.starts_with('^') => self.quiet(Some(written)),
+        match self.shape_unrecorded(Some(&TypeRef::Named(full))) {
+            Shape::Named(key, _) if key.starts_with('^') => self.shape_unrecorded(Some(written)),
             shape => shape,
         }
     }

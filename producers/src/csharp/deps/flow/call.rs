@@ -63,11 +63,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         let text = name.word.text.as_str();
         match self.find_local(text) {
             Some(Local::Value(shape)) => {
-                self.passed(name.word.place);
+                self.record_non_member(name.word.place);
                 return self.invoke(&shape, args);
             }
             Some(Local::Function(function)) => {
-                self.passed(name.word.place);
+                self.record_non_member(name.word.place);
                 self.type_arguments(name);
                 return self.call_local(function, name, args);
             }
@@ -82,7 +82,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.called(found, None, None, name, args, target);
         }
         if !self.is_open_scope() {
-            self.nothing(text, name.word.place, super::UseKind::Name);
+            self.record_unbound(text, name.word.place, super::UseKind::Name);
         }
         self.unknown_call(name, args)
     }
@@ -90,14 +90,19 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Binds a call of a local function.
     fn call_local(&mut self, function: &'f LocalFunction, name: &Name, args: &'f [Argument]) -> Shape {
         let methods = self.methods.len();
-        let given: Vec<Shape> = name.args.iter().map(|arg| self.quiet(Some(arg))).collect();
+        let given: Vec<Shape> = name.args.iter().map(|arg| self.shape_unrecorded(Some(arg))).collect();
         for (at, parameter) in function.type_parameters.iter().enumerate() {
             let stands_for = given.get(at).cloned().unwrap_or_else(|| Shape::Variable(parameter.as_str().into()));
             self.methods.push(TypeParameter::new(parameter, stands_for, &[]));
         }
-        let kind = |parameter: &Parameter| (if parameter.many { "params" } else { "" }, self.quiet(parameter.kind.as_ref()));
+        let kind = |parameter: &Parameter| {
+            (
+                if parameter.many { "params" } else { "" },
+                self.shape_unrecorded(parameter.kind.as_ref()),
+            )
+        };
         let kinds: Vec<(&str, Shape)> = function.parameters.iter().map(kind).collect();
-        let result = self.quiet(Some(&function.result));
+        let result = self.shape_unrecorded(Some(&function.result));
         self.methods.truncate(methods);
         let names: Vec<&str> = function.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let places = placed(args, &names).unwrap_or_else(|| vec![None; args.len()]);
@@ -168,8 +173,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.called(found, None, None, name, args, target);
         }
         if text == "GetValueOrDefault" && self.is_value_type(on) {
-            self.touch(on);
-            self.passed(name.word.place);
+            self.record_inferred(on);
+            self.record_non_member(name.word.place);
             self.arguments(args, &[]);
             return on.clone();
         }
@@ -178,10 +183,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         match is_type && self.is_closed(on) {
             // Code cannot call an extension method on a type.
             true => {
-                self.nothing(text, name.word.place, super::UseKind::Name);
-                self.guessed(text, name.word.place, Some(call));
+                self.record_unbound(text, name.word.place, super::UseKind::Name);
+                self.record_possible(text, name.word.place, Some(call));
             }
-            false => self.missed(on, text, name.word.place, Some(call)),
+            false => self.record_missing_member(on, text, name.word.place, Some(call)),
         }
         self.unknown_call(name, args)
     }
@@ -289,7 +294,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         for owner in &others {
             self.used(owner, text, name.word.place, false, Some(call.clone()));
         }
-        self.touch(&candidate.owner);
+        self.record_inferred(&candidate.owner);
         self.used(&candidate.owner, text, name.word.place, decided, Some(call));
         let is_sure = decided && score > NOT_CALLABLE;
         let is_result_open = rivals.is_result_open;

@@ -1,8 +1,8 @@
 //! Conversions that types of the workspace declare: those that a cast calls, and implicit conversions, which no token of the code shows.
 
-use super::implied::call_of;
 use super::numbers::{is_narrowing, numeric};
 use super::rivals::Faults;
+use super::unnamed_calls::call_of;
 use super::{Flow, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Literal};
 use crate::csharp::deps::resolve::predefined;
@@ -73,7 +73,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         // No code names the type arguments of the type that declares the conversion.
         let owner = Shape::of_key(candidate.owner.key().unwrap_or_default());
         self.used(&owner, IMPLICIT, place, certain && is_sure, Some(call));
-        self.done(UseKind::Convert, noted, Some(place));
+        self.set_use_kind(UseKind::Convert, noted, Some(place));
         true
     }
 
@@ -82,7 +82,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if !self.note_conversion_at(place, from, to, true) && from.is_known() {
             let noted = self.uses();
             self.cast(from, to, place);
-            self.done(UseKind::Convert, noted, Some(place));
+            self.set_use_kind(UseKind::Convert, noted, Some(place));
         }
     }
 

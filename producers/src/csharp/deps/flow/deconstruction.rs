@@ -1,6 +1,6 @@
 //! Deconstruction: the methods that it calls, and the types of the parts.
 
-use super::{Flow, Local, implied};
+use super::{Flow, Local, unnamed_calls};
 use crate::csharp::code::ast::{Argument, Designation, Expression};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -61,10 +61,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         let is_certain = !(is_outside && declared.is_some());
         let extends = extension.is_some();
         let chosen = extension.or_else(|| declared.filter(|_| !is_outside));
-        let call = implied::call_of(&vec![Shape::Unknown; count], extends);
+        let call = unnamed_calls::call_of(&vec![Shape::Unknown; count], extends);
         match (&chosen, place) {
             (Some(chosen), Some(place)) => self.used(&chosen.owner, NAME, place, is_certain, Some(call)),
-            (None, Some(place)) if self.may_declare(shape) => self.guessed(NAME, place, Some(call)),
+            (None, Some(place)) if self.may_declare(shape) => self.record_possible(NAME, place, Some(call)),
             _ => {}
         }
         let chosen = chosen?;

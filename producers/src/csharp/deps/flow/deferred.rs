@@ -18,7 +18,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let Expression::Lambda(names, ..) = value else { return 0 };
         let is_other = |written: &TypeRef, given: &Shape| {
-            let written = self.quiet(Some(written));
+            let written = self.shape_unrecorded(Some(written));
             let is_known = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with('^'));
             is_known(&written) && is_known(given) && written.key() != given.key()
         };

@@ -98,7 +98,7 @@ impl<'a> Flow<'_, 'a> {
             return 0;
         };
         let is_void = |shape: &Shape| *shape == predefined("void");
-        let own = self.quiet(Some(&function.result));
+        let own = self.shape_unrecorded(Some(&function.result));
         match function.parameters.len() == wanted.len() && is_void(&own) == is_void(&result) {
             true => 2,
             false => -100,
@@ -121,7 +121,7 @@ impl<'a> Flow<'_, 'a> {
         let Some(key) = chosen.owner.key().map(std::rc::Rc::<str>::from) else {
             return;
         };
-        self.touch(&chosen.owner);
+        self.record_inferred(&chosen.owner);
         let uses = self.found.uses.iter_mut().flatten();
         for used in uses.filter(|used| used.place == name.word.place && used.member.as_deref() == Some(&name.word.text)) {
             used.owner = key.clone();
@@ -138,7 +138,7 @@ impl<'a> Flow<'_, 'a> {
             return;
         };
         let given = match self.find_local(&name.word.text) {
-            Some(Local::Function(function)) if function.type_parameters.is_empty() => self.quiet(Some(&function.result)),
+            Some(Local::Function(function)) if function.type_parameters.is_empty() => self.shape_unrecorded(Some(&function.result)),
             Some(_) => return,
             None => {
                 let group = self.methods_around(name);

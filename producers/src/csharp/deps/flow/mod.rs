@@ -6,16 +6,15 @@
 mod attributes;
 mod better;
 mod call;
-mod composed;
+mod compound_expressions;
 mod conversions;
 mod deconstruction;
 mod deferred;
 mod dispatch;
 mod groups;
-mod implied;
 mod locals;
-mod making;
 mod numbers;
+mod object_creation;
 mod operators;
 mod overload;
 mod parameters;
@@ -25,6 +24,7 @@ mod rivals;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod unnamed_calls;
 mod value;
 mod visible;
 
@@ -37,13 +37,13 @@ use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
 pub use conversions::IMPLICIT;
 pub use dispatch::{SENT, is_dispatcher};
-pub use implied::operator_of;
 use locals::Locals;
 use rivals::Faults;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::rc::Rc;
+pub use unnamed_calls::operator_of;
 
 /// Uses in the code of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ const UNKNOWN: &str = "?";
 pub const NOTHING: &str = "~!";
 
 /// Type of an argument `new(…)` in a [`Call`]: it gets the type of its target.
-pub const MADE: &str = "new";
+pub const TARGET_TYPED_NEW: &str = "new";
 
 /// The name of constructors.
 const CONSTRUCTOR: &str = ".ctor";
@@ -156,7 +156,7 @@ impl UseKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Call {
     /// Type of each argument as far as it is known, as [`Shape`] writes it: `~System.Int32`; of a generic type of .NET perhaps only the key.
-    /// [`MADE`] for `new(…)`, `""` for an unknown type. The receiver of an extension method is not among the arguments.
+    /// [`TARGET_TYPED_NEW`] for `new(…)`, `""` for an unknown type. The receiver of an extension method is not among the arguments.
     pub arguments: Vec<String>,
     /// Numbers, from 0, of the arguments that are literals: each has exactly its type here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -292,7 +292,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .extend(own.map(|own| TypeParameter::variable(&own.name, &facts.constraints)));
         flow.constrain(&facts.constraints);
         for parameter in &facts.header {
-            let shape = flow.quiet(parameter.kind.as_ref());
+            let shape = flow.shape_unrecorded(parameter.kind.as_ref());
             flow.locals.push((&parameter.name, Local::Value(shape)));
         }
         flow.header = flow.locals.len();
@@ -324,7 +324,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         for parameter in &member.signature.parameters {
             self.parameter(parameter);
         }
-        let result = self.quiet(member.signature.result.as_ref());
+        let result = self.shape_unrecorded(member.signature.result.as_ref());
         self.result = result.clone();
         self.initializes = matches!(member.body.as_slice(), [Statement::Return(_)]);
         self.body(&member.body, &result, member.signature.is_async);
@@ -341,20 +341,20 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Records the types in the constraints of type parameters.
     fn constrain(&mut self, constraints: &[(String, TypeRef)]) {
         for (name, written) in base_constraints(constraints) {
-            let shape = self.quiet(Some(written));
+            let shape = self.shape_unrecorded(Some(written));
             self.constraints.entry(name.as_str().into()).or_default().push(shape);
         }
     }
 
     fn parameter(&mut self, parameter: &'f Parameter) {
-        let shape = self.quiet(parameter.kind.as_ref());
+        let shape = self.shape_unrecorded(parameter.kind.as_ref());
         self.locals.push((&parameter.name, Local::Value(shape)));
     }
 
     // ── recording uses ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     /// Returns the shape of a written type without recording its use, because a header or earlier code already names it.
-    fn quiet(&self, written: Option<&TypeRef>) -> Shape {
+    fn shape_unrecorded(&self, written: Option<&TypeRef>) -> Shape {
         written.map_or(Shape::Unknown, |written| {
             self.resolver.shape(written, &self.methods, &mut |_, _| {})
         })
@@ -413,7 +413,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Records all types within the type of a value as inferred.
-    fn touch(&mut self, shape: &Shape) {
+    fn record_inferred(&mut self, shape: &Shape) {
         note_shape(&mut self.found.inferred, shape);
     }
 
@@ -423,7 +423,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Records that a name refers to no member of the workspace, but to a local or an element of a tuple.
-    fn passed(&mut self, place: u32) {
+    fn record_non_member(&mut self, place: u32) {
         if let Some(uses) = &mut self.found.uses {
             uses.push(Use {
                 place,
@@ -438,7 +438,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Records that a name binds to nothing: to no local, member or type, or to no member of a type that is known with all its bases.
     /// A called member may still be an extension method of a package.
-    fn nothing(&mut self, name: &str, place: u32, kind: UseKind) {
+    fn record_unbound(&mut self, name: &str, place: u32, kind: UseKind) {
         self.fault(if kind == UseKind::Call { Faults::Likely } else { Faults::Certain });
         if let Some(uses) = &mut self.found.uses {
             uses.push(Use {
@@ -458,7 +458,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Sets the kind of the uses of members after the first `from` uses: of those at `place`, or of all.
-    fn done(&mut self, kind: UseKind, from: usize, place: Option<u32>) {
+    fn set_use_kind(&mut self, kind: UseKind, from: usize, place: Option<u32>) {
         let uses = self.found.uses.iter_mut().flat_map(|uses| uses.iter_mut().skip(from));
         for used in uses.filter(|used| used.member.is_some() && place.is_none_or(|place| place == used.place)) {
             used.kind = kind;
@@ -472,7 +472,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Records the use of a member of an unknown type.
-    fn guessed(&mut self, member: &str, place: u32, call: Option<Call>) {
+    fn record_possible(&mut self, member: &str, place: u32, call: Option<Call>) {
         self.fault(Faults::Likely);
         if let Some(uses) = &mut self.found.uses {
             uses.push(Use {
@@ -488,16 +488,16 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Records the name of a member that the type of a value does not seem to have. If the type is outside the workspace, the name refers to
     /// no member of the workspace; otherwise it may refer to an unknown member.
-    fn missed(&mut self, on: &Shape, member: &str, place: u32, call: Option<Call>) {
+    fn record_missing_member(&mut self, on: &Shape, member: &str, place: u32, call: Option<Call>) {
         if self.is_outside(on) {
             self.fault(Faults::Likely);
-            self.passed(place);
+            self.record_non_member(place);
         } else {
             if self.is_closed(on) {
                 let called = if call.is_some() { UseKind::Call } else { UseKind::Name };
-                self.nothing(member, place, called);
+                self.record_unbound(member, place, called);
             }
-            self.guessed(member, place, call);
+            self.record_possible(member, place, call);
         }
     }
 
@@ -526,7 +526,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Records the use of a member.
     fn used(&mut self, owner: &Shape, member: &str, place: u32, certain: bool, call: Option<Call>) {
         if certain {
-            self.touch(owner);
+            self.record_inferred(owner);
         }
         if let (Some(uses), Some(key)) = (&mut self.found.uses, owner.key()) {
             uses.push(Use {

@@ -2,7 +2,7 @@
 
 use super::numbers::{numeric, wider};
 use super::value::pointed;
-use super::{CONSTRUCTOR, Flow, UseKind, implied};
+use super::{CONSTRUCTOR, Flow, UseKind, unnamed_calls};
 use crate::csharp::code::ast::{Designation, Expression, Link, Name, Operator, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
@@ -64,7 +64,7 @@ impl<'f> Flow<'f, '_> {
         right: &Shape,
         known: (&Option<Shape>, &Shape),
     ) -> Shape {
-        let given = implied::binary_name(&sign.text).and_then(|name| self.operator(name, &sides, &[left, right], sign.place));
+        let given = unnamed_calls::binary_name(&sign.text).and_then(|name| self.operator(name, &sides, &[left, right], sign.place));
         // For types with user-defined operators, `a && b` calls `&`, and `a || b` calls `|`.
         let short = match sign.text.as_str() {
             "&&" => Some("op_BitwiseAnd"),
@@ -164,7 +164,7 @@ impl<'f> Flow<'f, '_> {
 
     /// Returns the result of an operator that a type of .NET declares, unless the type is numeric.
     fn outside_operator(&self, sign: &str, left: &Shape, right: &Shape) -> Option<Shape> {
-        let name = implied::binary_name(sign)?;
+        let name = unnamed_calls::binary_name(sign)?;
         let is_declared = |side: &&&Shape| side.key().is_some_and(|key| key.starts_with('~') && !numeric(key));
         let found = [left, right]
             .iter()
@@ -198,7 +198,7 @@ impl<'f> Flow<'f, '_> {
                     self.binary(Operator::Truth, sign, sides, left, right, (&None, left));
                 }
                 _ => {
-                    let name = implied::binary_name(&sign.text);
+                    let name = unnamed_calls::binary_name(&sign.text);
                     let given = name.and_then(|name| self.operator(name, &[], &[left, right], sign.place));
                     if given.is_none() {
                         _ = self.note_conversion_at(sign.place, left, right, true)
@@ -216,7 +216,7 @@ impl<'f> Flow<'f, '_> {
             true => self.assigned(inner, None),
             false => self.value(inner, target.filter(|_| sign.text != "!")),
         };
-        let given = implied::unary_name(&sign.text).and_then(|name| self.operator(name, &[inner], &[&shape], sign.place));
+        let given = unnamed_calls::unary_name(&sign.text).and_then(|name| self.operator(name, &[inner], &[&shape], sign.place));
         match given {
             Some(given) => given,
             None if sign.text == "*" => pointed(shape),
@@ -244,7 +244,7 @@ impl<'f> Flow<'f, '_> {
         });
         if let Meaning::Type(key, _) = self.resolver.meaning(&names, 0, Place::Body) {
             let arguments = [predefined("int"), predefined("bool")];
-            let call = implied::call_of(&arguments, false);
+            let call = unnamed_calls::call_of(&arguments, false);
             self.used(&Shape::of_key(&key), CONSTRUCTOR, place, true, Some(call));
         }
     }
@@ -273,14 +273,14 @@ impl<'f> Flow<'f, '_> {
                     _ if is_operand => Shape::Unknown,
                     _ => self.value(right, Some(&target)),
                 };
-                let compound = implied::assignment_name(&sign.text).filter(|name| !self.members_of(&target, name).is_empty());
-                let extended = implied::assignment_name(&sign.text).filter(|_| compound.is_none());
+                let compound = unnamed_calls::assignment_name(&sign.text).filter(|name| !self.members_of(&target, name).is_empty());
+                let extended = unnamed_calls::assignment_name(&sign.text).filter(|_| compound.is_none());
                 let extended = extended.and_then(|name| self.extension_operator(name, &[&target, &shape], sign.place));
                 match compound {
                     None if extended.is_some() => {}
                     Some(name) => _ = self.operator(name, &[right], &[&shape], sign.place),
                     None => {
-                        let name = sign.text.strip_suffix('=').and_then(implied::binary_name);
+                        let name = sign.text.strip_suffix('=').and_then(unnamed_calls::binary_name);
                         let given = name.and_then(|name| self.operator(name, &[left, right], &[&target, &shape], sign.place));
                         match given {
                             None if is_operand => _ = self.value(right, None),
@@ -308,7 +308,7 @@ impl<'f> Flow<'f, '_> {
             _ => None,
         };
         if let Some(place) = last {
-            self.done(UseKind::Write, from, Some(place));
+            self.set_use_kind(UseKind::Write, from, Some(place));
         }
         shape
     }

@@ -2,7 +2,7 @@
 
 use super::call::{Chosen, NOT_CALLABLE};
 use super::numbers::numeric;
-use super::{Call, Flow, MADE};
+use super::{Call, Flow, TARGET_TYPED_NEW};
 use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -225,7 +225,7 @@ pub(super) fn placed(args: &[Argument], names: &[&str]) -> Option<Vec<Option<usi
 pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
     let is_made = |at: usize| matches!(&args[at].value, Expression::New(None, ..));
     let known = |at: usize| match is_made(at) {
-        true => MADE.to_owned(),
+        true => TARGET_TYPED_NEW.to_owned(),
         false => shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type),
     };
     // A named argument before a positional one is in its own position.

@@ -76,12 +76,12 @@ impl<'f> Flow<'f, '_> {
                         let before = self.locals.len();
                         self.local(kind, locals);
                         for shape in self.locals.types_declared_since(before) {
-                            self.disposed(&shape, awaited, keyword.place);
+                            self.record_dispose(&shape, awaited, keyword.place);
                         }
                     }
                     Statement::Expression(value) => {
                         let shape = self.value(value, None);
-                        self.disposed(&shape, awaited, keyword.place);
+                        self.record_dispose(&shape, awaited, keyword.place);
                     }
                     other => self.statement(other),
                 }
@@ -136,14 +136,14 @@ impl<'f> Flow<'f, '_> {
     /// Returns the type of the elements of a loop's source, and records the members that the loop calls.
     fn element(&mut self, source: &'f Expression, keyword: &Word) -> Shape {
         let source = self.value(source, None);
-        self.looped(&source, keyword.text == "await", keyword.place);
+        self.record_loop(&source, keyword.text == "await", keyword.place);
         self.world.element(&source)
     }
 
     fn loop_variable(&mut self, kind: &'f TypeRef, element: Shape, place: u32) -> Shape {
         match kind {
             TypeRef::Var(_) => {
-                self.touch(&element);
+                self.record_inferred(&element);
                 element
             }
             written => {
@@ -168,7 +168,7 @@ impl<'f> Flow<'f, '_> {
                 (Some(declared), None) => declared.clone(),
                 (None, Some(value)) => {
                     let shape = self.value(value, None);
-                    self.touch(&shape);
+                    self.record_inferred(&shape);
                     shape
                 }
                 // The parameter of an accessor has the type of the member.

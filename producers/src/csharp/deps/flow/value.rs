@@ -2,7 +2,7 @@
 
 use super::deferred::is_deferred;
 use super::numbers::numeric;
-use super::{Flow, Local, implied};
+use super::{Flow, Local, unnamed_calls};
 use crate::csharp::code::ast::{Argument, Expression, Link, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::{NULLABLE, Shape};
@@ -20,14 +20,14 @@ const REST: usize = 7;
 
 /// Meaning of the beginning of a chain.
 #[derive(Clone, Debug)]
-pub(super) enum Stand {
+pub(super) enum ChainStart {
     Value(Shape),
     Type(Shape),
     /// Segments that may be a namespace.
     Space(Vec<Name>),
 }
 
-impl Stand {
+impl ChainStart {
     fn shape(self) -> Shape {
         match self {
             Self::Value(shape) => shape,
@@ -41,7 +41,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn value(&mut self, value: &'f Expression, target: Option<&Shape>) -> Shape {
         match value {
             Expression::Unknown => Shape::Unknown,
-            Expression::Literal(literal, _) => super::making::of_literal(*literal),
+            Expression::Literal(literal, _) => super::object_creation::of_literal(*literal),
             Expression::This(_) => self.around.first().cloned().unwrap_or_default(),
             Expression::Base(_) => self.base(),
             Expression::Name(name) => self.simple(name).shape(),
@@ -82,7 +82,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::Assign(left, right, sign) => self.assignment(left, right, sign),
             Expression::Await(inner, place) => {
                 let shape = self.value(inner, None);
-                self.waited(&shape, *place)
+                self.record_await(&shape, *place)
             }
             Expression::Unary(sign, inner) => self.unary(sign, inner, target),
             Expression::Conditional(condition, yes, no) => self.conditional_value(condition, (yes, no), target),
@@ -161,13 +161,13 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Binds a simple name that is not called.
-    pub(super) fn simple(&mut self, name: &Name) -> Stand {
+    pub(super) fn simple(&mut self, name: &Name) -> ChainStart {
         let text = name.word.text.as_str();
         if name.args.is_empty()
             && let Some(local) = self.find_local(text)
         {
-            self.passed(name.word.place);
-            return Stand::Value(match local {
+            self.record_non_member(name.word.place);
+            return ChainStart::Value(match local {
                 Local::Value(shape) => shape,
                 Local::Function(_) => Shape::Unknown,
             });
@@ -179,7 +179,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.used(&first.owner.clone(), text, name.word.place, true, None);
                 self.type_arguments(name);
                 let shape = if first.is_method() { Shape::Unknown } else { first.result() };
-                return Stand::Value(shape);
+                return ChainStart::Value(shape);
             }
         }
         let segments = [name.clone()];
@@ -191,19 +191,19 @@ impl<'f, 'a> Flow<'f, 'a> {
             let found = self.seen(&owner, text);
             if let Some(first) = found.first().filter(|_| !is_object(&found)) {
                 self.used(&first.owner.clone(), text, name.word.place, true, None);
-                return Stand::Value(if first.is_method() { Shape::Unknown } else { first.result() });
+                return ChainStart::Value(if first.is_method() { Shape::Unknown } else { first.result() });
             }
         }
         self.type_arguments(name);
         let is_ambiguous = super::note_candidates(self.resolver, self.found, name);
         if !is_ambiguous && !self.is_open_scope() {
-            self.nothing(text, name.word.place, super::UseKind::Name);
+            self.record_unbound(text, name.word.place, super::UseKind::Name);
         }
-        Stand::Space(segments.to_vec())
+        ChainStart::Space(segments.to_vec())
     }
 
     /// Binds `Color` in `Color.Red` where a value named `Color` has the type `Color`: to the type, if `Red` is a static member or a nested type.
-    fn color_color(&mut self, name: &Name, next: &Name) -> Option<Stand> {
+    fn color_color(&mut self, name: &Name, next: &Name) -> Option<ChainStart> {
         let text = name.word.text.as_str();
         if !name.args.is_empty() {
             return None;
@@ -236,41 +236,41 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Returns the type to which segments bind, and records its use.
-    fn as_type(&mut self, segments: &[Name]) -> Option<Stand> {
+    fn as_type(&mut self, segments: &[Name]) -> Option<ChainStart> {
         let last = segments.last()?;
         let parameter = segments.len() == 1
             && last.args.is_empty()
             && self.methods.iter().chain(&self.resolver.own).any(|own| *own.name == last.word.text);
         let meaning = self.resolver.meaning(segments, last.args.len() as u32, Place::Body);
         if parameter || !matches!(meaning, Meaning::Nothing | Meaning::Ambiguous) {
-            return Some(Stand::Type(self.shape_of_type(&TypeRef::Named(segments.to_vec()))));
+            return Some(ChainStart::Type(self.shape_of_type(&TypeRef::Named(segments.to_vec()))));
         }
         None
     }
 
     /// Binds `from.name` where the member is not called.
-    fn member_access(&mut self, from: Stand, name: &Name) -> Stand {
+    fn member_access(&mut self, from: ChainStart, name: &Name) -> ChainStart {
         match from {
-            Stand::Value(shape) => {
+            ChainStart::Value(shape) => {
                 self.type_arguments(name);
-                Stand::Value(self.value_member(&shape, &name.word.text, name.word.place))
+                ChainStart::Value(self.value_member(&shape, &name.word.text, name.word.place))
             }
-            Stand::Type(shape) => {
+            ChainStart::Type(shape) => {
                 let found = self.seen(&shape, &name.word.text);
                 if (found.is_empty() || is_object(&found))
                     && let Some(nested) = self.nested(&shape, name)
                 {
-                    return Stand::Type(nested);
+                    return ChainStart::Type(nested);
                 }
                 self.type_arguments(name);
-                Stand::Value(self.member_value(&shape, &name.word.text, name.word.place, true))
+                ChainStart::Value(self.member_value(&shape, &name.word.text, name.word.place, true))
             }
-            Stand::Space(mut segments) => {
+            ChainStart::Space(mut segments) => {
                 segments.push(name.clone());
                 if segments.len() > 16 {
-                    return Stand::Value(Shape::Unknown);
+                    return ChainStart::Value(Shape::Unknown);
                 }
-                self.as_type(&segments).unwrap_or(Stand::Space(segments))
+                self.as_type(&segments).unwrap_or(ChainStart::Space(segments))
             }
         }
     }
@@ -303,7 +303,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn written_member(&mut self, shape: &Shape, word: &Word) -> Shape {
         let from = self.uses();
         let found = self.value_member(shape, &word.text, word.place);
-        self.done(super::UseKind::Write, from, Some(word.place));
+        self.set_use_kind(super::UseKind::Write, from, Some(word.place));
         found
     }
 
@@ -316,18 +316,18 @@ impl<'f, 'a> Flow<'f, 'a> {
     fn member_value(&mut self, shape: &Shape, name: &str, place: u32, of_type: bool) -> Shape {
         match shape {
             Shape::Tuple(parts) => {
-                self.touch(shape);
+                self.record_inferred(shape);
                 let numbered = name.strip_prefix("Item").and_then(|number| number.parse::<usize>().ok());
                 let by_name = parts.iter().position(|(own, _)| own.as_deref() == Some(name));
                 let at = by_name.or_else(|| numbered.and_then(|number| number.checked_sub(1)));
-                self.passed(place);
+                self.record_non_member(place);
                 if name == "Rest" && by_name.is_none() && parts.len() > REST {
                     return Shape::Tuple(parts[REST..].iter().cloned().collect());
                 }
                 return at.and_then(|at| parts.get(at)).map(|(_, part)| part.clone()).unwrap_or_default();
             }
             Shape::Anonymous(parts) => {
-                self.passed(place);
+                self.record_non_member(place);
                 return parts
                     .iter()
                     .find(|(own, _)| &**own == name)
@@ -335,7 +335,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     .unwrap_or_default();
             }
             Shape::Array(_) if matches!(name, "Length" | "LongLength" | "Rank") => {
-                self.passed(place);
+                self.record_non_member(place);
                 return predefined("int");
             }
             _ => {}
@@ -364,11 +364,11 @@ impl<'f, 'a> Flow<'f, 'a> {
                 }
                 if matches!(name, "Value" | "HasValue") && self.is_value_type(shape) {
                     // The code writes `T?` for a type parameter to which this value type is bound.
-                    self.touch(shape);
-                    self.passed(place);
+                    self.record_inferred(shape);
+                    self.record_non_member(place);
                     return if name == "Value" { shape.clone() } else { predefined("bool") };
                 }
-                self.missed(shape, name, place, None);
+                self.record_missing_member(shape, name, place, None);
                 // The members of .NET's enums and the constants of numeric types are not known one by one; each has the type itself.
                 let is_own = |key: &str| key.starts_with('~') && self.world.kind(key) == 'e' || numeric(key);
                 if of_type && shape.key().is_some_and(is_own) {
@@ -425,19 +425,19 @@ impl<'f, 'a> Flow<'f, 'a> {
         let mut stand = match (root, links.first()) {
             (Expression::Name(name), Some(Link::Call(args))) => {
                 at = 1;
-                Stand::Value(self.call_simple(name, args, if links.len() == 1 { target } else { None }))
+                ChainStart::Value(self.call_simple(name, args, if links.len() == 1 { target } else { None }))
             }
             (Expression::Base(place), Some(Link::Call(args))) => {
                 at = 1;
                 let base = self.base();
                 self.construct(&base, args, *place);
-                Stand::Value(Shape::Unknown)
+                ChainStart::Value(Shape::Unknown)
             }
             (Expression::This(place), Some(Link::Call(args))) => {
                 at = 1;
                 let own = self.around.first().cloned().unwrap_or_default();
                 self.construct(&own, args, *place);
-                Stand::Value(Shape::Unknown)
+                ChainStart::Value(Shape::Unknown)
             }
             (Expression::Name(name), Some(Link::Member(next))) => match self.color_color(name, next) {
                 Some(stand) => stand,
@@ -445,16 +445,16 @@ impl<'f, 'a> Flow<'f, 'a> {
             },
             (Expression::Name(name), _) => self.simple(name),
             (Expression::Type(written, _), _) => match self.type_root(written) {
-                Some(shape) => Stand::Type(shape),
+                Some(shape) => ChainStart::Type(shape),
                 None => match written {
                     TypeRef::Named(segments) => {
                         segments.iter().for_each(|segment| self.type_arguments(segment));
-                        Stand::Space(segments.clone())
+                        ChainStart::Space(segments.clone())
                     }
-                    _ => Stand::Value(Shape::Unknown),
+                    _ => ChainStart::Value(Shape::Unknown),
                 },
             },
-            (root, _) => Stand::Value(self.value(root, None)),
+            (root, _) => ChainStart::Value(self.value(root, None)),
         };
         while let Some(link) = links.get(at) {
             at += 1;
@@ -464,28 +464,28 @@ impl<'f, 'a> Flow<'f, 'a> {
                         at += 1;
                         let last = at == links.len();
                         let shape = match stand {
-                            Stand::Value(shape) => self.call(&shape, false, name, args, if last { target } else { None }),
-                            Stand::Type(shape) => self.call(&shape, true, name, args, if last { target } else { None }),
-                            Stand::Space(_) => self.unknown_call(name, args),
+                            ChainStart::Value(shape) => self.call(&shape, false, name, args, if last { target } else { None }),
+                            ChainStart::Type(shape) => self.call(&shape, true, name, args, if last { target } else { None }),
+                            ChainStart::Space(_) => self.unknown_call(name, args),
                         };
-                        Stand::Value(shape)
+                        ChainStart::Value(shape)
                     } else {
                         self.member_access(stand, name)
                     }
                 }
                 Link::Call(args) => {
                     let shape = stand.shape();
-                    Stand::Value(self.invoke(&shape, args))
+                    ChainStart::Value(self.invoke(&shape, args))
                 }
                 Link::Index(args, place) => {
                     let shape = stand.shape();
-                    Stand::Value(self.index(&shape, args, *place))
+                    ChainStart::Value(self.index(&shape, args, *place))
                 }
                 Link::Maybe => match stand {
-                    Stand::Value(shape) => Stand::Value(shape.without_null().clone()),
+                    ChainStart::Value(shape) => ChainStart::Value(shape.without_null().clone()),
                     stand => stand,
                 },
-                Link::Pointed => Stand::Value(pointed(stand.shape())),
+                Link::Pointed => ChainStart::Value(pointed(stand.shape())),
             };
         }
         let shape = stand.shape();
@@ -499,7 +499,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     fn type_root(&mut self, written: &TypeRef) -> Option<Shape> {
         match written {
             TypeRef::Named(segments) => match self.as_type(segments)? {
-                Stand::Type(shape) => Some(shape),
+                ChainStart::Type(shape) => Some(shape),
                 _ => None,
             },
             written => Some(self.shape_of_type(written)),
@@ -542,7 +542,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return cut;
         }
         if found.is_empty() {
-            self.missed(shape, INDEXER, place, None);
+            self.record_missing_member(shape, INDEXER, place, None);
             return Shape::Unknown;
         }
         let score = |candidate: &Candidate<'_>| -> Option<u32> {
@@ -559,7 +559,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .reduce(|one, other| if other.0 > one.0 { other } else { one });
         let same = || found.iter().find(|candidate| candidate.parameters().len() == given.len());
         let chosen = best.map(|(_, one)| one).or_else(same).unwrap_or(&found[0]).clone();
-        self.used(&chosen.owner, INDEXER, place, true, Some(implied::call_of(given, false)));
+        self.used(&chosen.owner, INDEXER, place, true, Some(unnamed_calls::call_of(given, false)));
         for ((value, given), (_, parameter)) in values.iter().zip(given).zip(chosen.parameters()) {
             self.note_conversion(value, given, &parameter, true);
         }

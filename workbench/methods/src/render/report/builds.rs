@@ -22,7 +22,7 @@ pub fn write_builds(html: &mut Html, report: &Report) {
     let note = match report.builds.len() {
         0 => "",
         _ => {
-            "Each build that found or made anything. Above the line what producers made, below it what needed no making, on a scale of powers of ten."
+            "Each build that ran a producer or used the cache. Above the line: outputs that producers computed. Below it: cached and unchanged outputs. The scale is in powers of ten."
         }
     };
     titled(html, "builds", "Builds", note, |html| {
@@ -30,7 +30,7 @@ pub fn write_builds(html: &mut Html, report: &Report) {
             return html.write_line(
                 "p",
                 &[("class", "empty")],
-                "The log of builds is empty: no build of this checkout has made anything yet.",
+                "The log of builds is empty: no build of this checkout has run or reused anything yet.",
             );
         }
         html.element(
@@ -49,8 +49,8 @@ pub fn write_builds(html: &mut Html, report: &Report) {
             let has_answers = report.builds.iter().any(timeline::used_models);
             let failed = report.builds.iter().any(|build| build.counts.failed > 0);
             let parts = [
-                ("k-ran", "made", true),
-                ("k-hit", "needed no making", true),
+                ("k-ran", "ran", true),
+                ("k-hit", "cached or unchanged", true),
                 ("k-failed", "failed", failed),
             ];
             for (class, word, shown) in parts
@@ -75,9 +75,9 @@ pub fn write_builds(html: &mut Html, report: &Report) {
 }
 
 /// Legend of the table's columns.
-const COLUMNS: &str = "Made: producers that ran. Found: results that were filed under their key. Unmoved: looked at, and as before. Saved: time that what was found took \
-                       when it was made.";
-const PAID_COLUMNS: &str = " Answers: whole ones of models. Patches: of an earlier answer.";
+const COLUMNS: &str = "Ran: outputs that producers computed. Cached: results stored under their keys. Unchanged: outputs whose keys are as before. Saved: time that \
+                       computing the cached results took.";
+const PAID_COLUMNS: &str = " Answers: whole answers of models. Patches: changes to earlier answers.";
 
 /// Returns a height on a logarithmic scale, so that builds of ten and of a hundred thousand are both visible.
 fn height(number: u64, most: u64) -> u32 {
@@ -141,10 +141,7 @@ impl Chart<'_> {
             ("height", &coordinate(bottom)),
             ("viewBox", &format!("0 0 {width} {bottom}")),
             ("role", "img"),
-            (
-                "aria-label",
-                "What each build made and found; the table below has the same in numbers",
-            ),
+            ("aria-label", "What each build ran and reused; the table below has the same numbers"),
         ];
         html.element("svg", &attributes, |html| {
             self.write_scale(html);
@@ -275,7 +272,7 @@ impl Chart<'_> {
 /// Describes a build in one sentence.
 fn build_sentence(build: &BuildRecord, report: &Report) -> String {
     let mut text = format!(
-        "Build {} · {} · {} · {} made, {} found, {} unmoved",
+        "Build {} · {} · {} · {} ran, {} cached, {} unchanged",
         build.number,
         moment(build.at),
         duration(build.took_us),
@@ -308,9 +305,9 @@ fn build_table(html: &mut Html, report: &Report) {
         ("Build", false),
         ("When", false),
         ("Command", false),
-        ("Made", true),
-        ("Found", true),
-        ("Unmoved", true),
+        ("Ran", true),
+        ("Cached", true),
+        ("Unchanged", true),
         ("Failed", true),
         ("Took", true),
         ("Saved", true),
@@ -439,7 +436,7 @@ fn write_slowest(html: &mut Html, build: &BuildRecord) {
                     html.element("li", &[], |html| {
                         html.write_line("span", &[("class", "took")], &duration(producer.took_us));
                         html.write_line("code", &[], &producer.uses);
-                        let mut what = format!(" {} made, {} found", format_count(producer.ran), format_count(producer.cached));
+                        let mut what = format!(" {} ran, {} cached", format_count(producer.ran), format_count(producer.cached));
                         if producer.failed > 0 {
                             what.push_str(&format!(", {} failed", format_count(producer.failed)));
                         }

@@ -7,7 +7,7 @@ use crate::render::result_facts::describe_move;
 use crate::render::{duration, format_count, format_size, moment};
 use engine::build::explain::Explanation;
 use engine::build::explanation_chain::Step;
-use engine::build::input_changes::Move;
+use engine::build::input_changes::InputChange;
 use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthChar;
 use workbench::report::{Because, Drawn, Near, Report, State};
@@ -267,7 +267,7 @@ fn fact(html: &mut Html, name: &str, inner: impl FnOnce(&mut Html)) {
     });
 }
 
-fn moves(html: &mut Html, name: &str, moves: &[Move]) {
+fn moves(html: &mut Html, name: &str, moves: &[InputChange]) {
     if moves.is_empty() {
         return;
     }
@@ -283,7 +283,7 @@ fn moves(html: &mut Html, name: &str, moves: &[Move]) {
     });
 }
 
-fn write_move(html: &mut Html, one: &Move) {
+fn write_move(html: &mut Html, one: &InputChange) {
     write_label(html, &one.label);
     html.write_line("span", &[("class", "note")], &format!(" {}, {}", one.role, describe_move(&one.how)));
 }

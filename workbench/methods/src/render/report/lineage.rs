@@ -58,7 +58,7 @@ fn write_target(html: &mut Html, lineage: &Lineage) {
                 match lineage.changes.get(at) {
                     Some(change) => sides(html, change, at == 0),
                     None if version.number == 1 => html.write_line("p", &[("class", "note")], "The first."),
-                    None => html.write_line("p", &[("class", "note")], "What was before it is no longer kept."),
+                    None => html.write_line("p", &[("class", "note")], "Earlier versions are no longer in the store."),
                 }
             });
         }

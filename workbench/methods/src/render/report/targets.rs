@@ -135,14 +135,14 @@ pub fn write_targets(html: &mut Html, report: &Report) {
         });
         let ordered = ordered(report);
         let shown = format!(
-            "{} of {} nodes, what presses most first.",
+            "{} of {} nodes, the most urgent first.",
             format_count(ordered.len().min(ROWS) as u64),
             format_count(ordered.len() as u64)
         );
         html.write_line("p", &[("class", "note"), ("id", "shown"), ("role", "status")], &shown);
         if let Some(left_out) = ordered.get(DATA..).filter(|left_out| !left_out.is_empty()) {
             let words = format!(
-                "The page knows the {} nodes that press most; {} others are left out of it: `cortex query` and `cortex explain` tell about them.",
+                "The page has the {} most urgent nodes. {} others are omitted; `cortex query` and `cortex explain` show them.",
                 format_count(DATA as u64),
                 format_count(left_out.len() as u64)
             );
@@ -278,7 +278,7 @@ mod tests {
         let last = format!("{:06}:x", DATA + 6);
         let is_last = |row: &Value| row[1].as_str().is_some_and(|label| last.ends_with(label));
         assert!(rows.last().is_some_and(|row| is_last(row) && row[2] == 0), "what failed is there");
-        assert!(section(&many).contains("10,000 nodes that press most; 7 others are left out of it: <code>cortex query</code>"));
-        assert!(!section(&report(DATA)).contains("left out"));
+        assert!(section(&many).contains("10,000 most urgent nodes. 7 others are omitted; <code>cortex query</code>"));
+        assert!(!section(&report(DATA)).contains("omitted"));
     }
 }

@@ -60,7 +60,7 @@ impl<'f> Flow<'f, '_> {
             TypeRef::Var(_) => {
                 let shape = target.cloned().unwrap_or_default();
                 if matches!(designation, Designation::Name(_)) {
-                    self.touch(&shape);
+                    self.record_inferred(&shape);
                 }
                 shape
             }
@@ -83,7 +83,7 @@ impl<'f> Flow<'f, '_> {
     pub(super) fn name_of(&mut self, inner: &'f Expression) -> Shape {
         let from = self.uses();
         self.value(inner, None);
-        self.done(UseKind::Name, from, None);
+        self.set_use_kind(UseKind::Name, from, None);
         predefined("string")
     }
 }

@@ -39,7 +39,7 @@ impl Method for Types {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
         let bytes = desk.output_of_label("//index:types")?.bytes;
-        let table = Table::open(&bytes).ok_or_else(|| Failed::bug(&"//index:types is no table"))?;
+        let table = Table::open(&bytes).ok_or_else(|| Failed::bug(&"//index:types is not a table"))?;
         // Keys are sorted.
         let mut rest = table
             .keys()

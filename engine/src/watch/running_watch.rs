@@ -183,13 +183,13 @@ impl Service {
                 Some((began, last)) => Some(self.ends(began, last).saturating_duration_since(now)),
                 None => None,
             };
-            if self.wait(wait).is_err() || !self.obey() {
+            if self.wait(wait).is_err() || !self.process_orders() {
                 return;
             }
             self.serve();
             // Decide before reading events: a change that git made before it removed its lock belongs to the batch.
             let ended = open.is_some_and(|(began, last)| Instant::now() >= self.ends(began, last));
-            let (heard, now) = (self.watcher.hear(), Instant::now());
+            let (heard, now) = (self.watcher.process_received(), Instant::now());
             if let Some(trouble) = self.watcher.trouble().cloned() {
                 if !blind || now - looked >= RESCAN {
                     looked = now;
@@ -250,7 +250,7 @@ impl Service {
     }
 
     /// Processes orders; returns whether to continue.
-    fn obey(&mut self) -> bool {
+    fn process_orders(&mut self) -> bool {
         let mut bytes = [0; 64];
         while matches!(self.woken.read(&mut bytes), Ok(1..)) {}
         while let Ok(order) = self.orders.try_recv() {

@@ -1,7 +1,7 @@
 //! The connection to a server: time-outs, retries, and when to stop asking.
 
-use crate::account::Account;
 use crate::breaker::Breaker;
+use crate::cache_counters::CacheCounters;
 use crate::moments::Moments;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -68,20 +68,20 @@ const SLOWEST_FIRST: u64 = 128 << 10;
 const PATIENCE: u32 = 8;
 
 /// Sends requests, with retries.
-pub(crate) struct Line {
+pub(crate) struct RequestSender {
     moments: Arc<dyn Moments>,
     deadlines: Deadlines,
     breaker: Mutex<Breaker>,
-    account: Arc<Account>,
+    counters: Arc<CacheCounters>,
 }
 
-impl Line {
-    pub(crate) fn new(moments: Arc<dyn Moments>, deadlines: Deadlines, account: Arc<Account>) -> Self {
+impl RequestSender {
+    pub(crate) fn new(moments: Arc<dyn Moments>, deadlines: Deadlines, counters: Arc<CacheCounters>) -> Self {
         Self {
             moments,
             deadlines,
             breaker: Mutex::default(),
-            account,
+            counters,
         }
     }
 
@@ -106,7 +106,7 @@ impl Line {
             Kind::Lookup => self.deadlines.lookup,
             Kind::Write(bytes) => self.batch_deadline(bytes),
             Kind::Read(bytes) => {
-                let expected = match self.account.expected_time(bytes) {
+                let expected = match self.counters.expected_time(bytes) {
                     Some(expected) => expected * PATIENCE,
                     None => Duration::from_secs(bytes / SLOWEST_FIRST),
                 };
@@ -129,23 +129,23 @@ impl Line {
                 return Err(Unanswered::Down);
             }
             let began = self.moments.now();
-            self.account.update_summary(|summary| summary.requests += 1);
+            self.counters.update_summary(|summary| summary.requests += 1);
             let deadline = self.deadline(kind);
             if let Kind::Read(bytes) = kind {
-                self.account.begin_transfer(bytes, began);
+                self.counters.begin_transfer(bytes, began);
             }
             let answer = match tokio::time::timeout(deadline, attempt()).await {
                 Ok(answer) => answer,
-                Err(_) => Err(Status::deadline_exceeded("there was no answer in time")),
+                Err(_) => Err(Status::deadline_exceeded("the server did not answer in time")),
             };
             if let Kind::Read(bytes) = kind {
-                self.account.end_transfer(bytes, self.moments.now(), answer.is_ok());
+                self.counters.end_transfer(bytes, self.moments.now(), answer.is_ok());
             }
             match answer {
                 Ok(answer) => {
                     self.breaker().answered();
                     if kind == Kind::Lookup {
-                        self.account.timed(self.moments.now().saturating_sub(began));
+                        self.counters.timed(self.moments.now().saturating_sub(began));
                     }
                     return Ok(answer);
                 }
@@ -163,7 +163,7 @@ impl Line {
                         _ if is_final => self.breaker().count_silence(self.moments.now()),
                         _ => self.breaker().count_failure(self.moments.now()),
                     }
-                    self.account.trouble(|| format!("{what} failed: {}", sentence(&status)));
+                    self.counters.trouble(|| format!("{what} failed: {}", sentence(&status)));
                     if is_final {
                         break;
                     }
@@ -227,23 +227,23 @@ mod tests {
     use crate::tests::Stopped;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    fn line(moments: &Arc<Stopped>) -> Line {
-        Line::new(moments.clone(), Deadlines::default(), Arc::default())
+    fn sender(moments: &Arc<Stopped>) -> RequestSender {
+        RequestSender::new(moments.clone(), Deadlines::default(), Arc::default())
     }
 
-    async fn call_with_retries(line: &Line, status: impl Fn(u32) -> Result<(), Status>) -> (Result<(), Unanswered>, u32) {
+    async fn call_with_retries(sender: &RequestSender, status: impl Fn(u32) -> Result<(), Status>) -> (Result<(), Unanswered>, u32) {
         let times = AtomicU32::new(0);
         let attempt = || std::future::ready(status(times.fetch_add(1, Ordering::Relaxed)));
-        let answer = line.send_until_answered("asking", Kind::Lookup, attempt).await;
+        let answer = sender.send_until_answered("asking", Kind::Lookup, attempt).await;
         (answer, times.into_inner())
     }
 
     #[tokio::test]
     async fn an_answer_is_taken_as_it_is() {
         let moments = Arc::new(Stopped::default());
-        let line = line(&moments);
+        let sender = sender(&moments);
         for code in [Code::NotFound, Code::Internal, Code::Unauthenticated] {
-            let (answer, times) = call_with_retries(&line, |_| Err(Status::new(code, ""))).await;
+            let (answer, times) = call_with_retries(&sender, |_| Err(Status::new(code, ""))).await;
             assert!(matches!(answer, Err(Unanswered::Said(status)) if status.code() == code));
             assert_eq!(times, 1, "{code:?}");
         }
@@ -253,9 +253,9 @@ mod tests {
     #[tokio::test]
     async fn who_is_busy_is_asked_again_later_and_later() {
         let moments = Arc::new(Stopped::default());
-        let line = line(&moments);
+        let sender = sender(&moments);
         let busy = |times| if times < 2 { Err(Status::unavailable("busy")) } else { Ok(()) };
-        let (answer, times) = call_with_retries(&line, busy).await;
+        let (answer, times) = call_with_retries(&sender, busy).await;
         assert!(answer.is_ok());
         assert_eq!(times, 3);
         let slept = moments.slept();
@@ -269,53 +269,53 @@ mod tests {
     #[tokio::test]
     async fn who_is_gone_is_asked_no_more_until_the_pause_is_over() {
         let moments = Arc::new(Stopped::default());
-        let line = line(&moments);
-        let (answer, times) = call_with_retries(&line, |_| Err(Status::unavailable("gone"))).await;
+        let sender = sender(&moments);
+        let (answer, times) = call_with_retries(&sender, |_| Err(Status::unavailable("gone"))).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!(times, 3, "the breaker opens");
-        let (answer, times) = call_with_retries(&line, |_| Ok(())).await;
+        let (answer, times) = call_with_retries(&sender, |_| Ok(())).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
-        assert_eq!((times, line.is_up()), (0, false));
+        assert_eq!((times, sender.is_up()), (0, false));
         moments.pass(Duration::from_secs(30));
-        assert!(line.is_up());
-        let (answer, times) = call_with_retries(&line, |_| Ok(())).await;
+        assert!(sender.is_up());
+        let (answer, times) = call_with_retries(&sender, |_| Ok(())).await;
         assert!(answer.is_ok());
         assert_eq!(times, 1);
-        assert_eq!(line.account.summary().trouble.as_deref(), Some("asking failed: gone"));
+        assert_eq!(sender.counters.summary().trouble.as_deref(), Some("asking failed: gone"));
     }
 
     #[tokio::test]
     async fn who_has_too_much_to_do_is_asked_again_and_not_left_alone() {
         let moments = Arc::new(Stopped::default());
-        let line = line(&moments);
-        let (answer, times) = call_with_retries(&line, |_| Err(Status::resource_exhausted("too much at once"))).await;
+        let sender = sender(&moments);
+        let (answer, times) = call_with_retries(&sender, |_| Err(Status::resource_exhausted("too much at once"))).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!((times, moments.slept().len()), (4, 3));
-        assert!(line.is_up());
+        assert!(sender.is_up());
     }
 
     #[test]
     fn a_transfer_may_take_eight_times_as_long_as_the_speed_says() {
-        let line = line(&Arc::default());
+        let sender = sender(&Arc::default());
         let (mib, second) = (1 << 20, Duration::from_secs(1));
         assert_eq!(
-            line.deadline(Kind::Read(mib)),
+            sender.deadline(Kind::Read(mib)),
             13 * second,
             "an eighth of a MiB a second is the least"
         );
-        assert_eq!(line.deadline(Kind::Read(8 * mib)), 38 * second, "as for what is sent");
-        line.account.begin_transfer(2 * mib, second);
-        line.account.end_transfer(2 * mib, 2 * second, true);
-        assert_eq!(line.deadline(Kind::Read(mib)), 9 * second);
-        line.account.begin_transfer(mib, 2 * second);
-        assert_eq!(line.deadline(Kind::Read(mib)), 13 * second, "beside another one");
-        assert_eq!(line.deadline(Kind::Read(100 * mib)), 130 * second);
+        assert_eq!(sender.deadline(Kind::Read(8 * mib)), 38 * second, "as for what is sent");
+        sender.counters.begin_transfer(2 * mib, second);
+        sender.counters.end_transfer(2 * mib, 2 * second, true);
+        assert_eq!(sender.deadline(Kind::Read(mib)), 9 * second);
+        sender.counters.begin_transfer(mib, 2 * second);
+        assert_eq!(sender.deadline(Kind::Read(mib)), 13 * second, "beside another one");
+        assert_eq!(sender.deadline(Kind::Read(100 * mib)), 130 * second);
     }
 
     #[tokio::test]
     async fn a_server_that_cannot_be_reached_at_first_is_asked_once() {
         let moments = Arc::new(Stopped::default());
-        let line = line(&moments);
+        let sender = sender(&moments);
         let times = AtomicU32::new(0);
         let refused = || {
             times.fetch_add(1, Ordering::Relaxed);
@@ -323,9 +323,9 @@ mod tests {
                 std::io::ErrorKind::ConnectionRefused,
             )))))
         };
-        let answer = line.send_until_answered("connecting", Kind::Greeting, refused).await;
+        let answer = sender.send_until_answered("connecting", Kind::Greeting, refused).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
-        assert_eq!((times.into_inner(), line.is_up()), (1, false));
+        assert_eq!((times.into_inner(), sender.is_up()), (1, false));
         assert!(moments.slept().is_empty());
     }
 

@@ -1,7 +1,7 @@
 //! Counters of a cache's use, doubts about its contents, and the first errors, for the report at the end.
 
 use crate::names::Name;
-use engine::seams::remote::{Lie, RemoteSummary};
+use engine::seams::remote::{RemoteSummary, WrongRemoteAnswer};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ pub(crate) enum Doubt {
 
 /// Counters that all requests share.
 #[derive(Default)]
-pub(crate) struct Account {
+pub(crate) struct CacheCounters {
     state: Mutex<State>,
 }
 
@@ -84,7 +84,7 @@ impl State {
     }
 }
 
-impl Account {
+impl CacheCounters {
     fn lock_counts(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,14 +95,14 @@ impl Account {
     }
 
     /// Counts a wrong answer.
-    pub(crate) fn lied(&self, lie: Lie) {
-        *self.lock_counts().summary.lies.entry(lie).or_default() += 1;
+    pub(crate) fn count_wrong_answer(&self, wrong_answer: WrongRemoteAnswer) {
+        *self.lock_counts().summary.lies.entry(wrong_answer).or_default() += 1;
     }
 
     /// Counts something wrong on the server, the first time.
-    pub(crate) fn lied_about(&self, lie: Lie, what: Doubt) {
+    pub(crate) fn count_wrong_answer_about(&self, wrong_answer: WrongRemoteAnswer, what: Doubt) {
         if self.lock_counts().doubted.insert(what) {
-            self.lied(lie);
+            self.count_wrong_answer(wrong_answer);
         }
     }
 

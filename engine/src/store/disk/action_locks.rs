@@ -1,8 +1,8 @@
-//! Flights: one process at a time builds an action that runs a program or asks a model; the others wait for its result.
+//! Action locks: one process at a time builds an action that runs a program or asks a model; the others wait for its result.
 //!
-//! A process has one locked file for all its flights; each flight is a hard link to that file, named by the action's key. With a file per flight,
-//! every program that the process starts would spend time closing these files. The kernel releases the lock when a process dies: an unlocked file
-//! reserves nothing.
+//! A process has one locked file for all its action locks: each is a hard link to that file, named by the action's key. With a locked file per
+//! action, every program that the process starts would spend time closing these files. The kernel releases the lock when a process dies: an
+//! unlocked file reserves nothing.
 
 use super::DiskOptions;
 use super::claim::make;
@@ -21,15 +21,15 @@ const FLIGHTS: &str = "flights";
 /// Prefix of the names of the files that processes lock.
 const PROCESS: &str = "pid-";
 
-/// The flights of this process in one store.
+/// The action locks of this process in one store.
 #[derive(Debug, Default)]
-pub(super) struct Flights {
+pub(super) struct ActionLocks {
     locked: Mutex<Weak<Locked>>,
     /// Whether the files of killed processes were removed.
     is_swept: AtomicBool,
 }
 
-/// The locked file of this process. Removed with its last flight.
+/// The locked file of this process. Removed with its last action lock.
 #[derive(Debug)]
 struct Locked {
     path: PathBuf,
@@ -38,26 +38,26 @@ struct Locked {
 
 /// An action that this process builds. Dropping it removes its link.
 #[derive(Debug)]
-pub(super) struct Flight {
+pub(super) struct ActionLock {
     path: PathBuf,
     _locked: Arc<Locked>,
 }
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // A leftover file costs a few bytes; the next process that starts a flight removes it.
+        // A leftover file costs a few bytes; the next process that acquires an action lock removes it.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-impl Drop for Flight {
+impl Drop for ActionLock {
     fn drop(&mut self) {
         // If this fails, the link leads to an unlocked file; the next process that reserves an action removes it.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-impl Flights {
+impl ActionLocks {
     /// Waits until no other process builds an action, up to the time-out of the options; `None` when cancelled. After a moment, reports the process
     /// that builds it to `on_wait_result`.
     pub(super) fn reserve(
@@ -66,7 +66,7 @@ impl Flights {
         key: &ActionKey,
         options: &DiskOptions,
         is_cancelled: &dyn Fn() -> bool,
-    ) -> Result<Option<Flight>, Refusal> {
+    ) -> Result<Option<ActionLock>, Refusal> {
         let folder = store.join(FLIGHTS);
         let path = folder.join(key.0.to_string());
         let locked = self.locked(&folder, &options.purpose)?;
@@ -74,16 +74,16 @@ impl Flights {
         let mut pause = Duration::from_millis(2);
         loop {
             match fs::hard_link(&locked.path, &path) {
-                Ok(()) => return Ok(Some(Flight { path, _locked: locked })),
+                Ok(()) => return Ok(Some(ActionLock { path, _locked: locked })),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                // On a file system without hard links, the flight is a file of its own.
+                // On a file system without hard links, the action lock is a file of its own.
                 Err(_) if !path.try_exists()? => match create_locked(&path, &options.purpose)? {
                     Some(file) => {
                         let locked = Arc::new(Locked {
                             path: path.clone(),
                             _file: file,
                         });
-                        return Ok(Some(Flight { path, _locked: locked }));
+                        return Ok(Some(ActionLock { path, _locked: locked }));
                     }
                     None => continue,
                 },
@@ -207,26 +207,26 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     // Each thread acts as a process of its own.
-                    let flights = Flights::default();
+                    let action_locks = ActionLocks::default();
                     for _ in 0..50 {
-                        let flight = flights.reserve(temp.path(), &key(b"a"), &options, &never).unwrap().unwrap();
+                        let action_lock = action_locks.reserve(temp.path(), &key(b"a"), &options, &never).unwrap().unwrap();
                         most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
                         std::thread::yield_now();
                         inside.fetch_sub(1, SeqCst);
-                        drop(flight);
+                        drop(action_lock);
                     }
                 });
             }
         });
         assert_eq!(most.load(SeqCst), 1);
-        let (flights, others) = (Flights::default(), Flights::default());
-        let held = flights.reserve(temp.path(), &key(b"a"), &at_once, &never).unwrap().unwrap();
-        let second = flights.reserve(temp.path(), &key(b"c"), &at_once, &never).unwrap().unwrap();
-        for flights in [&flights, &others] {
-            let refused = flights.reserve(temp.path(), &key(b"a"), &at_once, &never).unwrap_err();
+        let (action_locks, others) = (ActionLocks::default(), ActionLocks::default());
+        let held = action_locks.reserve(temp.path(), &key(b"a"), &at_once, &never).unwrap().unwrap();
+        let second = action_locks.reserve(temp.path(), &key(b"c"), &at_once, &never).unwrap().unwrap();
+        for action_locks in [&action_locks, &others] {
+            let refused = action_locks.reserve(temp.path(), &key(b"a"), &at_once, &never).unwrap_err();
             let own = format!("pid {} (cortex build, ", std::process::id());
             assert!(matches!(&refused, Refusal::Busy(holder) if holder.starts_with(&own)), "{refused:?}");
-            let stopped = flights.reserve(temp.path(), &key(b"a"), &options, &|| true).unwrap();
+            let stopped = action_locks.reserve(temp.path(), &key(b"a"), &options, &|| true).unwrap();
             assert!(stopped.is_none(), "it waits only until it is told to stop");
         }
         assert!(others.reserve(temp.path(), &key(b"b"), &options, &never).unwrap().is_some());
@@ -235,16 +235,16 @@ mod tests {
     }
 
     #[test]
-    fn flights_of_a_killed_process_are_nobodys() {
+    fn action_locks_of_a_killed_process_are_nobodys() {
         let temp = tempfile::tempdir().unwrap();
         let options = DiskOptions::default();
-        let killed = Flights::default();
-        let flights = [b"a", b"b"].map(|name| killed.reserve(temp.path(), &key(name), &options, &|| false).unwrap().unwrap());
+        let killed = ActionLocks::default();
+        let action_locks = [b"a", b"b"].map(|name| killed.reserve(temp.path(), &key(name), &options, &|| false).unwrap().unwrap());
         let own = killed.locked(&temp.path().join(FLIGHTS), "cortex build").unwrap();
         // Its links stay, its lock is released.
         own._file.unlock().unwrap();
-        std::mem::forget((flights, own));
-        let next = Flights::default();
+        std::mem::forget((action_locks, own));
+        let next = ActionLocks::default();
         assert!(next.reserve(temp.path(), &key(b"a"), &options, &|| false).unwrap().is_some());
         // The link of the other one was removed as well.
         assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);

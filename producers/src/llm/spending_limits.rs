@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::world::LOOK_UP;
+use super::call_environment::LOOK_UP;
 
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Total {
 }
 
 /// Counts the usage of one run.
-pub(super) struct Meter {
+pub(super) struct SpendingLimits {
     limits: Limits,
     counts: Mutex<Counts>,
     changed: Condvar,
@@ -118,12 +118,12 @@ struct Counts {
 
 /// A reserved amount, released on drop.
 pub(super) struct Hold<'a> {
-    meter: &'a Meter,
+    meter: &'a SpendingLimits,
     amount: Amount,
     currency: String,
 }
 
-impl Meter {
+impl SpendingLimits {
     pub(super) fn new(limits: Limits) -> Self {
         let spent = Total {
             calls: limits.used.calls,
@@ -262,7 +262,7 @@ mod tests {
                 tokens: 60,
                 micros: 200,
             };
-            let meter = Meter::new(Limits { used, ..limits });
+            let meter = SpendingLimits::new(Limits { used, ..limits });
             match meter.reserve(most, "USD", &Cancel::default()).map(drop) {
                 Err(Failure::Limit(why)) => why.message,
                 other => format!("{other:?}"),
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn currencies_are_bounded_one_by_one_and_calls_together() {
-        let meter = Meter::new(Limits {
+        let meter = SpendingLimits::new(Limits {
             max_cost_micros: Some(10),
             max_calls: Some(3),
             ..Limits::default()

@@ -1,10 +1,10 @@
 //! Hides code that is hard for the grammar: extension blocks, runs of `<`, and all bodies (leaving the skeleton of a file).
 
-use super::doubt::Body;
 use super::header::type_parameters;
 use super::members::Receiver;
 use super::reading::Extension;
 use super::shown::Edit;
+use super::suspicious_bodies::Body;
 use super::tokens::Tokens;
 use crate::csharp::lexer::Kind;
 use std::ops::Range;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 pub(super) const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// The environment.
-pub(super) trait World: Send + Sync {
+pub(super) trait CallEnvironment: Send + Sync {
     /// Returns the time of a monotonic clock.
     fn now(&self) -> Instant;
 
@@ -28,7 +28,7 @@ pub(super) trait World: Send + Sync {
 /// The real environment.
 pub(super) struct Real;
 
-impl World for Real {
+impl CallEnvironment for Real {
     fn now(&self) -> Instant {
         Instant::now()
     }

@@ -13,7 +13,7 @@ pub(crate) const OVERHEAD: usize = 100;
 
 /// Terms agreed with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Terms {
+pub struct AgreedCapabilities {
     /// Hash function of its blob names.
     #[serde(serialize_with = "in_words")]
     pub function: Function,
@@ -38,7 +38,7 @@ fn in_words<S: serde::Serializer>(function: &Function, serializer: S) -> Result<
     })
 }
 
-impl Default for Terms {
+impl Default for AgreedCapabilities {
     /// Returns the terms of a server that states nothing.
     fn default() -> Self {
         Self {
@@ -53,7 +53,7 @@ impl Default for Terms {
     }
 }
 
-impl Terms {
+impl AgreedCapabilities {
     /// Returns the terms of a folder or a bucket.
     pub(crate) fn of_objects() -> Self {
         Self {
@@ -68,7 +68,7 @@ impl Terms {
     /// A sentence, when the server names blobs by no supported function.
     pub(crate) fn from_capabilities(capabilities: &ServerCapabilities) -> Result<Self, String> {
         let Some(cache) = &capabilities.cache_capabilities else {
-            return Err("it says that it is no cache".to_owned());
+            return Err("it reports that it is not a cache".to_owned());
         };
         let offers = |function: digest_function::Value| cache.digest_functions.contains(&(function as i32));
         let function = if offers(digest_function::Value::Blake3) {
@@ -123,13 +123,13 @@ mod tests {
     use bazel_remote_apis::build::bazel::remote::execution::v2::{ActionCacheUpdateCapabilities, CacheCapabilities};
     use proptest::prelude::*;
 
-    fn terms(change: impl FnOnce(&mut CacheCapabilities)) -> Result<Terms, String> {
+    fn terms(change: impl FnOnce(&mut CacheCapabilities)) -> Result<AgreedCapabilities, String> {
         let mut cache = CacheCapabilities {
             digest_functions: vec![digest_function::Value::Sha256 as i32],
             ..CacheCapabilities::default()
         };
         change(&mut cache);
-        Terms::from_capabilities(&ServerCapabilities {
+        AgreedCapabilities::from_capabilities(&ServerCapabilities {
             cache_capabilities: Some(cache),
             ..ServerCapabilities::default()
         })
@@ -137,11 +137,11 @@ mod tests {
 
     #[test]
     fn what_is_used_of_what_is_offered() {
-        assert_eq!(terms(|_| {}), Ok(Terms::default()));
+        assert_eq!(terms(|_| {}), Ok(AgreedCapabilities::default()));
         let both = vec![digest_function::Value::Sha256 as i32, digest_function::Value::Blake3 as i32];
         assert_eq!(terms(|cache| cache.digest_functions = both).unwrap().function, Function::Blake3);
         assert!(terms(|cache| cache.digest_functions = vec![digest_function::Value::Md5 as i32]).is_err());
-        assert!(Terms::from_capabilities(&ServerCapabilities::default()).is_err());
+        assert!(AgreedCapabilities::from_capabilities(&ServerCapabilities::default()).is_err());
         for (limit, batch) in [(0, 4_128_768), (65_536, 65_536), (4_193_280, 4_128_768), (-1, 4_128_768)] {
             assert_eq!(terms(|cache| cache.max_batch_total_size_bytes = limit).unwrap().batch, batch);
         }
@@ -158,7 +158,7 @@ mod tests {
     proptest! {
         #[test]
         fn batches_keep_order_and_limit(lens in proptest::collection::vec(0_u64..90_000, 0..60)) {
-            let terms = Terms { batch: 65_536, ..Terms::default() };
+            let terms = AgreedCapabilities { batch: 65_536, ..AgreedCapabilities::default() };
             let batches = terms.batches(lens.iter().map(|len| (*len, *len)));
             prop_assert_eq!(batches.concat(), lens);
             for batch in batches {

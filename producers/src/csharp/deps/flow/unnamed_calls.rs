@@ -35,7 +35,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let call = call_of(arguments, extends);
         let Some(chosen) = chosen else {
             if matches!(on, Shape::Unknown) || !self.is_outside(on) && on.key().is_some_and(|key| key.starts_with('^')) {
-                self.guessed(name, place, Some(call));
+                self.record_possible(name, place, Some(call));
             }
             return None;
         };
@@ -149,7 +149,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             // With an operand of unknown type, the use may be of any operator.
             if operands.iter().any(|operand| matches!(operand, Shape::Unknown)) {
-                self.guessed(name, place, Some(call_of(&arguments, false)));
+                self.record_possible(name, place, Some(call_of(&arguments, false)));
             }
             return None;
         };
@@ -161,7 +161,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let has_checked = !self.members_of(&chosen.owner, &checked).is_empty();
         self.used(&chosen.owner, name, place, !has_checked, Some(call_of(&arguments, false)));
         if has_checked {
-            self.touch(&chosen.owner);
+            self.record_inferred(&chosen.owner);
             self.used(&chosen.owner, &checked, place, false, Some(call_of(&arguments, false)));
         }
         for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
@@ -182,15 +182,15 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Records the members that a loop calls on its source.
-    pub(super) fn looped(&mut self, source: &Shape, awaited: bool, place: u32) {
+    pub(super) fn record_loop(&mut self, source: &Shape, awaited: bool, place: u32) {
         let names = match awaited {
             true => ["GetAsyncEnumerator", "MoveNextAsync", "Current", "DisposeAsync"],
             false => ["GetEnumerator", "MoveNext", "Current", "Dispose"],
         };
         let Some(walker) = self.implied(source, names[0], &[], place) else {
             if matches!(source, Shape::Unknown) {
-                self.guessed(names[1], place, Some(Call::default()));
-                self.guessed(names[2], place, None);
+                self.record_possible(names[1], place, Some(Call::default()));
+                self.record_possible(names[2], place, None);
             }
             return;
         };
@@ -205,15 +205,15 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Returns the shape of an awaited value and records the members that `await` calls.
-    pub(super) fn waited(&mut self, shape: &Shape, place: u32) -> Shape {
+    pub(super) fn record_await(&mut self, shape: &Shape, place: u32) -> Shape {
         let has_own = || !self.world.lookup(shape, "GetAwaiter").is_empty() || !shape.key().is_some_and(|key| key.starts_with('~'));
         if self.is_outside(shape) && (has_own() || self.extensions(shape, "GetAwaiter", false).is_empty()) {
             return self.awaited(shape);
         }
         let Some(waiter) = self.implied(shape, "GetAwaiter", &[], place) else {
             if *shape == Shape::Unknown {
-                self.guessed("IsCompleted", place, None);
-                self.guessed("GetResult", place, Some(Call::default()));
+                self.record_possible("IsCompleted", place, None);
+                self.record_possible("GetResult", place, Some(Call::default()));
             }
             return self.awaited(shape);
         };
@@ -222,7 +222,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Records the member that disposes of a value.
-    pub(super) fn disposed(&mut self, shape: &Shape, awaited: bool, place: u32) {
+    pub(super) fn record_dispose(&mut self, shape: &Shape, awaited: bool, place: u32) {
         let (name, contract) = match awaited {
             true => ("DisposeAsync", "~System.IAsyncDisposable"),
             false => ("Dispose", "~System.IDisposable"),
@@ -248,7 +248,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             line.is_some_and(|line| line.kind != 'i' && line.bases.iter().any(extends))
         });
         if let Some(key) = implementer {
-            self.touch(&Shape::of_key(key));
+            self.record_inferred(&Shape::of_key(key));
         }
     }
 }

@@ -24,7 +24,7 @@ impl<'f> Flow<'f, '_> {
             Some(written) => self.shape_of_type(written),
             None => {
                 let shape = target.map(Shape::without_null).cloned().unwrap_or_default();
-                self.touch(&shape);
+                self.record_inferred(&shape);
                 self.add_type_use(&shape, place);
                 shape
             }
@@ -35,7 +35,7 @@ impl<'f> Flow<'f, '_> {
             None => place,
         };
         if kind.is_none() && !shape.is_known() {
-            self.guessed(CONSTRUCTOR, place, Some(called_with(&Name::default(), args, &[], false)));
+            self.record_possible(CONSTRUCTOR, place, Some(called_with(&Name::default(), args, &[], false)));
         }
         if let Some(TypeRef::Named(segments)) = kind.filter(|_| shape == Shape::Unknown)
             && let Some(last) = segments.last()
@@ -103,7 +103,7 @@ impl<'f> Flow<'f, '_> {
                     let from = self.uses();
                     let indexes: Vec<&Expression> = index.iter().collect();
                     let target = self.indexed(shape, &indexes, &given, *place);
-                    self.done(UseKind::Write, from, Some(*place));
+                    self.set_use_kind(UseKind::Write, from, Some(*place));
                     self.converted(value, &target);
                 }
                 Initializer::NestedIndex(index, entries, place) => {

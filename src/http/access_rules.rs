@@ -8,7 +8,7 @@ use hyper::http::uri::{Authority, Uri};
 use std::net::{IpAddr, SocketAddr};
 
 /// Access rules of an HTTP server.
-pub struct Gate {
+pub struct HttpAccessRules {
     /// Allowed names of the server, as in addresses.
     hosts: Vec<String>,
     /// Allowed origins on other machines.
@@ -38,7 +38,7 @@ const TOKEN: Refused = Refused {
     why: "the token is missing or wrong; send the one in the file that was named when the server began, as 'Authorization: Bearer TOKEN'",
 };
 
-impl Gate {
+impl HttpAccessRules {
     /// Creates the gate of a server at an address. Allows that address, the loopback names if they reach it, and `hosts`.
     pub fn new(at: SocketAddr, hosts: &[String], origins: &[String], token: Token) -> Self {
         let mut names: Vec<String> = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
@@ -127,9 +127,9 @@ pub fn is_origin(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn gate(at: &str, hosts: &[&str], origins: &[&str]) -> Gate {
+    fn gate(at: &str, hosts: &[&str], origins: &[&str]) -> HttpAccessRules {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        Gate::new(
+        HttpAccessRules::new(
             at.parse().expect("an address"),
             &owned(hosts),
             &owned(origins),
@@ -137,7 +137,7 @@ mod tests {
         )
     }
 
-    fn check(gate: &Gate, headers: &[(&str, &str)]) -> Result<(), Refused> {
+    fn check(gate: &HttpAccessRules, headers: &[(&str, &str)]) -> Result<(), Refused> {
         gate.check_request(&map(headers))
     }
 
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn hosts_are_our_own() {
         let local = gate("127.0.0.1:80", &["proxy.example"], &[]);
-        let asks = |gate: &Gate, host: &str| check(gate, &[("host", host), ("authorization", "Bearer secret")]);
+        let asks = |gate: &HttpAccessRules, host: &str| check(gate, &[("host", host), ("authorization", "Bearer secret")]);
         for own in ["localhost", "LOCALHOST:80", "127.0.0.1:1234", "[::1]:80", "proxy.example:443"] {
             assert_eq!(asks(&local, own), Ok(()), "{own}");
         }

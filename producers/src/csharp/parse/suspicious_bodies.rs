@@ -264,7 +264,7 @@ mod tests {
     use super::*;
     use crate::csharp::lexer::lex;
     use crate::csharp::model::Tier;
-    use crate::csharp::parse::tame::skeleton;
+    use crate::csharp::parse::hidden_code::skeleton;
     use crate::csharp::parse::tests::files_of;
     use crate::csharp::parse::{grammar, read};
     use std::collections::BTreeSet;

@@ -3,8 +3,8 @@
 //! Invariants: a panic of redb does not leave this module. After an I/O error the database is closed and the next call reopens it,
 //! because redb's handle is dead then. After damage it stays closed, because a damaged tree must not be written to.
 
+use super::action_locks::ActionLock;
 use super::compact::Whole;
-use super::flights::Flight;
 use super::lock::{Lock, Refusal};
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 pub(super) trait Medium: Send + Sync {
     /// Opens the database, creating it if absent, with the given lock or else a newly acquired one. Adds warnings for the user to
     /// `notices`. A database requested for reading may be opened for writing.
-    fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError>;
+    fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<OpenDatabase, StoreError>;
     /// Marks the file as damaged, so that the next opening sets it aside.
     fn condemn(&self, reason: &str);
     /// Acquires the lock that only one gc at a time holds; `None` where only one process can exist.
@@ -57,7 +57,7 @@ pub(super) trait Medium: Send + Sync {
         false
     }
     /// Waits until no other process requests an action; `None` where only one process can exist, and when cancelled.
-    fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, Refusal> {
+    fn lock_action(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, Refusal> {
         Ok(None)
     }
     /// The folder, for messages.
@@ -143,12 +143,12 @@ impl Base {
 }
 
 /// An open database and the lock held for it.
-pub(super) struct Session {
+pub(super) struct OpenDatabase {
     base: Option<Base>,
     lock: Option<Lock>,
 }
 
-impl Session {
+impl OpenDatabase {
     /// Joins the two; the lock outlives the database.
     pub(super) fn new(base: Base, lock: Option<Lock>) -> Self {
         Self { base: Some(base), lock }
@@ -161,7 +161,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for OpenDatabase {
     fn drop(&mut self) {
         // Close the database before the lock is released, whatever the order of the fields.
         drop(self.base.take());
@@ -268,7 +268,7 @@ pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, redb::Error>) -> Result
 }
 
 enum State {
-    Open(Session),
+    Open(OpenDatabase),
     Closed,
     Condemned(String),
 }
@@ -371,7 +371,7 @@ impl Handle {
             {
                 let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
                 match &*state {
-                    State::Open(Session { base: Some(base), .. }) if access == Access::Read || matches!(base, Base::Write(_)) => {
+                    State::Open(OpenDatabase { base: Some(base), .. }) if access == Access::Read || matches!(base, Base::Write(_)) => {
                         match guarded(|| run(base)) {
                             Ok(value) => return Ok(value),
                             Err(fault) => break fault,
@@ -384,7 +384,7 @@ impl Handle {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
             match &*state {
                 State::Closed
-                | State::Open(Session {
+                | State::Open(OpenDatabase {
                     base: None | Some(Base::Read(_)),
                     ..
                 }) => {
@@ -412,7 +412,7 @@ impl Handle {
         self.read_database(notices, |_| Ok(()))?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let copied = match &*state {
-            State::Open(Session { base: Some(base), .. }) => self.medium.copy(base.readable(), whole),
+            State::Open(OpenDatabase { base: Some(base), .. }) => self.medium.copy(base.readable(), whole),
             // Another thread has closed it since; do nothing.
             _ => Ok(false),
         };
