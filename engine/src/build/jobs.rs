@@ -24,6 +24,7 @@ use crate::store::{ActionLock, StoreError, ViewId};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
+use crate::values::long_text;
 use crate::values::pieces::{self, PieceError};
 use crate::values::tree;
 use std::collections::BTreeMap;
@@ -542,7 +543,11 @@ fn check_pieces(output: Output) -> Result<Output, Failure> {
         let root: Arc<[u8]> = output.bytes.as_slice().into();
         let all = pieces::each_piece::<PieceError>(&root, |digest| Ok(output.parts.get(digest).cloned()), |_| {});
         if let Err(error) = all {
-            let what = if tree::is_tree(&root) { "a tree" } else { "a table in pages" };
+            let what = match tree::is_tree(&root) {
+                true => "a tree",
+                false if long_text::is_long_text(&root) => "a long text",
+                false => "a table in pages",
+            };
             let why = Diagnostic::error(
                 ErrorCode::E_OUTPUT,
                 format!("the output begins like {what}, but cannot be read as one: {error}"),

@@ -15,6 +15,7 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::Event;
 use crate::values::label::Label;
+use crate::values::long_text;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -414,13 +415,20 @@ impl Run<'_> {
                 .hint("build it again")
                 .into()));
         };
-        let mut written = exports.write(id.0, path, output, &blob);
+        let digest = self.digest_of_file(&output)?;
+        let mut written = exports.write(id.0, path, digest, &blob);
         if let Err(WorldError::Claimed { first, .. }) = written
             && !self.still_claims(NodeId(first), path, lookups)?
         {
-            written = exports.remove(first).and_then(|()| exports.write(id.0, path, output, &blob));
+            written = exports.remove(first).and_then(|()| exports.write(id.0, path, digest, &blob));
         }
         Ok(written.map_err(|error| layout_refusal(&error, label)))
+    }
+
+    /// Returns the digest of the file of an output. It differs from the output's digest only for a long text.
+    fn digest_of_file(&self, output: &Digest) -> Result<Digest, RunError> {
+        let root = self.shared.blobs.get(output)?;
+        Ok(root.and_then(|root| long_text::digest_of_text(&root)).unwrap_or(*output))
     }
 
     /// Whether the node that has a path would be laid out there now, as far as this run knows.

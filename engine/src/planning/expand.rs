@@ -9,6 +9,7 @@ use crate::manifest::model::{InputFrom, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template, Vars};
 use crate::values::digest::Digest;
 use crate::values::label::{Label, escape, unescape};
+use crate::values::long_text;
 use crate::values::pages::{self, PageError, RowReader};
 use crate::values::table::{Table, TableWriter};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -325,7 +326,7 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
         (None, None) => blobs.looked_up(label.as_str(), Lookup::Keys),
         (None, Some(_)) => blobs.looked_up(label.as_str(), Lookup::Whole),
     }
-    let value;
+    let (value, text);
     let part: &[u8] = match row {
         None if pages::is_branch(&blob) && field.is_none() => {
             let mut keys = Vec::new();
@@ -335,6 +336,10 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
                 |leaf| keys.extend(leaf.keys().map(str::to_owned)),
             );
             return read.map(|()| keys).map_err(|_| lost(label));
+        }
+        None if long_text::is_long_text(&blob) => {
+            text = long_text::join::<PageError>(&blob, |digest| Ok(blobs.page(digest)), |_| {}).map_err(|_| lost(label))?;
+            &text
         }
         None => &blob,
         Some(row) => match Rows::open(label, Some(blob), blobs)?.get(row)? {

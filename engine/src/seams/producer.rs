@@ -10,6 +10,7 @@ use super::update::TableUpdate;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
+use crate::values::long_text;
 use crate::values::pieces;
 use crate::values::suggest::nearest;
 use crate::values::tree::{File, Pieces, TreeError, pieces};
@@ -272,6 +273,12 @@ impl Output {
             bytes: bytes.into(),
             ..Self::default()
         }
+    }
+
+    /// Wraps a text that changes in few places from version to version: if it is long, versions share the pieces that stay.
+    pub fn from_long_text(text: String) -> Self {
+        let Pieces { root, parts } = long_text::divide(text.into_bytes());
+        Self { parts, ..Self::new(root) }
     }
 
     /// Converts to the stored form: a large table is divided into pages.

@@ -6,6 +6,7 @@ pub mod diagnostic;
 pub mod digest;
 pub mod event;
 pub mod label;
+pub mod long_text;
 pub mod pages;
 pub mod pattern;
 pub mod pieces;

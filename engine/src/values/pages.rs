@@ -34,14 +34,14 @@ const LEAST_CHILDREN: u64 = 8;
 /// The level that is never divided: it bounds the height of a tree, whatever its keys are.
 const HIGHEST: u32 = 16;
 
-/// Reason why a table cannot be read.
+/// Reason why a table or a long text cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
     /// A page is missing.
-    #[error("the page {0} of a table is missing")]
+    #[error("its piece {0} is missing")]
     Missing(Digest),
     /// A page does not have the form that its parent states.
-    #[error("the page {0} of a table is malformed")]
+    #[error("its piece {0} is malformed")]
     Malformed(Digest),
 }
 

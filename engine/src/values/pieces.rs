@@ -1,7 +1,8 @@
-//! Outputs in pieces: a root blob that names other blobs by their digests, as trees (see [`super::tree`]) and large tables in pages (see
-//! [`super::pages`]). Code that stores, sends or checks an output handles both through this module.
+//! Outputs in pieces: a root blob that names other blobs by their digests, as trees (see [`super::tree`]), large tables in pages (see
+//! [`super::pages`]) and long texts (see [`super::long_text`]). Code that stores, sends or checks an output handles both through this module.
 
 use super::digest::Digest;
+use super::long_text;
 use super::pages::{self, PageError};
 use super::tree::{self, Pieces, TreeError};
 use std::collections::BTreeMap;
@@ -13,14 +14,14 @@ pub enum PieceError {
     /// In a tree.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// In a table.
+    /// In a table or a long text.
     #[error(transparent)]
     Page(#[from] PageError),
 }
 
 /// Whether a blob names other blobs.
 pub fn is_root(blob: &[u8]) -> bool {
-    tree::is_tree(blob) || pages::is_branch(blob)
+    tree::is_tree(blob) || pages::is_branch(blob) || long_text::is_long_text(blob)
 }
 
 /// Calls `visit` with the digest of each piece below a root, repeats possible. `fetch` loads the blobs.
@@ -34,6 +35,9 @@ pub fn each_piece<E: From<TreeError> + From<PageError>>(
 ) -> Result<(), E> {
     if pages::is_branch(root) {
         return pages::each_page(root, fetch, |digest, _| visit(digest));
+    }
+    if long_text::is_long_text(root) {
+        return long_text::join(root, fetch, visit).map(drop);
     }
     if tree::is_tree(root) {
         tree::files(root, |digest| {
@@ -52,13 +56,16 @@ pub fn stored(bytes: Vec<u8>, parts: BTreeMap<Digest, Arc<[u8]>>) -> Pieces {
     }
 }
 
-/// Returns an output as its readers see it: a table in one page, anything else as it is.
+/// Returns an output as its readers see it: a table in one page, a long text whole, anything else as it is.
 ///
 /// # Errors
-/// When a page is missing or malformed.
+/// When a piece is missing or malformed.
 pub fn readable<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>) -> Result<Arc<[u8]>, E> {
-    match pages::is_branch(root) {
-        true => pages::flatten(root, fetch).map(Into::into),
-        false => Ok(root.clone()),
+    if pages::is_branch(root) {
+        pages::flatten(root, fetch).map(Into::into)
+    } else if long_text::is_long_text(root) {
+        long_text::join(root, fetch, |_| {}).map(Into::into)
+    } else {
+        Ok(root.clone())
     }
 }

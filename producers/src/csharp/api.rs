@@ -17,7 +17,7 @@ pub struct Api;
 
 impl Producer for Api {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/api", 2)
+        ProducerId::new("csharp/api", 3)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -42,7 +42,7 @@ impl Producer for Api {
             text.push_str(&format!("{}## {name}\n", if text.is_empty() { "" } else { "\n" }));
             sections.iter().for_each(|section| section.append_lines(&mut text, docs));
         }
-        Ok(Output::new(text))
+        Ok(Output::from_long_text(text))
     }
 }
 

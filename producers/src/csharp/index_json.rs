@@ -46,7 +46,7 @@ pub struct IndexJson;
 
 impl Producer for IndexJson {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/index-json", 1)
+        ProducerId::new("csharp/index-json", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -75,7 +75,7 @@ impl Producer for IndexJson {
         let text = serde_json::to_string_pretty(&index).expect("invariant: our values have text keys");
         let (before, after) = text.split_once(TYPES).expect("invariant: an index has a list of types");
         let types = types(inputs.all("entries"))?;
-        Ok(Output::new(format!("{before}{types}{after}\n")))
+        Ok(Output::from_long_text(format!("{before}{types}{after}\n")))
     }
 }
 
