@@ -85,6 +85,8 @@ struct RoleReader<'t> {
     questions: Vec<(usize, u32)>,
     /// Length of `open` inside the attribute of a type parameter.
     attribute: Option<usize>,
+    /// The `]` that closed the last attribute list of a type parameter; another list may follow it.
+    closed: Option<usize>,
     depth: u32,
 }
 
@@ -96,6 +98,7 @@ fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
         open: Vec::new(),
         questions: Vec::new(),
         attribute: None,
+        closed: None,
         depth: 0,
     };
     for (index, token) in tokens.iter().enumerate() {
@@ -152,8 +155,9 @@ impl RoleReader<'_> {
         self.depth += 1;
         if !self.open.is_empty() {
             self.open.push(index);
-            // After `<` or `,`, a `[` opens an attribute, not an array rank.
-            let in_list = matches!(self.source.as_bytes()[self.tokens[index - 1].start as usize], b'<' | b',');
+            // After `<`, `,` or another attribute list, a `[` opens an attribute list, not an array rank.
+            let before = index - 1;
+            let in_list = self.closed == Some(before) || matches!(self.source.as_bytes()[self.tokens[before].start as usize], b'<' | b',');
             if first == b'[' && in_list && self.attribute.is_none() {
                 self.attribute = Some(self.open.len());
             }
@@ -167,6 +171,7 @@ impl RoleReader<'_> {
             Some(&last) if self.source.as_bytes()[self.tokens[last].start as usize] == opener => {
                 let closes_attribute = self.attribute == Some(self.open.len());
                 self.open.pop();
+                self.closed = closes_attribute.then_some(index).or(self.closed);
                 if closes_attribute
                     && !self
                         .tokens

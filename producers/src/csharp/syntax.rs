@@ -11,7 +11,7 @@ use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Produ
 use std::collections::BTreeSet;
 
 /// Increment whenever the same text may give another [`Syntax`]: after a change of the rules of reading, the canonical text or the grammar.
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 18;
 
 /// Adds the producer.
 pub fn register_syntax(registry: &mut Registry) {

@@ -70,7 +70,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 33)
+        ProducerId::new("csharp/usages", 34)
     }
 
     fn sees(&self, _: &Params) -> Sees {

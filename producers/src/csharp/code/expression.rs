@@ -188,7 +188,7 @@ impl Cursor<'_> {
                 let value = self.deeper(Expression::Unknown, Self::unary);
                 Expression::Unary(sign, Box::new(value))
             }
-            "await" if self.begins_operand_at(self.at + 1) => {
+            "await" if self.begins_operand_at(self.at + 1) || is_infix(self.ahead(1)) && self.ahead(2) == "(" => {
                 let place = self.sign(1).place;
                 let value = self.deeper(Expression::Unknown, Self::unary);
                 Expression::Await(Box::new(value), place)
@@ -235,7 +235,8 @@ impl Cursor<'_> {
             .flatten();
         let operand = self.begins_operand_at(close + 1)
             || matches!(self.text_at(close + 1), "!" | "~")
-            || matches!(kind, Some(TypeRef::Predefined(_))) && matches!(self.text_at(close + 1), "-" | "+" | "&" | "*");
+            || matches!(kind, Some(TypeRef::Predefined(_)))
+                && (matches!(self.text_at(close + 1), "-" | "+" | "&" | "*") || self.is_word_at(close + 1));
         let kind = kind.filter(|_| operand && self.text_at(close + 1) != "=>");
         let Some(kind) = kind else {
             self.at = start;
@@ -357,6 +358,8 @@ impl Cursor<'_> {
         let kind = self.type_ref(Around::Type);
         let designation = match &kind {
             Some(TypeRef::Var(_)) if self.is("(") => Some(self.designation()),
+            // `a ? b = c : d` declares nothing.
+            Some(TypeRef::Nullable(_)) if self.ahead(1) == "=" => None,
             Some(_) if self.is_identifier() && !is_infix(self.peek()) && matches!(self.ahead(1), "," | ")" | "=" | "") => {
                 Some(self.designation())
             }

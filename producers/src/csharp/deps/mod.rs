@@ -111,7 +111,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 27)
+        ProducerId::new("csharp/deps", 28)
     }
 
     fn sees(&self, _: &Params) -> Sees {

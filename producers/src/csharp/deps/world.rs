@@ -250,8 +250,10 @@ impl<'a> World<'a> {
         let own: Vec<Shape> = (0..arguments).map(|at| Shape::Own(at as u32)).collect();
         let mut levels = vec![Shape::Named(key.clone(), own.into())];
         levels.extend(self.bases(key));
-        if !key.starts_with(['~', '^']) && self.kind(key) == 'e' {
-            levels.push(Shape::of_key("~System.Enum"));
+        match self.kind(key) {
+            'e' if !key.starts_with('~') => levels.push(Shape::of_key("~System.Enum")),
+            'd' => levels.push(Shape::of_key("~System.MulticastDelegate")),
+            _ => {}
         }
         let mut at = 0;
         while at < levels.len() && levels.len() < MOST_LEVELS {

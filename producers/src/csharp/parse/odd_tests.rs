@@ -41,10 +41,10 @@ fn unfinished_values_of_enums() {
 #[test]
 fn type_parameters_with_attributes_that_have_values() {
     let text = "class G { void M<[A(1)] T>() { } void N<[A(\"x\")] T>(T t) { } int S; } class C<[A(1)] T> { } \
-                interface I<[A] in T, [B(-1, N = 2)] out U> { } record R<[B(1)] T>(T X);";
+                interface I<[A] in T, [B(-1, N = 2)] out U> { } record R<[B(1)] T>(T X); class D<[A][B(E.X | E.Y | E.Z)] T> { }";
     assert_eq!(
         seen(text),
-        (Tier::Whole, String::new(), "G[M`1() N`1(T) S] C`1[] I`2[] R`1[X]".to_owned())
+        (Tier::Whole, String::new(), "G[M`1() N`1(T) S] C`1[] I`2[] R`1[X] D`1[]".to_owned())
     );
     assert_eq!(
         seen("class A { bool B = F(a < b, [1], c > d); }").2,
