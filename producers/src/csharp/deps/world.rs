@@ -253,6 +253,7 @@ impl<'a> World<'a> {
         match self.kind(key) {
             'e' if !key.starts_with('~') => levels.push(Shape::of_key("~System.Enum")),
             'd' => levels.push(Shape::of_key("~System.MulticastDelegate")),
+            's' => levels.push(Shape::of_key("~System.ValueType")),
             _ => {}
         }
         let mut at = 0;
@@ -297,8 +298,8 @@ impl<'a> World<'a> {
                     ]
                     .map(|name| Shape::Named(format!("~System.Collections.Generic.{name}").into(), args.clone())),
                 );
-                levels.push(Shape::of_key("~System.Array"));
-                levels.push(Shape::of_key("~System.Collections.IEnumerable"));
+                let others = ["Array", "Collections.IList", "Collections.ICollection", "Collections.IEnumerable", "ICloneable"];
+                levels.extend(others.map(|name| Shape::of_key(&format!("~System.{name}"))));
                 levels
             }
             _ => vec![shape.clone()],

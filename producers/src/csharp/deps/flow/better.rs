@@ -51,7 +51,7 @@ impl<'a> Flow<'_, 'a> {
         };
         let (mut is_first, mut is_second) = (false, false);
         for (at, (own, others)) in own.iter().zip(&others).enumerate() {
-            match given(at).map_or_else(|| known_same(own, others), |given| self.better_fit(given, own, others)) {
+            match given(at).map_or_else(|| self.known_same(own, others), |given| self.better_fit(given, own, others)) {
                 Fit::Same => {}
                 Fit::First => is_first = true,
                 Fit::Second => is_second = true,
@@ -163,16 +163,18 @@ impl<'a> Flow<'_, 'a> {
             .is_some_and(|key| key.starts_with('~') && (is_special || key == "~System.IEquatable`1"))
     }
 
+    /// Compares two parameters for an argument without a known type. A delegate and an expression tree of that delegate take the same lambdas.
+    fn known_same(&self, own: &Shape, others: &Shape) -> Fit {
+        let has_same_signature = || self.world.delegate(own).is_some_and(|delegate| self.world.delegate(others) == Some(delegate));
+        if own == others || has_same_signature() { Fit::Same } else { Fit::Open }
+    }
+
     /// Whether the workspace or .NET declares the type of a key.
     fn is_known_type(&self, key: &str) -> bool {
         self.world.kind(key) != ' '
     }
 }
 
-/// Compares two parameters for an argument of unknown type.
-fn known_same(own: &Shape, others: &Shape) -> Fit {
-    if own == others { Fit::Same } else { Fit::Open }
-}
 
 /// Whether every part of a type is known.
 fn is_complete(shape: &Shape) -> bool {

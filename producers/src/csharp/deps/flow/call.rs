@@ -3,7 +3,7 @@
 use super::deferred::is_deferred;
 use super::numbers::numeric;
 use super::overload::{called_with, placed};
-use super::parameters::{parameter_at, takes};
+use super::parameters::takes;
 use super::rivals::Given;
 use super::{Flow, Local};
 use crate::csharp::code::ast::{Argument, LocalFunction, Name, Parameter};
@@ -107,7 +107,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let names: Vec<&str> = function.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let places = placed(args, &names).unwrap_or_else(|| vec![None; args.len()]);
         for (arg, place) in args.iter().zip(places) {
-            match place.map(|place| parameter_at(&kinds, place, args.len(), None)) {
+            match place.map(|place| self.parameter_of(&kinds, place, args.len(), (&arg.value, None))) {
                 Some((_, target, _)) => self.converted(&arg.value, &target),
                 None => self.value(&arg.value, None),
             };
@@ -414,7 +414,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 of_args.push(Shape::Unknown);
                 continue;
             };
-            let (word, parameter, is_spread) = parameter_at(&parameters, place, args.len(), shapes[at].as_ref());
+            let (word, parameter, is_spread) = self.parameter_of(&parameters, place, args.len(), (&arg.value, shapes[at].as_ref()));
             score -= i64::from(is_spread);
             score += match &shapes[at] {
                 // An argument for a `ref` parameter is written with `ref`.

@@ -133,11 +133,14 @@ impl<'f, 'a> Flow<'f, 'a> {
             true => Shape::Named("~System.Threading.Tasks.Task`1".into(), std::rc::Rc::from([given])),
             false => given,
         };
-        let rank = |of: &Chosen<'a>, result: &Shape| -> u32 {
+        // Of two that return exactly what the lambda returns, the one is better whose result is more than a type parameter.
+        let rank = |of: &Chosen<'a>, result: &Shape| -> (u32, bool) {
             let mut bindings = of.bindings.clone();
             let fit = self.conversion_rank(result, &given, &mut bindings).unwrap_or_default();
-            let is_same = result.substitute(&[], &bindings) == given;
-            if is_same { 10 } else { fit }
+            match result.substitute(&[], &bindings) == given {
+                true => (10, !matches!(result, Shape::Method(_))),
+                false => (fit, false),
+            }
         };
         let mut best = (rank(&chosen, &own), chosen);
         for (other, result) in tied {
@@ -163,8 +166,12 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Whether a collection expression may convert to a type, as far as its first element decides.
     fn takes_elements(&self, parameter: &Shape, parts: &[Expression]) -> bool {
         let element = self.world.element(parameter);
-        let is_of_dotnet = |key: &str| key.starts_with('~') && self.world.kind(key) != ' ';
-        if parameter.key() == Some("~System.String") || !element.is_known() && parameter.key().is_some_and(is_of_dotnet) {
+        // A type whose bases are all known, and that is no collection.
+        let is_no_collection = |key: &str| {
+            let is_closed = |level: &Shape| level.key().is_some_and(|key| !key.starts_with('^'));
+            self.world.kind(key) != ' ' && (key.starts_with('~') || self.world.levels(parameter).iter().all(is_closed))
+        };
+        if parameter.key() == Some("~System.String") || !element.is_known() && parameter.key().is_some_and(is_no_collection) {
             return false;
         }
         let first = self.first_elements.get(&(parts.as_ptr() as usize));

@@ -1,6 +1,7 @@
 //! The parameter of each argument, and how well values convert to the parameters of a method.
 
 use super::Flow;
+use crate::csharp::code::ast::Expression;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -23,6 +24,29 @@ impl<'a> Flow<'_, 'a> {
         })
     }
 
+    /// Returns the parameter of an argument, as [`parameter_at`] does. The only collection expression for `params` is all of its elements, unless
+    /// these are collections.
+    pub(super) fn parameter_of<'w>(
+        &self,
+        parameters: &[(&'w str, Shape)],
+        place: usize,
+        count: usize,
+        (value, shape): (&Expression, Option<&Shape>),
+    ) -> (&'w str, Shape, bool) {
+        let (word, parameter, is_spread) = parameter_at(parameters, place, count, shape);
+        match parameters.get(place) {
+            Some((_, whole))
+                if is_spread
+                    && count <= parameters.len()
+                    && matches!(value, Expression::Collection(_))
+                    && !self.world.element(&parameter).is_known() =>
+            {
+                (word, whole.clone(), false)
+            }
+            _ => (word, parameter, is_spread),
+        }
+    }
+
     /// Returns the method that takes values of these types best; of equally good ones the first, which is that of the nearest type.
     pub(super) fn best_taking(&self, found: &[Candidate<'a>], values: &[Shape]) -> Option<Candidate<'a>> {
         if found.len() < 2 || values.is_empty() {
@@ -43,7 +67,7 @@ pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
 }
 
 /// Returns the modifier and type of the parameter at `place` for an argument, and whether it is an element of `params`.
-pub(super) fn parameter_at<'w>(
+fn parameter_at<'w>(
     parameters: &[(&'w str, Shape)],
     place: usize,
     count: usize,

@@ -5,16 +5,24 @@ use crate::csharp::code::ast::{Clause, Expression, TypeRef, Word};
 use crate::csharp::deps::shape::Shape;
 use std::rc::Rc;
 
+/// The type of sources whose queries are queryable themselves.
+const QUERYABLE: &str = "~System.Linq.IQueryable`1";
+
 impl<'f> Flow<'f, '_> {
     pub(super) fn query(&mut self, clauses: &'f [Clause]) -> Shape {
         let locals = self.locals.len();
         let mut result = Shape::Unknown;
         // Receiver of the next clause's method.
         let mut source: Option<Shape> = None;
+        let mut type_of_result = "~System.Collections.Generic.IEnumerable`1";
         for (at, clause) in clauses.iter().enumerate() {
             match clause {
                 Clause::From(kind, name, value, keyword) => {
+                    let is_first = source.is_none();
                     source = Some(self.range_clause((kind.as_ref(), name, value), keyword, source, &clauses[at + 1..]));
+                    if is_first && source.iter().any(|source| self.world.as_base(source, QUERYABLE).is_some()) {
+                        type_of_result = QUERYABLE;
+                    }
                 }
                 Clause::Let(name, value, keyword) => {
                     let shape = self.value(value, None);
@@ -38,7 +46,7 @@ impl<'f> Flow<'f, '_> {
                     if keyword.text == "group" {
                         shape = Shape::Named("~System.Linq.IGrouping`2".into(), Rc::from([Shape::Unknown, shape]));
                     }
-                    result = Shape::Named("~System.Collections.Generic.IEnumerable`1".into(), Rc::from([shape])).bounded();
+                    result = Shape::Named(type_of_result.into(), Rc::from([shape])).bounded();
                     let groups = keyword.text == "group";
                     // `select x` after another clause calls no method; after a second `from` or a `join` it is part of that clause's call.
                     let is_key =
