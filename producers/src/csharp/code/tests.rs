@@ -41,7 +41,10 @@ fn values() {
     has("=> (a) + b", "Operation(Arithmetic");
     has("=> (Foo*)(a + b)", "Cast(Pointer(Named");
     has("=> f((int)from, (int)select)", "Cast(Predefined(\"int\"), Name(");
-    has("=> (int)from - (int)a.from", "Operation(Arithmetic, [Cast(Predefined(\"int\"), Name(");
+    has(
+        "=> (int)from - (int)a.from",
+        "Operation(Arithmetic, [Cast(Predefined(\"int\"), Name(",
+    );
     has("=> await with(a) + await select(b)", "Operation(Arithmetic, [Await(Chain(Name(");
     has("=> a ?? (b ? c = d : e)", "Conditional(Name(");
     has("=> a < b && c > d", "Operation(Truth");

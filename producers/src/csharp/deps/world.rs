@@ -298,7 +298,13 @@ impl<'a> World<'a> {
                     ]
                     .map(|name| Shape::Named(format!("~System.Collections.Generic.{name}").into(), args.clone())),
                 );
-                let others = ["Array", "Collections.IList", "Collections.ICollection", "Collections.IEnumerable", "ICloneable"];
+                let others = [
+                    "Array",
+                    "Collections.IList",
+                    "Collections.ICollection",
+                    "Collections.IEnumerable",
+                    "ICloneable",
+                ];
                 levels.extend(others.map(|name| Shape::of_key(&format!("~System.{name}"))));
                 levels
             }

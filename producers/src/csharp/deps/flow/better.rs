@@ -165,8 +165,16 @@ impl<'a> Flow<'_, 'a> {
 
     /// Compares two parameters for an argument without a known type. A delegate and an expression tree of that delegate take the same lambdas.
     fn known_same(&self, own: &Shape, others: &Shape) -> Fit {
-        let has_same_signature = || self.world.delegate(own).is_some_and(|delegate| self.world.delegate(others) == Some(delegate));
-        if own == others || has_same_signature() { Fit::Same } else { Fit::Open }
+        let has_same_signature = || {
+            self.world
+                .delegate(own)
+                .is_some_and(|delegate| self.world.delegate(others) == Some(delegate))
+        };
+        if own == others || has_same_signature() {
+            Fit::Same
+        } else {
+            Fit::Open
+        }
     }
 
     /// Whether the workspace or .NET declares the type of a key.
@@ -174,7 +182,6 @@ impl<'a> Flow<'_, 'a> {
         self.world.kind(key) != ' '
     }
 }
-
 
 /// Whether every part of a type is known.
 fn is_complete(shape: &Shape) -> bool {

@@ -3,7 +3,8 @@
 use super::call::{Bindings, Chosen, NOT_CALLABLE};
 use super::parameters::takes;
 use super::{CONSTRUCTOR, Flow, UsesFound};
-use crate::csharp::code::ast::{Argument, Expression, Literal, Parameter, TypeRef};
+use crate::csharp::code::ast::{Argument, Expression, Link, Literal, Parameter, Statement, TypeRef};
+use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -16,7 +17,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if let Expression::Collection(parts) = value {
             return if self.takes_elements(parameter, parts) { 0 } else { -100 };
         }
-        let Expression::Lambda(names, ..) = value else { return 0 };
+        let Expression::Lambda(names, body, ..) = value else { return 0 };
         let is_other = |written: &TypeRef, given: &Shape| {
             let written = self.shape_unrecorded(Some(written));
             let is_known = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with('^'));
@@ -25,6 +26,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let differs = |(name, given): (&Parameter, &Shape)| name.kind.as_ref().is_some_and(|kind| is_other(kind, given));
         match self.world.delegate(parameter) {
             Some((parameters, _)) if names.iter().zip(&parameters).any(differs) => -100,
+            Some((_, result)) if result == predefined("void") && returns_plain_value(body) => -100,
             Some((parameters, _)) if parameters.len() == names.len() || names.is_empty() => 2,
             Some(_) => -100,
             None if parameter.is_known()
@@ -220,6 +222,18 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.world.declared(target, CONSTRUCTOR, &mut found);
         let is_value = self.is_value_type(target);
         found.iter().any(|one| takes(&one.parameters(), count)) || count == 0 && (is_value || found.is_empty())
+    }
+}
+
+/// Whether a lambda's body is an expression that is no statement, such as `x.Y`: a delegate without a result does not take it.
+fn returns_plain_value(body: &[Statement]) -> bool {
+    match body {
+        [Statement::Return(Expression::Chain(_, links))] => matches!(links.last(), Some(Link::Member(_) | Link::Index(..))),
+        [Statement::Return(value)] => matches!(
+            value,
+            Expression::Name(_) | Expression::Literal(..) | Expression::Operation(..) | Expression::Conditional(..) | Expression::Is(..)
+        ),
+        _ => false,
     }
 }
 

@@ -67,12 +67,7 @@ pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
 }
 
 /// Returns the modifier and type of the parameter at `place` for an argument, and whether it is an element of `params`.
-fn parameter_at<'w>(
-    parameters: &[(&'w str, Shape)],
-    place: usize,
-    count: usize,
-    shape: Option<&Shape>,
-) -> (&'w str, Shape, bool) {
+fn parameter_at<'w>(parameters: &[(&'w str, Shape)], place: usize, count: usize, shape: Option<&Shape>) -> (&'w str, Shape, bool) {
     let Some((word, parameter)) = parameters.get(place).or_else(|| parameters.last()) else {
         return ("", Shape::Unknown, false);
     };
