@@ -19,6 +19,10 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
+/// Keeps the allocator of the second stage from reserving address space: that process sets the program's memory limit for itself before it
+/// starts the program, and a process above its limit cannot start another one. The program does not see this variable.
+const ADDRESS_SPACE: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "0");
+
 /// Runs the stage; standard input is the connection to the caller.
 pub(crate) fn run_supervisor() -> u8 {
     let Ok(line) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else {
@@ -43,6 +47,7 @@ fn watch(line: &UnixStream, spec: &Spec) -> io::Result<Report> {
     let mut child = Command::new("/proc/self/exe")
         .args([STAGE, "confine"])
         .env_clear()
+        .env(ADDRESS_SPACE.0, ADDRESS_SPACE.1)
         .stdin(OwnedFd::from(theirs))
         // A signal to the program's own group must not reach this process.
         .process_group(0)

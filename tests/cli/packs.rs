@@ -136,7 +136,7 @@ fn answers_say_how_fresh_and_how_complete_they_are() {
         "{notes}"
     );
     let needed = notes
-        .rsplit("with ")
+        .rsplit("from ")
         .next()
         .and_then(|rest| rest.split(' ').next())
         .expect("a number");
@@ -302,7 +302,7 @@ fn a_list_is_a_row_for_each_pack() {
     let listed = bench.run(&["pack", "list"]).out;
     let rows: Vec<&str> = listed.lines().collect();
     assert!(
-        rows[0].starts_with("none  0 of 1 types, about ") && rows[0].ends_with(" tokens, made here  type:NodeId"),
+        rows[0].starts_with("none  0 of 1 types, about ") && rows[0].ends_with(" tokens, created here  type:NodeId"),
         "{listed}"
     );
     assert!(

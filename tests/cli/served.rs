@@ -180,7 +180,7 @@ fn a_batch_is_told_waited_for_and_picked_up_level_by_level() {
     let first = build(&["--batch"]);
     assert_eq!((first.code, creates()), (0, 1), "{first:?}");
     assert!(first.err.contains("1 handed over in a batch, answers come later"), "{}", first.err);
-    assert!(first.err.contains("next     the same command again"), "{}", first.err);
+    assert!(first.err.contains("next     run the same command again"), "{}", first.err);
     assert_eq!((state(&bench, "N.A"), state(&bench, "N.B")), ("pending".into(), "pending".into()));
     let status = run(&bench, &["--output", "json", "status"]).json();
     assert_eq!(

@@ -338,7 +338,7 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
             return read.map(|()| keys).map_err(|_| lost(label));
         }
         None if long_text::is_long_text(&blob) => {
-            text = long_text::join::<PageError>(&blob, |digest| Ok(blobs.page(digest)), |_| {}).map_err(|_| lost(label))?;
+            text = long_text::join_pieces::<PageError>(&blob, |digest| Ok(blobs.page(digest)), |_| {}).map_err(|_| lost(label))?;
             &text
         }
         None => &blob,

@@ -55,7 +55,7 @@ pub fn divide(text: Vec<u8>) -> Pieces {
 ///
 /// # Errors
 /// When a piece is missing, or the pieces are not those of the text that the root names.
-pub fn join<E: From<PageError>>(
+pub fn join_pieces<E: From<PageError>>(
     root: &[u8],
     mut fetch: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>,
     mut visit: impl FnMut(Digest),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn joined(pieces: &Pieces) -> Result<Vec<u8>, PageError> {
-        join(&pieces.root, |digest| Ok(pieces.parts.get(digest).cloned()), |_| {})
+        join_pieces(&pieces.root, |digest| Ok(pieces.parts.get(digest).cloned()), |_| {})
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn each_piece<E: From<TreeError> + From<PageError>>(
         return pages::each_page(root, fetch, |digest, _| visit(digest));
     }
     if long_text::is_long_text(root) {
-        return long_text::join(root, fetch, visit).map(drop);
+        return long_text::join_pieces(root, fetch, visit).map(drop);
     }
     if tree::is_tree(root) {
         tree::files(root, |digest| {
@@ -64,7 +64,7 @@ pub fn readable<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl FnMut(&Digest)
     if pages::is_branch(root) {
         pages::flatten(root, fetch).map(Into::into)
     } else if long_text::is_long_text(root) {
-        long_text::join(root, fetch, |_| {}).map(Into::into)
+        long_text::join_pieces(root, fetch, |_| {}).map(Into::into)
     } else {
         Ok(root.clone())
     }
