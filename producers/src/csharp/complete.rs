@@ -3,6 +3,7 @@
 //! The output has no line numbers, so changes of layout end at this node. The producer reads only this type's row of each file, so an edit of
 //! another type does not affect it. It does not know projects: the rule chooses the files.
 
+use super::defaults::split_defaults;
 use super::hashes::{after_modifiers, signature, type_access};
 use super::ids::member_key;
 use super::model::{Member, Span, TypeDecl, TypeKind, Using};
@@ -145,7 +146,7 @@ pub struct CompleteType;
 
 impl Producer for CompleteType {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/complete", 7)
+        ProducerId::new("csharp/complete", 8)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -353,7 +354,7 @@ fn join_partial_members(members: Vec<PlacedMember>) -> Vec<PlacedMember> {
             }
             std::collections::btree_map::Entry::Occupied(slot) => {
                 let one = &mut joined[*slot.get()];
-                let is_bodiless = one.member.body.is_empty() && !placed.member.body.is_empty();
+                let is_bodiless = !has_code(&one.member) && has_code(&placed.member);
                 let other = match is_bodiless {
                     true => std::mem::replace(&mut one.part, placed.part),
                     false => placed.part,
@@ -366,17 +367,27 @@ fn join_partial_members(members: Vec<PlacedMember>) -> Vec<PlacedMember> {
     joined
 }
 
+/// Whether a declaration has more than default values of parameters.
+fn has_code(member: &Member) -> bool {
+    !split_defaults(&member.body).1.is_empty()
+}
+
 fn join(one: &mut Member, other: Member) {
-    if one.body.is_empty() {
-        one.body = other.body;
-    } else {
-        // The declaration without a body defines the parameter names that callers see.
-        one.signature = other.signature;
-        one.attributed = other.attributed;
-        if !other.body.is_empty() {
-            one.body = format!("{} {}", one.body, other.body);
+    one.body = {
+        let ((mut defaults, code), (other_defaults, other_code)) = (split_defaults(&one.body), split_defaults(&other.body));
+        // The declaration without code defines the names and the default values of the parameters that callers see.
+        if !code.is_empty() && other_code.is_empty() {
+            one.signature = other.signature;
+            one.attributed = other.attributed;
+            defaults = other_defaults;
         }
-    }
+        let code = match code.is_empty() || other_code.is_empty() {
+            true => format!("{code}{other_code}"),
+            false => format!("{code} {other_code}"),
+        };
+        let between = if defaults.is_empty() || code.is_empty() { "" } else { "\n" };
+        format!("{defaults}{between}{code}")
+    };
     one.modifiers.extend(other.modifiers);
     one.modifiers.sort();
     one.modifiers.dedup();
@@ -425,6 +436,33 @@ mod tests {
                 (whole.members[0].part, whole.members[0].others.as_deref()),
                 (with_body, Some([1 - with_body].as_slice()))
             );
+        }
+    }
+
+    #[test]
+    fn the_declaration_without_code_has_the_default_values() {
+        let mut syntax = file(vec![decl("", "A"), decl("", "A")]);
+        let (defining, code) = (("int Three(int c)", "c = 3"), ("int Three(int d)", "=> d"));
+        let ignored = ("int Three(int d)", "d = 4\n=> d");
+        for (parts, part) in [
+            ([defining, code], 1),
+            ([code, defining], 0),
+            ([defining, ignored], 1),
+            ([ignored, defining], 0),
+        ] {
+            for (at, (signature, body)) in parts.into_iter().enumerate() {
+                let mut method = member(MemberKind::Method, "Three", signature, body);
+                method.modifiers = vec!["partial".into()];
+                method.parameters = vec!["int".into()];
+                syntax.types[at].members = vec![method];
+            }
+            let files = [input("a.cs", &syntax)];
+            let whole = complete("A", &files, &files).expect("declared");
+            let [placed] = whole.members.as_slice() else {
+                panic!("one member: {:?}", whole.members);
+            };
+            let seen = (placed.part, placed.member.signature.as_str(), placed.member.body.as_str());
+            assert_eq!(seen, (part, "int Three(int c)", "c = 3\n=> d"));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! default value; the body of a constant or enum member is its value.
 
 use super::hashes::one_line;
+use super::lexer::{Kind, lex};
 use super::model::{Member, MemberKind};
 
 /// Maximum characters of a value shown in full.
@@ -14,6 +15,18 @@ fn pairs(body: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     body.lines()
         .map_while(move |line| line.split_once(" = ").filter(|(name, _)| is_name(name)))
+}
+
+/// Splits a body into the lines of default values at its head and its code.
+pub(super) fn split_defaults(body: &str) -> (&str, &str) {
+    let tokens = lex(body).tokens;
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text(body));
+    // A literal in a default value may have several lines, but no token of it begins one.
+    let begins_line = |at: usize| at == 0 || body[tokens[at - 1].end as usize..tokens[at].start as usize].contains('\n');
+    let is_default = |at: usize| tokens[at].kind == Kind::Word && text(at + 1) == "=";
+    let code = (0..tokens.len()).find(|at| begins_line(*at) && !is_default(*at));
+    let (defaults, code) = body.split_at(code.map_or(body.len(), |at| tokens[at].start as usize));
+    (defaults.trim_end(), code)
 }
 
 /// Counts the default values at the head of a body.
@@ -138,6 +151,21 @@ mod tests {
         }
         let long = with_defaults("void A(string a)", &format!("a = \"{}\"", "x".repeat(200)));
         assert_eq!(long.chars().count(), "void A(string a = )".len() + LONGEST + 1);
+    }
+
+    #[test]
+    fn default_values_are_split_from_code() {
+        for (body, expected) in [
+            ("", ("", "")),
+            ("a = 3", ("a = 3", "")),
+            ("=> a = b", ("", "=> a = b")),
+            ("{ a = 3; }", ("", "{ a = 3; }")),
+            ("a = 1\nb = c ? 2 : 3\n: base(a) { }", ("a = 1\nb = c ? 2 : 3", ": base(a) { }")),
+            ("a = 1\nget => a\nset { }", ("a = 1", "get => a\nset { }")),
+            ("a = @\"b\nc = d\"\n=> @\"e\nf\"", ("a = @\"b\nc = d\"", "=> @\"e\nf\"")),
+        ] {
+            assert_eq!(split_defaults(body), expected, "{body}");
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) fn is_predefined(word: &str) -> bool {
     )
 }
 
-/// Words that join two values or end a value; after a type they declare no name.
+/// Words that join two values or end a value; after a type, most of them declare a name only outside queries.
 pub(crate) fn is_infix(word: &str) -> bool {
     matches!(
         word,

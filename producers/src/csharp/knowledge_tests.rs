@@ -392,7 +392,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/index-json@2 0c6a9a70dbdf
     csharp/types@12 115ad061ca7b
     csharp/symbols@16 c4c61b66ee07
-    csharp/complete@7 a63023a75543
+    csharp/complete@8 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7

@@ -14,6 +14,7 @@ use super::code::facts::{Facts, MemberCode, attribute, attributes_of, attributes
 use super::complete::{Complete, complete};
 use super::crefs;
 use super::declared_names::Words;
+use super::defaults::count_defaults;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
 pub use super::deps::flow::{Call, NOTHING, SENT, TARGET_TYPED_NEW, UseKind, is_dispatcher};
@@ -276,13 +277,12 @@ fn in_code(
         let has_code = !placed.member.body.is_empty() || attributes_of(&placed.member).iter().any(|text| attribute(text, false).is_some());
         let code = code.filter(|_| has_code);
         left = &left[usize::from(code.is_some())..];
-        if let Some(part) = of_part.get_mut(placed.part as usize) {
-            part.push((&placed.member, code));
-        }
-        // Its other declarations have attributes.
-        for other in placed.others.iter().flatten() {
-            if let Some(part) = of_part.get_mut(*other as usize) {
-                part.push((&placed.member, None));
+        // Its other declarations have attributes, and those in other files may have its default values.
+        let file = |part: u32| whole.parts.get(part as usize).map(|part| &part.file);
+        let has_values = |part: u32| file(part) != file(placed.part) && count_defaults(&placed.member.body) > 0;
+        for at in std::iter::once(placed.part).chain(placed.others.iter().flatten().copied()) {
+            if let Some(part) = of_part.get_mut(at as usize) {
+                part.push((&placed.member, code.filter(|_| at == placed.part || has_values(at))));
             }
         }
     }

@@ -331,3 +331,15 @@ class U { bool M(R r, string s) => r
     )]);
     assert_eq!(places_of(&world, "U", "R#op_Implicit"), ["2:36 convert?", "3:4 convert?"]);
 }
+
+#[test]
+fn default_values_and_code_of_a_partial_method_may_be_in_two_files() {
+    let defining = "class K { public const int N = 1; } partial class U {\npartial void M(int c = K.N); }";
+    let code = "partial class U {\n\n int f; partial void M(int c) { f = c; Go(); } void Go() { } }";
+    for files in [[("A.cs", defining), ("B.cs", code)], [("A.cs", code), ("B.cs", defining)]] {
+        let world = World::of_texts(&files);
+        assert_eq!(places_of(&world, "U", "K#N"), ["2:26 read"]);
+        assert_eq!(places_of(&world, "U", "U#f"), ["3:33 write"]);
+        assert_eq!(places_of(&world, "U", "U#Go"), ["3:40 call"]);
+    }
+}

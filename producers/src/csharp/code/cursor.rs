@@ -3,7 +3,7 @@
 use super::ast::{Name, Word};
 use crate::csharp::brackets::{self, NO_MATE};
 use crate::csharp::canonical;
-use crate::csharp::keywords::is_reserved;
+use crate::csharp::keywords::{is_infix, is_reserved};
 use crate::csharp::lexer::{self, Kind, Token};
 
 /// Maximum nesting of expressions and statements; deeper groups are skipped.
@@ -22,6 +22,8 @@ pub(super) struct Cursor<'t> {
     pub(super) depth: u32,
     /// Whether a lambda may begin here: not in the `when` of an arm of a `switch` expression, which ends at `=>`.
     pub(super) may_be_lambda: bool,
+    /// Whether a clause of a query is read, outside brackets: the words of queries are no names there.
+    pub(super) in_query: bool,
     /// Offset of `text` in the text to which places refer; `None` if places are not requested.
     pub(super) base: Option<u32>,
 }
@@ -41,6 +43,7 @@ impl<'t> Cursor<'t> {
             end,
             depth,
             may_be_lambda: true,
+            in_query: false,
             base,
         }
     }
@@ -87,6 +90,22 @@ impl<'t> Cursor<'t> {
 
     pub(super) fn is_identifier(&self) -> bool {
         self.is_identifier_at(self.at)
+    }
+
+    /// Whether the token at `index` is the name of a local that is declared there. A word that joins values is a name only before a token that
+    /// follows names.
+    pub(super) fn is_new_name_at(&self, index: usize) -> bool {
+        let ends = || {
+            matches!(
+                self.text_at(index + 1),
+                "" | ")" | "]" | "}" | "," | ";" | ":" | "?" | "=>" | "=" | "==" | "!=" | "&&" | "||" | "|" | "when"
+            )
+        };
+        self.is_identifier_at(index)
+            && match self.text_at(index) {
+                "and" | "or" | "when" => false,
+                word => !is_infix(word) || !self.in_query && ends(),
+            }
     }
 
     pub(super) fn is_angle(&self, index: usize) -> bool {
@@ -170,11 +189,12 @@ impl<'t> Cursor<'t> {
             return None;
         };
         let end = std::mem::replace(&mut self.end, close);
-        let outer = std::mem::replace(&mut self.may_be_lambda, true);
+        let outer = (self.may_be_lambda, self.in_query);
+        (self.may_be_lambda, self.in_query) = (true, false);
         self.at += 1;
         let result = read(self);
         self.end = end;
-        self.may_be_lambda = outer;
+        (self.may_be_lambda, self.in_query) = outer;
         self.at = close + 1;
         Some(result)
     }

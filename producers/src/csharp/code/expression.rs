@@ -260,6 +260,12 @@ impl Cursor<'_> {
                     let name = self.name_with_arguments();
                     links.push(Link::Member(name));
                 }
+                // White space may separate the tokens of `?.`; no operand begins with `.`.
+                "?" if self.ahead(1) == "." && self.is_word_at(self.at + 2) => {
+                    self.at += 2;
+                    let name = self.name_with_arguments();
+                    links.extend([Link::Maybe, Link::Member(name)]);
+                }
                 "(" => {
                     let args = self.parse_arguments();
                     links.push(Link::Call(args));
@@ -345,11 +351,7 @@ impl Cursor<'_> {
         if !(self.is_identifier() || is_predefined(self.peek()) || self.is("(")) {
             return None;
         }
-        if self.is("(")
-            && self
-                .mate(start)
-                .is_none_or(|close| !self.is_identifier_at(close + 1) || is_infix(self.text_at(close + 1)))
-        {
+        if self.is("(") && self.mate(start).is_none_or(|close| !self.is_new_name_at(close + 1)) {
             return None;
         }
         if self.is("await") {
@@ -360,9 +362,7 @@ impl Cursor<'_> {
             Some(TypeRef::Var(_)) if self.is("(") => Some(self.designation()),
             // `a ? b = c : d` declares nothing.
             Some(TypeRef::Nullable(_)) if self.ahead(1) == "=" => None,
-            Some(_) if self.is_identifier() && !is_infix(self.peek()) && matches!(self.ahead(1), "," | ")" | "=" | "") => {
-                Some(self.designation())
-            }
+            Some(_) if self.is_new_name_at(self.at) && matches!(self.ahead(1), "," | ")" | "=" | "") => Some(self.designation()),
             _ => None,
         };
         if let (Some(kind), Some(designation)) = (kind, designation) {
@@ -391,10 +391,7 @@ impl Cursor<'_> {
             return None;
         }
         let start = self.at;
-        while self.is("[")
-            && self.mate(self.at).is_some()
-            && matches!(self.text_at(self.next_after_group(self.at)), "(" | "[" | "async" | "static")
-        {
+        while self.is("[") && self.mate(self.at).is_some() && self.continues_lambda(self.next_after_group(self.at)) {
             self.skip_group();
         }
         let mut is_async = false;
@@ -402,7 +399,7 @@ impl Cursor<'_> {
             is_async |= self.is("async");
             self.at += 1;
         }
-        let result = self.lambda_result();
+        let result = self.lambda_result(self.at > start);
         let parameters = match self.peek() {
             "(" if self.mate(self.at).is_some_and(|close| self.text_at(close + 1) == "=>") => {
                 self.inside(|cursor| cursor.read_list(Self::lambda_parameter))
@@ -440,8 +437,15 @@ impl Cursor<'_> {
         Some(self.attributed_lambda(start, (parameters, result), body, is_async))
     }
 
-    /// Parses the type before the parameters of a lambda: `T (x) => …`. A `?` after the type counts as that of a conditional.
-    fn lambda_result(&mut self) -> Option<TypeRef> {
+    /// Whether the token after the attributes of a lambda may belong to the lambda.
+    fn continues_lambda(&self, at: usize) -> bool {
+        let word = self.text_at(at);
+        matches!(word, "(" | "[" | "static") || is_predefined(word) || self.is_identifier_at(at) && !is_infix(word)
+    }
+
+    /// Parses the type before the parameters of a lambda: `T (x) => …`. A `?` after the type counts as that of a conditional, unless attributes
+    /// or modifiers precede the type (`is_marked`).
+    fn lambda_result(&mut self, is_marked: bool) -> Option<TypeRef> {
         let mut end = self.at;
         while self.is_identifier_at(end) || is_predefined(self.text_at(end)) {
             end += 1;
@@ -452,7 +456,8 @@ impl Cursor<'_> {
         }
         let is_lambda =
             |cursor: &Self, at: usize| cursor.text_at(at) == "(" && cursor.mate(at).is_some_and(|close| cursor.text_at(close + 1) == "=>");
-        if end == self.at || !(matches!(self.text_at(end), "<" | "[") || is_lambda(self, end)) {
+        let is_longer = matches!(self.text_at(end), "<" | "[") || is_marked && self.text_at(end) == "?";
+        if end == self.at || !(is_longer || is_lambda(self, end)) {
             return None;
         }
         let start = self.at;

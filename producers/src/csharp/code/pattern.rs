@@ -3,7 +3,7 @@
 use super::ast::{Designation, Expression, Literal, Operator, Pattern, TypeRef, Word};
 use super::cursor::Cursor;
 use super::types::Around;
-use crate::csharp::keywords::{is_infix, is_predefined};
+use crate::csharp::keywords::is_predefined;
 use crate::csharp::lexer::Kind;
 
 impl Cursor<'_> {
@@ -126,10 +126,7 @@ impl Cursor<'_> {
 
     /// Parses the name after a pattern.
     fn pattern_name(&mut self) -> Option<Designation> {
-        if self.is("(") || !self.is_identifier() || is_infix(self.peek()) {
-            return None;
-        }
-        Some(self.designation())
+        self.is_new_name_at(self.at).then(|| self.designation())
     }
 
     /// Parses `(p)` or `(p, q) { … } x`.

@@ -297,6 +297,13 @@ impl Cursor<'_> {
     }
 
     pub(super) fn query(&mut self) -> Expression {
+        let outer = std::mem::replace(&mut self.in_query, true);
+        let clauses = self.clauses();
+        self.in_query = outer;
+        Expression::Query(clauses)
+    }
+
+    fn clauses(&mut self) -> Vec<Clause> {
         let mut clauses = Vec::new();
         loop {
             let before = self.at;
@@ -342,7 +349,7 @@ impl Cursor<'_> {
                 break;
             }
         }
-        Expression::Query(clauses)
+        clauses
     }
 }
 

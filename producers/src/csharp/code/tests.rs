@@ -64,6 +64,80 @@ fn values() {
 }
 
 #[test]
+fn words_of_queries_are_names_outside_queries() {
+    for word in [
+        "group",
+        "into",
+        "join",
+        "let",
+        "on",
+        "by",
+        "equals",
+        "from",
+        "select",
+        "where",
+        "with",
+        "orderby",
+        "descending",
+    ] {
+        let name = format!("Some(Name(\"{word}\"))");
+        has(&format!("=> a switch {{ Foo {word} => {word}.X, _ => 0 }}"), &name);
+        has(&format!("=> a is Foo {word} && {word}.X"), &name);
+        has(&format!("=> a is {{ X: 1 }} {word} ? {word} : b"), &name);
+        has(&format!("{{ if (a is Foo {word}) return; }}"), &name);
+        has(&format!("{{ switch (a) {{ case Foo {word}: break; }} }}"), &name);
+        has(&format!("{{ switch (a) {{ case Foo {word} when {word}.X: break; }} }}"), &name);
+        let name = format!("Name(\"{word}\"))");
+        has(&format!("=> f(out var {word})"), &format!("Declaration(Var(0), {name}"));
+        has(&format!("=> f(out Foo {word}, 1)"), &name);
+        has(&format!("=> f(out (A, B) {word})"), &name);
+    }
+    for (text, part) in [
+        ("=> from a in b where a is Foo select a", "None)), Word { text: \"where\""),
+        (
+            "=> from a in b orderby a is Foo descending, a.X select a",
+            "text: \"orderbydescending\"",
+        ),
+        (
+            "=> from a in b where f(from c in d where c is Foo select c) select a",
+            "text: \"select\"",
+        ),
+        ("=> from a in b group a by a is Foo into c select c", "Into(\"c\")"),
+        (
+            "{ switch (a) { case Foo when b: break; } }",
+            "Type(Named([Name { word: Word { text: \"Foo\", place: 0 }, args: [] }]), None)",
+        ),
+        ("=> a is Foo or Bar and { X: 1 }", "Several(["),
+        ("=> f((a, b) switch { _ => 1 })", "Switch(Tuple("),
+    ] {
+        has(text, part);
+    }
+}
+
+#[test]
+fn lambdas_with_attributes_and_a_result() {
+    for text in [
+        "=> f([A] Foo (int x) => new(x))",
+        "=> f([A, B(1)] [return: C] Foo? ([D] int x) => { return new(x); })",
+        "=> f([A] int? (int x) => x)",
+        "=> f([A] N.Foo<Bar>[] (int x) => x)",
+    ] {
+        has(text, "Lambda([Parameter { name: \"x\"");
+        has(text, "Attributes([");
+    }
+    has("=> f([a, b] is Foo)", "Is(Collection([");
+    has("=> from a in [b] where a select a", "Query([From(None, \"a\", Collection([");
+}
+
+#[test]
+fn the_tokens_of_a_conditional_access_may_be_apart() {
+    let joined = names("=> a?.B(1)?.C");
+    assert_eq!(names("=> a?\n .B(1)? .C"), joined);
+    assert_eq!(names("=> a ? .B(1) ?\n.C"), joined);
+    has("=> a ? .5 : 1", "Conditional(Name(");
+}
+
+#[test]
 fn long_and_deep_code_ends() {
     for text in [
         "(".repeat(20_000),
