@@ -140,7 +140,10 @@ impl<'a> Flow<'_, 'a> {
         let outermost = self.opened.get("").map_or(0, |distance| distance + 1);
         let is_static = self.statics.iter().any(|open| open.key() == Some(key));
         let distance = self.opened.get(&namespace).copied();
-        distance.filter(|distance| !is_static || *distance < outermost).unwrap_or(outermost)
+        let distance = distance.filter(|distance| !is_static || *distance < outermost);
+        // A namespace that nothing opens comes last. What the unknown project of a loose file opens is not known.
+        let is_closed = !is_static && self.resolver.around.project.is_some();
+        distance.unwrap_or(if is_closed { outermost + 1 } else { outermost })
     }
 
     /// Returns the other types that declare a candidate to which the call may bind as well as to the chosen one.
