@@ -15,8 +15,12 @@ impl<'a> Flow<'_, 'a> {
             all.find(|own| &*own.name == name).is_some_and(|own| own.is_value)
         };
         method.limits().any(|(at, limit)| {
-            if let (Some(Shape::Variable(name)), "class") = (bindings.get(at), limit) {
-                return is_value(name);
+            if let Some(Shape::Variable(name)) = bindings.get(at) {
+                return match limit {
+                    "class" => is_value(name),
+                    "struct" => false,
+                    base => self.lacks_bound(name, &Shape::read(base, method.outside).substitute(&[], bindings)),
+                };
             }
             let Some(given) = bindings.get(at).filter(|given| matches!(given, Shape::Named(..) | Shape::Array(_))) else {
                 return false;
@@ -28,6 +32,13 @@ impl<'a> Flow<'_, 'a> {
                 base => self.lacks_base(given, &Shape::read(base, method.outside).substitute(&[], bindings)),
             }
         })
+    }
+
+    /// Whether a type parameter certainly does not have a base: it has constraints, and none of them has the base.
+    fn lacks_bound(&self, variable: &str, base: &Shape) -> bool {
+        let bounds = self.constraints.get(variable).map_or(&[][..], Vec::as_slice);
+        let lacks = |bound: &Shape| matches!(bound, Shape::Named(..)) && self.lacks_base(bound, base);
+        !bounds.is_empty() && bounds.iter().all(lacks)
     }
 
     /// Whether a type certainly does not have a base. The bases that the compiler adds (`System.Enum`, `IEquatable` of records) are not known for
