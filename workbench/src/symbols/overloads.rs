@@ -11,7 +11,7 @@ use producers::csharp::deps::declarations::member_key;
 use producers::csharp::deps::dotnet::MemberLine;
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::deps::shape::Shape;
-use producers::csharp::deps::written::may_refer_to;
+use producers::csharp::deps::written::type_parameters_in;
 use producers::csharp::members::{MemberRow, ParameterRow};
 use producers::csharp::priority::priority;
 use std::collections::{BTreeMap, BTreeSet};
@@ -141,9 +141,12 @@ pub fn bind(symbols: &Symbols, key: &str, members: &mut [Overload]) -> Result<()
         let row = table.get(&member_key(key, &member.name)).unwrap_or_default();
         let lines = std::str::from_utf8(row).map_err(|_| SymbolError::damaged())?.lines();
         let bound = |line: MemberLine<'_>| Some((bound_by(member, &line)?, line.result.to_owned()));
-        let mut fitting = lines.filter_map(MemberLine::read).filter_map(bound);
-        if let (Some((bound, result)), None) = (fitting.next(), fitting.next()) {
-            (member.bound, member.bound_result) = (bound, result);
+        let mut fitting: Vec<_> = lines.filter_map(MemberLine::read).filter_map(bound).collect();
+        // A written name may be that of a type parameter, but a line with a type of that name fits better.
+        let fewest = fitting.iter().map(|((count, _), _)| *count).min();
+        fitting.retain(|((count, _), _)| Some(*count) == fewest);
+        if let [((_, bound), result)] = fitting.as_slice() {
+            (member.bound, member.bound_result) = (bound.clone(), result.clone());
         }
     }
     Ok(())
@@ -207,13 +210,16 @@ fn primary_constructor(line: &MemberLine<'_>) -> Overload {
     }
 }
 
-/// Returns the parameter types of a declaration line, if the line may be that of a member.
-fn bound_by(member: &Overload, line: &MemberLine<'_>) -> Option<Vec<String>> {
+/// Returns the parameter types of a declaration line, if the line may be that of a member, and how many names in them refer to type parameters.
+fn bound_by(member: &Overload, line: &MemberLine<'_>) -> Option<(usize, Vec<String>)> {
     let texts = line.parameters.split(';').filter(|text| !text.is_empty());
     let types: Vec<&str> = texts.map(|text| text.split_once(' ').map_or(text, |(_, text)| text)).collect();
-    let fits = |(row, text): (&ParameterRow, &&str)| may_refer_to(without_words(&row.kind), &Shape::read(text, false));
-    let is_of = line.arity as usize == arity(&member.key) && types.len() == member.parameters.len();
-    (is_of && member.parameters.iter().zip(&types).all(fits)).then(|| types.into_iter().map(str::to_owned).collect())
+    if line.arity as usize != arity(&member.key) || types.len() != member.parameters.len() {
+        return None;
+    }
+    let count = |(row, text): (&ParameterRow, &&str)| type_parameters_in(without_words(&row.kind), &Shape::read(text, false));
+    let count = member.parameters.iter().zip(&types).map(count).sum::<Option<usize>>()?;
+    Some((count, types.into_iter().map(str::to_owned).collect()))
 }
 
 /// Returns the number of type parameters in the key of a member.

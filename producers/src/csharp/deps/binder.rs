@@ -450,16 +450,22 @@ impl<'i> Binder<'i> {
             } else if !is_of_alias {
                 return None;
             }
-            let deeper: Vec<&Entry> = self
+            let is_own = |entry: &Entry| {
+                let outer = entry.encloser.as_deref();
+                outer.is_some_and(|outer| types.iter().any(|owner| owner.symbol() == outer))
+            };
+            let is_inherited = |entry: &Entry| {
+                let outer = entry.encloser.as_deref();
+                outer.is_some_and(|outer| types.iter().any(|owner| inherits(owner, outer)))
+            };
+            let mut deeper: Vec<&Entry> = self
                 .visible_types_named(around, path.segments[used])
-                .filter(|entry| {
-                    entry
-                        .encloser
-                        .as_deref()
-                        .is_some_and(|outer| types.iter().any(|owner| owner.symbol() == outer || inherits(owner, outer)))
-                })
+                .filter(|entry| is_own(entry) || is_inherited(entry))
                 .filter(|entry| !last || !path.certain || entry.arity == path.arity)
                 .collect();
+            // A nested type hides the inherited ones of its name and number of type parameters.
+            let count = path.inner.get(used).copied().unwrap_or(0);
+            prefer(&mut deeper, |entry| is_own(entry) && (last || entry.arity == count));
             if deeper.is_empty() {
                 break;
             }

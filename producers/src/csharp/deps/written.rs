@@ -6,29 +6,36 @@ use crate::csharp::code::ast::TypeRef;
 use crate::csharp::code::type_ref;
 use crate::csharp::types::symbol_of;
 
-/// Whether a parameter's written type, without modifiers such as `ref`, may refer to `shape`. An alias with another name matches none.
-pub fn may_refer_to(written: &str, shape: &Shape) -> bool {
-    type_ref(written).is_some_and(|written| agrees(&written, shape))
+/// Returns how many names in a parameter's written type, without modifiers such as `ref`, refer to type parameters; `None` if the written type does
+/// not refer to `shape`. An alias with another name matches nothing; any simple name may be that of a type parameter.
+pub fn type_parameters_in(written: &str, shape: &Shape) -> Option<usize> {
+    agreement(&type_ref(written)?, shape)
 }
 
-fn agrees(written: &TypeRef, shape: &Shape) -> bool {
+fn agreement(written: &TypeRef, shape: &Shape) -> Option<usize> {
     match (written, shape) {
-        (TypeRef::Named(segments), Shape::Named(key, args)) => segments.last().is_some_and(|last| {
+        (TypeRef::Named(segments), Shape::Named(key, args)) => {
+            let last = segments.last().filter(|last| simple_name(key) == last.word.text)?;
             // Arguments of enclosing types come first.
-            let Some(around) = args.len().checked_sub(last.args.len()) else {
-                return false;
-            };
-            simple_name(key) == last.word.text && last.args.iter().zip(&args[around..]).all(|(written, arg)| agrees(written, arg))
-        }),
-        (TypeRef::Named(segments), Shape::Own(_) | Shape::Method(_)) => matches!(segments.as_slice(), [only] if only.args.is_empty()),
-        (TypeRef::Predefined(word), shape) => *shape == predefined(word),
-        (TypeRef::Array(element) | TypeRef::Pointer(element), Shape::Array(of)) => agrees(element, of),
-        (TypeRef::Nullable(inner), shape) => agrees(inner, shape.without_null()),
-        (TypeRef::Tuple(parts), Shape::Tuple(of)) => {
-            parts.len() == of.len() && parts.iter().zip(of.iter()).all(|((_, written), (_, part))| agrees(written, part))
+            let around = args.len().checked_sub(last.args.len())?;
+            last.args
+                .iter()
+                .zip(&args[around..])
+                .map(|(written, arg)| agreement(written, arg))
+                .sum()
         }
-        (TypeRef::Function(_), Shape::Unknown) => true,
-        _ => false,
+        (TypeRef::Named(segments), Shape::Own(_) | Shape::Method(_)) => {
+            matches!(segments.as_slice(), [only] if only.args.is_empty()).then_some(1)
+        }
+        (TypeRef::Predefined(word), shape) => (*shape == predefined(word)).then_some(0),
+        (TypeRef::Array(element) | TypeRef::Pointer(element), Shape::Array(of)) => agreement(element, of),
+        (TypeRef::Nullable(inner), shape) => agreement(inner, shape.without_null()),
+        (TypeRef::Tuple(parts), Shape::Tuple(of)) if parts.len() == of.len() => {
+            let mut pairs = parts.iter().zip(of.iter());
+            pairs.try_fold(0, |sum, ((_, written), (_, part))| Some(sum + agreement(written, part)?))
+        }
+        (TypeRef::Function(_), Shape::Unknown) => Some(0),
+        _ => None,
     }
 }
 
@@ -60,7 +67,8 @@ mod tests {
             ("(int a, Foo)", "(a:~System.Int32,^Foo)", true),
             ("Foo", "N.Foo@src/a.csproj", true),
         ] {
-            assert_eq!(may_refer_to(written, &Shape::read(bound, false)), expected, "{written} {bound}");
+            let found = type_parameters_in(written, &Shape::read(bound, false));
+            assert_eq!(found.is_some(), expected, "{written} {bound}");
         }
     }
 }

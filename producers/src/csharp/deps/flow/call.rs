@@ -421,6 +421,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 Some(_) if word == "ref" && !arg.is_ref => -100,
                 // An `out` or `ref` argument has exactly the type of the parameter.
                 Some(shape) if (word == "out" || arg.is_ref) && is_other(&parameter, shape) => -100,
+                Some(shape) if self.narrows(&arg.value, shape, &parameter) => -100,
                 Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
                     Some(fit) => i64::from(fit),
                     // A declared conversion is better than the conversion to `object`, which takes every value.

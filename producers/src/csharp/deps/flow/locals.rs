@@ -10,6 +10,8 @@ pub(super) struct Locals<'f> {
     all: Vec<(&'f str, Local<'f>)>,
     /// Indexes in `all` of the locals with a name, the innermost last.
     by_name: FxHashMap<&'f str, Vec<usize>>,
+    /// Indexes in `all` of the locals that may be constants, in order.
+    constants: Vec<usize>,
 }
 
 impl<'f> Locals<'f> {
@@ -29,6 +31,17 @@ impl<'f> Locals<'f> {
         self.all.push((name, local));
     }
 
+    /// Declares a local that may be a constant.
+    pub(super) fn push_constant(&mut self, local: (&'f str, Local<'f>)) {
+        self.constants.push(self.all.len());
+        self.push(local);
+    }
+
+    /// Whether the innermost local of a name may be a constant.
+    pub(super) fn may_be_constant(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|(at, _)| self.constants.contains(&at))
+    }
+
     /// Leaves inner scopes: removes all locals but the first `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         for (name, _) in self.all.drain(len.min(self.all.len())..) {
@@ -36,11 +49,25 @@ impl<'f> Locals<'f> {
                 places.pop();
             }
         }
+        while self.constants.last().is_some_and(|at| *at >= len) {
+            self.constants.pop();
+        }
     }
 
-    /// Returns the locals after the first `len`.
-    pub(super) fn since(&self, len: usize) -> Vec<(&'f str, Local<'f>)> {
-        self.all[len.min(self.all.len())..].to_vec()
+    /// Removes the locals from one number of locals up to another; those after them stay in scope.
+    pub(super) fn remove(&mut self, from: usize, to: usize) {
+        let to = to.min(self.all.len());
+        let later: Vec<(bool, (&'f str, Local<'f>))> = (to..)
+            .zip(&self.all[to..])
+            .map(|(at, local)| (self.constants.contains(&at), local.clone()))
+            .collect();
+        self.truncate(from);
+        for (is_constant, local) in later {
+            match is_constant {
+                true => self.push_constant(local),
+                false => self.push(local),
+            }
+        }
     }
 
     /// Returns the types of the locals after the first `len`.

@@ -15,8 +15,12 @@ impl<'a> Flow<'_, 'a> {
             all.find(|own| &*own.name == name).is_some_and(|own| own.is_value)
         };
         method.limits().any(|(at, limit)| {
-            if let (Some(Shape::Variable(name)), "class") = (bindings.get(at), limit) {
-                return is_value(name);
+            if let Some(Shape::Variable(name)) = bindings.get(at) {
+                return match limit {
+                    "class" => is_value(name),
+                    "struct" => false,
+                    base => self.lacks_bound(name, &Shape::read(base, method.outside).substitute(&[], bindings)),
+                };
             }
             let Some(given) = bindings.get(at).filter(|given| matches!(given, Shape::Named(..) | Shape::Array(_))) else {
                 return false;
@@ -28,6 +32,13 @@ impl<'a> Flow<'_, 'a> {
                 base => self.lacks_base(given, &Shape::read(base, method.outside).substitute(&[], bindings)),
             }
         })
+    }
+
+    /// Whether a type parameter certainly does not have a base: it has constraints, and none of them has the base.
+    fn lacks_bound(&self, variable: &str, base: &Shape) -> bool {
+        let bounds = self.constraints.get(variable).map_or(&[][..], Vec::as_slice);
+        let lacks = |bound: &Shape| matches!(bound, Shape::Named(..)) && self.lacks_base(bound, base);
+        !bounds.is_empty() && bounds.iter().all(lacks)
     }
 
     /// Whether a type certainly does not have a base. The bases that the compiler adds (`System.Enum`, `IEquatable` of records) are not known for
@@ -140,7 +151,10 @@ impl<'a> Flow<'_, 'a> {
         let outermost = self.opened.get("").map_or(0, |distance| distance + 1);
         let is_static = self.statics.iter().any(|open| open.key() == Some(key));
         let distance = self.opened.get(&namespace).copied();
-        distance.filter(|distance| !is_static || *distance < outermost).unwrap_or(outermost)
+        let distance = distance.filter(|distance| !is_static || *distance < outermost);
+        // A namespace that nothing opens comes last. What the unknown project of a loose file opens is not known.
+        let is_closed = !is_static && self.resolver.around.project.is_some();
+        distance.unwrap_or(if is_closed { outermost + 1 } else { outermost })
     }
 
     /// Returns the other types that declare a candidate to which the call may bind as well as to the chosen one.

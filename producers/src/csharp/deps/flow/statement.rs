@@ -101,9 +101,7 @@ impl<'f> Flow<'f, '_> {
                     let declared = self.locals.len();
                     self.statements(body);
                     // Declarations in one section are in scope in all sections; those of its patterns are not.
-                    let shared = self.locals.since(declared);
-                    self.locals.truncate(locals);
-                    shared.into_iter().for_each(|local| self.locals.push(local));
+                    self.locals.remove(locals, declared);
                 }
                 self.locals.truncate(outside);
             }
@@ -174,7 +172,11 @@ impl<'f> Flow<'f, '_> {
                 // The parameter of an accessor has the type of the member.
                 (None, None) => self.result.clone(),
             };
-            self.locals.push((name, Local::Value(shape)));
+            // A constant has a written type and a constant value.
+            match value.as_ref().filter(|_| declared.is_some()) {
+                Some(value) if !self.is_variable(value) => self.locals.push_constant((name, Local::Value(shape))),
+                _ => self.locals.push((name, Local::Value(shape))),
+            }
         }
     }
 

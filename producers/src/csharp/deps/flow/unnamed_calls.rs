@@ -127,9 +127,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         let arguments: Vec<Shape> = operands.iter().map(|operand| (*operand).clone()).collect();
-        // An operand may have a user-defined conversion to the operator's parameter; string concatenation takes any value.
+        // An operand may have a user-defined conversion to the operator's parameter. String concatenation takes any value, also one of unknown type.
         let is_text = |operand: &&Shape| operand.key() == Some("~System.String");
-        if best.is_none() && !(name == "op_Addition" && operands.iter().any(is_text)) {
+        let are_known = operands.iter().all(|operand| operand.is_known());
+        if best.is_none() && (are_known || name != "op_Addition" || !operands.iter().any(is_text)) {
             best = found
                 .iter()
                 .position(|one| {

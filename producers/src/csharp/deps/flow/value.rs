@@ -174,7 +174,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         for at in 0..self.around.len() {
             let own = self.around[at].clone();
-            let found = self.seen(&own, text);
+            let found = self.seen_as(&own, name);
             if let Some(first) = found.first().filter(|_| !is_object(&found)) {
                 self.used(&first.owner.clone(), text, name.word.place, true, None);
                 self.type_arguments(name);
@@ -188,7 +188,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         for at in 0..self.statics.len() {
             let owner = self.statics[at].clone();
-            let found = self.seen(&owner, text);
+            let found = self.seen_as(&owner, name);
             if let Some(first) = found.first().filter(|_| !is_object(&found)) {
                 self.used(&first.owner.clone(), text, name.word.place, true, None);
                 return ChainStart::Value(if first.is_method() { Shape::Unknown } else { first.result() });
@@ -256,7 +256,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 ChainStart::Value(self.value_member(&shape, &name.word.text, name.word.place))
             }
             ChainStart::Type(shape) => {
-                let found = self.seen(&shape, &name.word.text);
+                let found = self.seen_as(&shape, name);
                 if (found.is_empty() || is_object(&found))
                     && let Some(nested) = self.nested(&shape, name)
                 {

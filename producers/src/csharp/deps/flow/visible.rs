@@ -1,6 +1,7 @@
 //! Accessibility of members.
 
 use super::Flow;
+use crate::csharp::code::ast::Name;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 use crate::csharp::types::symbol_of;
@@ -9,6 +10,15 @@ impl<'a> Flow<'_, 'a> {
     /// Returns the accessible members of a type by their name; all of them if none is accessible.
     pub(super) fn seen(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         self.world.lookup_seen(shape, name, &|one| self.sees(one))
+    }
+
+    /// Returns the accessible members of a type to which a name may refer: one with written type arguments refers to a generic method.
+    pub(super) fn seen_as(&self, shape: &Shape, name: &Name) -> Vec<Candidate<'a>> {
+        let mut found = self.seen(shape, &name.word.text);
+        if !name.args.is_empty() {
+            found.retain(|one| one.is_method() && one.line.arity as usize == name.args.len());
+        }
+        found
     }
 
     /// Whether the code can access a member.
