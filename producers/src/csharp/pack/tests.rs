@@ -324,7 +324,7 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
     let fewest: u64 = least[0]
         .hint
         .as_deref()
-        .and_then(|hint| hint.split(' ').nth(1)?.parse().ok())
+        .and_then(|hint| hint.split(' ').find_map(|word| word.parse().ok()))
         .expect("a number");
     assert_eq!(bench.contents(&row(Some(fewest))).types.len(), 1);
     let small = bench.pack(&row(Some(fewest)));

@@ -55,7 +55,7 @@ impl<'f> Locals<'f> {
     }
 
     /// Removes the locals from one number of locals up to another; those after them stay in scope.
-    pub(super) fn remove(&mut self, from: usize, to: usize) {
+    pub(super) fn remove_range(&mut self, from: usize, to: usize) {
         let to = to.min(self.all.len());
         let later: Vec<(bool, (&'f str, Local<'f>))> = (to..)
             .zip(&self.all[to..])

@@ -8,9 +8,6 @@ use crate::csharp::deps::shape::Shape;
 /// Integer types to which a constant `int` converts if its value is in their range (C# specification, Implicit constant expression conversions).
 const OF_CONSTANTS: [&str; 6] = ["sbyte", "byte", "short", "ushort", "uint", "ulong"];
 
-/// Types that no negative number converts to.
-const UNSIGNED: [&str; 4] = ["byte", "ushort", "uint", "ulong"];
-
 /// Whether a key is that of a numeric type, `char` included.
 pub(super) fn numeric(key: &str) -> bool {
     WIDENINGS.iter().any(|(number, _)| *number == key)
@@ -67,19 +64,13 @@ impl Flow<'_, '_> {
         if !is_narrowing(from, to) {
             return false;
         }
-        let (constant, is_negative) = match value {
-            Expression::Unary(sign, inner) if sign.text == "-" => (&**inner, true),
-            value => (value, false),
-        };
         let is_of = |shape: &Shape, names: &[&str]| names.iter().any(|name| predefined(name) == *shape);
-        let converts_constant = match is_negative {
-            true if is_of(to, &UNSIGNED) => false,
-            // The smallest `int` is written with a literal of the type `uint`.
-            true if is_of(from, &UNSIGNED) => true,
-            _ if is_of(from, &["int"]) => is_of(to, &OF_CONSTANTS),
-            _ => is_of(from, &["long"]) && is_of(to, &["ulong"]),
+        // A literal does not tell its sign.
+        let converts_constant = match is_of(from, &["int"]) {
+            true => is_of(to, &OF_CONSTANTS),
+            false => is_of(from, &["long"]) && is_of(to, &["ulong"]),
         };
-        self.is_variable(value) || matches!(constant, Expression::Literal(..)) && !converts_constant
+        self.is_variable(value) || matches!(value, Expression::Literal(..)) && !converts_constant
     }
 
     /// Whether an expression is certainly no constant, and converts only to types to which the type inferred for it converts.

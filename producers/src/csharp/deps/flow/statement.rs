@@ -101,7 +101,7 @@ impl<'f> Flow<'f, '_> {
                     let declared = self.locals.len();
                     self.statements(body);
                     // Declarations in one section are in scope in all sections; those of its patterns are not.
-                    self.locals.remove(locals, declared);
+                    self.locals.remove_range(locals, declared);
                 }
                 self.locals.truncate(outside);
             }
