@@ -72,6 +72,9 @@ pub fn join_pieces<E: From<PageError>>(
         let digest = Digest(*digest);
         visit(digest);
         let bytes = fetch(&digest)?.ok_or(PageError::Missing(digest))?;
+        if bytes.len() > SIZES.2 {
+            return Err(PageError::Malformed(digest).into());
+        }
         if u32::try_from(bytes.len()).map(u32::to_le_bytes).ok().as_ref().map(|own| &own[..]) != Some(length) {
             return Err(PageError::Malformed(digest).into());
         }

@@ -375,15 +375,21 @@ fn has_code(member: &Member) -> bool {
 fn join(one: &mut Member, other: Member) {
     one.body = {
         let ((mut defaults, code), (other_defaults, other_code)) = (split_defaults(&one.body), split_defaults(&other.body));
+        let mut ignored = other_defaults;
         // The declaration without code defines the names and the default values of the parameters that callers see.
         if !code.is_empty() && other_code.is_empty() {
             one.signature = other.signature;
             one.attributed = other.attributed;
-            defaults = other_defaults;
+            ignored = std::mem::replace(&mut defaults, other_defaults);
         }
         let code = match code.is_empty() || other_code.is_empty() {
             true => format!("{code}{other_code}"),
             false => format!("{code} {other_code}"),
+        };
+        // C# ignores the default values of the other declaration. Behind a `;` they count as code, so that their names are found.
+        let code = match ignored.is_empty() {
+            true => code,
+            false => format!(";\n{ignored}\n{code}"),
         };
         let between = if defaults.is_empty() || code.is_empty() { "" } else { "\n" };
         format!("{defaults}{between}{code}")
@@ -444,11 +450,11 @@ mod tests {
         let mut syntax = file(vec![decl("", "A"), decl("", "A")]);
         let (defining, code) = (("int Three(int c)", "c = 3"), ("int Three(int d)", "=> d"));
         let ignored = ("int Three(int d)", "d = 4\n=> d");
-        for (parts, part) in [
-            ([defining, code], 1),
-            ([code, defining], 0),
-            ([defining, ignored], 1),
-            ([ignored, defining], 0),
+        for (parts, part, body) in [
+            ([defining, code], 1, "c = 3\n=> d"),
+            ([code, defining], 0, "c = 3\n=> d"),
+            ([defining, ignored], 1, "c = 3\n;\nd = 4\n=> d"),
+            ([ignored, defining], 0, "c = 3\n;\nd = 4\n=> d"),
         ] {
             for (at, (signature, body)) in parts.into_iter().enumerate() {
                 let mut method = member(MemberKind::Method, "Three", signature, body);
@@ -462,7 +468,7 @@ mod tests {
                 panic!("one member: {:?}", whole.members);
             };
             let seen = (placed.part, placed.member.signature.as_str(), placed.member.body.as_str());
-            assert_eq!(seen, (part, "int Three(int c)", "c = 3\n=> d"));
+            assert_eq!(seen, (part, "int Three(int c)", body));
         }
     }
 }

@@ -273,7 +273,7 @@ mod tests {
         for deep in ["(", "[", "((a) "] {
             assert!(why("A.cs", &deep.repeat(100_000)).contains("deeper than 64 levels"));
         }
-        assert!(why("A.cs", "(class_declaration").contains("no query of tree-sitter"));
+        assert!(why("A.cs", "(class_declaration").contains("not a tree-sitter query"));
         assert!(why("A.cs", "(class_declaration name: (_) @a) @b").contains("2 captures"));
     }
 }

@@ -343,7 +343,7 @@ mod tests {
             ("gone.md", "there is no such file in the root, and no source has this name"),
             ("gone.awk", "there is no such file in the root, and no source has this name"),
             ("docs/gone.x", "there is no such file in the workspace"),
-            ("notes.md", "5 files have this name; write more of the path"),
+            ("notes.md", "5 files have this name; write more of it"),
             ("and/or", "no mention"),
             ("docs/a", "no mention"),
             ("foo.bar", "no mention"),

@@ -308,7 +308,7 @@ mod tests {
             assert_eq!(patched(&text(old, new), &section), Ok(text(new, new)));
             for patch in [patch(old, new), section] {
                 let unfit = patched(&text(new, new), &patch).expect_err("the file is so already");
-                assert!(unfit.contains("changes ends of lines"), "{unfit}");
+                assert!(unfit.contains("changes line ends"), "{unfit}");
             }
             // Line ends of the patch that differ from the file's are ignored.
             let other = patch(old, new).replace(&format!("+x{new}"), &format!("+z{new}"));

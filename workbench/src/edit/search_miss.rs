@@ -67,7 +67,11 @@ mod tests {
         let of_buffer = coder.replace("two", "four");
         let begin = "no match in the buffer of a.cs, which has edits that are not saved: it does not occur in the buffer";
         assert!(of_buffer.summary.starts_with(begin), "{}", of_buffer.summary);
-        assert!(of_buffer.guidance.is_some_and(|way| way.starts_with("see with `diff`")));
+        assert!(
+            of_buffer
+                .guidance
+                .is_some_and(|way| way.starts_with("compare buffer and file with `diff`"))
+        );
         let patch = "*** Begin Patch\n*** Update File: a.cs\n-two\n+four\n*** End Patch";
         let of_patch = coder.ask(Order::Patch(patch.to_owned())).summary;
         assert!(

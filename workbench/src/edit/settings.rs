@@ -265,7 +265,7 @@ mod tests {
             );
             let brought = edit(&text, "A.M", Where::Before, &format!("{inside}\nint Z;"));
             let has = brought.expect_err("it goes on below");
-            assert!(has.starts_with("the text has `#") && has.contains("which is about more"), "{has}");
+            assert!(has.starts_with("the text has `#") && has.contains("which concerns more"), "{has}");
         }
     }
 

@@ -328,7 +328,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     coder.files.write("a.cs", "\0");
     let unread = coder.ask(Order::Discard);
     assert!(
-        unread.summary.ends_with("`undo` gives it back, once the file can be read")
+        unread.summary.ends_with("`undo` gives them back, once the file can be read")
             && unread
                 .guidance
                 .as_ref()

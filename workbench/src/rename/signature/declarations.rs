@@ -500,8 +500,8 @@ mod tests {
     #[test]
     fn what_a_body_does_may_be_in_the_way() {
         for (body, wanted, why) in [
-            ("=> count;", "name", "uses count"),
-            ("=> $\"{count}\".Length;", "name", "uses count"),
+            ("=> count;", "name", "uses the removed count"),
+            ("=> $\"{count}\".Length;", "name", "uses the removed count"),
             ("{ int deep = 1; }", "count, name, bool deep = false", "has a deep already"),
             ("=> all.Select(count => 1);", "count -> size, name", "something else"),
             ("=> F(new { count });", "count -> size, name", "something else"),

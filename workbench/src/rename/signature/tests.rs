@@ -114,7 +114,7 @@ fn what_cannot_follow_is_told_with_its_place() {
             "src/users.cs:14:61: it is named here without a call",
         ),
         (users.as_str(), "N.Shop#Price", "name, count", "possible use"),
-        (USERS, "N.Shop#Price", "count", "its body uses name"),
+        (USERS, "N.Shop#Price", "count", "its body uses the removed name"),
         (USERS, "N.Shop#Sum", "", "params"),
         (USERS, "N.Shop#Size", "", "has no parameters"),
         (USERS, "N.Shop#Price", "count, name", "already"),
@@ -243,5 +243,8 @@ fn names_in_attributes_follow() {
     }
     let body = users.replace("a + b", "b");
     let message = changed(&body, "C#M", "b").expect_err("a name that goes");
-    assert!(message.iter().any(|one| one.contains("attribute names a")), "{message:?}");
+    assert!(
+        message.iter().any(|one| one.contains("attribute names the removed a")),
+        "{message:?}"
+    );
 }

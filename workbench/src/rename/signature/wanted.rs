@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused() {
         for (list, why) in [
-            ("nope", "neither a parameter"),
+            ("nope", "neither an existing parameter"),
             ("count -> class", "does not allow"),
             ("string count", "its type is not changed"),
             ("int depth", "nothing to pass"),
@@ -323,10 +323,10 @@ mod tests {
             ("int x = ", "neither"),
             ("int x = 1 2", "neither"),
             ("int x = 1; int y", "neither"),
-            ("class x := 1", "'class' is no type"),
-            ("List<return> x := 1", "is no type"),
-            ("void v := 1", "'void' is no type"),
-            ("var v := 1", "'var' is no type"),
+            ("class x := 1", "'class' is not a type"),
+            ("List<return> x := 1", "is not a type"),
+            ("void v := 1", "'void' is not a type"),
+            ("var v := 1", "'var' is not a type"),
         ] {
             let refused = parse_wanted(list, &own()).expect_err(list);
             assert!(refused.contains(why), "{list}: {refused}");
