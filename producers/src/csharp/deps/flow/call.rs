@@ -258,9 +258,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         let mut all = found.clone();
         let mut extended = receiver;
         let mut chosen = self.choose(found, receiver, &explicit, args, &shapes);
-        let is_refused = |flow: &mut Self, chosen: &Chosen<'a>| chosen.score <= NOT_CALLABLE || flow.refuses_lambda(chosen, args);
         if let Some(value) = value
-            && chosen.as_ref().is_none_or(|chosen| is_refused(self, chosen))
+            && chosen.as_ref().is_none_or(|chosen| self.is_refused(chosen, args))
         {
             let mut others = self.extensions(value, text, false);
             self.prefer_by_priority(&mut others, Some(value), &explicit, args, &shapes);

@@ -155,23 +155,25 @@ impl<'f, 'a> Flow<'f, 'a> {
         best.1
     }
 
-    /// Whether a lambda returns a value that certainly does not convert to the result of its parameter's delegate: the candidate is not applicable.
-    pub(super) fn refuses_lambda(&mut self, chosen: &Chosen<'a>, args: &'f [Argument]) -> bool {
-        self.trials == 0
-            && args.iter().zip(&chosen.parameters).any(|(arg, parameter)| {
-                let lambda @ Expression::Lambda(_, _, is_async, _) = &arg.value else {
-                    return false;
-                };
-                let target = parameter.substitute(&[], &chosen.bindings);
-                let Some((_, result)) = self.world.delegate(&target) else {
-                    return false;
-                };
-                let wanted = if *is_async { self.awaited(&result) } else { result };
-                let given = self.on_trial(&mut UsesFound::default(), |flow| flow.lambda(lambda, &target));
-                // A constant may convert to a narrower number.
-                let is_number = given.key().is_some_and(numeric);
-                wanted != predefined("void") && !is_number && self.becomes(&given, &wanted) == Some(false)
-            })
+    /// Whether a candidate is not applicable, perhaps because a lambda returns a value that certainly does not convert to the result of its
+    /// parameter's delegate.
+    pub(super) fn is_refused(&mut self, chosen: &Chosen<'a>, args: &'f [Argument]) -> bool {
+        chosen.score <= NOT_CALLABLE
+            || self.trials == 0
+                && args.iter().zip(&chosen.parameters).any(|(arg, parameter)| {
+                    let lambda @ Expression::Lambda(_, _, is_async, _) = &arg.value else {
+                        return false;
+                    };
+                    let target = parameter.substitute(&[], &chosen.bindings);
+                    let Some((_, result)) = self.world.delegate(&target) else {
+                        return false;
+                    };
+                    let wanted = if *is_async { self.awaited(&result) } else { result };
+                    let given = self.on_trial(&mut UsesFound::default(), |flow| flow.lambda(lambda, &target));
+                    // A constant may convert to a narrower number.
+                    let is_number = given.key().is_some_and(numeric);
+                    wanted != predefined("void") && !is_number && self.becomes(&given, &wanted) == Some(false)
+                })
     }
 
     /// Stores the type of the first element of a collection expression, without recording its uses.
