@@ -168,12 +168,12 @@ impl Hands {
         })
     }
 
-    fn heard(&self) -> Vec<ShardOutcome> {
+    fn received_outcomes(&self) -> Vec<ShardOutcome> {
         self.outcomes.lock().expect("no panic while it is held").clone()
     }
 
     fn made(&self) -> u64 {
-        self.heard().iter().map(|outcome| outcome.made).sum()
+        self.received_outcomes().iter().map(|outcome| outcome.made).sum()
     }
 }
 
@@ -196,7 +196,7 @@ impl Farm for Hands {
         self.asked.fetch_add(1, Ordering::Relaxed);
         match self.habit {
             Habit::Dead => None,
-            Habit::Dies(after) if self.heard().len() >= after => None,
+            Habit::Dies(after) if self.received_outcomes().len() >= after => None,
             Habit::Silent => {
                 while !given_up.is_cancelled() {
                     std::thread::yield_now();
@@ -329,7 +329,7 @@ fn whatever_a_farm_does_the_outputs_are_the_same() {
             (plain.ran().len(), plain.failures()),
             "{habit:?}"
         );
-        let heard = hands.heard();
+        let heard = hands.received_outcomes();
         assert!(!heard.is_empty(), "{habit:?}: nothing was sent");
         match habit {
             Habit::Honest => assert!(heard.iter().all(|outcome| outcome.wrong.is_none()) && hands.made() > 0),
@@ -366,14 +366,14 @@ fn a_target_that_is_made_again_to_be_compared_is_made_here() {
     let hands = Hands::new(Habit::Honest);
     let bench = machine(Some(&hands));
     bench.build(&["//..."]);
-    let before = hands.heard().len();
+    let before = hands.received_outcomes().len();
     let how = How {
         rebuilt: true,
         ..How::default()
     };
     let again = bench.build_as(&["//lines/1.txt:strip", "//lines/2.txt:strip"], &how);
     assert_eq!(again.report.tally.rebuilt, 2);
-    assert_eq!(hands.heard().len(), before);
+    assert_eq!(hands.received_outcomes().len(), before);
 }
 
 #[test]

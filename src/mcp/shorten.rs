@@ -34,7 +34,7 @@ pub struct ShortenedAnswer {
     pub cut: Option<(usize, usize)>,
 }
 
-/// Returns a smaller limit for a page of `had` items of which `fitting` fit. The smaller page then tells correctly where the next one starts.
+/// Returns a smaller limit for a page of `had` items of which `fitting` fit. With that limit, the page itself states where the next page starts.
 /// Returns `None` if the limit cannot be smaller.
 pub fn smaller(entry: &Entry, arguments: &Value, (had, fitting): (usize, usize)) -> Option<usize> {
     let schema = (entry.arguments)();

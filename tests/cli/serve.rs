@@ -24,7 +24,7 @@ impl Service {
     }
 
     /// Starts a service whose standard error can be read.
-    fn heard(bench: &Bench) -> (Self, BufReader<ChildStderr>) {
+    fn start_with_stderr(bench: &Bench) -> (Self, BufReader<ChildStderr>) {
         let mut command = bench.command(&["serve", "--json"]);
         command.stderr(Stdio::piped());
         let mut service = Self::run(command);
@@ -430,7 +430,7 @@ fn an_id_that_is_being_answered_is_refused_and_answered_once() {
 #[test]
 fn a_service_that_cannot_be_found_any_more_ends() {
     let bench = Bench::memotree();
-    let (mut service, mut words) = Service::heard(&bench);
+    let (mut service, mut words) = Service::start_with_stderr(&bench);
     std::fs::remove_file(&service.socket).expect("removed");
     // Another process now owns the socket.
     let other = UnixListener::bind(&service.socket).expect("a socket");
@@ -484,7 +484,7 @@ fn it_keeps_the_store_within_its_size() {
         .replace("rulesets = []", "rulesets = [\"csharp\"]");
     let limits = "[store]\nmax_size = \"2 MB\"\nolder_than = \"0\"\nkeep_versions = 1\n";
     bench.write("cortex.toml", &format!("{manifest}\n{limits}"));
-    let (service, mut words) = Service::heard(&bench);
+    let (service, mut words) = Service::start_with_stderr(&bench);
     let (send, actual) = mpsc::channel();
     std::thread::spawn(move || {
         let mut line = String::new();

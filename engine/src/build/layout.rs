@@ -415,7 +415,7 @@ impl Run<'_> {
                 .hint("build it again")
                 .into()));
         };
-        let digest = self.digest_of_file(&output)?;
+        let digest = self.digest_of_file(output, &blob)?;
         let mut written = exports.write(id.0, path, digest, &blob);
         if let Err(WorldError::Claimed { first, .. }) = written
             && !self.still_claims(NodeId(first), path, lookups)?
@@ -426,9 +426,12 @@ impl Run<'_> {
     }
 
     /// Returns the digest of the file of an output. It differs from the output's digest only for a long text.
-    fn digest_of_file(&self, output: &Digest) -> Result<Digest, RunError> {
-        let root = self.shared.blobs.get(output)?;
-        Ok(root.and_then(|root| long_text::digest_of_text(&root)).unwrap_or(*output))
+    fn digest_of_file(&self, output: Digest, bytes: &[u8]) -> Result<Digest, RunError> {
+        if bytes.len() <= long_text::LARGEST_WHOLE {
+            return Ok(output);
+        }
+        let root = self.shared.blobs.get(&output)?;
+        Ok(root.and_then(|root| long_text::digest_of_text(&root)).unwrap_or(output))
     }
 
     /// Whether the node that has a path would be laid out there now, as far as this run knows.

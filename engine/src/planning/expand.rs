@@ -1,7 +1,7 @@
 //! Expansion: lists the inputs of a node, from its rule and the blobs that decide them.
 //!
-//! The deciding nodes (sets, tables, keys) are the *discovery* of a node: the build settles them first. If a set names tables of which the
-//! rule reads rows, the build settles those tables next. Expansion is a pure function of the rule and these blobs, so a build reuses its
+//! The deciding nodes (sets, tables, keys) are the *discovery* of a node: the build settles them first. If a set names tables whose rows
+//! the rule reads, the build settles those tables next. Expansion is a pure function of the rule and these blobs, so a build reuses its
 //! result while neither changes.
 
 use crate::graph::lookups::Lookup;
@@ -120,7 +120,7 @@ pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
     Ok(labels)
 }
 
-/// Returns the tables of which a rule reads rows and that only the blobs of its [`discovery`] name: the second half of the deciding nodes.
+/// Returns the other deciding nodes: tables whose rows the rule reads, and that only the blobs of its [`discovery`] name.
 ///
 /// # Errors
 /// When a blob or a label does not have the expected form.

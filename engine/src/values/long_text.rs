@@ -17,7 +17,7 @@ const MAGIC: &[u8; 8] = b"cortxt1\0";
 const SIZES: (usize, usize, usize) = (4 << 10, 16 << 10, 64 << 10);
 
 /// Maximum bytes of a text that is stored whole.
-const LARGEST_WHOLE: usize = 256 << 10;
+pub const LARGEST_WHOLE: usize = 256 << 10;
 
 /// Bytes that describe a piece in the root.
 const PIECE_LEN: usize = 36;

@@ -231,6 +231,6 @@ fn who_files_an_answer_looks_immediately_before() {
     // If the server does not say what it has, nothing is written.
     server.habit(Habit::Mute);
     let (other, more) = result("b", &[b"abc"]);
-    one.store_result(other, more, &mut |_| panic!("nobody answered"));
+    one.store_result(other, more, &mut |_| panic!("the server did not answer"));
     assert_eq!((server.calls("file"), one.finish(None).not_stored), (1, 1));
 }
