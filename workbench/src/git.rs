@@ -323,7 +323,8 @@ impl Index {
 
     /// Whether something is staged, or a file below `root` differs from its recorded state.
     fn differs(&self, top: &Path, root: &Path) -> bool {
-        let is_below = |entry: &&Entry| top.join(names::path_of_bytes(&entry.path)).starts_with(root);
+        let workspace = root.strip_prefix(top).unwrap_or(root);
+        let is_below = |entry: &&Entry| names::path_of_bytes(&entry.path).starts_with(workspace);
         self.staged || self.entries.iter().filter(is_below).any(|entry| entry.differs(top))
     }
 }

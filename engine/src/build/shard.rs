@@ -121,6 +121,9 @@ struct WrittenMade {
     diagnostics: String,
     #[n(4)]
     notes: Notes,
+    /// Whether the output is a text that is stored in pieces if it is long.
+    #[n(5)]
+    is_long_text: bool,
 }
 
 /// A shard under construction.
@@ -231,6 +234,7 @@ fn make(job: &WrittenJob, blobs: &[Arc<[u8]>], registry: &Registry) -> Option<Wr
         key: job.key,
         took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
         output: output.bytes,
+        is_long_text: output.is_long_text,
         diagnostics: serde_json::to_string(&output.diagnostics).ok()?,
         notes: output.notes,
     })
@@ -258,6 +262,7 @@ pub fn returned(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<WorkerOut
         Ok(WorkerOutput {
             output: Output {
                 diagnostics,
+                is_long_text: made.is_long_text,
                 notes: made.notes,
                 ..Output::new(made.output)
             },
@@ -303,6 +308,7 @@ mod tests {
                 inputs.label, inputs.key.0, inputs.params, inputs.vars, inputs.roles, inputs.settings
             );
             Ok(Output {
+                is_long_text: text.starts_with('b'),
                 diagnostics: vec![Diagnostic::warning("W_TOLD", text).at("a.cs", 1, 2).hint("nothing")],
                 notes: [("mode".to_owned(), "told".to_owned())].into(),
                 ..Output::new(said)

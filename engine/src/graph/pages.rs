@@ -210,7 +210,14 @@ impl Skeleton {
         if pages > u32::MAX / LINKS {
             return None;
         }
-        let (mut briefs, mut stored) = (Vec::new(), StoredReads::default());
+        let bytes = rows.iter().map(|(_, body)| body.len()).sum();
+        let nodes = pages as usize * LINKS as usize;
+        // A read takes a byte or more. Memory that is reserved and not used costs nothing; growing costs a copy.
+        let mut briefs = Vec::with_capacity(nodes);
+        let mut stored = StoredReads {
+            ends: Vec::with_capacity(nodes),
+            reads: Vec::with_capacity(bytes),
+        };
         let mut rows = rows.iter().peekable();
         for page in 0..pages {
             let row = rows.next_if(|(key, _)| number(key) == Some(page));

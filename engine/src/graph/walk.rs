@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone)]
 pub struct Links {
     /// By node: start of its readers; at the end, the end of the last ones.
-    starts: Arc<[u32]>,
-    readers: Arc<[NodeId]>,
+    starts: Arc<Vec<u32>>,
+    readers: Arc<Vec<NodeId>>,
     /// The last question of [`Links::spread`] with its answer: builds of one session ask it again and again.
     last_spread: Arc<Mutex<Option<(NodeSet, NodeSet)>>>,
 }

@@ -251,6 +251,8 @@ impl<'a> Inputs<'a> {
 pub struct Output {
     /// Its bytes; for an output in pieces, its root blob.
     pub bytes: Vec<u8>,
+    /// Whether the bytes are a text that changes in few places from version to version. If it is long, the engine stores it in pieces.
+    pub is_long_text: bool,
     /// Diagnostics for readers of this result. Stored with the result.
     pub diagnostics: Vec<Diagnostic>,
     /// Its cost, if it was paid for.
@@ -277,15 +279,21 @@ impl Output {
 
     /// Wraps a text that changes in few places from version to version: if it is long, versions share the pieces that stay.
     pub fn from_long_text(text: String) -> Self {
-        let Pieces { root, parts } = long_text::divide(text.into_bytes());
-        Self { parts, ..Self::new(root) }
+        Self {
+            is_long_text: true,
+            ..Self::new(text)
+        }
     }
 
-    /// Converts to the stored form: a large table is divided into pages.
+    /// Converts to the stored form: a large table is divided into pages, a long text into pieces.
     pub fn stored(self) -> Self {
-        let Pieces { root, parts } = pieces::stored(self.bytes, self.parts);
+        let Pieces { root, parts } = match self.is_long_text {
+            true => long_text::divide(self.bytes),
+            false => pieces::stored(self.bytes, self.parts),
+        };
         Self {
             bytes: root,
+            is_long_text: false,
             parts,
             ..self
         }

@@ -19,6 +19,9 @@ const SIZES: (usize, usize, usize) = (4 << 10, 16 << 10, 64 << 10);
 /// Maximum bytes of a text that is stored whole.
 pub const LARGEST_WHOLE: usize = 256 << 10;
 
+/// Maximum bytes reserved for a text because its root says so.
+const MOST_RESERVED: usize = 64 << 20;
+
 /// Bytes that describe a piece in the root.
 const PIECE_LEN: usize = 36;
 
@@ -66,16 +69,20 @@ pub fn join_pieces<E: From<PageError>>(
     if !rest.is_empty() {
         return Err(malformed().into());
     }
-    let mut text = Vec::new();
-    for piece in pieces {
-        let (digest, length) = piece.split_first_chunk().expect("invariant: a piece has a digest");
-        let digest = Digest(*digest);
+    let split = |piece: &[u8; PIECE_LEN]| {
+        let (digest, length) = piece.split_last_chunk().expect("invariant: a piece has a length");
+        let digest = digest.try_into().expect("invariant: a piece has a digest");
+        (Digest(digest), u32::from_le_bytes(*length) as usize)
+    };
+    if pieces.iter().any(|piece| split(piece).1 > SIZES.2) {
+        return Err(malformed().into());
+    }
+    let length: usize = pieces.iter().map(|piece| split(piece).1).sum();
+    let mut text = Vec::with_capacity(length.min(MOST_RESERVED));
+    for (digest, length) in pieces.iter().map(split) {
         visit(digest);
         let bytes = fetch(&digest)?.ok_or(PageError::Missing(digest))?;
-        if bytes.len() > SIZES.2 {
-            return Err(PageError::Malformed(digest).into());
-        }
-        if u32::try_from(bytes.len()).map(u32::to_le_bytes).ok().as_ref().map(|own| &own[..]) != Some(length) {
+        if bytes.len() != length {
             return Err(PageError::Malformed(digest).into());
         }
         text.extend_from_slice(&bytes);

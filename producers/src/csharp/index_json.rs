@@ -72,29 +72,30 @@ impl Producer for IndexJson {
                 include_internal_for_dependencies: config.include_internal,
             },
         };
-        let text = serde_json::to_string_pretty(&index).expect("invariant: our values have text keys");
-        let (before, after) = text.split_once(TYPES).expect("invariant: an index has a list of types");
-        let types = types(inputs.all("entries"))?;
-        Ok(Output::from_long_text(format!("{before}{types}{after}\n")))
+        let frame = serde_json::to_string_pretty(&index).expect("invariant: our values have text keys");
+        let (before, after) = frame.split_once(TYPES).expect("invariant: an index has a list of types");
+        let text = [&[before], &*types(inputs.all("entries"))?, &[after, "\n"]].concat();
+        Ok(Output::from_long_text(text.concat()))
     }
 }
 
 /// The list of types, as it is written without any. No text of another field has line ends.
 const TYPES: &str = "\n  \"types\": []";
 
-/// Returns the list of types with the entries of all chunks.
-fn types(chunks: &[Input]) -> Result<String, Failure> {
+/// Returns the parts of the list of types with the entries of all chunks: megabytes, to be copied once.
+fn types(chunks: &[Input]) -> Result<Vec<&str>, Failure> {
     let mut chunks: Vec<&Input> = chunks.iter().filter(|chunk| !chunk.bytes.is_empty()).collect();
     if chunks.is_empty() {
-        return Ok(TYPES.to_owned());
+        return Ok(vec![TYPES]);
     }
     chunks.sort_by_key(|chunk| order_of_chunk(&chunk.item));
-    let texts = chunks
-        .iter()
-        .map(|chunk| std::str::from_utf8(&chunk.bytes))
-        .collect::<Result<Vec<&str>, _>>();
-    let texts = texts.map_err(|_| Failure::permanent("an input 'entries' is not text"))?;
-    Ok(format!("\n  \"types\": [\n{}\n  ]", texts.join(SEPARATOR)))
+    let mut parts = vec!["\n  \"types\": [\n"];
+    for (at, chunk) in chunks.iter().enumerate() {
+        let text = std::str::from_utf8(&chunk.bytes).map_err(|_| Failure::permanent("an input 'entries' is not text"))?;
+        parts.extend([if at == 0 { "" } else { SEPARATOR }, text]);
+    }
+    parts.push("\n  ]");
+    Ok(parts)
 }
 
 fn unreadable(error: serde_json::Error) -> Failure {

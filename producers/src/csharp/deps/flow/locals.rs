@@ -4,14 +4,20 @@ use super::Local;
 use crate::csharp::deps::shape::Shape;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// A local in scope.
+#[derive(Clone)]
+struct Declared<'f> {
+    name: &'f str,
+    local: Local<'f>,
+    may_be_constant: bool,
+}
+
 /// The locals of all open scopes, outermost scope first.
 #[derive(Default)]
 pub(super) struct Locals<'f> {
-    all: Vec<(&'f str, Local<'f>)>,
+    all: Vec<Declared<'f>>,
     /// Indexes in `all` of the locals with a name, the innermost last.
     by_name: FxHashMap<&'f str, Vec<usize>>,
-    /// Indexes in `all` of the locals that may be constants, in order.
-    constants: Vec<usize>,
 }
 
 impl<'f> Locals<'f> {
@@ -27,52 +33,56 @@ impl<'f> Locals<'f> {
 
     /// Declares a local.
     pub(super) fn push(&mut self, (name, local): (&'f str, Local<'f>)) {
-        self.by_name.entry(name).or_default().push(self.all.len());
-        self.all.push((name, local));
+        self.declare(Declared {
+            name,
+            local,
+            may_be_constant: false,
+        });
     }
 
     /// Declares a local that may be a constant.
-    pub(super) fn push_constant(&mut self, local: (&'f str, Local<'f>)) {
-        self.constants.push(self.all.len());
-        self.push(local);
+    pub(super) fn push_constant(&mut self, (name, local): (&'f str, Local<'f>)) {
+        self.declare(Declared {
+            name,
+            local,
+            may_be_constant: true,
+        });
+    }
+
+    fn declare(&mut self, declared: Declared<'f>) {
+        self.by_name.entry(declared.name).or_default().push(self.all.len());
+        self.all.push(declared);
+    }
+
+    fn innermost(&self, name: &str) -> Option<(usize, &Declared<'f>)> {
+        let at = *self.by_name.get(name)?.last()?;
+        self.all.get(at).map(|declared| (at, declared))
     }
 
     /// Whether the innermost local of a name may be a constant.
     pub(super) fn may_be_constant(&self, name: &str) -> bool {
-        self.find(name).is_some_and(|(at, _)| self.constants.contains(&at))
+        self.innermost(name).is_some_and(|(_, declared)| declared.may_be_constant)
     }
 
     /// Leaves inner scopes: removes all locals but the first `len`.
     pub(super) fn truncate(&mut self, len: usize) {
-        for (name, _) in self.all.drain(len.min(self.all.len())..) {
-            if let Some(places) = self.by_name.get_mut(name) {
+        for declared in self.all.drain(len.min(self.all.len())..) {
+            if let Some(places) = self.by_name.get_mut(declared.name) {
                 places.pop();
             }
-        }
-        while self.constants.last().is_some_and(|at| *at >= len) {
-            self.constants.pop();
         }
     }
 
     /// Removes the locals from one number of locals up to another; those after them stay in scope.
     pub(super) fn remove_range(&mut self, from: usize, to: usize) {
-        let to = to.min(self.all.len());
-        let later: Vec<(bool, (&'f str, Local<'f>))> = (to..)
-            .zip(&self.all[to..])
-            .map(|(at, local)| (self.constants.contains(&at), local.clone()))
-            .collect();
+        let later = self.all[to.min(self.all.len())..].to_vec();
         self.truncate(from);
-        for (is_constant, local) in later {
-            match is_constant {
-                true => self.push_constant(local),
-                false => self.push(local),
-            }
-        }
+        later.into_iter().for_each(|declared| self.declare(declared));
     }
 
     /// Returns the types of the locals after the first `len`.
     pub(super) fn types_declared_since(&self, len: usize) -> Vec<Shape> {
-        let value = |(_, local): &(&str, Local<'f>)| match local {
+        let value = |declared: &Declared<'f>| match &declared.local {
             Local::Value(shape) => shape.clone(),
             Local::Function(_) => Shape::Unknown,
         };
@@ -81,7 +91,6 @@ impl<'f> Locals<'f> {
 
     /// Returns the innermost local of a name, and how many were declared before it.
     pub(super) fn find(&self, name: &str) -> Option<(usize, &Local<'f>)> {
-        let at = *self.by_name.get(name)?.last()?;
-        self.all.get(at).map(|(_, local)| (at, local))
+        self.innermost(name).map(|(at, declared)| (at, &declared.local))
     }
 }

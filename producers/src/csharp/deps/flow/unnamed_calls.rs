@@ -1,7 +1,6 @@
 //! Members that language constructs use without naming them: operators, and the members that `using`, loops, `await`, initializers,
 //! deconstruction and queries call.
 
-use super::numbers::is_narrowing;
 use super::overload::known_type;
 use super::parameters::takes;
 use super::{Call, Flow};
@@ -84,14 +83,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         Some(result)
     }
 
-    /// Whether an operator is not applicable because it narrows a numeric variable, to its own parameter or to that of a conversion to it.
+    /// Whether an operator is not applicable because it narrows a number, to its own parameter or to that of a conversion to it.
     fn narrows_variable(&self, candidate: &Candidate<'_>, values: &[&Expression], operands: &[&Shape]) -> bool {
-        let is_variable = |value: &Expression| matches!(value, Expression::Name(name) if self.find_local(&name.word.text).is_some());
         let parameters = candidate.parameters();
         let mut pairs = values.iter().zip(operands).zip(&parameters);
         pairs.any(|((value, operand), (_, parameter))| {
             let converted = || self.conversion(operand, parameter).and_then(|(by, _)| by.parameters().pop());
-            is_variable(value) && (is_narrowing(operand, parameter) || converted().is_some_and(|(_, by)| is_narrowing(operand, &by)))
+            self.narrows(value, operand, parameter) || converted().is_some_and(|(_, by)| self.narrows(value, operand, &by))
         })
     }
 
