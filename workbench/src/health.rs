@@ -40,8 +40,8 @@ impl Health {
         let mut warnings: Vec<(Option<String>, Diagnostic)> = Vec::new();
         for (label, remark) in session.remarks()? {
             let project = project_of(&label);
-            // A diagnostic of a removed project is obsolete.
-            if project.is_none() && label != PROJECTS || session.graph.find(&label).is_none() {
+            // A diagnostic of a removed project is obsolete. One about the XML of a file concerns the projects that read the file.
+            if project.is_none() && label != PROJECTS && !is_xml(&label) || session.graph.find(&label).is_none() {
                 continue;
             }
             let said = remark.said.into_iter().filter(|said| said.severity >= Severity::Warning);
@@ -114,6 +114,11 @@ impl Health {
         }
         Some(line).filter(|line| !line.is_empty())
     }
+}
+
+/// Whether a label is that of the elements of a project file or an imported file.
+fn is_xml(label: &str) -> bool {
+    label.starts_with("//projects/") && label.ends_with(":xml")
 }
 
 /// Returns the project that a label of its evaluation or its files belongs to.

@@ -20,6 +20,8 @@ pub struct Reference {
     pub parameter_count: Option<usize>,
     /// Dotted names of types in its parameters.
     pub parameters: Vec<Vec<Name>>,
+    /// Types of its parameters as code writes them, if there is a list.
+    pub written: Option<Vec<String>>,
 }
 
 /// A name in a reference.
@@ -96,7 +98,34 @@ pub fn read(text: &str) -> Option<Reference> {
         path,
         parameter_count: open.is_some().then(|| count_of_parameters(rest)),
         parameters,
+        written: open.map(|_| written_parameters(rest)),
     })
+}
+
+/// Returns the types of a list of parameters, `(A, List{B})`, as code writes them: `A`, `List<B>`.
+fn written_parameters(list: &str) -> Vec<String> {
+    let inner = list.trim().trim_start_matches(['(', '[']).trim_end_matches([')', ']']);
+    let (mut depth, mut found) = (0_i32, vec![String::new()]);
+    for c in inner.chars() {
+        match c {
+            '{' | '<' | '(' | '[' => depth += 1,
+            '}' | '>' | ')' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                found.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = found.last_mut() {
+            last.push(match c {
+                '{' => '<',
+                '}' => '>',
+                c => c,
+            });
+        }
+    }
+    let found: Vec<String> = found.iter().map(|one| one.trim().to_owned()).collect();
+    if found == [""] { Vec::new() } else { found }
 }
 
 /// Returns the name of the operator that `operator +` or `implicit operator T` means with these parameters, `(A, B)`.

@@ -12,6 +12,7 @@
 //! Entries list the bases that have nested types (`ancestors`): nested types are inherited, and a reader cannot request rows of bases that
 //! it does not name.
 
+use super::code::{self, ast::TypeRef};
 use super::deps::binder::{Binder, Bound, Surroundings};
 use super::deps::index::{Entry, GlobalUsing, Globals, Index, NameIndex};
 use super::friends::ANY;
@@ -39,7 +40,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 16)
+        ProducerId::new("csharp/symbols", 17)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -235,11 +236,19 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
             } else {
                 Vec::new()
             };
+            let within = match &alias {
+                Some(_) => named_within(&target)
+                    .iter()
+                    .flat_map(|(path, arity)| index.of_path(path, *arity))
+                    .collect(),
+                None => Vec::new(),
+            };
             GlobalUsing {
                 alias,
                 is_static,
                 target,
                 types,
+                within,
             }
         });
         let sees = |path: &&String| {
@@ -460,6 +469,35 @@ pub fn written_name(text: &str) -> (String, u32) {
         }
     }
     (path, arity)
+}
+
+/// Returns the dotted paths, each with the arity of its last segment, that a written type names inside: as type arguments or parts of a tuple.
+pub fn named_within(target: &str) -> Vec<(String, u32)> {
+    fn collect(written: &TypeRef, is_inside: bool, found: &mut Vec<(String, u32)>) {
+        match written {
+            TypeRef::Var(_) | TypeRef::Predefined(_) => {}
+            TypeRef::Array(inner) | TypeRef::Nullable(inner) | TypeRef::Pointer(inner) => collect(inner, is_inside, found),
+            TypeRef::Tuple(parts) => parts.iter().for_each(|(_, part)| collect(part, true, found)),
+            TypeRef::Function(parts) => parts.iter().for_each(|part| collect(part, true, found)),
+            TypeRef::Named(segments) => {
+                if is_inside && let Some(last) = segments.last() {
+                    let words = segments
+                        .iter()
+                        .map(|segment| segment.word.text.as_str())
+                        .filter(|word| *word != "global");
+                    let arity = u32::try_from(last.args.len()).unwrap_or(u32::MAX);
+                    found.push((words.collect::<Vec<_>>().join("."), arity));
+                }
+                let args = segments.iter().flat_map(|segment| &segment.args);
+                args.for_each(|arg| collect(arg, true, found));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    if let Some(written) = code::type_ref(target) {
+        collect(&written, false, &mut found);
+    }
+    found
 }
 
 fn index_rows(index: &NameIndex) -> BTreeMap<String, Vec<u8>> {

@@ -9,7 +9,7 @@ use super::deps::index::{Entry, Globals, Index, NameIndex};
 use super::layout::Layout;
 use super::mentions::{join_path, levels};
 use super::names::Names;
-use super::symbols::{Symbols, add_part, bases_of_bases, bound_bases, entry, globals_places, names_on_path, written_name};
+use super::symbols::{Symbols, add_part, bases_of_bases, bound_bases, entry, globals_places, named_within, names_on_path, written_name};
 use super::types::{TypeRow, json, symbol_of};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -256,13 +256,15 @@ impl Update<'_> {
                 return false;
             };
             let bound = globals.usings.into_iter().filter(|using| using.alias.is_some() || using.is_static);
-            found.extend(bound.map(|using| {
-                let (path, _) = written_name(&using.target);
-                GlobalTarget {
+            for using in bound {
+                // The row of an alias also contains the types that its target names inside.
+                let within = using.alias.iter().flat_map(|_| named_within(&using.target));
+                let paths = std::iter::once(written_name(&using.target)).chain(within);
+                found.extend(paths.map(|(path, _)| GlobalTarget {
                     name: path.rsplit(['.', ':']).next().unwrap_or(&path).to_owned(),
-                    alias: using.alias,
-                }
-            }));
+                    alias: using.alias.clone(),
+                }));
+            }
             true
         })?;
         targets

@@ -63,6 +63,9 @@ pub struct Place {
     /// Whether the use may refer to an overload of another type instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
+    /// Written types of the parameters by which a reference in documentation selects an overload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Vec<String>>,
 }
 
 /// The producer `csharp/usages`.
@@ -71,7 +74,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 34)
+        ProducerId::new("csharp/usages", 37)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -232,6 +235,7 @@ impl File {
             kind: UseKind::Name,
             call: None,
             elsewhere: false,
+            parameters: None,
         }
     }
 
@@ -468,6 +472,7 @@ fn in_documentation(
                         let place = Place {
                             kind: UseKind::Cref,
                             elsewhere: !meaning.certain,
+                            parameters: reference.written.clone(),
                             ..file.place_at((at + meaning.at) as u32)
                         };
                         places.entry(meaning.key_of_meaning()).or_default().insert(place);

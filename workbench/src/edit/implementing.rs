@@ -8,7 +8,7 @@ use crate::symbols::index::is_within;
 use crate::symbols::unimplemented::Owed;
 use producers::csharp::ids::member_key;
 use producers::csharp::lexer::lex;
-use producers::csharp::model::{MemberKind, Syntax, Using};
+use producers::csharp::model::{MemberKind, NamePlace, Syntax, Using};
 use std::collections::BTreeSet;
 
 /// A text with stubs.
@@ -184,7 +184,12 @@ fn needed(owed: &Owed, target: &Syntax, namespace: &str, known: &Known<'_>) -> V
             Some((first, _)) => (first.split('`').next().unwrap_or(first), None),
             None => (name.path.as_str(), Some(name.arity)),
         };
-        let mut providers = sources.iter().filter(|source| (known.has_type)(source, first, arity)).peekable();
+        // An attribute of a parameter may omit the ending of its name.
+        let whole = (name.place == NamePlace::Attribute).then(|| format!("{first}Attribute"));
+        let declares = |source: &str| {
+            (known.has_type)(source, first, arity) || whole.as_ref().is_some_and(|whole| (known.has_type)(source, whole, arity))
+        };
+        let mut providers = sources.iter().filter(|source| declares(source)).peekable();
         match providers.peek() {
             Some(first) => {
                 let first = (**first).to_owned();
@@ -271,6 +276,14 @@ mod tests {
             "namespace N\n{\n\tstruct S : K\n\t{\n\t\tint x;\n\n\t\tpublic void M()\n\t\t{\n\t\t\tthrow new System.NotImplementedException();\n\t\t}\n\t}\n}\n"
         );
         assert!(plain.usings.is_empty());
+    }
+
+    #[test]
+    fn attributes_of_parameters_get_their_using_directives() {
+        let base =
+            "using System.Diagnostics.CodeAnalysis;\nnamespace N;\npublic interface I { bool Try([NotNullWhen(true)] out string? one); }\n";
+        let done = implemented(base, "namespace N;\npublic class A : I\n{\n}\n", "N.A");
+        assert_eq!(done.usings, ["System.Diagnostics.CodeAnalysis"]);
     }
 
     #[test]

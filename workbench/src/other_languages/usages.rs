@@ -104,5 +104,6 @@ fn place_of_use(file: &str, Use(line, column, kind): &Use, lines: &[&str]) -> Pl
         },
         call: None,
         elsewhere: false,
+        parameters: None,
     }
 }

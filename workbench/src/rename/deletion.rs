@@ -7,7 +7,7 @@ use crate::edit::lines::line_and_column;
 use crate::edit::removal::{removed, without_empty_namespace};
 use crate::edit::symbol::Refused;
 use crate::symbols::contents::Layout;
-use crate::symbols::impact::runs_by_attribute;
+use crate::symbols::impact::{attribute_path, runs_by_attribute};
 use crate::symbols::index::{Symbols, is_within, namespace};
 use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
@@ -17,7 +17,7 @@ use crate::symbols::usages::{Subject, Why, usages};
 use engine::seams::world::World;
 use engine::values::table::Table;
 use producers::csharp::defines;
-use producers::csharp::deps::dotnet;
+use producers::csharp::deps::{Dependencies, dotnet};
 use producers::csharp::lexer::lex;
 use producers::csharp::members::MemberRow;
 use producers::csharp::types::symbol_of;
@@ -41,7 +41,7 @@ pub fn delete<O: Outputs>(
     if !way.0.is_empty() {
         return Ok(Err(way));
     }
-    check_tests(outputs, candidate, &mut way)?;
+    check_attributes(outputs, candidate, &mut way)?;
     let family = Family::from_symbol(outputs, symbols, candidate, &mut way)?;
     let others: Vec<Candidate> = family
         .paths
@@ -124,8 +124,17 @@ fn check(symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) {
     }
 }
 
-/// Adds obstacles for tests, which test runners find by their attributes.
-fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obstacles) -> Result<(), O::Error> {
+/// Adds obstacles for members that something outside of the workspace finds by their attributes: tests, and members with an attribute that
+/// neither the workspace nor .NET declares, because a package or a source generator may use them.
+fn check_attributes<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obstacles) -> Result<(), O::Error> {
+    let label = type_label(candidate.key(), "api-deps");
+    let mut foreign = BTreeSet::new();
+    for output in outputs.read(&[label])? {
+        let Some(bytes) = output.bytes else { continue };
+        let damaged = || SymbolError::damaged().at_label(&output.label);
+        let dependencies: Dependencies = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
+        foreign.extend(dependencies.external.into_iter().filter(|name| dotnet::known(name).is_none()));
+    }
     let label = type_label(candidate.key(), "members");
     for output in outputs.read(&[label])? {
         let Some(bytes) = output.bytes else { continue };
@@ -139,6 +148,12 @@ fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut Obs
             if let Some(attribute) = row.attributes.iter().find(|one| runs_by_attribute(one)) {
                 way.add_obstacle(format!(
                     "{}: {}#{key} is run by its attribute [{attribute}]",
+                    row.file,
+                    symbol_of(candidate.key())
+                ));
+            } else if let Some(attribute) = row.attributes.iter().find(|one| foreign.contains(attribute_path(one))) {
+                way.add_obstacle(format!(
+                    "{}: {}#{key} may be used because of its attribute [{attribute}], which the workspace does not declare",
                     row.file,
                     symbol_of(candidate.key())
                 ));

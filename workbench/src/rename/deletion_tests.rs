@@ -8,8 +8,7 @@ use engine::files::memory::MemoryWorld;
 const SHOP: &str = "namespace N.Shops;\r\n\r\npublic interface ISell\r\n{\r\n\tint Price(int count);\r\n\tint Idle => 1;\r\n}\r\n\r\n/// <summary>See <see cref=\"Told\"/>.</summary>\r\npublic partial class Shop : ISell\r\n{\r\n\tpublic int Price(int count) => count;\r\n\tpublic int Price(string name) => Price(name.Length);\r\n\r\n\t/// <summary>Goes.</summary>\r\n\tint Unused(int depth) => depth == 0 ? 0 : Unused(depth - 1); // it\r\n\r\n\tpublic int Told;\r\n\tpublic override string ToString() => \"\";\r\n\tpartial void Half();\r\n\tstatic void Main() { }\r\n\tclass Inner { public static int Seen; }\r\n}\r\n";
 const OTHERS: &str = "using N.Shops;\nnamespace U;\npartial class Alone { int A; }\nclass Go { int Sum(Shop shop) => shop.Price(1); int Half() => \"a\".Twice(); object Late() => Lost.Half(); }\nstatic class Extends { public static int Twice(this string text) => 2; }\n";
 const PART: &str = "namespace N.Shops { partial class Shop { partial void Half() { } } }\nnamespace U { partial class Alone { Alone Next; } }\nnamespace Last.One { class Only { } }\n";
-const LAST: &str =
-    "using Last.One;\nenum E { A, B, C = 4 }\nnamespace Last { class Tests { [Xunit.Fact] public void Runs() { } void Plain() { } } }\n";
+const LAST: &str = "using Last.One;\nenum E { A, B, C = 4 }\nnamespace Last { class Tests { [Xunit.Fact] public void Runs() { } void Plain() { } }\nclass Script { [JsFunction(Length = 1)] void Call() { } [System.Obsolete, Own] void Old() { } }\nclass OwnAttribute : System.Attribute { } }\n";
 
 /// The texts without a symbol, or what is in the way.
 fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
@@ -64,6 +63,14 @@ fn tests_are_used_by_what_runs_them() {
         assert!(told_now.iter().any(|one| one == message), "{symbol}: {told_now:?}");
     }
     assert!(deleted("Tests#Plain").is_ok());
+}
+
+#[test]
+fn what_an_unknown_attribute_may_use_stays() {
+    let told = deleted("Script#Call").expect_err("a generator may call it");
+    let message = "src/last.cs: Last.Script#Call() may be used because of its attribute [JsFunction(Length = 1)], which the workspace does not declare";
+    assert_eq!(told, [message]);
+    assert!(deleted("Script#Old").is_ok(), ".NET declares Obsolete, the workspace Own");
 }
 
 #[test]

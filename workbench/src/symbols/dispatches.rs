@@ -46,6 +46,7 @@ pub(super) fn dispatches<O: Outputs>(
                 let bare = Place {
                     call: None,
                     elsewhere: false,
+                    parameters: None,
                     ..place
                 };
                 for message in given.iter().filter_map(|given| messages.get(without_arguments(given))) {

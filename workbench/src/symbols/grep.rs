@@ -162,6 +162,7 @@ pub fn locate<O: Outputs>(outputs: &mut O, symbols: &Symbols, hits: &mut [Hit]) 
         kind: Default::default(),
         call: None,
         elsewhere: false,
+        parameters: None,
     };
     let places: Vec<Place> = hits.iter().filter(|hit| is_csharp(hit)).map(place).collect();
     let around = enclosing(outputs, &places.iter().collect::<Vec<_>>())?;

@@ -483,10 +483,17 @@ pub(crate) fn runs_by_attribute(attribute: &str) -> bool {
     is_of_test(name) || AROUND.contains(&name) || name == "ModuleInitializer"
 }
 
-/// Returns the simple name of an attribute from its canonical text.
-fn attribute_name(text: &str) -> &str {
+/// Returns the name of an attribute, as written, from its canonical text.
+pub(crate) fn attribute_path(text: &str) -> &str {
     let text = text.trim_start_matches('[');
     let text = text.split(['(', '<', ']']).next().unwrap_or(text).trim();
+    // `return: A`, but not `global::A`.
+    text.rsplit_once(": ").map_or(text, |(_, path)| path)
+}
+
+/// Returns the simple name of an attribute from its canonical text.
+fn attribute_name(text: &str) -> &str {
+    let text = attribute_path(text);
     let text = text.rsplit(['.', ':', ' ']).next().unwrap_or(text);
     text.strip_suffix("Attribute").unwrap_or(text)
 }

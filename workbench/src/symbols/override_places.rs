@@ -42,6 +42,7 @@ pub fn override_places<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: 
             kind: *kind,
             call: None,
             elsewhere: false,
+            parameters: None,
         })
     };
     Ok(kinds.values().zip(lines).filter_map(place).collect())

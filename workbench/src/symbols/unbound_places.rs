@@ -90,6 +90,7 @@ fn place_at(file: &str, text: &str, byte: usize) -> Place {
         kind: UseKind::Name,
         call: None,
         elsewhere: false,
+        parameters: None,
     }
 }
 

@@ -10,14 +10,15 @@ use super::index::{Symbols, simple_name};
 use super::meaning::{Candidate, Resolution};
 use super::mentioning::mentioning;
 use super::outputs::{Output, Outputs, SymbolError};
-use super::overloads::{self, Overload, parameter_types, short_of};
+use super::overloads::{self, Overload, alike, parameter_types, short_of, without_words};
 use super::unbound_places::{Wanted, add_unbound};
 use super::unreferenced::note_unreferenced;
-use super::visibility::{Audience, Visibility, is_internal, is_same_outermost};
+use super::visibility::{Audience, Visibility, confining_type, is_internal, is_same_outermost};
 pub use super::why_possible::Why;
 use engine::values::table::Table;
 use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::hashes::Access;
+use producers::csharp::types::symbol_of;
 use producers::csharp::usages::{Call, Place, UseKind, dotnet_bases_with_member, is_dotnet_interface, related_types};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -289,6 +290,8 @@ struct Search<'s> {
     insiders: Audience,
     /// Files that declare the subject's type.
     files: Vec<String>,
+    /// The type outside of which no code sees the subject's type, and the files of that type; `None` unless a private type contains the subject.
+    confined: Option<(String, Vec<String>)>,
 }
 
 /// The declarations of the name in another type.
@@ -343,6 +346,14 @@ impl<'s> Search<'s> {
         visibility: &'s Visibility,
     ) -> Result<Self, SymbolError> {
         let (word, declaring) = (subject.name_in_uses(), subject.declaring());
+        let files_of = |key: &str| -> Result<Vec<String>, SymbolError> {
+            let row = symbols.find(key).map(|at| symbols.type_row(at)).transpose()?;
+            Ok(row.map(|row| row.files).unwrap_or_default())
+        };
+        let confined = match confining_type(symbols, declaring) {
+            Some(outer) => Some((symbol_of(&outer).to_owned(), files_of(&outer)?)),
+            None => None,
+        };
         let mut search = Self {
             subject,
             word,
@@ -356,12 +367,8 @@ impl<'s> Search<'s> {
                 is_internal: true,
                 ..visibility.audience_of(symbols, declaring)?
             },
-            files: symbols
-                .find(declaring)
-                .map(|at| symbols.type_row(at))
-                .transpose()?
-                .map(|row| row.files)
-                .unwrap_or_default(),
+            files: files_of(declaring)?,
+            confined,
             visibility,
         };
         let Some((name, _)) = &subject.name else { return Ok(search) };
@@ -407,7 +414,18 @@ impl<'s> Search<'s> {
 
     /// Whether code in a file may see the subject.
     fn is_seen_in(&self, file: &str) -> bool {
-        self.visibility.sees(file, &self.audience) && (!self.is_private() || self.files.iter().any(|own| own == file))
+        let is_in = |files: &[String]| files.is_empty() || files.iter().any(|own| own == file);
+        self.visibility.sees(file, &self.audience)
+            && (!self.is_private() || self.files.iter().any(|own| own == file))
+            && self.confined.as_ref().is_none_or(|(_, files)| is_in(files))
+    }
+
+    /// Whether the code of a type may see the subject's type.
+    fn is_open_to(&self, user: &str) -> bool {
+        self.confined.as_ref().is_none_or(|(outer, _)| {
+            let rest = symbol_of(user).strip_prefix(outer.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+        })
     }
 
     /// Whether one of two classes hides the members of the other, its base, so that a call refers to the members of its own type.
@@ -477,8 +495,9 @@ impl<'s> Search<'s> {
         }
         for place in places(&format!("?#{}", self.word))? {
             let own = self.may_be_through(&place, self.wanted.as_ref().map(std::slice::from_ref), true);
-            let sees_own =
-                self.visibility.sees(&place.file, &self.audience) && (!self.is_private() || is_same_outermost(user, &self.subject.key));
+            let sees_own = self.visibility.sees(&place.file, &self.audience)
+                && (!self.is_private() || is_same_outermost(user, &self.subject.key))
+                && self.is_open_to(user);
             let fitting = self.related.values();
             let fitting = fitting.filter(|related| self.may_be_through(&place, related.same.as_deref(), true));
             let through: Vec<&Related> = fitting.collect();
@@ -514,7 +533,12 @@ impl<'s> Search<'s> {
         let Some(wanted) = self.wanted.as_ref().filter(|_| self.overloads.len() > 1) else {
             return Some(if place.elsewhere { Err(self.elsewhere()) } else { Ok(()) });
         };
-        let Some(call) = &place.call else { return Some(Err(Why::Named)) };
+        let Some(call) = &place.call else {
+            return match place.parameters.as_deref().and_then(|written| self.named_by(written)) {
+                Some(named) => named.iter().any(|one| one.key == wanted.key).then_some(Ok(())),
+                None => Some(Err(Why::Named)),
+            };
+        };
         let sees = |one: &Overload| {
             let access = (!one.accessibility.is_empty()).then(|| Access::parse(&one.accessibility));
             let may_be_seen = !access.is_some_and(is_internal) || self.visibility.sees(&place.file, &self.insiders);
@@ -534,6 +558,19 @@ impl<'s> Search<'s> {
             (false, false) => Err(Why::Overloads(others)),
             (true, false) => Ok(()),
         })
+    }
+
+    /// Returns the overloads with the parameters that a reference in documentation writes; `None` if no overload has them.
+    fn named_by(&self, written: &[String]) -> Option<Vec<&Overload>> {
+        let written: Vec<String> = written.iter().map(|one| alike(without_words(one))).collect();
+        let types = |one: &Overload| {
+            parameter_types(&one.key)
+                .into_iter()
+                .map(|of| alike(without_words(of)))
+                .collect::<Vec<_>>()
+        };
+        let named: Vec<&Overload> = self.overloads.iter().filter(|one| types(one) == written).collect();
+        (!named.is_empty()).then_some(named)
     }
 
     /// Returns the reason why a place may refer to another type's declaration; the operand of a conversion is unknown.
@@ -571,6 +608,7 @@ fn bare(place: Place) -> Place {
     Place {
         call: None,
         elsewhere: false,
+        parameters: None,
         ..place
     }
 }

@@ -58,6 +58,30 @@ fn certain_and_possible() {
 }
 
 #[test]
+fn values_whose_type_only_a_global_alias_names_are_bound() {
+    let mut sample = Sample::from_files(&[
+        ("g.cs", "global using Args = P.V[];\nglobal using Box = P.Map<P.V>;\n"),
+        (
+            "v.cs",
+            "namespace P;\npublic class V { public void Foo() { } }\npublic static class X { public static void Ext(this V v) { } }\n",
+        ),
+        (
+            "m.cs",
+            "namespace P;\npublic class Map<T> { public T Get() => default; public void Clear() { } }\n",
+        ),
+        ("a.cs", "namespace P;\npublic class A { public Args F; }\n"),
+        (
+            "b.cs",
+            "namespace P;\npublic class B { public Box M; void T(A a, Args b) {\na.F[0].Foo();\nb[0].Foo();\nM.Get().Foo();\nM.Clear();\na.F[0].Ext();\n} }\n",
+        ),
+    ]);
+    let (_, found) = find_usages(&mut sample, "V.Foo");
+    assert_eq!(certain(&found), ["3:a.F[0].Foo();", "4:b[0].Foo();", "5:M.Get().Foo();"]);
+    assert_eq!(certain(&find_usages(&mut sample, "Map.Clear").1), ["6:M.Clear();"]);
+    assert_eq!(certain(&find_usages(&mut sample, "X.Ext").1), ["7:a.F[0].Ext();"]);
+}
+
+#[test]
 fn arms_behind_casts_of_constants_are_read() {
     let text = "enum Kind { Old }
 class A { public A(int x) { }
@@ -209,6 +233,44 @@ class C : I { void I.Go() { } }
     );
     assert_eq!(answer("A.Go"), ["4:22 override public override void Go() { } }"]);
     assert_eq!((answer("B.Go"), answer("I")), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn references_in_documentation_select_overloads_by_their_parameters() {
+    let text = "class A {
+public void Get(int x) { }
+public void Get(string x, System.Collections.Generic.List<int> y) { }
+}
+/// <see cref=\"A.Get(int)\"/>
+/// <see cref=\"A.Get(string, System.Collections.Generic.List{int})\"/>
+/// <see cref=\"A.Get\"/>
+class B { }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    let (_, found) = find_usages(&mut sample, "A#Get(int)");
+    assert_eq!(certain(&found), ["5:/// <see cref=\"A.Get(int)\"/>"]);
+    assert_eq!(
+        (found.possible.len(), found.possible.keys().map(|place| place.line).next()),
+        (1, Some(7))
+    );
+}
+
+#[test]
+fn a_value_type_and_its_nullable_have_the_nullable_as_common_type() {
+    let text = "struct S { public string Value; public int Mod; }
+class U { void T(System.Collections.Generic.List<S> l, bool b, S s, S? n) {
+var a = b ? l[0] : (S?) null; _ = a.Value.Mod;
+var c = b ? s : n; _ = c.Value.Mod;
+var d = b switch { true => s, _ => (S?) null }; _ = d.Value.Mod;
+var e = new[] { s, n }; _ = e[0].Value.Mod;
+var f = n ?? s; _ = f.Mod;
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    let lines = |found: &Usages| found.certain.iter().map(|place| place.line).collect::<Vec<u32>>();
+    assert_eq!(lines(&find_usages(&mut sample, "S#Mod").1), [3, 4, 5, 6, 7]);
+    let (_, found) = find_usages(&mut sample, "S#Value");
+    assert_eq!((lines(&found), found.possible.len()), (Vec::new(), 0));
 }
 
 #[test]

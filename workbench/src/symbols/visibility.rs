@@ -154,6 +154,19 @@ fn is_internal_type(symbols: &Symbols, key: &str) -> bool {
     around.into_iter().any(|at| is_internal(symbols.glance(at).access))
 }
 
+/// Returns the type that declares the outermost private type among a type and the types around it. No code outside of it sees the type.
+pub fn confining_type(symbols: &Symbols, key: &str) -> Option<String> {
+    let (symbol, scope) = key.split_at(symbol_of(key).len());
+    let ends: Vec<usize> = symbol.match_indices('+').map(|(at, _)| at).chain([symbol.len()]).collect();
+    let is_private = |end: usize| {
+        let own = &symbol[..end];
+        let at = symbols.find(&format!("{own}{scope}")).or_else(|| symbols.find(own));
+        at.is_some_and(|at| symbols.glance(at).access == Access::Private)
+    };
+    let pair = ends.windows(2).find(|pair| is_private(pair[1]))?;
+    Some(format!("{}{scope}", &symbol[..pair[0]]))
+}
+
 /// Whether two types have one outermost type, so that each sees the private members of the other.
 pub fn is_same_outermost(one: &str, other: &str) -> bool {
     let outermost = |key: &str| symbol_of(key).split('+').next().unwrap_or_default().to_owned();

@@ -13,12 +13,13 @@ fn what_is_internal_only_friends_use() {
         format!("<Project Sdk=\"Microsoft.NET.Sdk\">{properties}<ItemGroup>{items}</ItemGroup></Project>")
     };
     let reference = |item: &str| project(&format!("<ProjectReference Include=\"../A/A.csproj\" />{item}"));
-    let user = "class C { void M(dynamic d) { d.Go(); d.Hide(); d.Heir(); d.Deep(); d.Wide(); } }";
+    let user = "class C { void M(dynamic d) { d.Go(); d.Hide(); d.Heir(); d.Deep(); d.Wide(); d.Go2(); } }";
     let mut sample = Sample::from_files(&[
         ("A/A.csproj", &project("<InternalsVisibleTo Include=\"B\" />")),
         (
             "A/a.cs",
-            "public class T { public void Go() { } internal void Hide() { } protected internal void Heir() { } }
+            "public class T { public void Go() { } internal void Hide() { } protected internal void Heir() { }
+private class Own { public void Go2() { } } }
 internal class In { public class Nested { public void Deep() { } } }",
         ),
         ("B/B.csproj", &reference("")),
@@ -44,6 +45,8 @@ internal class In { public class Nested { public void Deep() { } } }",
     assert_eq!(found("T.Hide"), ["B/b.cs"]);
     assert_eq!(found("T.Heir"), ["B/b.cs", "C/c.cs"]);
     assert_eq!(found("In.Nested.Deep"), ["B/b.cs"]);
+    // A friend does not see what a private type declares.
+    assert_eq!(found("T.Own.Go2"), Vec::<String>::new());
     // Which assemblies are friends of D its text does not say.
     assert_eq!(found("Open.Wide"), ["E/e.cs"]);
 }

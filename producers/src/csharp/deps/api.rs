@@ -15,7 +15,7 @@ pub struct ApiDeps;
 
 impl Producer for ApiDeps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/api-deps", 8)
+        ProducerId::new("csharp/api-deps", 9)
     }
 
     fn sees(&self, _: &Params) -> Sees {

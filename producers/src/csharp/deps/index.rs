@@ -86,6 +86,9 @@ pub struct GlobalUsing {
     /// Types of the workspace with that full name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<Entry>,
+    /// Types of the workspace that the target of an alias names inside: its type arguments and the parts of a tuple.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<Entry>,
 }
 
 /// Lookups that the binder needs.
@@ -139,7 +142,29 @@ impl NameIndex {
                 index.names.insert(key.to_owned(), serde_json::from_slice(value).map_err(broken)?);
             }
         }
+        index.add_types_of_aliases();
         Ok(index)
+    }
+
+    /// Adds the types that targets of global aliases name. The mentions of a type cannot request their rows, because only the index knows
+    /// global usings. A name that has a row keeps it.
+    fn add_types_of_aliases(&mut self) {
+        let usings = self.globals.values().flat_map(|globals| &globals.usings);
+        let entries = usings
+            .filter(|using| using.alias.is_some())
+            .flat_map(|using| using.types.iter().chain(&using.within));
+        let mut added: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+        for entry in entries {
+            let name = simple_name(entry.symbol());
+            if !self.names.contains_key(name) {
+                added.entry(name.to_owned()).or_default().push(entry.clone());
+            }
+        }
+        for (name, mut entries) in added {
+            entries.sort_by(|one, other| one.key.cmp(&other.key));
+            entries.dedup_by(|one, other| one.key == other.key);
+            self.names.insert(name, entries);
+        }
     }
 
     /// Returns all entries.
@@ -154,9 +179,7 @@ impl NameIndex {
 
     /// Returns the entry of a key.
     pub fn by_key(&self, key: &str) -> Option<&Entry> {
-        let symbol = crate::csharp::types::symbol_of(key);
-        let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-        self.types_named(last.split('`').next().unwrap_or(last))
+        self.types_named(simple_name(crate::csharp::types::symbol_of(key)))
             .iter()
             .find(|entry| entry.key == key)
     }
@@ -164,7 +187,12 @@ impl NameIndex {
     /// Returns the types whose dotted full name is `target`, ignoring type arguments.
     pub fn exact(&self, target: &str) -> Vec<Entry> {
         let (path, arity) = crate::csharp::symbols::written_name(target);
-        let path = path.strip_prefix("global::").unwrap_or(&path);
+        self.of_path(&path, arity)
+    }
+
+    /// Returns the types of a dotted full name whose last segment has `arity` type parameters.
+    pub fn of_path(&self, path: &str, arity: u32) -> Vec<Entry> {
+        let path = path.strip_prefix("global::").unwrap_or(path);
         let last = path.rsplit('.').next().unwrap_or(path);
         self.types_named(last)
             .iter()
@@ -172,6 +200,12 @@ impl NameIndex {
             .cloned()
             .collect()
     }
+}
+
+/// Returns the last name of a symbol, without an arity mark.
+fn simple_name(symbol: &str) -> &str {
+    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+    last.split('`').next().unwrap_or(last)
 }
 
 /// Returns a symbol in C# notation: without arity marks, `.` for `+`.

@@ -111,7 +111,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 28)
+        ProducerId::new("csharp/deps", 29)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -302,11 +302,10 @@ fn bind_part(
             Bound::External | Bound::Ambiguous(_) => {}
         }
         // An alias also names the type arguments of its target.
-        if let Some(target) = part
-            .usings
-            .iter()
-            .find(|using| using.alias.as_deref() == Some(&name.path))
-            .map(|using| &using.target)
+        let own = part.usings.iter().map(|using| (&using.alias, &using.target));
+        let globals = around.globals.into_iter().flat_map(|globals| &globals.usings);
+        let mut aliases = own.chain(globals.map(|using| (&using.alias, &using.target)));
+        if let Some((_, target)) = aliases.find(|(alias, _)| alias.as_deref() == Some(&name.path))
             && target.contains(['<', '(', '['])
             && let Some(written) = code::type_ref(target)
         {

@@ -46,7 +46,7 @@ pub struct Reach;
 
 impl Producer for Reach {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/reach", 23)
+        ProducerId::new("csharp/reach", 25)
     }
 
     fn sees(&self, _: &Params) -> Sees {

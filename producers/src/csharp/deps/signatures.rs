@@ -24,7 +24,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 17)
+        ProducerId::new("csharp/signatures", 18)
     }
 
     fn sees(&self, _: &Params) -> Sees {

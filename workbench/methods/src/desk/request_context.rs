@@ -19,6 +19,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Observer, Silent};
 use producers::llm::{Hear, Limits};
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +65,8 @@ pub struct RequestContext {
     stores: RefCell<Vec<Arc<dyn Store>>>,
     /// Whether the notice that no result can be stored was already reported.
     is_unwritable_reported: Cell<bool>,
+    /// The diagnostics about sources that were reported.
+    told_of_sources: RefCell<BTreeSet<Diagnostic>>,
     /// Overlay that the command reads and builds in.
     overlay: OnceCell<String>,
     /// Wait for other processes, if it differs from the flags.
@@ -103,6 +106,7 @@ impl RequestContext {
             opened: RefCell::default(),
             stores: RefCell::default(),
             is_unwritable_reported: Cell::default(),
+            told_of_sources: RefCell::default(),
             overlay,
             patience: Cell::default(),
             is_beside: Cell::default(),

@@ -29,6 +29,7 @@ use engine::planning::symbol::name_of;
 use engine::seams::world::World;
 use engine::values::label::halves;
 use marks::{Mark, Marked};
+use producers::csharp::lexer::lex;
 use producers::csharp::members::ParameterRow;
 use producers::csharp::usages::{Place, UseKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -189,6 +190,20 @@ fn change_of<O: Outputs>(
 }
 
 impl Change {
+    /// Returns the old names of renamed parameters if the change does nothing else: code that writes none of them stays right.
+    fn names_that_only_change(&self) -> Option<BTreeSet<&str>> {
+        let mut names = BTreeSet::new();
+        for (at, wanted) in self.wanted.iter().enumerate() {
+            match wanted {
+                Wanted::Kept { from, renamed } if *from == at => {
+                    names.extend(renamed.iter().map(|_| self.own[at].name.trim_start_matches('@')));
+                }
+                _ => return None,
+            }
+        }
+        (self.wanted.len() == self.own.len()).then_some(names)
+    }
+
     /// Whether callers must pass a new argument.
     fn asks_for_more(&self) -> bool {
         self.wanted
@@ -328,8 +343,16 @@ fn mark_uses<O: Outputs>(
             None => way.add_obstacle(format!("{position}: it is named here without a call: {}", place.text)),
         }
     }
+    let renamed = change.names_that_only_change();
     for (place, why) in possible {
-        if !certain.contains(&place) {
+        let spot: Spot = (place.file.clone(), place.line, place.column);
+        let at = texts.identifier_at(&spot).map(|(at, _)| at);
+        let text = at.and_then(|at| texts.text_of(&place.file)?.get(at..));
+        let is_untouched = renamed
+            .as_ref()
+            .zip(text)
+            .is_some_and(|(names, text)| !labels_argument(text, names));
+        if !certain.contains(&place) && !is_untouched {
             way.add_obstacle(format!(
                 "{}:{}:{}: possible use, {why}: {}",
                 place.file, place.line, place.column, place.text
@@ -337,6 +360,18 @@ fn mark_uses<O: Outputs>(
         }
     }
     Ok(())
+}
+
+/// Whether the statement that begins a text gives an argument one of these names: `name: value`.
+fn labels_argument(text: &str, names: &BTreeSet<&str>) -> bool {
+    let end = text.find(';').unwrap_or(text.len());
+    let text = &text[..end];
+    let tokens = lex(text).tokens;
+    let words = tokens.iter().map(|token| token.text(text).trim_start_matches('@'));
+    words
+        .clone()
+        .zip(words.skip(1))
+        .any(|(name, colon)| colon == ":" && names.contains(name))
 }
 
 /// Returns the mark of a use; `None` if it names the member as a value.

@@ -129,6 +129,14 @@ fn what_cannot_follow_is_told_with_its_place() {
 }
 
 #[test]
+fn a_new_name_of_a_parameter_leaves_possible_calls_that_do_not_write_it() {
+    let users = |call: &str| format!("class Late {{ int G() => Lost.Find().Price({call}); }}\n");
+    assert!(changed(&users("1, \"\""), "N.Shop#Price", "count -> amount, name").is_ok());
+    let told = changed(&users("count: 1, name: \"\""), "N.Shop#Price", "count -> amount, name").expect_err("a named argument");
+    assert!(told.iter().any(|one| one.contains("possible use")), "{told:?}");
+}
+
+#[test]
 fn a_file_that_could_not_be_read_as_a_whole_is_in_the_way() {
     let flawed = BTreeSet::from(["src/users.cs".to_owned()]);
     let message = changed_beside("class Late { void Half( }\n", "N.Shop#Half", "one -> two", &flawed).expect_err("a flawed file");

@@ -145,8 +145,11 @@ impl<'f, 'a> Flow<'f, 'a> {
             .iter()
             .fold(Shape::Unknown, |known, (_, shape)| self.common_type(known, shape.clone()));
         let becomes = |from: &Shape, to: &Shape| {
-            let is_to =
-                !from.is_known() || !to.is_known() || from == to || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
+            let is_to = is_nullable_of(to, from)
+                || !from.is_known()
+                || !to.is_known()
+                || from == to
+                || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
             let is_number = |shape: &Shape| shape.key().is_some_and(numeric);
             is_to || is_number(from) && is_number(to) && !is_narrowing(from, to) || self.converts(from, to)
         };
@@ -165,10 +168,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         if to.is_known() { to } else { common }
     }
 
-    /// Returns the second of two types if it is a base of the first or the first is not known; otherwise the first.
+    /// Returns the second of two types if it is a base of the first, the first with `?`, or the first is not known; otherwise the first.
     pub(super) fn common_type(&self, one: Shape, other: Shape) -> Shape {
         let is_base = one != other && other.key().is_some_and(|key| self.world.as_base(&one, key).is_some());
-        if is_base || !one.is_known() { other } else { one }
+        if is_base || is_nullable_of(&other, &one) || !one.is_known() {
+            other
+        } else {
+            one
+        }
     }
 
     /// Returns the implicit conversion from one type to another that either declares, and whether the types are known enough to decide it.
@@ -289,4 +296,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.used(&candidate.owner, name, place, certain, Some(call));
         }
     }
+}
+
+/// Whether a type is `T?` of the value type `T`.
+fn is_nullable_of(nullable: &Shape, value: &Shape) -> bool {
+    nullable.is_nullable() && nullable != value && nullable.without_null() == value
 }

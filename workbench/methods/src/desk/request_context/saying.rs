@@ -32,6 +32,8 @@ impl RequestContext {
         let mut diagnostics = self.placed(diagnostics);
         // Report once what is true of all steps of a command.
         diagnostics.retain(|one| one.code != ErrorCode::N_NOT_FILED || !self.is_unwritable_reported.replace(true));
+        // Each step of a command scans the sources, and finds the same links and unreadable files.
+        diagnostics.retain(|one| !one.code.starts_with("W_SOURCE_") || self.told_of_sources.borrow_mut().insert(one.clone()));
         match &self.voice {
             Voice::Person(person) => person.print_diagnostics(&diagnostics),
             Voice::Caller { collected, .. } => collected.borrow_mut().extend(diagnostics),
