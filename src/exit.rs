@@ -1,16 +1,9 @@
-//! Exit codes, the same for every command, and the signals that have one.
+//! Exit codes, the same for every command.
 
-use engine::seams::producer::Cancel;
+use crate::signals::stopping_signal;
 use methods::code::Code;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::consts::{SIGHUP, SIGTERM};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-/// Signal that stopped this process; 0 before one arrives.
-static STOPPED_BY: AtomicI32 = AtomicI32::new(0);
 
 /// Codes that another process of cortex may give as numbers.
 const CODES: [Code; 12] = [
@@ -47,7 +40,7 @@ pub fn exit_number(code: Code) -> u8 {
         Code::NotReproducible => 8,
         Code::Limit => 9,
         Code::Internal => 10,
-        Code::Interrupted => match STOPPED_BY.load(Ordering::Relaxed) {
+        Code::Interrupted => match stopping_signal() {
             SIGHUP => HUNG_UP,
             SIGTERM => TERMINATED,
             _ => INTERRUPTED,
@@ -66,66 +59,6 @@ pub fn code_of_number(number: u8) -> Option<Code> {
 /// Returns the exit code of the process.
 pub fn exit_code(code: Code) -> ExitCode {
     ExitCode::from(exit_number(code))
-}
-
-/// Callbacks for a signal: one cancels the work, one restores the terminal before the process ends.
-type Listener = (Box<dyn Fn() + Send>, Box<dyn Fn() + Send>);
-
-/// Callbacks of this process for a signal.
-static LISTENERS: Mutex<Vec<Listener>> = Mutex::new(Vec::new());
-
-/// Time between a signal and the forced end of the process. Safe at any point, because commits are atomic and results are committed along the way.
-const DEADLINE: Duration = Duration::from_millis(900);
-
-/// Additional time for a commit in progress.
-const LAST_COMMIT: Duration = Duration::from_secs(5);
-
-fn listeners() -> MutexGuard<'static, Vec<Listener>> {
-    LISTENERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Calls `stop` at the first signal, or at once if one arrived before. A second signal calls `restore` and ends the process; so does the
-/// first, if the work does not end in time.
-pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + 'static) {
-    let mut listeners = listeners();
-    if STOPPED_BY.load(Ordering::Relaxed) != 0 {
-        stop();
-    }
-    let is_first = listeners.is_empty();
-    listeners.push((Box::new(stop), Box::new(restore)));
-    drop(listeners);
-    if !is_first {
-        return;
-    }
-    // Without a handler, the system ends the process itself; no committed result is lost either way.
-    let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else {
-        return;
-    };
-    std::thread::spawn(move || {
-        for signal in signals.forever() {
-            let first = STOPPED_BY.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
-            if first.is_err() {
-                end_by_signal(signal);
-            }
-            std::thread::spawn(move || {
-                let since = Instant::now();
-                while since.elapsed() < DEADLINE || Cancel::is_keeping() && since.elapsed() < DEADLINE + LAST_COMMIT {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                end_by_signal(signal);
-            });
-            self::listeners().iter().for_each(|(stop, _)| stop());
-        }
-    });
-}
-
-/// Ends the process with the exit code of the signal.
-fn end_by_signal(signal: i32) -> ! {
-    // While a `stop` runs, the list is locked; the process ends nevertheless.
-    if let Ok(listeners) = LISTENERS.try_lock() {
-        listeners.iter().for_each(|(_, restore)| restore());
-    }
-    std::process::exit(128 + signal)
 }
 
 /// Silences panics over a damaged store: they are caught and reported as damage.

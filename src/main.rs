@@ -24,6 +24,7 @@ mod remote_client;
 mod render;
 mod service;
 mod sharing;
+mod signals;
 mod terminal;
 #[cfg(feature = "remote")]
 mod worker;

@@ -1,8 +1,8 @@
 //! The terminal of a command: its colours and width, and what it shows while the command runs.
 
 use crate::cli::When;
-use crate::exit;
 use crate::render::progress::Progress;
+use crate::signals;
 use engine::seams::producer::Cancel;
 use engine::store::disk::OnWait;
 use engine::values::diagnostic::Diagnostic;
@@ -74,7 +74,7 @@ impl Person for Terminal {
     fn cancel(&self) -> Cancel {
         let cancel = Cancel::default();
         let ends = cancel.clone();
-        exit::on_signal(move || ends.cancel(), || {});
+        signals::on_signal(move || ends.cancel(), || {});
         cancel
     }
 
@@ -97,7 +97,7 @@ impl DisplayedBuild {
         let bar = std::io::stderr().is_terminal() && !terminal.is_json;
         let quiet = QuietControl::turn_echo_off(bar);
         let (stop, restore) = (cancel.clone(), quiet.clone());
-        exit::on_signal(move || stop.cancel(), move || restore.restore());
+        signals::on_signal(move || stop.cancel(), move || restore.restore());
         let progress = Progress::new(terminal.style, verbose && !terminal.is_json, bar);
         Self { progress, quiet, cancel }
     }

@@ -12,11 +12,11 @@ use super::screen::terminal::{self, Terminal};
 use super::screen::view::{View, text_width};
 use super::talk::{Event, Talk, Tell};
 use crate::context::Context;
-use crate::exit;
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome as Reply, Patience};
 use crate::service::server::Stop;
 use crate::service::watching;
+use crate::signals;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -100,7 +100,7 @@ pub fn run_conversation(context: &Context, talk: Talk) -> Outcome {
         Failed::new(Code::Io, why.hint("pipe the question in: echo QUESTION | cortex chat"))
     })?;
     let ends = news.clone();
-    exit::on_signal(move || drop(ends.send(News::Gone)), terminal::restore);
+    signals::on_signal(move || drop(ends.send(News::Gone)), terminal::restore);
     follow_sources(context, talk.host.clone());
     let jobs = answer_jobs(talk, news.clone());
     let completes = complete_jobs(host, news.clone());

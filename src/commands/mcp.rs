@@ -4,7 +4,6 @@
 use super::entrance::Entrance;
 use crate::cli::{McpArgs, McpCommand};
 use crate::context::Context;
-use crate::exit;
 use crate::mcp::form::Form;
 #[cfg(feature = "http")]
 use crate::mcp::http;
@@ -12,6 +11,7 @@ use crate::mcp::server::{self, Server};
 use crate::mcp::tools::ToolAvailability;
 use crate::service::server::Stop;
 use crate::service::{Host, session_watch, watching};
+use crate::signals;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -28,7 +28,7 @@ pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
     context.release_locks_to_reopen();
     let stop = Stop::default();
     let ends = stop.clone();
-    exit::on_signal(move || ends.stop(), || {});
+    signals::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
     let form = if args.structured { Form::Structured } else { Form::Text };
     let server = Server::new(host.clone(), form, can);

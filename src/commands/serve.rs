@@ -5,11 +5,11 @@ use super::entrance::Entrance;
 use super::show;
 use crate::cli::ServeArgs;
 use crate::context::Context;
-use crate::exit;
 #[cfg(feature = "http")]
 use crate::page::{self, News};
 use crate::service::server::{self, Stop};
 use crate::service::{Host, client, session_watch, watching};
+use crate::signals;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
@@ -35,7 +35,7 @@ pub fn run_serve(context: &Context, args: &ServeArgs) -> Outcome {
     context.release_locks_to_reopen();
     let stop = Stop::default();
     let ends = stop.clone();
-    exit::on_signal(move || ends.stop(), || {});
+    signals::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
     #[cfg(feature = "http")]
     let page = Page::default();

@@ -3,9 +3,9 @@
 use super::show;
 use crate::cli::WatchArgs;
 use crate::context::Context;
-use crate::exit;
 use crate::render::watch as render;
 use crate::service::build_ahead::{IDLE, build_ahead, free, request};
+use crate::signals;
 use engine::build::session::Session;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
@@ -97,7 +97,7 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
         Failed::new(Code::Io, why)
     })?;
     let (end, stop) = (watch.stopper(), running.clone());
-    exit::on_signal(
+    signals::on_signal(
         move || {
             stop.stop_running();
             end();
