@@ -3,7 +3,7 @@
 use super::build_ahead::build_ahead;
 use super::memory::memory_mb;
 use super::meter::Meter;
-use super::running::Running;
+use super::running_work::RunningWork;
 use super::warm::Warm;
 use crate::cli::Global;
 use crate::commands::gc;
@@ -123,9 +123,9 @@ pub struct Host {
     /// Progress of the current build.
     pub load: Arc<Load>,
     /// Running work that builds ahead.
-    ahead: Running,
+    ahead: RunningWork,
     /// Requests that are being answered or wait.
-    requests: Running,
+    requests: RunningWork,
     traces: AtomicU64,
     began: Instant,
 }
@@ -190,8 +190,8 @@ impl Host {
             graphs: GraphMemory::default(),
             meter: Meter::default(),
             load: Arc::new(Load::default()),
-            ahead: Running::default(),
-            requests: Running::default(),
+            ahead: RunningWork::default(),
+            requests: RunningWork::default(),
             traces: AtomicU64::new(0),
             began: Instant::now(),
         }

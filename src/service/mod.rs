@@ -15,7 +15,7 @@ pub mod meter;
 mod one_message;
 mod outbox;
 pub mod peer;
-mod running;
+mod running_work;
 pub mod server;
 pub mod session_watch;
 mod warm;

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 /// Running pieces of work.
 #[derive(Debug, Default)]
-pub struct Running {
-    state: Mutex<State>,
+pub struct RunningWork {
+    state: Mutex<WorkState>,
     ended: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WorkState {
     /// Whether new work is cancelled at once.
     is_over: bool,
     last: u64,
@@ -23,11 +23,11 @@ struct State {
 /// Registration of a piece of work; dropping it marks the end.
 #[derive(Debug)]
 pub struct Registered<'r> {
-    running: &'r Running,
+    running: &'r RunningWork,
     number: u64,
 }
 
-impl Running {
+impl RunningWork {
     /// Registers a piece of work with its cancellation.
     pub fn register(&self, cancel: &Cancel) -> Registered<'_> {
         let mut state = self.lock_running();
@@ -65,7 +65,7 @@ impl Running {
         }
     }
 
-    fn lock_running(&self) -> MutexGuard<'_, State> {
+    fn lock_running(&self) -> MutexGuard<'_, WorkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_ends_it_waits_for_what_was_begun() {
-        let (running, cancel, late) = (Running::default(), Cancel::default(), Cancel::default());
+    fn a_service_that_ends_waits_for_running_work() {
+        let (running, cancel, late) = (RunningWork::default(), Cancel::default(), Cancel::default());
         let first = running.register(&cancel);
         running.finish_within(Duration::ZERO);
         assert!(cancel.is_cancelled() && running.count() == 1);
