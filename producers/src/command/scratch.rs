@@ -4,7 +4,7 @@
 //! of a deleted file for some seconds (ext4). So inputs overwrite those of the previous program, as long as they are plain files without another
 //! link; all other entries are removed, and a folder that cannot be restored is not used again.
 
-use super::scratch_root::Place;
+use super::scratch_root::ScratchRoot;
 use engine::seams::producer::Failure;
 use os::info::{FileInfo, Kind};
 use os::modes;
@@ -31,7 +31,7 @@ pub(super) struct Scratch {
     staged: BTreeSet<String>,
     modes: Modes,
     /// Dropped after the folder inside it.
-    _place: Arc<Place>,
+    _root: Arc<ScratchRoot>,
 }
 
 /// The modes that new files and folders get from the system; 0 until one was created.
@@ -127,19 +127,19 @@ impl Scratch {
         if let Some(idle) = IDLE.take().filter(|idle| idle.is_whole().is_ok_and(|whole| whole)) {
             return Ok(idle);
         }
-        let place = Place::shared()?;
+        let root = ScratchRoot::shared()?;
         let made = || {
-            let folder = tempfile::Builder::new().prefix("run-").tempdir_in(place.path())?;
+            let folder = tempfile::Builder::new().prefix("run-").tempdir_in(root.path())?;
             Ok((Folder::open_at(folder.path())?, folder))
         };
-        let (owned, folder) = made().map_err(|error| super::io("a folder for it cannot be made", place.path(), &error))?;
+        let (owned, folder) = made().map_err(|error| super::io("a folder for it cannot be made", root.path(), &error))?;
         Ok(Self {
             folder,
             owned,
             reusable: BTreeSet::new(),
             staged: BTreeSet::new(),
             modes: Modes::default(),
-            _place: place,
+            _root: root,
         })
     }
 

@@ -19,34 +19,34 @@ const PREFIX: &str = "cortex-programs-";
 const LOCK: &str = ".cortex-lock";
 
 /// The folder of this process. Dropping it removes it.
-pub(super) struct Place {
+pub(super) struct ScratchRoot {
     folder: TempDir,
     /// Locked until it is closed.
     lock: File,
 }
 
-impl Place {
+impl ScratchRoot {
     /// Returns the folder of this process: created on first use, kept while a caller refers to it.
     ///
     /// # Errors
     /// When it cannot be created; then no program can run.
     pub(super) fn shared() -> Result<Arc<Self>, Failure> {
-        static SHARED: Mutex<Weak<Place>> = Mutex::new(Weak::new());
+        static SHARED: Mutex<Weak<ScratchRoot>> = Mutex::new(Weak::new());
         static SWEPT: Once = Once::new();
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         // Another program may clean the folder for temporary files while this process lives.
-        if let Some(place) = shared.upgrade().filter(|place| is_there(&place.lock)) {
-            return Ok(place);
+        if let Some(root) = shared.upgrade().filter(|root| is_there(&root.lock)) {
+            return Ok(root);
         }
         let below = temporary_folder();
         if below.to_str().is_none() {
             return Err(cannot(&below, "its name is not UTF-8"));
         }
-        SWEPT.call_once(|| sweep(&below));
-        let place = Self::make(&below).map_err(|error| cannot(&below, &error.to_string()))?;
-        let place = Arc::new(place);
-        *shared = Arc::downgrade(&place);
-        Ok(place)
+        SWEPT.call_once(|| remove_abandoned(&below));
+        let root = Self::make(&below).map_err(|error| cannot(&below, &error.to_string()))?;
+        let root = Arc::new(root);
+        *shared = Arc::downgrade(&root);
+        Ok(root)
     }
 
     /// Returns the path of the folder.
@@ -87,7 +87,7 @@ fn temporary_folder() -> PathBuf {
 }
 
 /// Removes folders of this user's ended processes.
-fn sweep(below: &Path) {
+fn remove_abandoned(below: &Path) {
     let own = os::processes::own_user();
     for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {
         let named = entry.file_name().to_string_lossy().starts_with(PREFIX);
@@ -132,7 +132,7 @@ mod tests {
     fn what_nobody_holds_any_more_goes_and_nothing_else_does() {
         let below = tempfile::tempdir().expect("folder");
         let at = |name: &str| below.path().join(name);
-        let live = Place::make(below.path()).expect("made");
+        let live = ScratchRoot::make(below.path()).expect("made");
         for name in ["cortex-programs-dead", "cortex-programs-of-mine", "other"] {
             std::fs::create_dir_all(at(name).join("run/deep/er")).expect("made");
             std::fs::write(at(name).join("run/deep/er/file"), "x").expect("written");
@@ -141,14 +141,14 @@ mod tests {
             std::fs::write(at(name).join(LOCK), "").expect("written");
         }
         std::os::unix::fs::symlink(at("other"), at("cortex-programs-link")).expect("linked");
-        sweep(below.path());
+        remove_abandoned(below.path());
         assert!(live.path().join(LOCK).exists() && at("other/run/deep/er/file").exists());
         assert!(at("cortex-programs-of-mine/run").exists() && at("cortex-programs-link").exists());
         assert!(!at("cortex-programs-dead").exists());
         let path = live.path().to_owned();
         drop(live);
         assert!(!path.exists());
-        let tidied = Place::make(below.path()).expect("made");
+        let tidied = ScratchRoot::make(below.path()).expect("made");
         assert!(is_there(&tidied.lock));
         std::fs::remove_dir_all(tidied.path()).expect("removed");
         assert!(!is_there(&tidied.lock));
