@@ -1,7 +1,7 @@
 //! The built-in model `extractive`: draws claims from the code itself, needs no network, and always gives the same answer. Each claim names its
 //! member; a section without claims says so.
 
-use super::claims::{Sections, TypeFacts, sections};
+use super::extractive_sections::{Sections, TypeFacts, sections};
 use crate::csharp::ids::short_hash;
 use crate::csharp::outline_info::type_row;
 use crate::csharp::{deps, implementation, structure, xmldoc};

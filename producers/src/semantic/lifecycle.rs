@@ -1,6 +1,6 @@
 //! LIFECYCLE: how instances are created, what they refer to, how they end.
 
-use super::claims::{Sections, TypeFacts, some_of};
+use super::extractive_sections::{Sections, TypeFacts, some_of};
 use super::facts::quote;
 use crate::csharp::structure::ApiMember;
 
