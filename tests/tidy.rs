@@ -253,7 +253,7 @@ fn each_dependency_stays_in_its_place() {
         ("crossterm", &["src/chat/screen/keys.rs", "src/chat/screen/terminal.rs"]),
         ("unicode_segmentation", &["src/chat/screen/cells.rs"]),
         ("landlock", &["sandbox/src/fence.rs"]),
-        ("seccompiler", &["sandbox/src/calls.rs"]),
+        ("seccompiler", &["sandbox/src/system_calls.rs"]),
         ("nix", &["sandbox/src/supervise.rs"]),
         (
             "petgraph",

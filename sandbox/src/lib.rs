@@ -5,8 +5,6 @@
 //! caller, because each start would cost time in proportion to its size. [`Level`] lists what each level stops.
 
 #[cfg(target_os = "linux")]
-mod calls;
-#[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
 mod fence;
@@ -19,6 +17,8 @@ mod spec;
 mod start;
 #[cfg(target_os = "linux")]
 mod supervise;
+#[cfg(target_os = "linux")]
+mod system_calls;
 mod wire;
 
 pub use levels::{Level, Levels, levels};
