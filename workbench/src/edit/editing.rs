@@ -6,6 +6,7 @@ use super::edit_log::TRACED;
 use super::encoding::Written;
 use super::files::Files;
 use super::guidance::by_state;
+use super::line_ends::{adapt_line_ends, note_line_ends, with_line_ends_of_file};
 use super::lines::{Ends, fit, split};
 use super::matching::find_occurrences;
 use super::merge::unified;
@@ -161,14 +162,14 @@ pub(super) fn what_became<F: Files>(run: &Run<'_, F>, paths: &[String], status: 
 
 pub(super) fn replace<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
-    let (old, new) = adapted(run, path, &text, (old, new), fits);
+    let (old, new) = adapt_line_ends(run, path, &text, (old, new), fits);
     place_one(run, path, &text, &old, &new, "replaced one occurrence of old_text")
 }
 
 /// Replaces all occurrences of a text.
 pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
-    let (old, new) = adapted(run, path, &text, (old, new), fits);
+    let (old, new) = adapt_line_ends(run, path, &text, (old, new), fits);
     let count = if old.is_empty() { 0 } else { text.matches(&old).count() };
     if count == 0 {
         return place_one(run, path, &text, &old, &new, "");
@@ -177,66 +178,6 @@ pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str,
     let plural = if count == 1 { "" } else { "s" };
     let what = format!("replaced {count} occurrence{plural} of old_text");
     edited(run, "replace", vec![(path.to_owned(), Some(text.replace(&old, &new)))], &what)
-}
-
-/// Returns the searched and the new text, with the line ends of the file if requested; notes any adaptation for the answer.
-fn adapted<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, (old, new): (&str, &str), fits: bool) -> (String, String) {
-    let (made_old, made_new) = with_line_ends_of_file(text, old, new, fits);
-    if made_old != old || made_new != new {
-        note_ends(run, path, text);
-    }
-    (made_old, made_new)
-}
-
-/// Adds the note that line ends were adapted to those of a file.
-pub(super) fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) {
-    let note = format!("line ends made {} as in {path}", Ends::from_text(text));
-    if !run.notes.contains(&note) {
-        run.notes.push(note);
-    }
-}
-
-/// Returns the searched and the new text, with the line ends of the file if requested. In a file with mixed line ends, the searched text is also
-/// found with other line ends, if that is unambiguous.
-pub(super) fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
-    let ends = Ends::from_text(text);
-    if !fits || ends == Ends::default() {
-        return (old.to_owned(), new.to_owned());
-    }
-    let fitted = fit(old, ends.most_frequent());
-    let is_there = |old: &str| find_occurrences(text, old, 0, 1).count > 0;
-    let other = match ends.are_mixed() {
-        false => None,
-        // Match whole line ends first: taken literally, `old` may match the LF of a CR LF.
-        true => whatever_ends(text, old).or_else(|| (!is_there(&fitted) && is_there(old)).then(|| old.to_owned())),
-    };
-    match other {
-        Some(other) => (other.clone(), fit(new, Ends::from_text(&other).most_frequent())),
-        None => (fitted, fit(new, ends.most_frequent())),
-    }
-}
-
-/// Returns the only place of a text that equals another one except for line ends, as it is in the file.
-fn whatever_ends(text: &str, old: &str) -> Option<String> {
-    let (plain, plain_old) = (fit(text, "\n"), fit(old, "\n"));
-    let found = find_occurrences(&plain, &plain_old, 0, 1);
-    let [at] = found.at.as_slice() else { return None };
-    if found.count != 1 {
-        return None;
-    }
-    // Maps an offset with LF line ends to the original text.
-    let place = |plain_at: usize| {
-        let (mut from, mut to) = (0, 0);
-        for line in split(text) {
-            let length = fit(line, "\n").len();
-            if from + length > plain_at {
-                break;
-            }
-            (from, to) = (from + length, to + line.len());
-        }
-        to + plain_at - from
-    };
-    text.get(place(*at)..place(at + plain_old.len())).map(str::to_owned)
 }
 
 /// Replaces the only occurrence of a text; offers candidates if there are several.
@@ -360,7 +301,7 @@ pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new:
 
 pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
-    let (anchor, new) = adapted(run, path, &text, (anchor, new), fits);
+    let (anchor, new) = adapt_line_ends(run, path, &text, (anchor, new), fits);
     if anchor.is_empty() {
         run.apply_event(path, Event::Refused);
         return Err(Trouble::new(
@@ -398,7 +339,7 @@ pub(super) fn replace_all_text<F: Files>(run: &mut Run<'_, F>, path: &str, new: 
         false => new.to_owned(),
     };
     if Ends::from_text(&new) != given {
-        note_ends(run, path, &before);
+        note_line_ends(run, path, &before);
     }
     let what = format!(
         "{path} was there and is written over: {} before, {} now",
@@ -415,7 +356,7 @@ pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &s
     if fits && ends != Ends::default() {
         let fitted = fit(&wanted.new, ends.most_frequent());
         if fitted != wanted.new {
-            note_ends(run, path, &text);
+            note_line_ends(run, path, &text);
         }
         wanted.new = fitted;
     }

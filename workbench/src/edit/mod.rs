@@ -28,6 +28,7 @@ pub mod implementing;
 mod indent;
 #[cfg(test)]
 mod killed_tests;
+mod line_ends;
 pub mod lines;
 mod lookalike;
 mod looking;

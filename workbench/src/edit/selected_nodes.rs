@@ -1,7 +1,8 @@
 //! `replace` with a selector: replaces the syntax nodes that a query selects (seed 004 §18.4).
 
-use super::editing::{edited, note_ends, with_line_ends_of_file};
+use super::editing::edited;
 use super::files::Files;
+use super::line_ends::{note_line_ends, with_line_ends_of_file};
 use super::lines::{body, split};
 use super::perform::Done;
 use super::run::{Run, Trouble};
@@ -41,7 +42,7 @@ pub(super) fn replace_nodes<F: Files>(
     let found = found.map_err(|why| Trouble::new(why.to_string(), hint(&why)).at(path))?;
     let (old, fitted) = with_line_ends_of_file(&text, wanted.old.unwrap_or_default(), new, fits);
     if fitted != new || wanted.old.is_some_and(|given| given != old) {
-        note_ends(run, path, &text);
+        note_line_ends(run, path, &text);
     }
     let is_wanted = |range: &Range<usize>| wanted.old.is_none() || text[range.clone()] == old;
     let found: Vec<Range<usize>> = found.into_iter().filter(is_wanted).collect();
