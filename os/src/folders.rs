@@ -3,7 +3,7 @@
 
 use crate::errors::SystemError;
 use crate::handles::{AsFd, BorrowedFd, OwnedFd};
-use crate::info::{FileInfo, Kind};
+use crate::info::{FileInfo, FileKind};
 use rustix::fs::{AtFlags, CWD, Dir, DirEntry, FlockOperation, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -219,8 +219,8 @@ impl Entry {
         OsStr::from_bytes(self.0.file_name().to_bytes())
     }
 
-    /// Returns the kind of the entry; [`Kind::Unknown`] on file systems that do not store it in the folder.
-    pub fn kind(&self) -> Kind {
-        Kind::from_file_type(self.0.file_type())
+    /// Returns the kind of the entry; [`FileKind::Unknown`] on file systems that do not store it in the folder.
+    pub fn kind(&self) -> FileKind {
+        FileKind::from_file_type(self.0.file_type())
     }
 }

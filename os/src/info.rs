@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Kind of a file system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A folder.
@@ -26,7 +26,7 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl FileKind {
     pub(crate) fn from_file_type(kind: FileType) -> Self {
         match kind {
             FileType::RegularFile => Self::File,
@@ -146,8 +146,8 @@ impl FileInfo {
 
     /// Returns the kind of the file.
     #[allow(clippy::unnecessary_cast)]
-    pub fn kind(&self) -> Kind {
-        Kind::from_file_type(FileType::from_raw_mode(self.mode as rustix::fs::RawMode))
+    pub fn kind(&self) -> FileKind {
+        FileKind::from_file_type(FileType::from_raw_mode(self.mode as rustix::fs::RawMode))
     }
 
     /// Returns device and file number, which together identify the file among all that exist at the same time.

@@ -2,7 +2,7 @@
 
 use crate::cache_counters::Doubt;
 use crate::names::Name;
-use crate::request_sender::{Kind, Unanswered};
+use crate::request_sender::{RequestKind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::content_addressable_storage_client::ContentAddressableStorageClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
@@ -72,7 +72,11 @@ impl Server {
                     .filter_map(Name::from_message)
                     .collect())
             };
-            let kind = if names.len() == 1 { Kind::Lookup } else { Kind::Write(0) };
+            let kind = if names.len() == 1 {
+                RequestKind::Lookup
+            } else {
+                RequestKind::Write(0)
+            };
             let answer: Result<HashSet<Name>, Unanswered> =
                 self.sender.send_until_answered("asking for missing blobs", kind, attempt).await;
             missing.extend(answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?);
@@ -103,7 +107,10 @@ impl Server {
             };
             self.storage().batch_update_blobs(self.request(question)).await
         };
-        let answer = self.sender.send_until_answered("sending blobs", Kind::Write(bytes), attempt).await;
+        let answer = self
+            .sender
+            .send_until_answered("sending blobs", RequestKind::Write(bytes), attempt)
+            .await;
         let answer = answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?;
         let mut sent_names = HashSet::new();
         let mut refused = None;
@@ -182,7 +189,11 @@ impl Server {
             };
             self.storage().batch_read_blobs(self.request(question)).await
         };
-        let answer = match self.sender.send_until_answered("reading blobs", Kind::Read(bytes), attempt).await {
+        let answer = match self
+            .sender
+            .send_until_answered("reading blobs", RequestKind::Read(bytes), attempt)
+            .await
+        {
             Ok(answer) => answer.into_inner(),
             Err(Unanswered::Down) => return Vec::new(),
             Err(Unanswered::Said(status)) => {

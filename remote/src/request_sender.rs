@@ -49,7 +49,7 @@ pub(crate) enum Unanswered {
 
 /// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     /// The first request, which asks what the server can do.
     Greeting,
     /// A small request, whose duration is about the round trip.
@@ -100,12 +100,12 @@ impl RequestSender {
     }
 
     /// Returns the time-out of a request of this kind.
-    pub(crate) fn deadline(&self, kind: Kind) -> Duration {
+    pub(crate) fn deadline(&self, kind: RequestKind) -> Duration {
         match kind {
-            Kind::Greeting => self.deadlines.connect,
-            Kind::Lookup => self.deadlines.lookup,
-            Kind::Write(bytes) => self.batch_deadline(bytes),
-            Kind::Read(bytes) => {
+            RequestKind::Greeting => self.deadlines.connect,
+            RequestKind::Lookup => self.deadlines.lookup,
+            RequestKind::Write(bytes) => self.batch_deadline(bytes),
+            RequestKind::Read(bytes) => {
                 let expected = match self.counters.expected_time(bytes) {
                     Some(expected) => expected * PATIENCE,
                     None => Duration::from_secs(bytes / SLOWEST_FIRST),
@@ -120,7 +120,12 @@ impl RequestSender {
     }
 
     /// Sends a request until the server answers, with success or an error, or until the retries are used up or requests are blocked.
-    pub(crate) async fn send_until_answered<T, F>(&self, what: &str, kind: Kind, mut attempt: impl FnMut() -> F) -> Result<T, Unanswered>
+    pub(crate) async fn send_until_answered<T, F>(
+        &self,
+        what: &str,
+        kind: RequestKind,
+        mut attempt: impl FnMut() -> F,
+    ) -> Result<T, Unanswered>
     where
         F: Future<Output = Result<T, Status>>,
     {
@@ -131,20 +136,20 @@ impl RequestSender {
             let began = self.moments.now();
             self.counters.update_summary(|summary| summary.requests += 1);
             let deadline = self.deadline(kind);
-            if let Kind::Read(bytes) = kind {
+            if let RequestKind::Read(bytes) = kind {
                 self.counters.begin_transfer(bytes, began);
             }
             let answer = match tokio::time::timeout(deadline, attempt()).await {
                 Ok(answer) => answer,
                 Err(_) => Err(Status::deadline_exceeded("the server did not answer in time")),
             };
-            if let Kind::Read(bytes) = kind {
+            if let RequestKind::Read(bytes) = kind {
                 self.counters.end_transfer(bytes, self.moments.now(), answer.is_ok());
             }
             match answer {
                 Ok(answer) => {
                     self.breaker().answered();
-                    if kind == Kind::Lookup {
+                    if kind == RequestKind::Lookup {
                         self.counters.timed(self.moments.now().saturating_sub(began));
                     }
                     return Ok(answer);
@@ -155,7 +160,7 @@ impl RequestSender {
                 }
                 Err(status) => {
                     // Do not retry a time-out, which would take as long again, nor a server that cannot be reached at first: it is not there.
-                    let is_unreachable = kind == Kind::Greeting && std::error::Error::source(&status).is_some();
+                    let is_unreachable = kind == RequestKind::Greeting && std::error::Error::source(&status).is_some();
                     let is_final = is_unreachable || status.code() == Code::DeadlineExceeded;
                     // A server that is too busy still answers.
                     match status.code() {
@@ -234,7 +239,7 @@ mod tests {
     async fn call_with_retries(sender: &RequestSender, status: impl Fn(u32) -> Result<(), Status>) -> (Result<(), Unanswered>, u32) {
         let times = AtomicU32::new(0);
         let attempt = || std::future::ready(status(times.fetch_add(1, Ordering::Relaxed)));
-        let answer = sender.send_until_answered("asking", Kind::Lookup, attempt).await;
+        let answer = sender.send_until_answered("asking", RequestKind::Lookup, attempt).await;
         (answer, times.into_inner())
     }
 
@@ -299,17 +304,17 @@ mod tests {
         let sender = sender(&Arc::default());
         let (mib, second) = (1 << 20, Duration::from_secs(1));
         assert_eq!(
-            sender.deadline(Kind::Read(mib)),
+            sender.deadline(RequestKind::Read(mib)),
             13 * second,
             "an eighth of a MiB a second is the least"
         );
-        assert_eq!(sender.deadline(Kind::Read(8 * mib)), 38 * second, "as for what is sent");
+        assert_eq!(sender.deadline(RequestKind::Read(8 * mib)), 38 * second, "as for what is sent");
         sender.counters.begin_transfer(2 * mib, second);
         sender.counters.end_transfer(2 * mib, 2 * second, true);
-        assert_eq!(sender.deadline(Kind::Read(mib)), 9 * second);
+        assert_eq!(sender.deadline(RequestKind::Read(mib)), 9 * second);
         sender.counters.begin_transfer(mib, 2 * second);
-        assert_eq!(sender.deadline(Kind::Read(mib)), 13 * second, "beside another one");
-        assert_eq!(sender.deadline(Kind::Read(100 * mib)), 130 * second);
+        assert_eq!(sender.deadline(RequestKind::Read(mib)), 13 * second, "beside another one");
+        assert_eq!(sender.deadline(RequestKind::Read(100 * mib)), 130 * second);
     }
 
     #[tokio::test]
@@ -323,7 +328,7 @@ mod tests {
                 std::io::ErrorKind::ConnectionRefused,
             )))))
         };
-        let answer = sender.send_until_answered("connecting", Kind::Greeting, refused).await;
+        let answer = sender.send_until_answered("connecting", RequestKind::Greeting, refused).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!((times.into_inner(), sender.is_up()), (1, false));
         assert!(moments.slept().is_empty());

@@ -6,7 +6,7 @@ use crate::cache_counters::Doubt;
 use crate::inline_outputs;
 use crate::names::{Name, Names};
 use crate::record;
-use crate::request_sender::{Kind, Unanswered};
+use crate::request_sender::{RequestKind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::action_cache_client::ActionCacheClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
@@ -106,7 +106,11 @@ impl Server {
             let answer = self.cache().get_action_result(self.request(question)).await?;
             Ok(answer.into_inner())
         };
-        match self.sender.send_until_answered("looking up a result", Kind::Lookup, attempt).await {
+        match self
+            .sender
+            .send_until_answered("looking up a result", RequestKind::Lookup, attempt)
+            .await
+        {
             Ok(found) => Ok(Some(found)),
             Err(Unanswered::Down) => Err(Unlooked),
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => Ok(None),
@@ -227,7 +231,10 @@ impl Server {
             let answer = self.cache().update_action_result(self.request(question)).await;
             answer.map(drop)
         };
-        let answer = self.sender.send_until_answered("filing a result", Kind::Write(0), attempt).await;
+        let answer = self
+            .sender
+            .send_until_answered("filing a result", RequestKind::Write(0), attempt)
+            .await;
         answer.map_err(|unanswered| self.refusal_of_write(&unanswered))
     }
 }

@@ -7,7 +7,7 @@ use crate::credentials::{Credentials, Variables, address, tls};
 use crate::folder::Folder;
 use crate::inline_outputs::Waiting;
 use crate::objects::{ObjectCache, Objects};
-use crate::request_sender::{Deadlines, Kind, RequestSender, Unanswered, sentence};
+use crate::request_sender::{Deadlines, RequestKind, RequestSender, Unanswered, sentence};
 use crate::signature::{self, Signer};
 use crate::volume::Address;
 use bazel_remote_apis::build::bazel::remote::execution::v2::capabilities_client::CapabilitiesClient;
@@ -120,7 +120,7 @@ impl Server {
             let open = move || open_objects(&def, &around, writes);
             let opened = server
                 .sender
-                .send_until_answered("opening the cache", Kind::Lookup, || blocking(open.clone()))
+                .send_until_answered("opening the cache", RequestKind::Lookup, || blocking(open.clone()))
                 .await;
             server.objects = Some(opened.map_err(|_| Refusal::Down)?.map_err(Refusal::No)?);
             server.terms = AgreedCapabilities::of_objects();
@@ -150,7 +150,7 @@ impl Server {
         };
         match self
             .sender
-            .send_until_answered("asking what the remote cache can do", Kind::Greeting, attempt)
+            .send_until_answered("asking what the remote cache can do", RequestKind::Greeting, attempt)
             .await
         {
             Ok(said) => AgreedCapabilities::from_capabilities(said.get_ref()).map_err(Refusal::No),

@@ -3,7 +3,7 @@
 use crate::blobs::{NotTaken, compress, decompress};
 use crate::cache_counters::Doubt;
 use crate::names::Name;
-use crate::request_sender::{Kind, Unanswered};
+use crate::request_sender::{RequestKind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server};
 use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
 use bazel_remote_apis::google::bytestream::{ReadRequest, WriteRequest};
@@ -60,7 +60,7 @@ impl Server {
         };
         let answer = self
             .sender
-            .send_until_answered("sending a blob", Kind::Write(name.len), attempt)
+            .send_until_answered("sending a blob", RequestKind::Write(name.len), attempt)
             .await;
         answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?;
         self.counters.update_summary(|summary| {
@@ -100,7 +100,7 @@ impl Server {
         };
         let bytes = match self
             .sender
-            .send_until_answered("reading a blob", Kind::Read(name.len), attempt)
+            .send_until_answered("reading a blob", RequestKind::Read(name.len), attempt)
             .await
         {
             Ok(bytes) => bytes,

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use workbench::chat::complete;
-use workbench::chat::references::{Kind, at_cursor};
+use workbench::chat::references::{ReferenceKind, at_cursor};
 use workbench::chat::transcript::State;
 
 /// Hint line while no question is answered.
@@ -175,11 +175,11 @@ fn answer_jobs(mut talk: Talk, news: Sender<News>) -> Sender<Job> {
 }
 
 /// Starts the thread that looks up candidates for references.
-fn complete_jobs(host: Arc<Host>, news: Sender<News>) -> Sender<(usize, Kind, String)> {
-    let (jobs, wanted) = channel::<(usize, Kind, String)>();
+fn complete_jobs(host: Arc<Host>, news: Sender<News>) -> Sender<(usize, ReferenceKind, String)> {
+    let (jobs, wanted) = channel::<(usize, ReferenceKind, String)>();
     let work = move || {
         for (start, kind, typed) in wanted {
-            let arguments = json!({"file": kind == Kind::File, "typed": typed});
+            let arguments = json!({"file": kind == ReferenceKind::File, "typed": typed});
             let Reply { result, .. } = host.call_with(&COMPLETE, arguments, &Cancel::default(), Asker::with_patience(Patience::Long));
             let found = result
                 .ok()
@@ -214,7 +214,7 @@ impl Screen {
     }
 
     /// Draws events until the person leaves.
-    fn follow(&mut self, hears: &Receiver<News>, jobs: &Sender<Job>, completes: &Sender<(usize, Kind, String)>) -> Outcome {
+    fn follow(&mut self, hears: &Receiver<News>, jobs: &Sender<Job>, completes: &Sender<(usize, ReferenceKind, String)>) -> Outcome {
         let mut running: Option<Cancel> = None;
         let mut waiting: Vec<String> = Vec::new();
         let mut leaves = false;
@@ -432,7 +432,7 @@ impl Screen {
     }
 
     /// Handles Tab: inserts the next candidate, or requests candidates for the reference at the cursor.
-    fn complete(&mut self, back: bool, completes: &Sender<(usize, Kind, String)>) {
+    fn complete(&mut self, back: bool, completes: &Sender<(usize, ReferenceKind, String)>) {
         if let Some(candidates) = &mut self.candidates {
             if let Some(name) = candidates.next(back) {
                 self.input.replace_name(candidates.start + 1, &name);

@@ -37,7 +37,7 @@ pub fn run_ls(context: &Context, args: &LsArgs) -> Outcome {
 }
 
 /// Targets of one rule.
-struct Kind {
+struct RuleTargets {
     target: String,
     known: usize,
     out: Option<String>,
@@ -51,12 +51,12 @@ fn kinds(context: &Context, session: &Session) -> Result<String, Failed> {
             known[found.rule as usize] += 1;
         }
     });
-    let mut kinds: Vec<Kind> = rules
+    let mut kinds: Vec<RuleTargets> = rules
         .manifest()
         .rules
         .iter()
         .zip(known)
-        .map(|(rule, known)| Kind {
+        .map(|(rule, known)| RuleTargets {
             target: template_text(&rule.target),
             known,
             out: rule.out.as_ref().map(|out| format!(".cortex/out/{}", template_text(&out.path))),
@@ -73,7 +73,7 @@ fn kinds(context: &Context, session: &Session) -> Result<String, Failed> {
     Ok(kinds_text(&kinds, context.out))
 }
 
-fn kinds_text(kinds: &[Kind], style: Style) -> String {
+fn kinds_text(kinds: &[RuleTargets], style: Style) -> String {
     let width = kinds.iter().map(|kind| kind.target.chars().count()).max().unwrap_or(0);
     let head = format!("{:width$}  {:>7}  file", "kind of target", "known");
     let mut text = format!("{}\n", style.dim(&head));

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use os::info::{FileInfo, Kind};
+use os::info::{FileInfo, FileKind};
 use os::plain_files::MoreOptions;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -43,7 +43,7 @@ pub fn text_at(path: &Path) -> io::Result<String> {
         make(path)?;
     }
     let info = FileInfo::of_path(path)?;
-    if info.kind() != Kind::File || info.owner != os::processes::own_user() || info.mode & 0o077 != 0 {
+    if info.kind() != FileKind::File || info.owner != os::processes::own_user() || info.mode & 0o077 != 0 {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             "others than this user could read or replace it",

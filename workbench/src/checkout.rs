@@ -10,7 +10,7 @@ use engine::values::diagnostic::Diagnostic;
 use os::errors::SystemError;
 use os::folders::Folder;
 use os::handles::OwnedFd;
-use os::info::{FileInfo, Kind};
+use os::info::{FileInfo, FileKind};
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -284,7 +284,7 @@ fn open_parent<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(Folde
 }
 
 fn is_link(folder: &Folder, name: &str) -> bool {
-    folder.info_of(name).is_ok_and(|found| found.kind() == Kind::Link)
+    folder.info_of(name).is_ok_and(|found| found.kind() == FileKind::Link)
 }
 
 fn read_in(folder: &Folder, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {

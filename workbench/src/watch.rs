@@ -144,7 +144,7 @@ pub fn stale_targets(session: &Session) -> usize {
 /// The part of a type that an edit changed (seed 000 §13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ChangedPart {
     /// Declarations of the type.
     Structure,
     /// Code of the type's members.
@@ -155,7 +155,7 @@ pub enum Kind {
     Layout,
 }
 
-impl Kind {
+impl ChangedPart {
     /// The targets whose outputs show a change, each with its kind.
     const TARGETS: [(&'static str, Self); 3] = [
         ("structure", Self::Structure),
@@ -181,7 +181,7 @@ pub struct Edited {
     #[serde(rename = "type")]
     pub name: String,
     /// The changed parts.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<ChangedPart>,
 }
 
 /// Summaries that an edit reaches.
@@ -235,7 +235,7 @@ pub fn reached(session: &mut Session) -> Result<Reached, EngineError> {
 pub struct Members {
     /// By label of the table: its output.
     tables: BTreeMap<String, Option<Arc<[u8]>>>,
-    /// By label of a target in [`Kind::TARGETS`], or of dependencies: its last output.
+    /// By label of a target in [`ChangedPart::TARGETS`], or of dependencies: its last output.
     digests: BTreeMap<String, Digest>,
 }
 
@@ -273,7 +273,7 @@ impl Members {
         let mut digests = BTreeMap::new();
         for table in tables.keys() {
             // A summary also depends on the types that its type refers to.
-            for target in Kind::TARGETS.map(|(target, _)| target).into_iter().chain(["deps"]) {
+            for target in ChangedPart::TARGETS.map(|(target, _)| target).into_iter().chain(["deps"]) {
                 let label = of_type(table, target);
                 let filed = session.graph.find(&label).and_then(|id| session.graph.node(id).result);
                 digests.extend(filed.map(|filed| (label, filed.output)));
@@ -310,14 +310,14 @@ impl Members {
         };
         let mut edited = Vec::new();
         for table in self.tables.keys() {
-            let known: Vec<(String, Kind)> = Kind::TARGETS.map(|(target, kind)| (of_type(table, target), kind)).into();
+            let known: Vec<(String, ChangedPart)> = ChangedPart::TARGETS.map(|(target, kind)| (of_type(table, target), kind)).into();
             if known.iter().any(|(label, _)| !self.digests.contains_key(label)) {
                 continue;
             }
             let kinds = known.iter().filter(|(label, _)| changed(label, &self.digests[label]));
-            let mut kinds: Vec<Kind> = kinds.map(|(_, kind)| *kind).collect();
+            let mut kinds: Vec<ChangedPart> = kinds.map(|(_, kind)| *kind).collect();
             if kinds.is_empty() {
-                kinds.push(Kind::Layout);
+                kinds.push(ChangedPart::Layout);
             }
             edited.push(Edited {
                 name: unescape(table.trim_start_matches("//types/").trim_end_matches(":members")),

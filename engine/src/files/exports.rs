@@ -13,7 +13,7 @@ use crate::seams::world::{ExportOutcome, RowEdits, Rows, WorldError};
 use crate::values::digest::Digest;
 use os::errors::SystemError;
 use os::folders::Folder;
-use os::info::{FileInfo, Kind};
+use os::info::{FileInfo, FileKind};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -373,7 +373,7 @@ impl Exports {
         // Replaces an unreadable file; a directory at the path makes the rename fail. Replaces a file with the stamp of other bytes unread.
         // At worst it has these bytes already, because a program wrote them at the moment at which this process wrote the others.
         if let Ok(info) = folder.info_of(name)
-            && info.kind() == Kind::File
+            && info.kind() == FileKind::File
             && info.size == bytes.len() as u64
             && !old.is_some_and(|old| old.digest != digest && Stamp::from_info(&info) == old.stamp)
         {
@@ -512,8 +512,8 @@ fn describe_obstacle(root: &Root, directory: &str) -> Option<String> {
             format!("{path}/{name}")
         };
         match root.stat(&path).ok()?.1 {
-            Kind::Folder => {}
-            Kind::Link => return Some(format!("{path} is a link, and links are not followed here")),
+            FileKind::Folder => {}
+            FileKind::Link => return Some(format!("{path} is a link, and links are not followed here")),
             _ => return Some(format!("{path} is not a folder")),
         }
     }
@@ -541,7 +541,7 @@ fn compare_file(folder: &Folder, name: &str, flags: u32, stamp: &Stamp, digest: 
     let Ok(info) = folder.info_of(name) else {
         return FileComparison::Different;
     };
-    let regular = info.kind() == Kind::File;
+    let regular = info.kind() == FileKind::File;
     if regular && flags & SETTLED != 0 && Stamp::from_info(&info) == *stamp {
         return FileComparison::Same;
     }

@@ -2,7 +2,7 @@
 
 use super::exports::{OUT_DIR, process_of};
 use os::folders::Folder;
-use os::info::Kind;
+use os::info::FileKind;
 use os::processes::is_alive;
 use std::path::Path;
 
@@ -39,7 +39,7 @@ fn tidy_folder(folder: &Folder, now: u64, depth: usize) -> usize {
         if process_of(name).is_some_and(|process| !is_alive(process) || is_old(folder, name, now)) {
             removed += usize::from(folder.remove(name).is_ok());
         } else if depth < DEEPEST
-            && matches!(entry.kind(), Kind::Folder | Kind::Unknown)
+            && matches!(entry.kind(), FileKind::Folder | FileKind::Unknown)
             && let Ok(inner) = folder.open_folder(name)
         {
             removed += tidy_folder(&inner, now, depth + 1);

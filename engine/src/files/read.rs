@@ -7,7 +7,7 @@ use crate::seams::world::WorldError;
 use crate::values::digest::Digest;
 use os::errors::SystemError;
 use os::folders::Folder;
-use os::info::{FileInfo, Kind};
+use os::info::{FileInfo, FileKind};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Root {
     }
 
     /// Returns the stamp and kind of the object at `path`, without following a link.
-    pub(crate) fn stat(&self, path: &str) -> Result<(Stamp, Kind), SystemError> {
+    pub(crate) fn stat(&self, path: &str) -> Result<(Stamp, FileKind), SystemError> {
         let info = self.folder.info_of(if path.is_empty() { "." } else { path })?;
         Ok((Stamp::from_info(&info), info.kind()))
     }
@@ -104,7 +104,7 @@ impl Root {
         for _ in 0..ATTEMPTS {
             let file = self.open_file(path)?;
             let info = FileInfo::from_handle(&file)?;
-            if info.kind() != Kind::File {
+            if info.kind() != FileKind::File {
                 return Ok(Hashed::NotAFile);
             }
             let before = Stamp::from_info(&info);
@@ -124,8 +124,8 @@ impl Root {
         let mut file = self.open_file(path)?;
         let info = FileInfo::from_handle(&file)?;
         match info.kind() {
-            Kind::File => {}
-            Kind::Folder => return Err(SystemError::IS_FOLDER),
+            FileKind::File => {}
+            FileKind::Folder => return Err(SystemError::IS_FOLDER),
             _ => return Err(SystemError::INVALID),
         }
         let size = usize::try_from(info.size).unwrap_or_default();

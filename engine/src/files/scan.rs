@@ -13,7 +13,7 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use os::errors::SystemError;
 use os::folders::Folder;
-use os::info::{FileInfo, Kind};
+use os::info::{FileInfo, FileKind};
 use std::sync::Arc;
 
 /// Placeholder for a missing digest.
@@ -183,12 +183,12 @@ impl Scan<'_> {
         for (name, mut kind) in names {
             let whole = join(path, &name);
             let mut stamp = None;
-            if kind == Kind::Unknown {
+            if kind == FileKind::Unknown {
                 let Ok(info) = folder.info_of(&name) else { continue };
                 kind = info.kind();
                 stamp = Some(Stamp::from_info(&info));
             }
-            if kind == Kind::Folder {
+            if kind == FileKind::Folder {
                 let reach = self.globs.reach_in_directory(&outer.reach, &name, &whole, || ignored(&whole, true));
                 if reach.alive() {
                     found.listing.subdirs.push(name);
@@ -213,7 +213,7 @@ impl Scan<'_> {
                 stamp: Stamp::default(),
                 digest: NOTHING,
             };
-            if kind == Kind::File && stamp.is_none() {
+            if kind == FileKind::File && stamp.is_none() {
                 found.stated += 1;
                 // Skip a file that is gone by now: the directory has changed again and is listed again.
                 let Ok(info) = folder.info_of(&entry.name) else { continue };
@@ -229,7 +229,13 @@ impl Scan<'_> {
     }
 
     /// Reads the names in a folder, sorted; notes the names that are no text.
-    fn read_names(&self, folder: &Folder, listing: &mut Listing, path: &str, outer: &Context) -> Result<Vec<(String, Kind)>, SystemError> {
+    fn read_names(
+        &self,
+        folder: &Folder,
+        listing: &mut Listing,
+        path: &str,
+        outer: &Context,
+    ) -> Result<Vec<(String, FileKind)>, SystemError> {
         let mut names = Vec::new();
         for item in folder.entries()? {
             let item = item?;
@@ -282,10 +288,10 @@ impl Scan<'_> {
         }
     }
 
-    fn note_not_text(&self, listing: &mut Listing, path: &str, name: &str, kind: Kind, outer: &Context) {
+    fn note_not_text(&self, listing: &mut Listing, path: &str, name: &str, kind: FileKind, outer: &Context) {
         let whole = join(path, name);
         let wanted = match kind {
-            Kind::Folder => self.globs.reach_in_directory(&outer.reach, name, &whole, || false).alive(),
+            FileKind::Folder => self.globs.reach_in_directory(&outer.reach, name, &whole, || false).alive(),
             _ => self.globs.sets_of(&outer.reach, &whole, || false) != 0,
         };
         if wanted {
@@ -310,7 +316,7 @@ impl Scan<'_> {
             }) else {
                 continue;
             };
-            if kind != Kind::File {
+            if kind != FileKind::File {
                 continue;
             }
             let settled = if stamp.settled(self.now) { SETTLED } else { 0 };
@@ -347,15 +353,15 @@ impl Scan<'_> {
         let empty = |flags| (rule_flags | flags, Stamp::default(), NOTHING);
         let set = |entry: &mut Entry, (flags, stamp, digest)| (entry.flags, entry.stamp, entry.digest) = (flags, stamp, digest);
         let link = match self.root.stat(&path) {
-            Ok((_, Kind::Link)) => LINK,
-            Ok((stamp, Kind::File)) => {
+            Ok((_, FileKind::Link)) => LINK,
+            Ok((stamp, FileKind::File)) => {
                 if stamp == entry.stamp && entry.flags & !RULES == SETTLED {
                     return false;
                 }
                 0
             }
             // The file was removed since it was listed, or is a directory now. Its parent has changed again, and the next scan lists it.
-            Err(SystemError::NOT_FOUND) | Ok((_, Kind::Folder)) => {
+            Err(SystemError::NOT_FOUND) | Ok((_, FileKind::Folder)) => {
                 set(entry, empty(REFUSED));
                 return false;
             }
@@ -459,9 +465,9 @@ impl Scan<'_> {
         }
         let info = self.root.folder.info_of(&target).ok()?;
         match info.kind() {
-            Kind::File => Some(Stamp::from_info(&info)),
+            FileKind::File => Some(Stamp::from_info(&info)),
             // The scan does not follow links to directories, so that it scans no tree twice and enters no loop.
-            Kind::Folder => None,
+            FileKind::Folder => None,
             _ => {
                 diagnostics.push(special(path));
                 None
@@ -473,7 +479,9 @@ impl Scan<'_> {
 /// Checks whether a rule file still has the recorded content; returns the fresh entry if so.
 pub(crate) fn rules_unchanged(root: &Root, now: i64, path: &str, entry: &Entry) -> Option<Entry> {
     let (stamp, kind) = root.stat(path).ok()?;
-    let bytes = (kind == Kind::File).then(|| root.read_source_file(path, MAX_RULES_LEN + 1))?.ok()?;
+    let bytes = (kind == FileKind::File)
+        .then(|| root.read_source_file(path, MAX_RULES_LEN + 1))?
+        .ok()?;
     let settled = if stamp.settled(now) { SETTLED } else { 0 };
     let flags = entry.flags & !SETTLED | settled;
     (Digest::of(&bytes) == entry.digest).then(|| Entry {

@@ -15,7 +15,7 @@ use super::walk::{WalkStep, WalkTask, directories_to_visit, parent};
 use crate::seams::world::{Change, MAX_SETS, Refresh, RowEdits, Rows, SetDef, TreeFacts, WorldError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
-use os::info::Kind;
+use os::info::FileKind;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -211,7 +211,7 @@ impl SourceTree {
         };
         let listed = row.flags() & (DIR_SETTLED | DIR_UNREADABLE) == DIR_SETTLED;
         check.has_changed =
-            !listed || row.fingerprint() != print || !matches!(root.stat(path), Ok((stamp, Kind::Folder)) if stamp == row.stamp());
+            !listed || row.fingerprint() != print || !matches!(root.stat(path), Ok((stamp, FileKind::Folder)) if stamp == row.stamp());
         let mut whole = String::with_capacity(path.len() + 64);
         let full = |name: &str, whole: &mut String| {
             whole.clear();
@@ -234,7 +234,7 @@ impl SourceTree {
             full(row.files.name(index), &mut whole);
             check.stated += 1;
             let answer = root.stat(&whole);
-            let same = matches!(answer, Ok((stamp, Kind::File)) if stamp == row.files.stamp(index));
+            let same = matches!(answer, Ok((stamp, FileKind::File)) if stamp == row.files.stamp(index));
             if same && flags & (SETTLED | UNREADABLE) == SETTLED {
                 continue;
             }
@@ -250,7 +250,7 @@ impl SourceTree {
                 check.has_changed = true;
             }
         }
-        if path.is_empty() && row.files.find_name(EXCLUDE_FILE).is_none() && matches!(root.stat(EXCLUDE_FILE), Ok((_, Kind::File))) {
+        if path.is_empty() && row.files.find_name(EXCLUDE_FILE).is_none() && matches!(root.stat(EXCLUDE_FILE), Ok((_, FileKind::File))) {
             (check.has_changed, check.rules_moved) = (true, true);
         }
         for name in row.subdirs() {

@@ -18,7 +18,7 @@ pub const DEEPEST: usize = 128;
 
 /// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TreeEntryKind {
     /// A file.
     File,
     /// An executable file.
@@ -27,7 +27,7 @@ pub enum Kind {
     Folder,
 }
 
-impl Kind {
+impl TreeEntryKind {
     fn name(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -41,7 +41,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'b> {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TreeEntryKind,
     /// Digest of its bytes; for a folder, of its blob.
     pub digest: Digest,
     /// Length of a file in bytes; 0 for a folder.
@@ -118,9 +118,9 @@ pub fn parse_entries(blob: &[u8]) -> Result<Vec<Entry<'_>>, TreeError> {
 fn parse_entry(line: &str) -> Option<Entry<'_>> {
     let mut fields = line.splitn(4, ' ');
     let kind = match fields.next()? {
-        "file" => Kind::File,
-        "program" => Kind::Program,
-        "folder" => Kind::Folder,
+        "file" => TreeEntryKind::File,
+        "program" => TreeEntryKind::Program,
+        "folder" => TreeEntryKind::Folder,
         _ => return None,
     };
     let entry = Entry {
@@ -131,7 +131,7 @@ fn parse_entry(line: &str) -> Option<Entry<'_>> {
     };
     // Another spelling of a number or digest would give another digest of the same tree.
     let canonical = is_entry_name(entry.name) && line == entry_text(&entry).trim_end_matches('\n');
-    (canonical && (kind != Kind::Folder || entry.len == 0)).then_some(entry)
+    (canonical && (kind != TreeEntryKind::Folder || entry.len == 0)).then_some(entry)
 }
 
 fn entry_text(entry: &Entry<'_>) -> String {
@@ -191,7 +191,7 @@ fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) ->
         let blob = write_folder(inner, parts).into_bytes();
         let digest = Digest::of(&blob);
         parts.insert(digest, blob.into());
-        let kind = Kind::Folder;
+        let kind = TreeEntryKind::Folder;
         lines.insert(
             name,
             entry_text(&Entry {
@@ -205,7 +205,11 @@ fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) ->
     for (name, file) in &folder.files {
         let digest = Digest::of(&file.bytes);
         parts.insert(digest, file.bytes.clone());
-        let kind = if file.program { Kind::Program } else { Kind::File };
+        let kind = if file.program {
+            TreeEntryKind::Program
+        } else {
+            TreeEntryKind::File
+        };
         let len = file.bytes.len() as u64;
         lines.insert(name, entry_text(&Entry { kind, digest, len, name }));
     }
@@ -238,11 +242,11 @@ pub fn files<E: From<TreeError>>(
                 path => format!("{path}/{}", entry.name),
             };
             match entry.kind {
-                Kind::Folder => open.push((inner, bytes, depth + 1)),
+                TreeEntryKind::Folder => open.push((inner, bytes, depth + 1)),
                 // Another length would give another digest of the same files.
                 _ if entry.len != bytes.len() as u64 => return Err(TreeError::Malformed.into()),
                 kind => {
-                    let program = kind == Kind::Program;
+                    let program = kind == TreeEntryKind::Program;
                     found.insert(inner, File { program, bytes });
                 }
             }

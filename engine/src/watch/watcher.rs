@@ -17,7 +17,7 @@ use crate::files::stamp::Stamp;
 use crate::seams::world::{SetDef, Watched, WorldError};
 use os::errors::SystemError;
 use os::handles::BorrowedFd;
-use os::info::{FileInfo, Kind};
+use os::info::{FileInfo, FileKind};
 use os::listening::IS_PROMPT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -322,7 +322,7 @@ impl Watcher {
     /// Detects other names of a file by its present link count.
     fn check_link_count(&mut self, path: &str) {
         let info = self.root.folder.info_of(path);
-        let several = info.is_ok_and(|info| info.links > 1 && info.kind() == Kind::File);
+        let several = info.is_ok_and(|info| info.links > 1 && info.kind() == FileKind::File);
         if several {
             // Its other name may be a source, too, and has no event. An earlier entry in `linked` proves nothing: the path may belong to
             // another file now.
@@ -461,7 +461,7 @@ impl Watcher {
     fn listen_to_git(&mut self) {
         self.git = self.path.join(".git");
         match self.root.stat(".git") {
-            Ok((_, Kind::Folder)) => {
+            Ok((_, FileKind::Folder)) => {
                 for directory in [".git", ".git/info"] {
                     match self.directories.watch_directory(&self.path, directory) {
                         Ok(()) | Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => {}
@@ -481,7 +481,7 @@ impl Watcher {
             }
             // In a worktree of a repository, these files are elsewhere. They contain no rules; missing their events costs only a second
             // batch.
-            Ok((_, Kind::File)) => {
+            Ok((_, FileKind::File)) => {
                 let text = self.root.read_source_file(".git", 4096).unwrap_or_default();
                 if let Some(path) = std::str::from_utf8(&text).ok().and_then(|text| text.strip_prefix("gitdir: ")) {
                     self.git = self.path.join(path.trim_end());

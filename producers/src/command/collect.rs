@@ -7,7 +7,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::tree::{DEEPEST, File, MOST};
 use os::errors::SystemError;
 use os::folders::Folder;
-use os::info::{FileInfo, Kind};
+use os::info::{FileInfo, FileKind};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -55,10 +55,10 @@ impl CollectedOutput {
         }
         let info = at.info_of(last).map_err(|error| missing_or(path, error))?;
         match (info.kind(), wants_folder) {
-            (Kind::Folder, true) => self.walk(at, last, name, path),
-            (Kind::File, false) => self.read_entry(&at, last, &info, name, path),
-            (Kind::Folder, false) => Err(output_refused(path, "is a folder", "write a / at its end in `outputs`")),
-            (Kind::File, true) => Err(output_refused(path, "is a file", "take the / at its end away in `outputs`")),
+            (FileKind::Folder, true) => self.walk(at, last, name, path),
+            (FileKind::File, false) => self.read_entry(&at, last, &info, name, path),
+            (FileKind::Folder, false) => Err(output_refused(path, "is a folder", "write a / at its end in `outputs`")),
+            (FileKind::File, true) => Err(output_refused(path, "is a file", "take the / at its end away in `outputs`")),
             (other, _) => Err(strange(path, other)),
         }
     }
@@ -91,8 +91,8 @@ impl CollectedOutput {
                 };
                 let info = folder.info_of(own).map_err(|error| unreadable(&inner, error))?;
                 match info.kind() {
-                    Kind::Folder => waiting.push((folder.clone(), own.to_owned(), below, inner)),
-                    Kind::File => self.read_entry(&folder, own, &info, &below, &inner)?,
+                    FileKind::Folder => waiting.push((folder.clone(), own.to_owned(), below, inner)),
+                    FileKind::File => self.read_entry(&folder, own, &info, &below, &inner)?,
                     other => return Err(strange(&inner, other)),
                 }
                 if self.files.len() + waiting.len() > MOST {
@@ -107,7 +107,7 @@ impl CollectedOutput {
         let program = info.mode & 0o100 != 0;
         let file = open_entry(folder, entry, || folder.open_to_read(entry)).map_err(|error| unreadable(path, error))?;
         let info = FileInfo::from_handle(&file).map_err(|error| unreadable(path, error))?;
-        if info.kind() != Kind::File {
+        if info.kind() != FileKind::File {
             return Err(strange(path, info.kind()));
         }
         // The length of a file with holes exceeds its space on disk.
@@ -134,7 +134,7 @@ impl CollectedOutput {
 fn open_entry<T>(folder: &Folder, name: &str, open: impl Fn() -> Result<T, SystemError>) -> Result<T, SystemError> {
     open().or_else(|error| {
         let kind = folder.info_of(name)?.kind();
-        if error != SystemError::DENIED || !matches!(kind, Kind::Folder | Kind::File) {
+        if error != SystemError::DENIED || !matches!(kind, FileKind::Folder | FileKind::File) {
             return Err(error);
         }
         folder.open_up(name)?;
@@ -147,12 +147,12 @@ fn output_refused(path: &str, what: &str, hint: &str) -> Failure {
     Failure::Permanent(Box::new(why.hint(hint)))
 }
 
-fn strange(path: &str, kind: Kind) -> Failure {
+fn strange(path: &str, kind: FileKind) -> Failure {
     let what = match kind {
-        Kind::Link => "is a symbolic link",
-        Kind::Pipe => "is a pipe",
-        Kind::Socket => "is a socket",
-        Kind::Device => "is a device",
+        FileKind::Link => "is a symbolic link",
+        FileKind::Pipe => "is a pipe",
+        FileKind::Socket => "is a socket",
+        FileKind::Device => "is a device",
         _ => "is neither a file nor a folder",
     };
     output_refused(path, what, "have the program write files and folders")

@@ -1,7 +1,7 @@
 //! Disk usage of a folder.
 
 use os::folders::Folder;
-use os::info::Kind;
+use os::info::FileKind;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn counted(folder: &Folder, bytes: &mut u64) -> Vec<OsString> {
         let Ok(found) = folder.info_of(entry.name()) else { continue };
         // Allocated bytes, not the length, which is larger for a file with holes.
         *bytes = bytes.saturating_add(found.allocated.max(LEAST));
-        if found.kind() == Kind::Folder {
+        if found.kind() == FileKind::Folder {
             folders.push(entry.name().to_owned());
         }
     }

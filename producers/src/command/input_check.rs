@@ -4,7 +4,7 @@ use super::scratch::Modes;
 use super::stage::Staged;
 use engine::values::tree::File;
 use os::errors::SystemError;
-use os::info::{FileInfo, Kind};
+use os::info::{FileInfo, FileKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Mode
 fn write_spoilt_file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Option<String>> {
     let path = folder.join(name);
     let there = info_if_exists(&path)?;
-    if let Some(why) = otherwise(name, there.as_ref(), Kind::File, mode) {
+    if let Some(why) = otherwise(name, there.as_ref(), FileKind::File, mode) {
         return Ok(Some(why));
     }
     let same = there.is_some_and(|there| there.size == bytes.len() as u64) && std::fs::read(path)? == bytes;
@@ -46,7 +46,7 @@ fn info_if_exists(path: &Path) -> io::Result<Option<FileInfo>> {
 }
 
 /// Describes a difference of an entry apart from its contents.
-fn otherwise(name: &str, there: Option<&FileInfo>, kind: Kind, mode: u32) -> Option<String> {
+fn otherwise(name: &str, there: Option<&FileInfo>, kind: FileKind, mode: u32) -> Option<String> {
     match there {
         None => Some(format!("removed its input '{name}'")),
         Some(there) if there.kind() != kind => Some(format!("put something else into the place of its input '{name}'")),
@@ -66,7 +66,7 @@ fn write_spoilt_tree(
     // Check a folder before its entries: no link is followed.
     for place in std::iter::once(name.to_owned()).chain(folders.iter().map(|path| inner(path))) {
         let there = info_if_exists(&folder.join(&place))?;
-        if let Some(why) = otherwise(&place, there.as_ref(), Kind::Folder, modes.folder) {
+        if let Some(why) = otherwise(&place, there.as_ref(), FileKind::Folder, modes.folder) {
             return Ok(Some(why));
         }
     }

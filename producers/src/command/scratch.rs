@@ -6,7 +6,7 @@
 
 use super::scratch_root::ScratchRoot;
 use engine::seams::producer::Failure;
-use os::info::{FileInfo, Kind};
+use os::info::{FileInfo, FileKind};
 use os::modes;
 use os::plain_files::MoreOptions;
 use std::cell::RefCell;
@@ -231,10 +231,10 @@ impl Scratch {
             let info = FileInfo::of_metadata(&entry.metadata()?);
             let name = entry.file_name().into_string().ok().filter(|name| self.staged.contains(name));
             match name {
-                Some(name) if info.kind() == Kind::File && info.links == 1 && info.mode == self.modes.file => {
+                Some(name) if info.kind() == FileKind::File && info.links == 1 && info.mode == self.modes.file => {
                     self.reusable.insert(name);
                 }
-                _ if info.kind() == Kind::Folder => flatten(self.folder.path(), &entry.path())?,
+                _ if info.kind() == FileKind::Folder => flatten(self.folder.path(), &entry.path())?,
                 _ => std::fs::remove_file(entry.path())?,
             }
         }

@@ -11,7 +11,7 @@ use super::churn_guard;
 use super::evidence::{self, Names};
 use super::facts::facts;
 use super::parameters::ROLE;
-use super::slots::{Kind, Slot, simple};
+use super::slots::{Slot, SlotKind, simple};
 use super::subject::type_key;
 use super::tokens::{TokenKind, tokens};
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,9 +120,9 @@ impl Changed {
             if old == new {
                 continue;
             }
-            changed.documentation |= kind == Kind::Docs;
+            changed.documentation |= kind == SlotKind::Docs;
             for (name, _) in changed_texts::changed_members(old, new) {
-                if kind == Kind::Code {
+                if kind == SlotKind::Code {
                     let [old, new] = sides.map(|slot| slot.map(|slot| slot.text_of_member(&name)).unwrap_or_default());
                     changed.bodies.push((old, new));
                 }
@@ -201,10 +201,10 @@ mod tests {
             ("Start()", "{ Load(); }"),
             (".ctor()", "{ }"),
         ];
-        slot(Kind::Code, "N.Store", &pieces)
+        slot(SlotKind::Code, "N.Store", &pieces)
     }
 
-    fn slot(kind: Kind, key: &str, pieces: &[(&str, &str)]) -> Slot {
+    fn slot(kind: SlotKind, key: &str, pieces: &[(&str, &str)]) -> Slot {
         let pieces = pieces.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
         Slot::new(kind, key, pieces.collect())
     }
@@ -290,16 +290,16 @@ mod tests {
     #[test]
     fn declarations_constructors_and_documentation_are_asked_about() {
         let text = "- Writes all at once [Save].";
-        let constructor = |body| slot(Kind::Code, "N.Store", &[("Save()", "{ }"), (".ctor()", body)]);
+        let constructor = |body| slot(SlotKind::Code, "N.Store", &[("Save()", "{ }"), (".ctor()", body)]);
         assert_eq!(
             carried(&[constructor("{ Begin(); }")], &[constructor("{ Begin(); Begin(); }")], text),
             (false, false)
         );
-        for kind in [Kind::Structure, Kind::Docs] {
+        for kind in [SlotKind::Structure, SlotKind::Docs] {
             let of = |text| slot(kind, "N.Store", &[("Save()", "{ }"), ("Load()", text)]);
             assert_eq!(carried(&[of("a")], &[of("b")], text), (false, false), "{kind:?}");
         }
-        let used = |declaration| slot(Kind::Signatures, "N.Clock", &[("Now()", declaration)]);
+        let used = |declaration| slot(SlotKind::Signatures, "N.Clock", &[("Now()", declaration)]);
         let (then, now) = ([code(THEN), used("long Now()")], [code(THEN), used("int Now()")]);
         assert_eq!(carried(&then, &now, text), (false, true));
         assert_eq!(carried(&then, &now, "- Asks Now [Save]."), (false, false));

@@ -3,7 +3,7 @@
 use super::churn_guard::is_odd;
 use super::code_lines::shorten_literals;
 use super::evidence::simple_member_name;
-use super::slots::{Kind, Slot, simple};
+use super::slots::{Slot, SlotKind, simple};
 use rustc_hash::FxHashMap;
 use similar::{Change, ChangeTag, TextDiff};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ pub(super) struct ChangedTexts {
 /// The difference of one text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TextDifference {
-    pub(super) kind: Kind,
+    pub(super) kind: SlotKind,
     /// The type that the text belongs to.
     pub(super) key: String,
     /// Its changed lines.
@@ -77,10 +77,10 @@ impl ChangedTexts {
     }
 
     /// Adds the difference of a text of the subject.
-    fn add_own(&mut self, kind: Kind, key: &str, [old, new]: [Option<&Slot>; 2]) {
+    fn add_own(&mut self, kind: SlotKind, key: &str, [old, new]: [Option<&Slot>; 2]) {
         self.own = true;
         self.types.insert(key.to_owned());
-        if kind == Kind::Structure {
+        if kind == SlotKind::Structure {
             self.declared.insert(key.to_owned());
             let most = [old, new].into_iter().flatten().map(|slot| slot.pieces.len()).max();
             if changed_members(old, new).len() * REDEFINING > most.unwrap_or(0) {
@@ -92,7 +92,7 @@ impl ChangedTexts {
         }
         if unnamed(old) != unnamed(new) {
             self.whole.insert(key.to_owned());
-            self.code |= kind == Kind::Code;
+            self.code |= kind == SlotKind::Code;
         }
         for (name, what) in changed_members(old, new) {
             match simple_member_name(&name) {
@@ -106,8 +106,8 @@ impl ChangedTexts {
 }
 
 /// Returns the earlier and the present text of each kind and type, in order.
-pub(super) fn pairs<'s>(then: &'s [Slot], now: &'s [Slot]) -> BTreeMap<(Kind, &'s str), [Option<&'s Slot>; 2]> {
-    let mut pairs: BTreeMap<(Kind, &str), [Option<&Slot>; 2]> = BTreeMap::new();
+pub(super) fn pairs<'s>(then: &'s [Slot], now: &'s [Slot]) -> BTreeMap<(SlotKind, &'s str), [Option<&'s Slot>; 2]> {
+    let mut pairs: BTreeMap<(SlotKind, &str), [Option<&Slot>; 2]> = BTreeMap::new();
     for (side, slots) in [then, now].into_iter().enumerate() {
         for slot in slots {
             pairs.entry((slot.kind, &slot.key)).or_default()[side] = Some(slot);
@@ -119,7 +119,7 @@ pub(super) fn pairs<'s>(then: &'s [Slot], now: &'s [Slot]) -> BTreeMap<(Kind, &'
 /// Compares the earlier texts with the present ones.
 pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     let types_of = |slots: &[Slot]| -> BTreeSet<String> {
-        let own = slots.iter().filter(|slot| slot.kind == Kind::Structure);
+        let own = slots.iter().filter(|slot| slot.kind == SlotKind::Structure);
         own.map(|slot| slot.key.clone()).collect()
     };
     let mut changes = ChangedTexts {
@@ -171,8 +171,8 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
         } else {
             changes.dependencies.insert(key.to_owned());
             let is_there = |piece: &(String, String)| new.is_some_and(|new| new.pieces.contains(piece));
-            changes.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
-            if kind == Kind::Signatures {
+            changes.used |= kind == SlotKind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
+            if kind == SlotKind::Signatures {
                 roots.extend(moved_names(key, [old, new]));
             }
         }
@@ -180,7 +180,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     roots.extend(changes.names.iter().cloned());
     roots.extend(assigned_by_constructors(&changes.constructed, then, now));
     if !roots.is_empty() {
-        let code = now.iter().chain(then).filter(|slot| slot.kind == Kind::Code);
+        let code = now.iter().chain(then).filter(|slot| slot.kind == SlotKind::Code);
         (changes.near, changes.reached) = reaching(&roots, &changes.constructed, code);
     }
     changes.moved = roots;
@@ -201,7 +201,7 @@ fn moved_names(key: &str, [old, new]: [Option<&Slot>; 2]) -> BTreeSet<String> {
 fn assigned_by_constructors(types: &BTreeSet<String>, then: &[Slot], now: &[Slot]) -> BTreeSet<String> {
     let mut assigned = BTreeSet::new();
     for ((kind, key), sides) in pairs(then, now) {
-        if kind != Kind::Code || !types.contains(key) {
+        if kind != SlotKind::Code || !types.contains(key) {
             continue;
         }
         let constructors = sides.map(|slot| slot.map(|slot| slot.only(|name| simple_member_name(name) == ".ctor")));
@@ -216,7 +216,7 @@ fn assigned_by_constructors(types: &BTreeSet<String>, then: &[Slot], now: &[Slot
 /// Returns the changed lines between two texts of one kind and type, member by member, each under a line that names the member. Of a removed member
 /// only this line is shown, unless another one has its name.
 fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
-    let kind = new.or(old).map_or(Kind::Code, |slot| slot.kind);
+    let kind = new.or(old).map_or(SlotKind::Code, |slot| slot.kind);
     let [before, after] = [old, new].map(|slot| slot.map(Slot::text_by_member).unwrap_or_default());
     let is_only = |name: &str| {
         let simple = simple_member_name(name);
@@ -236,7 +236,7 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
         let head = |what: &str| format!("{}\n", format!("@@ {title}{what}").trim_end());
         match (old, new) {
             // A line of declarations names its member.
-            (old, new) if kind != Kind::Code => {
+            (old, new) if kind != SlotKind::Code => {
                 if shown.is_empty() {
                     shown.push_str("@@\n");
                 }
@@ -366,7 +366,7 @@ pub(super) fn changed_members(old: Option<&Slot>, new: Option<&Slot>) -> Vec<(St
 mod tests {
     use super::*;
 
-    fn slot(kind: Kind, key: &str, pieces: &[(&str, &str)]) -> Slot {
+    fn slot(kind: SlotKind, key: &str, pieces: &[(&str, &str)]) -> Slot {
         Slot {
             kind,
             key: key.into(),
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn members_that_use_a_changed_dependency_are_reached() {
         let code = slot(
-            Kind::Code,
+            SlotKind::Code,
             "N.Use",
             &[
                 ("Go()", "Go() { d.Of(4); }"),
@@ -385,7 +385,7 @@ mod tests {
                 ("Else()", "Else() { }"),
             ],
         );
-        let dependency = |text: &str| slot(Kind::Signatures, "N.Dep", &[("", "class Dep"), ("Of(int)", text)]);
+        let dependency = |text: &str| slot(SlotKind::Signatures, "N.Dep", &[("", "class Dep"), ("Of(int)", text)]);
         let changes = super::compare_slots(
             &[code.clone(), dependency("string Of(int)")],
             &[code, dependency("string? Of(int)")],
@@ -401,30 +401,30 @@ mod tests {
     fn what_moved_is_named() {
         let then = [
             slot(
-                Kind::Code,
+                SlotKind::Code,
                 "N.A",
                 &[("M()", "M() { a; }"), ("Gone", "int Gone"), ("Same", "int Same")],
             ),
-            slot(Kind::Role, "N.D", &[("", "old role")]),
+            slot(SlotKind::Role, "N.D", &[("", "old role")]),
         ];
         let now = [
             slot(
-                Kind::Code,
+                SlotKind::Code,
                 "N.A",
                 &[("M()", "M() { b; }"), ("Same", "int Same"), ("New", "int New")],
             ),
-            slot(Kind::Role, "N.D", &[("", "new role")]),
+            slot(SlotKind::Role, "N.D", &[("", "new role")]),
         ];
         let changes = super::compare_slots(&then, &now);
         assert_eq!(changes.members, ["A.Gone (removed)", "A.M() (changed)", "A.New (added)"]);
-        let diffs: Vec<(Kind, &str, &str)> = changes
+        let diffs: Vec<(SlotKind, &str, &str)> = changes
             .diffs
             .iter()
             .map(|diff| (diff.kind, diff.key.as_str(), diff.lines.as_str()))
             .collect();
         let code = "@@ M\n-M() { a; }\n+M() { b; }\n@@ (added)\n+int New\n@@ Gone (removed)\n";
         let role = "@@\n-old role\n+new role\n";
-        assert_eq!(diffs, [(Kind::Code, "N.A", code), (Kind::Role, "N.D", role)]);
+        assert_eq!(diffs, [(SlotKind::Code, "N.A", code), (SlotKind::Role, "N.D", role)]);
         assert!(changes.own && changes.dependencies.contains("N.D") && changes.share > 0.5 && changes.share <= 1.0);
         assert!(super::compare_slots(&now, &now).is_empty());
         let only_role = super::compare_slots(&now, &[now[0].clone(), then[1].clone()]);

@@ -142,11 +142,11 @@ fn is_negation(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::semantic::slots::{Kind, Slot};
+    use crate::semantic::slots::{Slot, SlotKind};
 
     fn names() -> Names {
         Names::from_slots(&[Slot {
-            kind: Kind::Code,
+            kind: SlotKind::Code,
             key: "N.A".into(),
             pieces: vec![
                 ("Get".into(), "Get".into()),

@@ -7,7 +7,7 @@ use super::document;
 use super::prompt::Material;
 use super::renames::Renames;
 use super::shown;
-use super::slots::{Kind, Slot, past};
+use super::slots::{Slot, SlotKind, past};
 use super::subject::{Subject, note_digest};
 use engine::seams::paid::{Notes, Previous};
 use engine::seams::producer::{Failure, Inputs};
@@ -169,9 +169,9 @@ fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renam
         // In a plan, roles that are not known yet count as unchanged.
         let is_known = |role: &str, key: &str| subject.blobs.get(role).is_some_and(|now| now.contains_key(key));
         then.retain(|slot| match slot.kind {
-            Kind::Role => is_known("roles", &slot.key),
-            Kind::Signatures => is_known("dependencies", &slot.key),
-            Kind::Structure | Kind::Code | Kind::Docs => true,
+            SlotKind::Role => is_known("roles", &slot.key),
+            SlotKind::Signatures => is_known("dependencies", &slot.key),
+            SlotKind::Structure | SlotKind::Code | SlotKind::Docs => true,
         });
     }
     Ok(Some(then))
@@ -208,8 +208,8 @@ pub(super) fn declarations_of_others(slots: &[Slot], about: &BTreeSet<&str>) -> 
         if !slot.kind.is_own() || about.contains(slot.key.as_str()) {
             return Some(slot.clone());
         }
-        (slot.kind == Kind::Structure).then(|| Slot {
-            kind: Kind::Signatures,
+        (slot.kind == SlotKind::Structure).then(|| Slot {
+            kind: SlotKind::Signatures,
             ..slot.clone()
         })
     };

@@ -4,7 +4,7 @@
 //! a parenthesis (that would be a link), outside of backticks and fences. Evidence that names nothing is removed; its claim stays. Brackets with any
 //! other content are prose.
 
-use super::slots::{Kind, Slot, simple};
+use super::slots::{Slot, SlotKind, simple};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that evidence may use.
@@ -25,12 +25,15 @@ impl Names {
         for slot in slots {
             names.types.insert(slot.key.clone());
             names.types.insert(simple(&slot.key).to_owned());
-            let members = slot.pieces.iter().filter(|(name, _)| !name.is_empty() && slot.kind != Kind::Role);
+            let members = slot
+                .pieces
+                .iter()
+                .filter(|(name, _)| !name.is_empty() && slot.kind != SlotKind::Role);
             names.members.extend(members.map(|(name, _)| simple_member_name(name).to_owned()));
-            if slot.kind == Kind::Code {
+            if slot.kind == SlotKind::Code {
                 names.lines.insert(slot.key.clone(), slot.text().lines().count());
             }
-            if let Some((_, text)) = slot.pieces.iter().find(|(name, _)| slot.kind == Kind::Code && name.is_empty()) {
+            if let Some((_, text)) = slot.pieces.iter().find(|(name, _)| slot.kind == SlotKind::Code && name.is_empty()) {
                 // For a single member, every word of its code counts.
                 let words = text
                     .split(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -216,12 +219,16 @@ mod tests {
         };
         Names::from_slots(&[
             slot(
-                Kind::Structure,
+                SlotKind::Structure,
                 "N.Store",
                 &[("", "class Store"), ("Get(string)", "Node Get(string key)"), (".ctor()", "Store()")],
             ),
-            slot(Kind::Code, "N.Store", &[("_gate", "object _gate"), ("Get(string)", "Get {\nx\n}")]),
-            slot(Kind::Role, "N.Node", &[("", "A node.")]),
+            slot(
+                SlotKind::Code,
+                "N.Store",
+                &[("_gate", "object _gate"), ("Get(string)", "Get {\nx\n}")],
+            ),
+            slot(SlotKind::Role, "N.Node", &[("", "A node.")]),
         ])
     }
 

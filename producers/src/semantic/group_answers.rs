@@ -5,7 +5,7 @@ use super::corrections;
 use super::document;
 use super::renames::Renames;
 use super::shown;
-use super::slots::{Kind, Slot};
+use super::slots::{Slot, SlotKind};
 use super::subject::type_rows_of_inputs;
 use engine::seams::paid::{Notes, Previous};
 use engine::seams::producer::Inputs;
@@ -41,7 +41,7 @@ pub(super) fn assemble_previous(inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Opti
             answer,
             types: BTreeSet::new(),
         });
-        if source.slots.iter().any(|slot| slot.kind == Kind::Structure && slot.key == *key) {
+        if source.slots.iter().any(|slot| slot.kind == SlotKind::Structure && slot.key == *key) {
             source.types.insert((*key).to_owned());
         }
     }

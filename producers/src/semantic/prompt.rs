@@ -8,7 +8,7 @@ use super::document::Head;
 use super::evidence::{self, Names};
 use super::fence::fenced;
 use super::parameters::{LIFECYCLE, ROLE, Wishes};
-use super::slots::{Kind, Slot, simple};
+use super::slots::{Slot, SlotKind, simple};
 use super::splice::{self, Unshown};
 use super::subject::type_key;
 use super::template::{Part, Template};
@@ -118,7 +118,7 @@ impl Material<'_> {
     }
 
     /// Returns the title of a text. A text of the only type does not name it.
-    fn title(&self, kind: Kind, key: &str) -> String {
+    fn title(&self, kind: SlotKind, key: &str) -> String {
         match self.heads {
             [head] if kind.is_own() && type_key(&head.key) == key => kind.title().to_owned(),
             _ => format!("{} of {}", kind.title(), self.short_name(key)),
@@ -238,7 +238,7 @@ impl Material<'_> {
 
     fn values(&self) -> BTreeMap<&'static str, String> {
         let mut values = self.stable();
-        let of = |kind: Kind, language: &str| -> String {
+        let of = |kind: SlotKind, language: &str| -> String {
             let slots = self.slots.iter().filter(|slot| slot.kind == kind);
             let blocks: Vec<String> = slots
                 .map(|slot| fenced(&self.title(kind, &slot.key), language, &shorten_literals(&slot.text())))
@@ -253,9 +253,9 @@ impl Material<'_> {
         let used = used_types::describe_used_types(self.slots, |key| self.short_name(key));
         values.extend([
             ("types", types),
-            ("structure", of(Kind::Structure, self.language())),
-            ("impl", of(Kind::Code, self.language())),
-            ("docs", of(Kind::Docs, "")),
+            ("structure", of(SlotKind::Structure, self.language())),
+            ("impl", of(SlotKind::Code, self.language())),
+            ("docs", of(SlotKind::Docs, "")),
             (
                 "dependencies",
                 used.map(|text| fenced("Used types", self.language(), &text)).unwrap_or_default(),
@@ -309,7 +309,7 @@ impl Material<'_> {
 
 /// Whether a patch shows a difference: that of a dependency's ROLE, or of a new dependency, only where the changed code or a shown claim names it.
 fn is_worth_showing(diff: &TextDifference, changes: &ChangedTexts, previous: &str) -> bool {
-    let is_in_passing = diff.kind == Kind::Role || diff.kind == Kind::Signatures && !diff.lines.contains("\n-");
+    let is_in_passing = diff.kind == SlotKind::Role || diff.kind == SlotKind::Signatures && !diff.lines.contains("\n-");
     let name = simple(&diff.key);
     !is_in_passing || changes.touched.contains(name) || names_any(previous, &BTreeSet::from([name.to_owned()]))
 }
@@ -379,7 +379,7 @@ mod tests {
             let (wishes, heads) = (wishes(), [head()]);
             let outside = |code: &str| -> Vec<String> {
                 let slot = |kind| Slot { kind, key: "N.A".into(), pieces: vec![(String::new(), code.to_owned())] };
-                let slots = [slot(Kind::Structure), slot(Kind::Code)];
+                let slots = [slot(SlotKind::Structure), slot(SlotKind::Code)];
                 let material = Material { template: &template, wishes: &wishes, heads: &heads, slots: &slots };
                 let turns = material.full();
                 assert_eq!(turns, material.full());
@@ -410,7 +410,7 @@ mod tests {
             ..head()
         };
         let asked = |head: Head| {
-            let slots = [Slot::new(Kind::Code, &head.key, vec![(String::new(), "x".to_owned())])];
+            let slots = [Slot::new(SlotKind::Code, &head.key, vec![(String::new(), "x".to_owned())])];
             let material = Material {
                 template: &template,
                 wishes: &wishes(),
@@ -432,7 +432,7 @@ mod tests {
     fn a_patch_shows_the_claims_that_a_change_may_reach() {
         let template = Template::built_in().expect("good");
         let code = |get: &str| Slot {
-            kind: Kind::Code,
+            kind: SlotKind::Code,
             key: "N.A".into(),
             pieces: [("Get()", get), ("Put()", "Put() { x; }")]
                 .map(|(name, text)| (name.to_owned(), text.to_owned()))

@@ -6,7 +6,7 @@
 
 use super::answer::Summaries;
 use super::prose::{explains, is_verb, is_word};
-use super::slots::{Kind, Slot, simple};
+use super::slots::{Slot, SlotKind, simple};
 use super::subject::type_key;
 use engine::seams::paid::FormerNames;
 use std::collections::{BTreeMap, BTreeSet};
@@ -185,7 +185,7 @@ impl Renames {
             if let Some(at) = named.or_else(|| open.iter().position(|other| fits(other).is_some())) {
                 let other = open.remove(at);
                 let mut found = fits(&other).unwrap_or_default();
-                if then.kind == Kind::Role {
+                if then.kind == SlotKind::Role {
                     // Former names in other types' roles do not keep a name.
                     found.stayed.clear();
                 }
@@ -202,7 +202,7 @@ impl Renames {
     /// Returns the renamed members: one of the code was removed, and one was added.
     fn own_members(&self, then: &[Slot], now: &[Slot], words: &Words) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        for old in then.iter().filter(|slot| slot.kind == Kind::Code) {
+        for old in then.iter().filter(|slot| slot.kind == SlotKind::Code) {
             let Some(new) = now.iter().find(|slot| (slot.kind, &slot.key) == (old.kind, &old.key)) else {
                 continue;
             };
@@ -356,7 +356,7 @@ impl Seen {
 
 /// Whether the former name of a member of a type is the name of no other member that is shown, and its new name that of none.
 fn is_unambiguous(then: &[Slot], of: &str, (old, new): (&str, &str)) -> bool {
-    let declares = |slot: &&Slot| matches!(slot.kind, Kind::Structure | Kind::Code | Kind::Signatures);
+    let declares = |slot: &&Slot| matches!(slot.kind, SlotKind::Structure | SlotKind::Code | SlotKind::Signatures);
     let members = then
         .iter()
         .filter(declares)
@@ -415,7 +415,7 @@ mod tests {
 
     fn code_of(key: &str, pieces: &[(&str, &str)]) -> Slot {
         Slot {
-            kind: Kind::Code,
+            kind: SlotKind::Code,
             key: key.into(),
             pieces: pieces.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect(),
         }
@@ -509,7 +509,7 @@ mod tests {
             [
                 own,
                 Slot {
-                    kind: Kind::Signatures,
+                    kind: SlotKind::Signatures,
                     ..code_of("N.Store", &[(&format!("{name}(int)"), &declaration)])
                 },
             ]
@@ -533,7 +533,7 @@ mod tests {
         // Another dependency has a member of the old name, or of the new one: a call could have gone over to it.
         for other in ["Sum(int)", "Total(string)"] {
             let disk = Slot {
-                kind: Kind::Signatures,
+                kind: SlotKind::Signatures,
                 ..code_of("N.Disk", &[(other, "int Of(int n)")])
             };
             let [then, now] = [("Sum", "Go() { s.Sum(1); }"), ("Total", "Go() { s.Total(1); }")]

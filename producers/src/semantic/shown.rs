@@ -1,6 +1,6 @@
 //! The texts that a model was shown, stored with its answer: the next question is asked as a difference from them, on any machine.
 
-use super::slots::{Kind, Slot};
+use super::slots::{Slot, SlotKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 const LONGEST: usize = 512 * 1024;
 
 /// Texts by kind, type and member.
-type Stored = Vec<(Kind, String, Vec<(String, String)>)>;
+type Stored = Vec<(SlotKind, String, Vec<(String, String)>)>;
 
 /// Encodes the texts; empty above the limit.
 pub(super) fn encode_slots(slots: &[Slot]) -> Arc<[u8]> {
@@ -31,9 +31,9 @@ pub(super) fn decode_slots(
     let stored: Stored = serde_json::from_slice(bytes).ok()?;
     let slots = stored.into_iter().map(|(kind, old, pieces)| Slot::new(kind, &key(&old), pieces));
     let may_be_shown = |slot: &Slot| match slot.kind {
-        Kind::Role => true,
-        Kind::Signatures => !hidden.contains(&slot.key) && !withheld.contains(slot.key.as_str()),
-        Kind::Structure | Kind::Code | Kind::Docs => !withheld.contains(slot.key.as_str()),
+        SlotKind::Role => true,
+        SlotKind::Signatures => !hidden.contains(&slot.key) && !withheld.contains(slot.key.as_str()),
+        SlotKind::Structure | SlotKind::Code | SlotKind::Docs => !withheld.contains(slot.key.as_str()),
     };
     Some(slots.filter(|slot| !slot.pieces.is_empty() && may_be_shown(slot)).collect())
 }
@@ -43,14 +43,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn slot(kind: Kind, key: &str, text: &str) -> Slot {
+    fn slot(kind: SlotKind, key: &str, text: &str) -> Slot {
         Slot::new(kind, key, vec![("M()".to_owned(), text.to_owned())])
     }
 
     proptest! {
         #[test]
         fn what_was_written_is_read(texts in proptest::collection::vec("[a-z {};\n]{1,40}", 1..5)) {
-            let slots: Vec<Slot> = texts.iter().enumerate().map(|(at, text)| slot(Kind::Code, &format!("N.T{at}"), text)).collect();
+            let slots: Vec<Slot> = texts.iter().enumerate().map(|(at, text)| slot(SlotKind::Code, &format!("N.T{at}"), text)).collect();
             let read = decode_slots(&encode_slots(&slots), str::to_owned, &BTreeSet::new(), &BTreeSet::new());
             prop_assert_eq!(read, Some(slots));
         }
@@ -64,9 +64,9 @@ mod tests {
     #[test]
     fn what_is_a_secret_now_is_not_shown() {
         let slots = [
-            slot(Kind::Signatures, "N.Old", "int Size"),
-            slot(Kind::Role, "N.Old", "Keeps."),
-            slot(Kind::Code, "N.Mine", "int x"),
+            slot(SlotKind::Signatures, "N.Old", "int Size"),
+            slot(SlotKind::Role, "N.Old", "Keeps."),
+            slot(SlotKind::Code, "N.Mine", "int x"),
         ];
         let key = |key: &str| key.replace("Old", "New");
         let read = |withheld: &[&str], hidden: &[&str]| {
@@ -74,17 +74,17 @@ mod tests {
             let slots = decode_slots(&encode_slots(&slots), key, &withheld.iter().copied().collect(), &hidden).expect("ours");
             slots.into_iter().map(|slot| (slot.kind, slot.key)).collect::<Vec<_>>()
         };
-        let role = (Kind::Role, "N.New".to_owned());
+        let role = (SlotKind::Role, "N.New".to_owned());
         assert_eq!(read(&["N.Mine"], &["N.New"]), std::slice::from_ref(&role));
-        assert_eq!(read(&[], &["N.New"]), [role, (Kind::Code, "N.Mine".to_owned())]);
+        assert_eq!(read(&[], &["N.New"]), [role, (SlotKind::Code, "N.Mine".to_owned())]);
         let text = "password = \"hunter2hunter2\"";
-        let leaked = serde_json::to_vec(&vec![(Kind::Code, "N.A", vec![("", text)])]).expect("json");
+        let leaked = serde_json::to_vec(&vec![(SlotKind::Code, "N.A", vec![("", text)])]).expect("json");
         let read = super::decode_slots(&leaked, str::to_owned, &BTreeSet::new(), &BTreeSet::new()).expect("ours");
         assert!(!read[0].text().contains("hunter2"), "{}", read[0].text());
     }
 
     #[test]
     fn too_much_is_not_filed() {
-        assert!(encode_slots(&[slot(Kind::Code, "N.A", &"x ".repeat(LONGEST))]).is_empty());
+        assert!(encode_slots(&[slot(SlotKind::Code, "N.A", &"x ".repeat(LONGEST))]).is_empty());
     }
 }

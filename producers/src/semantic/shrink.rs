@@ -4,7 +4,7 @@
 //! dependencies but those that the type's own head names. Then a group is split into parts. Then drops bodies: the longest eighth, a quarter, half,
 //! all.
 
-use super::slots::{Kind, Slot, simple};
+use super::slots::{Slot, SlotKind, simple};
 use std::collections::BTreeSet;
 
 /// The last step.
@@ -35,13 +35,13 @@ pub(super) fn describe_step(step: usize) -> &'static str {
 pub(super) fn shrunk(slots: &[Slot], step: usize) -> Vec<Slot> {
     let mut slots = slots.to_vec();
     if step >= 1 {
-        slots.retain(|slot| slot.kind != Kind::Signatures);
+        slots.retain(|slot| slot.kind != SlotKind::Signatures);
     }
     if step >= 2 {
-        slots.retain(|slot| slot.kind != Kind::Docs);
+        slots.retain(|slot| slot.kind != SlotKind::Docs);
     }
     if step >= 3 {
-        let roles = slots.iter_mut().filter(|slot| slot.kind == Kind::Role);
+        let roles = slots.iter_mut().filter(|slot| slot.kind == SlotKind::Role);
         for (_, text) in roles.flat_map(|slot| &mut slot.pieces) {
             let end = text.find('\n').unwrap_or(text.len());
             text.truncate(end);
@@ -50,12 +50,12 @@ pub(super) fn shrunk(slots: &[Slot], step: usize) -> Vec<Slot> {
     if step >= 4 {
         let heads = slots
             .iter()
-            .filter(|slot| slot.kind == Kind::Structure)
+            .filter(|slot| slot.kind == SlotKind::Structure)
             .filter_map(|slot| slot.pieces.first());
         let near: BTreeSet<String> = heads
             .flat_map(|(_, head)| head.split(|c: char| !(c.is_alphanumeric() || c == '_')).map(str::to_owned))
             .collect();
-        slots.retain(|slot| slot.kind != Kind::Role || near.contains(simple(&slot.key)));
+        slots.retain(|slot| slot.kind != SlotKind::Role || near.contains(simple(&slot.key)));
     }
     let without = match step {
         0..=4 => return slots,
@@ -64,7 +64,7 @@ pub(super) fn shrunk(slots: &[Slot], step: usize) -> Vec<Slot> {
         7 => 2,
         _ => 1,
     };
-    let code = |slot: &Slot| slot.kind == Kind::Code;
+    let code = |slot: &Slot| slot.kind == SlotKind::Code;
     let mut lens: Vec<usize> = slots
         .iter()
         .filter(|slot| code(slot))
@@ -103,22 +103,26 @@ mod tests {
         };
         let body = |len: usize| format!("M{len}() {{\n{}\n}}", "x;".repeat(len));
         let members: Vec<(String, String)> = (1..=16).map(|len| (format!("M{len}()"), body(len * 40))).collect();
-        let mut code = slot(Kind::Code, "N.A", &[]);
+        let mut code = slot(SlotKind::Code, "N.A", &[]);
         code.pieces = members;
         let slots = [
-            slot(Kind::Structure, "N.A", &[("", "class A : Near".into()), ("M", "void M()".into())]),
+            slot(
+                SlotKind::Structure,
+                "N.A",
+                &[("", "class A : Near".into()), ("M", "void M()".into())],
+            ),
             code,
-            slot(Kind::Docs, "N.A", &[("", "docs".into())]),
-            slot(Kind::Role, "N.Near", &[("", "one\ntwo".into())]),
-            slot(Kind::Role, "N.Far", &[("", "one".into())]),
-            slot(Kind::Signatures, "N.Near", &[("", "class Near".into())]),
+            slot(SlotKind::Docs, "N.A", &[("", "docs".into())]),
+            slot(SlotKind::Role, "N.Near", &[("", "one\ntwo".into())]),
+            slot(SlotKind::Role, "N.Far", &[("", "one".into())]),
+            slot(SlotKind::Signatures, "N.Near", &[("", "class Near".into())]),
         ];
         let len = |step: usize| shrunk(&slots, step).iter().map(|slot| slot.text().len()).sum::<usize>();
         for step in 1..=LAST {
             assert!(len(step) < len(step - 1), "{step}");
             let left = shrunk(&slots, step);
             assert_eq!(left[0], slots[0]);
-            assert!(left.iter().any(|slot| slot.key == "N.Near" && slot.kind == Kind::Role));
+            assert!(left.iter().any(|slot| slot.key == "N.Near" && slot.kind == SlotKind::Role));
         }
         let last = shrunk(&slots, LAST);
         assert_eq!(last[1].pieces[3].1, "M160() /* body left out */");

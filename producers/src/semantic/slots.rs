@@ -28,7 +28,7 @@ pub(super) const WITHHELD: &str = "Withheld: its source is never sent to a model
 
 /// The kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Kind {
+pub(super) enum SlotKind {
     Structure,
     Code,
     Docs,
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     Signatures,
 }
 
-impl Kind {
+impl SlotKind {
     /// Returns its title for people.
     pub(super) fn title(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Kind {
 /// One text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
-    pub(super) kind: Kind,
+    pub(super) kind: SlotKind,
     /// The type that it belongs to.
     pub(super) key: String,
     /// Pieces by the name of their member; `""` for pieces of no member.
@@ -65,7 +65,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn new(kind: Kind, key: &str, pieces: Vec<(String, String)>) -> Self {
+    pub(super) fn new(kind: SlotKind, key: &str, pieces: Vec<(String, String)>) -> Self {
         let pieces = pieces.into_iter().map(|(name, text)| (name, redact(&clean(&text)).0));
         Self {
             kind,
@@ -195,18 +195,18 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
         let whole = structure::decode_structure(input)?;
         if let Some(input) = role("code").get(*key) {
             let text = text_of_input(input)?;
-            let code = Slot::new(Kind::Code, key, vec![(String::new(), code_lines(&text))]);
+            let code = Slot::new(SlotKind::Code, key, vec![(String::new(), code_lines(&text))]);
             collect_words(&code.text(), &mut words);
-            slots.push(Slot::new(Kind::Structure, key, surroundings_of_member(&whole, &words)));
+            slots.push(Slot::new(SlotKind::Structure, key, surroundings_of_member(&whole, &words)));
             slots.push(code);
             continue;
         }
-        let own = Slot::new(Kind::Structure, key, declarations(&whole));
+        let own = Slot::new(SlotKind::Structure, key, declarations(&whole));
         collect_words(&own.text(), &mut words);
         slots.push(own);
         if let Some(input) = role("impl").get(*key) {
             let (header, members) = implementation::decode_implementation(input)?;
-            let code = Slot::new(Kind::Code, key, code_of(&whole, &header, &members));
+            let code = Slot::new(SlotKind::Code, key, code_of(&whole, &header, &members));
             collect_words(&code.text(), &mut words);
             slots.push(code);
         }
@@ -217,7 +217,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
                 let text = doc::parse_doc_comment(xml).full_text().replace('\n', " ");
                 (member.clone(), if text.is_empty() { text } else { format!("{member}: {text}") })
             });
-            slots.push(Slot::new(Kind::Docs, key, std::iter::once(own).chain(members).collect()));
+            slots.push(Slot::new(SlotKind::Docs, key, std::iter::once(own).chain(members).collect()));
         }
     }
     let mut withheld = BTreeSet::new();
@@ -227,7 +227,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
             withheld.insert(key);
         }
         slots.push(Slot::new(
-            Kind::Role,
+            SlotKind::Role,
             key,
             vec![(String::new(), cut_to_bytes(text.trim(), LONGEST_ROLE))],
         ));
@@ -235,7 +235,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
     let shown = |key: &String| !withheld.contains(key) && !hidden.contains(key);
     for (key, input) in role("dependencies").iter().filter(|(key, _)| shown(key)) {
         let whole = structure::decode_structure(input)?;
-        slots.push(Slot::new(Kind::Signatures, key, used(&whole, &words)));
+        slots.push(Slot::new(SlotKind::Signatures, key, used(&whole, &words)));
     }
     slots.retain(|slot| !slot.pieces.is_empty());
     Ok(slots)

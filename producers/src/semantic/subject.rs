@@ -4,7 +4,7 @@ use super::corrections::PersonsCorrections;
 use super::document::Head;
 use super::parameters::Wishes;
 use super::secrets::{matches_any, withheld};
-use super::slots::{self, Blobs, Kind, Slot, WITHHELD};
+use super::slots::{self, Blobs, Slot, SlotKind, WITHHELD};
 use super::template::Template;
 use crate::csharp::deps;
 use crate::csharp::ids::group_id;
@@ -141,7 +141,7 @@ impl Subject {
             .collect();
         let mut slots = slots::slots(blobs, &about, &self.hidden)?;
         if !blobs.contains_key("code") {
-            slots.retain(|slot| slot.kind != Kind::Code || !self.bare.contains(&slot.key));
+            slots.retain(|slot| slot.kind != SlotKind::Code || !self.bare.contains(&slot.key));
         }
         Ok(slots)
     }

@@ -1,7 +1,7 @@
 //! Describes the types that the subject of a prompt uses: their roles, within a budget that is spent on the most used types first, and the
 //! declarations that the subject names.
 
-use super::slots::{Kind, Slot, simple};
+use super::slots::{Slot, SlotKind, simple};
 use super::splice;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ pub(super) fn describe_used_types<'s>(slots: &'s [Slot], name: impl Fn(&'s str) 
         if let Some(role) = roles.get(key) {
             shown.push_str(&format!("// {}: {role}\n", name(key)));
         }
-        let declarations = slots.iter().filter(|slot| slot.kind == Kind::Signatures && slot.key == key);
+        let declarations = slots.iter().filter(|slot| slot.kind == SlotKind::Signatures && slot.key == key);
         declarations.for_each(|slot| shown.push_str(&slot.text()));
     }
     (!shown.is_empty()).then_some(shown)
@@ -31,7 +31,7 @@ fn roles_within_budget(slots: &[Slot]) -> BTreeMap<&str, String> {
     let own: Vec<String> = slots.iter().filter(|slot| slot.kind.is_own()).map(Slot::text).collect();
     let words = own.iter().flat_map(|text| text.split(|c: char| !(c.is_alphanumeric() || c == '_')));
     words.for_each(|word| *uses.entry(word).or_default() += 1);
-    let mut roles: Vec<&Slot> = slots.iter().filter(|slot| slot.kind == Kind::Role).collect();
+    let mut roles: Vec<&Slot> = slots.iter().filter(|slot| slot.kind == SlotKind::Role).collect();
     roles.sort_by_key(|slot| (Reverse(uses.get(simple(&slot.key))), &slot.key));
     let mut spent = 0;
     let mut shown = BTreeMap::new();
@@ -61,7 +61,7 @@ fn sentence(claim: &str) -> String {
 mod tests {
     use super::*;
 
-    fn slot(kind: Kind, key: &str, text: &str) -> Slot {
+    fn slot(kind: SlotKind, key: &str, text: &str) -> Slot {
         Slot::new(kind, key, vec![(String::new(), text.to_owned())])
     }
 
@@ -70,18 +70,18 @@ mod tests {
         let long = format!("- Is used {}. [A, B].\n- Locks [_gate].", "often ".repeat(50));
         let uses = |name: &str, times: usize| format!("{name}; ").repeat(times);
         let mut slots = vec![slot(
-            Kind::Code,
+            SlotKind::Code,
             "N.A",
             &[uses("Often", 9), uses("Twice", 2), uses("Thrice", 3)].concat(),
         )];
         for name in ["Never", "Often", "Once", "Thrice", "Twice", "Zero"] {
             slots.push(slot(
-                Kind::Role,
+                SlotKind::Role,
                 &format!("N.{name}"),
                 &long.replace("used", &format!("{name} used")),
             ));
         }
-        slots.push(slot(Kind::Signatures, "N.Never", "class Never"));
+        slots.push(slot(SlotKind::Signatures, "N.Never", "class Never"));
         let shown = describe_used_types(&slots, simple).expect("types");
         let lines: Vec<(&str, bool)> = shown
             .lines()

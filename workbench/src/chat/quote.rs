@@ -1,7 +1,7 @@
 //! Answers without a model: quotes members and lines that the question names, then the lines of the context that share most words with the question,
 //! with their positions.
 
-use super::references::{Kind, references_in_text};
+use super::references::{ReferenceKind, references_in_text};
 use crate::context::forms::fenced;
 use crate::symbols::index::simple_name;
 use producers::investigate::relevance::{best_lines, question_words};
@@ -49,8 +49,8 @@ pub fn quote(question: &str, context: &str) -> Option<String> {
 fn quote_named(question: &str, context: &str) -> String {
     let found = references_in_text(question).into_iter().filter_map(|reference| {
         let (place, lines) = match reference.kind {
-            Kind::Symbol => quote_member(reference.name, context)?,
-            Kind::File => lines_of_file(reference.name, context)?,
+            ReferenceKind::Symbol => quote_member(reference.name, context)?,
+            ReferenceKind::File => lines_of_file(reference.name, context)?,
         };
         let left_out = if lines.len() > NAMED { "…\n" } else { "" };
         let code = lines[..lines.len().min(NAMED)].join("\n");

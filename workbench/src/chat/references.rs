@@ -2,7 +2,7 @@
 
 /// The kind of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReferenceKind {
     /// A file: `@src/A.cs`, `@src/A.cs:10-40`.
     File,
     /// A type or a member: `#NodeStore`, `#NodeStore#Get`.
@@ -13,7 +13,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'t> {
     /// Kind of the reference.
-    pub kind: Kind,
+    pub kind: ReferenceKind,
     /// Byte offset of the reference's sign.
     pub start: usize,
     /// The text after the sign.
@@ -37,8 +37,8 @@ pub fn references_in_text(text: &str) -> Vec<Reference<'_>> {
             .next_back()
             .is_none_or(|c| c.is_whitespace() || "([{\"'“‘（「".contains(c));
         let kind = match text.as_bytes()[at] {
-            b'@' => Some(Kind::File),
-            b'#' => Some(Kind::Symbol),
+            b'@' => Some(ReferenceKind::File),
+            b'#' => Some(ReferenceKind::Symbol),
             _ => None,
         };
         if let Some(kind) = kind.filter(|_| begins) {
@@ -56,7 +56,7 @@ pub fn references_in_text(text: &str) -> Vec<Reference<'_>> {
 }
 
 /// Returns the name after a sign. Punctuation at its end belongs to the sentence.
-fn name_after_sign(kind: Kind, rest: &str) -> &str {
+fn name_after_sign(kind: ReferenceKind, rest: &str) -> &str {
     let mut depth = 0_i32;
     let is_in = |c: char| {
         match c {
@@ -65,8 +65,8 @@ fn name_after_sign(kind: Kind, rest: &str) -> &str {
             _ => {}
         }
         let stands = match kind {
-            Kind::File => !c.is_whitespace(),
-            Kind::Symbol => c.is_alphanumeric() || "_#.+<>(),`~".contains(c) || (c == ' ' && depth > 0),
+            ReferenceKind::File => !c.is_whitespace(),
+            ReferenceKind::Symbol => c.is_alphanumeric() || "_#.+<>(),`~".contains(c) || (c == ' ' && depth > 0),
         };
         !(stands && depth >= 0)
     };
@@ -105,7 +105,11 @@ pub fn at_cursor(text: &str, cursor: usize) -> Option<Reference<'_>> {
         .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
     let word = &before[start..];
     let sign = word.find(['@', '#'])?;
-    let kind = if word.as_bytes()[sign] == b'@' { Kind::File } else { Kind::Symbol };
+    let kind = if word.as_bytes()[sign] == b'@' {
+        ReferenceKind::File
+    } else {
+        ReferenceKind::Symbol
+    };
     let opens = word[..sign].chars().all(|c| "([{\"'“‘（「".contains(c));
     opens.then_some(Reference {
         kind,
@@ -142,9 +146,9 @@ mod tests {
     #[test]
     fn the_reference_at_the_cursor_is_completed() {
         let at = |text: &str| at_cursor(text, text.len()).map(|found| (found.kind, found.start, found.name.to_owned()));
-        assert_eq!(at("see @src/No"), Some((Kind::File, 4, "src/No".to_owned())));
-        assert_eq!(at("(#NodeStore#Ge"), Some((Kind::Symbol, 1, "NodeStore#Ge".to_owned())));
-        assert_eq!(at("#"), Some((Kind::Symbol, 0, String::new())));
+        assert_eq!(at("see @src/No"), Some((ReferenceKind::File, 4, "src/No".to_owned())));
+        assert_eq!(at("(#NodeStore#Ge"), Some((ReferenceKind::Symbol, 1, "NodeStore#Ge".to_owned())));
+        assert_eq!(at("#"), Some((ReferenceKind::Symbol, 0, String::new())));
         assert_eq!(at("a@b"), None);
         assert_eq!(at("#Node "), None);
     }

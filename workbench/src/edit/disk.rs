@@ -12,7 +12,7 @@ use crate::checkout::{self, Held};
 use crate::kill_points;
 use os::errors::SystemError;
 use os::folders::Folder;
-use os::info::{FileInfo, Kind, Time};
+use os::info::{FileInfo, FileKind, Time};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read};
@@ -101,7 +101,7 @@ pub(super) fn stamp(found: &FileInfo) -> Stamp {
 /// Returns the information of a name; `None` if it does not exist.
 pub(super) fn stat_if_exists(folder: &Folder, name: &str) -> io::Result<Option<FileInfo>> {
     match folder.info_of(name) {
-        Ok(found) if found.kind() == Kind::File => Ok(Some(found)),
+        Ok(found) if found.kind() == FileKind::File => Ok(Some(found)),
         Ok(_) => Err(io::Error::other("it is not a regular file")),
         Err(SystemError::NOT_FOUND) => Ok(None),
         Err(error) => Err(error.into()),
@@ -184,7 +184,7 @@ impl Files for Disk {
         };
         // Stat before reading, so that a write in between shows as a different stamp.
         let looked = FileInfo::from_handle(&file)?;
-        if looked.kind() != Kind::File {
+        if looked.kind() != FileKind::File {
             return Err(io::Error::other("it is not a regular file"));
         }
         let (stamp, mode) = (stamp(&looked), looked.mode & 0o7777);

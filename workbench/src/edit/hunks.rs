@@ -191,7 +191,7 @@ fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &s
 
 #[cfg(test)]
 mod tests {
-    use super::super::patch::{Kind, parse};
+    use super::super::patch::{PatchOperation, parse};
     use super::*;
     use proptest::prelude::*;
     use similar::TextDiff;
@@ -199,7 +199,7 @@ mod tests {
     fn patched(text: &str, patch: &str) -> Result<String, String> {
         let files = parse(patch)?;
         match &files[0].kind {
-            Kind::Update(hunks) => apply(text, hunks, Held::File).map_err(|miss| miss.why),
+            PatchOperation::Update(hunks) => apply(text, hunks, Held::File).map_err(|miss| miss.why),
             other => Err(format!("{other:?}")),
         }
     }

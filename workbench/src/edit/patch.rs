@@ -11,7 +11,7 @@ pub struct FilePatch {
     /// New path, if the file is moved.
     pub to: Option<String>,
     /// Kind of the change.
-    pub kind: Kind,
+    pub kind: PatchOperation,
     /// Whether a new file is executable.
     pub executable: bool,
     /// Number of the mail in a series of mails.
@@ -21,13 +21,13 @@ pub struct FilePatch {
 impl FilePatch {
     /// Whether the change removes the file's old path.
     pub(super) fn goes(&self) -> bool {
-        matches!(self.kind, Kind::Delete(_)) || self.to.is_some()
+        matches!(self.kind, PatchOperation::Delete(_)) || self.to.is_some()
     }
 }
 
 /// Kind of a file's change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PatchOperation {
     /// Create the file with this text.
     Add(String),
     /// Delete the file; its hunks, if any, must cover all lines.
@@ -159,11 +159,11 @@ fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch
         if line.trim_end() == "*** End Patch" {
             ended = true;
         } else if let Some(path) = line.strip_prefix("*** Add File: ") {
-            begin(path, Kind::Add(String::new()));
+            begin(path, PatchOperation::Add(String::new()));
         } else if let Some(path) = line.strip_prefix("*** Delete File: ") {
-            begin(path, Kind::Delete(Vec::new()));
+            begin(path, PatchOperation::Delete(Vec::new()));
         } else if let Some(path) = line.strip_prefix("*** Update File: ") {
-            begin(path, Kind::Update(Vec::new()));
+            begin(path, PatchOperation::Update(Vec::new()));
         } else {
             let file = files
                 .last_mut()
@@ -173,13 +173,13 @@ fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch
                 continue;
             }
             match &mut file.kind {
-                Kind::Delete(_) if line.trim().is_empty() => {}
-                Kind::Delete(_) => return Err(format!("line {number} of the patch: a deleted file has no lines")),
-                Kind::Add(text) => match line.strip_prefix('+') {
+                PatchOperation::Delete(_) if line.trim().is_empty() => {}
+                PatchOperation::Delete(_) => return Err(format!("line {number} of the patch: a deleted file has no lines")),
+                PatchOperation::Add(text) => match line.strip_prefix('+') {
                     Some(added) => text.extend([added, "\n"]),
                     None => return Err(format!("line {number} of the patch: lines of a new file begin with +")),
                 },
-                Kind::Update(hunks) => update(hunks, line, line_end(whole[at]), number)?,
+                PatchOperation::Update(hunks) => update(hunks, line, line_end(whole[at]), number)?,
             }
         }
     }
@@ -187,7 +187,7 @@ fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch
         return Err("the patch has no `*** End Patch`: it was cut short".to_owned());
     }
     for file in &mut files {
-        if let Kind::Update(hunks) = &mut file.kind {
+        if let PatchOperation::Update(hunks) = &mut file.kind {
             hunks.retain(|hunk| !(hunk.lines.is_empty() && hunk.below.is_empty()));
             if hunks.iter().any(|hunk| hunk.lines.is_empty()) || hunks.is_empty() && file.to.is_none() {
                 return Err(format!("the patch has no lines for {}", file.path));
@@ -248,7 +248,7 @@ mod tests {
         );
         assert_eq!(
             (&files[0].kind, files[2].to.as_deref()),
-            (&Kind::Add("a\n\n".to_owned()), Some("q.cs"))
+            (&PatchOperation::Add("a\n\n".to_owned()), Some("q.cs"))
         );
     }
 
@@ -332,8 +332,12 @@ mod tests {
     #[test]
     fn unified_diffs_make_and_remove_files() {
         let files = parse("diff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n").expect("a patch");
-        assert_eq!(files[0].kind, Kind::Add("a\nb".to_owned()));
+        assert_eq!(files[0].kind, PatchOperation::Add("a\nb".to_owned()));
         assert_eq!(files[1].path.as_str(), "o");
-        assert!(matches!(&files[1].kind, Kind::Delete(hunks) if hunks.len() == 1), "{:?}", files[1]);
+        assert!(
+            matches!(&files[1].kind, PatchOperation::Delete(hunks) if hunks.len() == 1),
+            "{:?}",
+            files[1]
+        );
     }
 }

@@ -4,7 +4,7 @@
 use super::encoding::{Encoding, MARK, PLAIN, Written};
 use super::files::Files;
 use super::hunks::fitted;
-use super::patch::{FilePatch, Hunk, Kind};
+use super::patch::{FilePatch, Hunk, PatchOperation};
 use super::run::{Run, Trouble, path_taken};
 use super::search_miss::Held;
 use super::state::Status;
@@ -40,14 +40,14 @@ impl Step<'_> {
     /// Returns the path of the file after the step.
     fn name_after(&self) -> Option<&str> {
         match self.part.kind {
-            Kind::Delete(_) => None,
-            Kind::Add(_) | Kind::Update(_) => Some(self.to.as_ref().unwrap_or(&self.path)),
+            PatchOperation::Delete(_) => None,
+            PatchOperation::Add(_) | PatchOperation::Update(_) => Some(self.to.as_ref().unwrap_or(&self.path)),
         }
     }
 
     /// Whether the file exists before and after the step, under one path.
     fn stays(&self) -> bool {
-        matches!(self.part.kind, Kind::Update(_)) && self.to.is_none()
+        matches!(self.part.kind, PatchOperation::Update(_)) && self.to.is_none()
     }
 
     /// Whether a later step can refer to the same files as this one: those before both.
@@ -97,10 +97,10 @@ impl Course {
             let mut origins = Vec::new();
             for step in steps {
                 let origin = match step.part.kind {
-                    Kind::Add(_) => Some(Origin::Made {
+                    PatchOperation::Add(_) => Some(Origin::Made {
                         executable: step.part.executable,
                     }),
-                    Kind::Delete(_) | Kind::Update(_) => match ends.get(&step.path) {
+                    PatchOperation::Delete(_) | PatchOperation::Update(_) => match ends.get(&step.path) {
                         Some(known) => known.clone(),
                         None => {
                             met.push((step.path.clone(), true));
@@ -224,20 +224,20 @@ fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Opti
         Some(None) | None => changed(&run.text(path)?, run.document(path)?.now.encoding, hunks, path, run.held(path)),
     };
     match &step.part.kind {
-        Kind::Add(text) => {
+        PatchOperation::Add(text) => {
             let encoding = run.session.documents.get(path).map_or(PLAIN, |document| document.now.encoding);
             Ok(Some(Written::from_edit(text.clone(), None, encoding)))
         }
-        Kind::Update(hunks) => after(hunks).map(Some),
+        PatchOperation::Update(hunks) => after(hunks).map(Some),
         // A diff that deletes a file must cover all of its lines.
-        Kind::Delete(hunks) if !hunks.is_empty() && !after(hunks)?.text.is_empty() => Err(Trouble {
+        PatchOperation::Delete(hunks) if !hunks.is_empty() && !after(hunks)?.text.is_empty() => Err(Trouble {
             status: Status::NoMatch,
             summary: format!("{path}: the patch removes the file, and not all of its lines; nothing was changed"),
             guidance: Some("read the file again; `*** Delete File:` removes it whatever it holds".to_owned()),
             detail: None,
             path: Some(path.clone()),
         }),
-        Kind::Delete(_) => Ok(None),
+        PatchOperation::Delete(_) => Ok(None),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::lines::{Ends, body, line_end};
 use super::miss;
-use super::patch::{FilePatch, Hunk, Kind};
+use super::patch::{FilePatch, Hunk, PatchOperation};
 use super::patch_names::{both, path, twice};
 
 /// Git's names of the empty blob, by SHA-1 and by SHA-256.
@@ -181,9 +181,9 @@ impl<'p> Head<'p> {
             return lost();
         }
         let (path, to, kind) = match (self.change, &self.moved) {
-            (None, (Some(from), Some(to))) => (from.clone(), Some(to.clone()), Kind::Update(Vec::new())),
+            (None, (Some(from), Some(to))) => (from.clone(), Some(to.clone()), PatchOperation::Update(Vec::new())),
             (None, _) => return lost(),
-            (Some(Change::Made), _) => (twice(names, number)?, None, Kind::Add(String::new())),
+            (Some(Change::Made), _) => (twice(names, number)?, None, PatchOperation::Add(String::new())),
             (Some(Change::Removed), _) => {
                 // An empty hunk that must cover the file: it matches only an empty one.
                 let nothing = Hunk {
@@ -191,7 +191,7 @@ impl<'p> Head<'p> {
                     line: Some(1),
                     ..Hunk::default()
                 };
-                (twice(names, number)?, None, Kind::Delete(vec![nothing]))
+                (twice(names, number)?, None, PatchOperation::Delete(vec![nothing]))
             }
         };
         let executable = self.is_executable(&path)?;
@@ -257,10 +257,10 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Res
             if is_open {
                 text.truncate(text.strip_suffix('\n').map_or(text.len(), str::len));
             }
-            (path, None, Kind::Add(text))
+            (path, None, PatchOperation::Add(text))
         }
-        (Some(path), None) => (path, None, Kind::Delete(hunks)),
-        (Some(path), Some(to)) => (path.clone(), (to != path).then_some(to), Kind::Update(hunks)),
+        (Some(path), None) => (path, None, PatchOperation::Delete(hunks)),
+        (Some(path), Some(to)) => (path.clone(), (to != path).then_some(to), PatchOperation::Update(hunks)),
         (None, None) => return Err(format!("line {first} of the patch: no file is named")),
     };
     let executable = head.is_executable(to.as_ref().unwrap_or(&path))?;

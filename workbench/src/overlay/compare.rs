@@ -15,7 +15,7 @@ pub struct Compared {
     /// Path of the file.
     pub path: String,
     /// Kind of the change: whether the overlay changes, adds or removes the file.
-    pub kind: Kind,
+    pub kind: OverlayChange,
     /// A unified diff from the base to the document; a sentence if either is not text.
     pub diff: String,
     /// Change of the file since the document was first put.
@@ -26,7 +26,7 @@ pub struct Compared {
 
 /// The change of a file by an overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OverlayChange {
     /// The overlay changes the text.
     Changed,
     /// The overlay adds the file.
@@ -65,10 +65,10 @@ pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared
             texts::read_overlay_text(files, document.now.as_ref())?,
         );
         let kind = match (&base, &is) {
-            (base, is) if base == is => Kind::Same,
-            (None, _) => Kind::Added,
-            (_, None) => Kind::Removed,
-            _ => Kind::Changed,
+            (base, is) if base == is => OverlayChange::Same,
+            (None, _) => OverlayChange::Added,
+            (_, None) => OverlayChange::Removed,
+            _ => OverlayChange::Changed,
         };
         let theirs = read_target_file(files, path);
         let since = match &theirs {

@@ -7,7 +7,7 @@ use super::texts;
 use crate::edit::edit_log::Category;
 use crate::edit::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use crate::edit::order::{EditRequest, Order};
-use crate::edit::patch::{self, Kind};
+use crate::edit::patch::{self, PatchOperation};
 use crate::edit::perform::perform;
 use crate::edit::place::Refused;
 use crate::edit::response::Response;
@@ -92,7 +92,7 @@ pub fn apply_over<F: Files>(files: &F, name: &str, patch: &str, onto_now: bool, 
 fn unsaid<F: Files>(files: &F, patch: &str) -> BTreeSet<String> {
     // Applying the patch reports its faults.
     let parts = patch::parse(patch).unwrap_or_default().into_iter();
-    let unsaid = parts.filter(|part| matches!(&part.kind, Kind::Delete(hunks) if hunks.is_empty()));
+    let unsaid = parts.filter(|part| matches!(&part.kind, PatchOperation::Delete(hunks) if hunks.is_empty()));
     unsaid.filter_map(|part| files.resolve(&part.path).ok()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::OverlayError;
 use super::build::documents;
-use super::compare::{Kind, Since, compare};
+use super::compare::{OverlayChange, Since, compare};
 use super::merge::{How, merge};
 use super::patch::{Patched, apply};
 use super::put::{Became, Put, write_document, write_over};
@@ -409,10 +409,10 @@ fn a_merge_keeps_what_it_does_not_change() {
         .map(|one| (one.path, one.kind, one.since))
         .collect();
     let expected = [
-        ("a.sh", Kind::Changed, Since::Moved),
-        ("gone.cs", Kind::Removed, Since::Same),
-        ("new/n.cs", Kind::Added, Since::Same),
-        ("same.cs", Kind::Changed, Since::Moved),
+        ("a.sh", OverlayChange::Changed, Since::Moved),
+        ("gone.cs", OverlayChange::Removed, Since::Same),
+        ("new/n.cs", OverlayChange::Added, Since::Same),
+        ("same.cs", OverlayChange::Changed, Since::Moved),
     ];
     assert_eq!(since, expected.map(|(path, kind, since)| (path.to_owned(), kind, since)));
     let merged = merge(&place.disk, "o", NOW).expect("merged");

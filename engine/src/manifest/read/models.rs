@@ -18,26 +18,26 @@ const APIS: [&str; 6] = ["openai", "anthropic", "extractive", "replay", "command
 /// Keys allowed for an agent, which cortex never calls.
 const OF_AGENTS: [&str; 4] = ["api", "name", "max_tokens", "context_tokens"];
 /// Every key with its kind.
-const KEYS: [(&str, Kind); 19] = [
-    ("api", Kind::Text),
-    ("name", Kind::Text),
-    ("base_url", Kind::Text),
-    ("api_key_env", Kind::Text),
-    ("api_key_command", Kind::Texts),
-    ("headers", Kind::Headers),
-    ("command", Kind::Texts),
-    ("recording", Kind::Text),
-    ("record", Kind::Text),
-    ("timeout_seconds", Kind::Number),
-    ("retries", Kind::Number),
-    ("requests_per_minute", Kind::Number),
-    ("tokens_per_minute", Kind::Number),
-    ("stream", Kind::Flag),
-    ("max_tokens", Kind::Number),
-    ("context_tokens", Kind::Number),
-    ("temperature", Kind::Number),
-    ("params", Kind::Params),
-    ("price", Kind::Price),
+const KEYS: [(&str, FieldKind); 19] = [
+    ("api", FieldKind::Text),
+    ("name", FieldKind::Text),
+    ("base_url", FieldKind::Text),
+    ("api_key_env", FieldKind::Text),
+    ("api_key_command", FieldKind::Texts),
+    ("headers", FieldKind::Headers),
+    ("command", FieldKind::Texts),
+    ("recording", FieldKind::Text),
+    ("record", FieldKind::Text),
+    ("timeout_seconds", FieldKind::Number),
+    ("retries", FieldKind::Number),
+    ("requests_per_minute", FieldKind::Number),
+    ("tokens_per_minute", FieldKind::Number),
+    ("stream", FieldKind::Flag),
+    ("max_tokens", FieldKind::Number),
+    ("context_tokens", FieldKind::Number),
+    ("temperature", FieldKind::Number),
+    ("params", FieldKind::Params),
+    ("price", FieldKind::Price),
 ];
 /// Parameters of a request's body that cortex sets itself.
 const OWN_PARAMS: [&str; 11] = [
@@ -83,7 +83,7 @@ const SECRET_KEYS: [&str; 9] = [
 ];
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum FieldKind {
     Text,
     Texts,
     Number,
@@ -194,28 +194,28 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) -> 
     model
 }
 
-fn right_kind(report: &mut Report<'_>, kind: Kind, key: Text<'_>, item: Item<'_, '_>) -> bool {
+fn right_kind(report: &mut Report<'_>, kind: FieldKind, key: Text<'_>, item: Item<'_, '_>) -> bool {
     let what = format!("'{}'", key.text);
     match kind {
-        Kind::Text => item.text(report, &what).is_some(),
-        Kind::Texts => item.texts(report, &what).is_some(),
-        Kind::Number => {
+        FieldKind::Text => item.text(report, &what).is_some(),
+        FieldKind::Texts => item.texts(report, &what).is_some(),
+        FieldKind::Number => {
             let good = matches!(item.value, DeValue::Integer(_) | DeValue::Float(_));
             if !good {
                 item.not(report, &what, "a number");
             }
             good
         }
-        Kind::Flag => {
+        FieldKind::Flag => {
             let good = item.value.as_bool().is_some();
             if !good {
                 item.not(report, &what, "true or false");
             }
             good
         }
-        Kind::Headers => Fields::from_item(report, item, "'headers'").is_some_and(|fields| good_headers(report, fields)),
-        Kind::Params => Fields::from_item(report, item, "'params'").is_some_and(|fields| good_params(report, fields)),
-        Kind::Price => Fields::from_item(report, item, "a price").is_some_and(|fields| good_price(report, fields)),
+        FieldKind::Headers => Fields::from_item(report, item, "'headers'").is_some_and(|fields| good_headers(report, fields)),
+        FieldKind::Params => Fields::from_item(report, item, "'params'").is_some_and(|fields| good_params(report, fields)),
+        FieldKind::Price => Fields::from_item(report, item, "a price").is_some_and(|fields| good_price(report, fields)),
     }
 }
 

@@ -23,16 +23,16 @@ use toml::de::DeValue;
 const PRODUCER: &str = "table";
 
 /// Kinds of values, as written in `[tables]` and in messages.
-const KINDS: [(&str, Kind); 5] = [
-    ("string", Kind::String),
-    ("path", Kind::Path),
-    ("strings", Kind::Strings),
-    ("integer", Kind::Integer),
-    ("boolean", Kind::Boolean),
+const KINDS: [(&str, ValueKind); 5] = [
+    ("string", ValueKind::String),
+    ("path", ValueKind::Path),
+    ("strings", ValueKind::Strings),
+    ("integer", ValueKind::Integer),
+    ("boolean", ValueKind::Boolean),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ValueKind {
     String,
     /// A string that names a file below the root.
     Path,
@@ -41,7 +41,7 @@ enum Kind {
     Boolean,
 }
 
-impl Kind {
+impl ValueKind {
     fn describe_kind(self) -> &'static str {
         match self {
             Self::String => "a string",
@@ -67,7 +67,7 @@ impl Kind {
 #[derive(PartialEq, Eq)]
 enum Shape {
     /// One value.
-    Value(Kind),
+    Value(ValueKind),
     /// A table of these keys.
     Keys(Vec<Key>),
 }
@@ -75,7 +75,7 @@ enum Shape {
 #[derive(PartialEq, Eq)]
 struct Key {
     name: String,
-    kind: Kind,
+    kind: ValueKind,
     required: bool,
 }
 
@@ -238,7 +238,7 @@ fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
 }
 
 /// Reads a kind of value, and whether it is required: `"integer?"` is optional.
-fn value_kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool)> {
+fn value_kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(ValueKind, bool)> {
     let text = item.text(report, "the contents of a row")?;
     let name = text.text.strip_suffix('?').unwrap_or(text.text);
     let found = KINDS.iter().find(|(known, _)| *known == name);
@@ -285,18 +285,18 @@ fn table_row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> O
     whole.then_some(Value::Object(row))
 }
 
-fn checked(report: &mut Report<'_>, kind: Kind, item: Item<'_, '_>, what: &str) -> Option<Value> {
+fn checked(report: &mut Report<'_>, kind: ValueKind, item: Item<'_, '_>, what: &str) -> Option<Value> {
     if kind.accepts(item.value) {
         return json_of_item(report, item, "", &mut Spans::new());
     }
     match kind {
         // This call reports which item is no string.
-        Kind::Strings => drop(item.texts(report, what)),
-        Kind::Integer if item.value.is_integer() => {
+        ValueKind::Strings => drop(item.texts(report, what)),
+        ValueKind::Integer if item.value.is_integer() => {
             let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, format!("{what} is {}", kind.describe_kind()));
             report.error(item.span, diagnostic.hint("write one such as 8000"));
         }
-        Kind::Path if item.value.is_str() => {
+        ValueKind::Path if item.value.is_str() => {
             let diagnostic = Diagnostic::error(ErrorCode::E_PATH, format!("{what} names no file of the workspace"));
             report.error(item.span, diagnostic.hint(format!("write {}", kind.describe_kind())));
         }

@@ -10,9 +10,9 @@ Made from the program's table of codes (`cortex dev errors`); a test keeps it so
 ";
 
 /// Kind of codes: its heading, and whether a code belongs to it.
-type Kind = (&'static str, fn(&str) -> bool);
+type CodeGroup = (&'static str, fn(&str) -> bool);
 
-const KINDS: [Kind; 5] = [
+const KINDS: [CodeGroup; 5] = [
     ("Errors", |code| code.starts_with("E_")),
     ("Warnings", |code| code.starts_with("W_")),
     ("Notes", |code| code.starts_with("N_")),

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::edit::disk::Disk;
 use workbench::edit::place::Guard;
-use workbench::overlay::compare::{Compared, Kind, Since, compare};
+use workbench::overlay::compare::{Compared, OverlayChange, Since, compare};
 use workbench::overlay::record::{self, Listed};
 
 /// Returns the files that overlay documents may replace: not those of the store, and not the manifest.
@@ -138,12 +138,12 @@ impl From<Compared> for Document {
 }
 
 /// Returns the word for a document's change.
-fn change_word(kind: Kind) -> &'static str {
+fn change_word(kind: OverlayChange) -> &'static str {
     match kind {
-        Kind::Changed => "changed",
-        Kind::Added => "added",
-        Kind::Removed => "removed",
-        Kind::Same => "same",
+        OverlayChange::Changed => "changed",
+        OverlayChange::Added => "added",
+        OverlayChange::Removed => "removed",
+        OverlayChange::Same => "same",
     }
 }
 
