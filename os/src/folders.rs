@@ -190,10 +190,10 @@ impl Folder {
     ///
     /// # Errors
     /// The error of the system.
-    pub fn entries(&self) -> Result<impl Iterator<Item = Result<Entry>> + use<>> {
+    pub fn entries(&self) -> Result<impl Iterator<Item = Result<FolderEntry>> + use<>> {
         let entries = Dir::read_from(&self.0)?;
         Ok(entries
-            .map(|entry| entry.map(Entry).map_err(SystemError::from))
+            .map(|entry| entry.map(FolderEntry).map_err(SystemError::from))
             .filter(|entry| !entry.as_ref().is_ok_and(|entry| matches!(entry.name().as_bytes(), b"." | b".."))))
     }
 }
@@ -211,9 +211,9 @@ impl From<Folder> for OwnedFd {
 }
 
 /// An entry of a folder.
-pub struct Entry(DirEntry);
+pub struct FolderEntry(DirEntry);
 
-impl Entry {
+impl FolderEntry {
     /// Returns the name.
     pub fn name(&self) -> &OsStr {
         OsStr::from_bytes(self.0.file_name().to_bytes())

@@ -21,12 +21,12 @@ pub const IS_PROMPT: bool = false;
 #[derive(Debug)]
 pub struct Queue {
     watcher: Mutex<RecommendedWatcher>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<QueueState>>,
     heard: Stream,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     numbers: BTreeMap<PathBuf, i32>,
     /// Folders that the system watches.
     outermost: BTreeSet<PathBuf>,
@@ -35,7 +35,7 @@ struct State {
     is_lost: bool,
 }
 
-impl State {
+impl QueueState {
     /// Passes on a notice for each path of an event.
     fn report(&self, event: &Event, hear: &mut impl FnMut(Notice<'_>)) {
         let written = matches!(event.kind, EventKind::Modify(ModifyKind::Data(DataChange::Content)));
@@ -76,7 +76,7 @@ impl Queue {
         let (heard, tell) = Stream::pair().map_err(of_io)?;
         heard.set_nonblocking(true).map_err(of_io)?;
         tell.set_nonblocking(true).map_err(of_io)?;
-        let state = Arc::new(Mutex::new(State::default()));
+        let state = Arc::new(Mutex::new(QueueState::default()));
         let shared = state.clone();
         let hear = move |event: notify::Result<Event>| {
             let mut state = lock(&shared);

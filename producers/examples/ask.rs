@@ -4,7 +4,7 @@
 
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::digest::{ActionKey, Digest};
-use producers::llm::{About, Ask, Limits, Part, Question, Role, Runtime, Turn, Wants, model};
+use producers::llm::{About, Ask, Limits, Question, Role, Runtime, Turn, TurnPart, Wants, model};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         attempt: 0,
         turns: &[Turn {
             role: Role::User,
-            parts: vec![Part { text, stable: false }],
+            parts: vec![TurnPart { text, stable: false }],
         }],
         max_tokens,
         wants,

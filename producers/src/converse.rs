@@ -4,7 +4,7 @@
 //! `converse` redacts texts that look like keys in every turn. Without a language model it fails: its callers quote the context instead.
 
 use crate::llm::model;
-use crate::llm::{About, Ask, Part, Question, Role, Turn, Wants};
+use crate::llm::{About, Ask, Question, Role, Turn, TurnPart, Wants};
 use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Rejected};
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
@@ -87,7 +87,7 @@ impl ConversationTurn {
         let stable = self.by == Speaker::System;
         Turn {
             role,
-            parts: vec![Part { text, stable }],
+            parts: vec![TurnPart { text, stable }],
         }
     }
 }

@@ -28,7 +28,7 @@ pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn 
     embedding::register_embedding(registry, ask.clone());
     registry.add(table::Rows);
     registry.add(table_union::TableUnion);
-    registry.add(tree::Entry);
+    registry.add(tree::TreeEntryProducer);
     registry.add(command::CommandProducer { trust });
     #[cfg(feature = "wasm")]
     registry.add(wasm::WasmProducer::default());

@@ -7,9 +7,9 @@ use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 
 /// Extracts an entry of the tree in the role `tree`.
-pub struct Entry;
+pub struct TreeEntryProducer;
 
-impl Producer for Entry {
+impl Producer for TreeEntryProducer {
     fn id(&self) -> ProducerId {
         ProducerId::new(ENTRY, 1)
     }

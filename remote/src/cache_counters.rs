@@ -25,11 +25,11 @@ pub(crate) enum Doubt {
 /// Counters that all requests share.
 #[derive(Default)]
 pub(crate) struct CacheCounters {
-    state: Mutex<State>,
+    state: Mutex<CounterState>,
 }
 
 #[derive(Default)]
-struct State {
+struct CounterState {
     summary: RemoteSummary,
     round_trip: Option<Duration>,
     transfers: Transfers,
@@ -73,7 +73,7 @@ impl Transfers {
     }
 }
 
-impl State {
+impl CounterState {
     fn speed(&self) -> Option<u64> {
         let Transfers { bytes, busy, periods, .. } = self.transfers;
         // Each time, the first bytes arrive a round trip after the request.
@@ -85,7 +85,7 @@ impl State {
 }
 
 impl CacheCounters {
-    fn lock_counts(&self) -> MutexGuard<'_, State> {
+    fn lock_counts(&self) -> MutexGuard<'_, CounterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -8,7 +8,7 @@ use crate::cache_counters::{CacheCounters, Doubt};
 use crate::farm::Workers;
 use crate::graph_pieces::GraphAddress;
 use crate::moments::{Moments, RealMoments};
-use crate::names::{Name, Names};
+use crate::names::{Name, ServerNames};
 use crate::piece;
 use crate::request_sender::RequestSender;
 use crate::server::{Refusal, Server, Surroundings};
@@ -64,7 +64,7 @@ pub struct Client {
 pub(crate) struct Inner {
     pub def: RemoteDef,
     pub usage: Use,
-    pub names: Arc<Names>,
+    pub names: Arc<ServerNames>,
     pub counters: Arc<CacheCounters>,
     pub around: Surroundings,
     pub sender: Arc<RequestSender>,

@@ -100,7 +100,7 @@ impl Credentials {
         if !answer.status.success() {
             return Err(trouble("failed"));
         }
-        let answer: Answer = serde_json::from_slice(&answer.stdout).map_err(|_| trouble("did not answer with JSON of headers"))?;
+        let answer: HelperAnswer = serde_json::from_slice(&answer.stdout).map_err(|_| trouble("did not answer with JSON of headers"))?;
         for (name, values) in answer.headers {
             for value in values {
                 self.secrets.push(value.strip_prefix("Bearer ").unwrap_or(&value).to_owned());
@@ -118,7 +118,7 @@ impl Credentials {
 }
 
 #[derive(serde::Deserialize)]
-struct Answer {
+struct HelperAnswer {
     headers: std::collections::BTreeMap<String, Vec<String>>,
 }
 

@@ -78,11 +78,11 @@ impl Name {
 
 /// The server's names of blobs, by their BLAKE3 digests.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct ServerNames {
     known: Mutex<HashMap<Digest, [u8; 32]>>,
 }
 
-impl Names {
+impl ServerNames {
     /// Returns the server's name of a blob; `None` if only its bytes could give it.
     pub(crate) fn get(&self, function: Function, blob: &BlobRef) -> Option<Name> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&blob.digest).copied();
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_table_is_needed_for_sha256_only() {
-        let names = Names::default();
+        let names = ServerNames::default();
         let blob = BlobRef::of(b"abc");
         assert_eq!(names.get(Function::Blake3, &blob), Some(Function::Blake3.name_of_bytes(b"abc")));
         assert_eq!(names.get(Function::Sha256, &blob), None);

@@ -4,7 +4,7 @@ use crate::action::{self, RECORD};
 use crate::blobs::NotTaken;
 use crate::cache_counters::Doubt;
 use crate::inline_outputs;
-use crate::names::{Name, Names};
+use crate::names::{Name, ServerNames};
 use crate::record;
 use crate::request_sender::{RequestKind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
@@ -23,7 +23,7 @@ use tonic::transport::Channel;
 const AT_ONCE: usize = 16;
 
 /// Location of a result's record.
-enum Record {
+enum RecordLocation {
     Here(Vec<u8>),
     There(Name),
 }
@@ -40,7 +40,7 @@ impl Server {
     /// Looks results up. A result that differs in any way from the request is a miss.
     pub(crate) async fn look_up_results(
         self: Arc<Self>,
-        names: Arc<Names>,
+        names: Arc<ServerNames>,
         salt: Arc<str>,
         wanted: Vec<Wanted>,
     ) -> Vec<Option<SharedResult>> {
@@ -57,7 +57,7 @@ impl Server {
     /// Looks results up without counting. Returns an error for each result about which the server did not answer.
     pub(crate) async fn find_results(
         self: Arc<Self>,
-        names: Arc<Names>,
+        names: Arc<ServerNames>,
         salt: Arc<str>,
         wanted: Vec<Wanted>,
     ) -> Vec<Result<Option<SharedResult>, Unlooked>> {
@@ -71,11 +71,11 @@ impl Server {
             .collect()
             .await;
         let with_records = found.into_iter().zip(&wanted);
-        let found: Vec<Result<Option<(ActionResult, Record)>, Unlooked>> = with_records
+        let found: Vec<Result<Option<(ActionResult, RecordLocation)>, Unlooked>> = with_records
             .map(|(found, wanted)| found.map(|found| self.with_record(wanted, found?)))
             .collect();
-        let there = |found: &Result<Option<(ActionResult, Record)>, Unlooked>| match found {
-            Ok(Some((_, Record::There(name)))) => Some(*name),
+        let there = |found: &Result<Option<(ActionResult, RecordLocation)>, Unlooked>| match found {
+            Ok(Some((_, RecordLocation::There(name)))) => Some(*name),
             _ => None,
         };
         let there: BTreeSet<Name> = found.iter().filter_map(there).collect();
@@ -130,7 +130,7 @@ impl Server {
     }
 
     /// Returns a result with its record or the record's location, if the result succeeded and lists a record.
-    fn with_record(&self, wanted: &Wanted, found: ActionResult) -> Option<(ActionResult, Record)> {
+    fn with_record(&self, wanted: &Wanted, found: ActionResult) -> Option<(ActionResult, RecordLocation)> {
         let wrong = |wrong_answer| {
             self.counters.count_wrong_answer_about(wrong_answer, Doubt::Result(wanted.key));
             None
@@ -149,16 +149,16 @@ impl Server {
         let here = (file.contents.len() as u64 == name.len).then(|| file.contents.clone());
         let here = along.remove(&name).or(here);
         self.along.keep_blobs(along);
-        Some((found, here.map_or(Record::There(name), Record::Here)))
+        Some((found, here.map_or(RecordLocation::There(name), RecordLocation::Here)))
     }
 
     /// Returns the result of a record, if it is the requested one and lists all outputs that it names.
     fn checked(
         &self,
-        names: &Names,
+        names: &ServerNames,
         wanted: &Wanted,
         found: &ActionResult,
-        at: Record,
+        at: RecordLocation,
         records: &HashMap<Name, Vec<u8>>,
     ) -> Result<Option<SharedResult>, Unlooked> {
         let of_file = |path: &str| {
@@ -167,8 +167,8 @@ impl Server {
         };
         let doubt = Doubt::Result(wanted.key);
         let bytes = match &at {
-            Record::Here(bytes) => bytes,
-            Record::There(name) => match records.get(name) {
+            RecordLocation::Here(bytes) => bytes,
+            RecordLocation::There(name) => match records.get(name) {
                 Some(bytes) => bytes,
                 // The damaged blob is already counted.
                 None if self.counters.is_doubted(&Doubt::Blob(*name)) => {

@@ -9,7 +9,7 @@ use engine::values::diagnostic::Diagnostic;
 use methods::desk::Desk;
 use methods::desk::asking::AskingArgs;
 use methods::failed::Failed;
-use methods::table::{Effect, Entry, Method, entry};
+use methods::table::{Effect, Method, MethodEntry, entry};
 use producers::converse::{self, ConversationTurn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,13 +21,13 @@ use workbench::context::mentioned::{Mention, mentions};
 use workbench::context::stored_conversations::Conversations;
 
 /// Method that returns the next turn.
-pub static TURN: Entry = entry::<Turn>();
+pub static TURN: MethodEntry = entry::<Turn>();
 /// Method that ends a round.
-pub static END_ROUND: Entry = entry::<EndRound>();
+pub static END_ROUND: MethodEntry = entry::<EndRound>();
 /// Method that lists the types that no model may see.
-pub static WITHHELD_TYPES: Entry = entry::<WithheldTypes>();
+pub static WITHHELD_TYPES: MethodEntry = entry::<WithheldTypes>();
 /// Method that completes a reference.
-pub static COMPLETE: Entry = entry::<Complete>();
+pub static COMPLETE: MethodEntry = entry::<Complete>();
 
 /// Ask a model for the next turn of a conversation.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ use super::plain;
 use super::screen::input::Input;
 use super::screen::keys::Key;
 use super::screen::markdown::{Growing, Markdown};
-use super::screen::paint::{Line, Painter};
+use super::screen::paint::{DrawnLine, Painter};
 use super::screen::terminal::{self, Terminal};
 use super::screen::view::{View, text_width};
 use super::talk::{Event, Talk, Tell};
@@ -31,7 +31,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use workbench::chat::complete;
 use workbench::chat::references::{ReferenceKind, at_cursor};
-use workbench::chat::transcript::State;
+use workbench::chat::transcript::ExchangeState;
 
 /// Hint line while no question is answered.
 const HINTS: &str = "Enter asks · Alt-Enter new line · @file #Name Tab · /help";
@@ -117,7 +117,7 @@ fn welcome(talk: &Talk) -> String {
     for exchange in &exchanges[exchanges.len().saturating_sub(RECALLED)..] {
         text.push_str(&format!("> {}\n\n{}\n\n", exchange.question.replace('\n', "\n> "), exchange.answer));
     }
-    if exchanges.last().is_some_and(|last| last.state != State::Answered) {
+    if exchanges.last().is_some_and(|last| last.state != ExchangeState::Answered) {
         text.push_str("The last answer is not whole: `/again` continues it.\n");
     }
     if talk.model.is_none() {
@@ -233,7 +233,7 @@ impl Screen {
                 News::Told(text) => self.say(&text),
                 News::Done { title } => {
                     (self.title, self.doing, running) = (title, None, None);
-                    self.draw(&[Line::default()])?;
+                    self.draw(&[DrawnLine::default()])?;
                     if leaves {
                         return self.leave_conversation();
                     }
@@ -317,7 +317,7 @@ impl Screen {
     /// Prints the question above the screen's bottom, where it stays.
     fn echo(&mut self, line: &str) -> Result<(), Failed> {
         let mut markdown = Markdown::new(self.style, self.size.0);
-        let lines: Vec<Line> = line.lines().flat_map(|line| markdown.rows_of_line(&format!("> {line}"))).collect();
+        let lines: Vec<DrawnLine> = line.lines().flat_map(|line| markdown.rows_of_line(&format!("> {line}"))).collect();
         self.draw(&lines)
     }
 
@@ -368,10 +368,10 @@ impl Screen {
     }
 
     /// Returns a coloured line as one row if it fits, else as plain rows.
-    fn rows_of(&self, drawn: String, text: &str) -> Vec<Line> {
-        let plain = Line::plain(text.to_owned());
+    fn rows_of(&self, drawn: String, text: &str) -> Vec<DrawnLine> {
+        let plain = DrawnLine::plain(text.to_owned());
         match plain.cells <= self.size.0 {
-            true => vec![Line { drawn, ..plain }],
+            true => vec![DrawnLine { drawn, ..plain }],
             false => Markdown::new(self.style, self.size.0).rows_of_line(text),
         }
     }
@@ -384,7 +384,7 @@ impl Screen {
     /// Prints complete Markdown.
     fn say(&mut self, text: &str) {
         let mut markdown = Markdown::new(self.style, self.size.0);
-        let lines: Vec<Line> = text.lines().flat_map(|line| markdown.rows_of_line(line)).collect();
+        let lines: Vec<DrawnLine> = text.lines().flat_map(|line| markdown.rows_of_line(line)).collect();
         // If the terminal is gone, the next draw reports it.
         let _ = self.draw(&lines);
     }
@@ -400,7 +400,7 @@ impl Screen {
     }
 
     /// Draws the changed lines, after `above`, which scroll away.
-    fn draw(&mut self, above: &[Line]) -> Result<(), Failed> {
+    fn draw(&mut self, above: &[DrawnLine]) -> Result<(), Failed> {
         let tail = self.growing.as_ref().map(Growing::tail).unwrap_or_default();
         let waits = match self.waiting {
             0 => String::new(),

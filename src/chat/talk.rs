@@ -21,9 +21,9 @@ use producers::llm::tokens::o200k;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use workbench::chat::transcript::{Exchange, State, Step, Transcript};
+use workbench::chat::transcript::{Exchange, ExchangeState, LookupTurn, Transcript};
 use workbench::chat::{calls, prompt, quote, references};
-use workbench::checkout::{self, Held};
+use workbench::checkout::{self, CheckoutLock};
 use workbench::context::secret::WithheldFiles;
 
 /// Limit of turns with tool calls per question.
@@ -66,7 +66,7 @@ pub struct Talk {
     /// All questions and answers; its id is empty before the first question.
     pub transcript: Transcript,
     /// Lock that keeps other processes from continuing the conversation.
-    pub transcript_lock: Option<Held>,
+    pub transcript_lock: Option<CheckoutLock>,
     /// Selected model, if any.
     pub model: Option<String>,
     /// Models that can be selected.
@@ -97,7 +97,7 @@ impl Talk {
         };
         let turns = last.steps.iter().map(|step| calls::parse_tool_calls(&step.said).text);
         last.answer = turns.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-        last.state = State::Open;
+        last.state = ExchangeState::Open;
         let question = last.question.clone();
         self.go_on(&question, cancel, tell)
             .unwrap_or_else(|failed| tell_failure(&failed, cancel, tell))
@@ -171,7 +171,7 @@ impl Talk {
         let text = quoted.unwrap_or_else(|| "Nothing in the context contains a word of the question.".to_owned());
         if let Some(last) = self.transcript.last_mut() {
             last.answer.clone_from(&text);
-            last.state = State::Answered;
+            last.state = ExchangeState::Answered;
         }
         tell(Event::Said(text));
         tell(Event::Note(self.no_model()));
@@ -215,13 +215,13 @@ impl Talk {
             last.answer.push_str(&read.text);
             if let Some(why) = turned.failed {
                 let is_ended = cancel.is_cancelled();
-                last.state = if is_ended { State::Stopped } else { State::Failed };
+                last.state = if is_ended { ExchangeState::Stopped } else { ExchangeState::Failed };
                 code = code_of(&why, cancel);
                 tell(Event::Failed(if is_ended { interrupted() } else { why }));
                 break;
             }
             if read.calls.is_empty() || turn == LOOKS {
-                last.state = State::Answered;
+                last.state = ExchangeState::Answered;
                 if !read.calls.is_empty() {
                     tell(Event::Note(NO_MORE_LOOKS.to_owned()));
                 }
@@ -229,7 +229,7 @@ impl Talk {
             }
             let found = self.call_tools(&read.calls, cancel, tell);
             let last = self.transcript.last_mut().expect("invariant: a question was begun");
-            last.steps.push(Step { said: turned.text, found });
+            last.steps.push(LookupTurn { said: turned.text, found });
             self.save_transcript()?;
         }
         if spent.calls > 0 {

@@ -10,7 +10,7 @@ use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::producer::Cancel;
 use methods::failed::Failed;
 use methods::render::{Style, diagnostic};
-use methods::table::{self, Answered, Entry};
+use methods::table::{self, Answered, MethodEntry};
 use producers::converse::TurnData;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ const PURPOSES: [(&str, &str); 3] = [
 ];
 
 /// Returns whether the model may call a method. Methods that change something work differently in a conversation.
-fn is_offered(entry: &Entry) -> bool {
+fn is_offered(entry: &MethodEntry) -> bool {
     matches!(entry.name, "edit" | "rename" | "context build" | "semantic") || entry.is_read_only()
 }
 
@@ -101,7 +101,7 @@ pub struct ToolResult {
 }
 
 /// Result of a successful call.
-struct Found {
+struct CallResult {
     text: String,
     diff: Option<String>,
 }
@@ -142,7 +142,7 @@ impl Tools<'_> {
         }
     }
 
-    fn answer_call(&mut self, call: &Call) -> Result<Found, String> {
+    fn answer_call(&mut self, call: &Call) -> Result<CallResult, String> {
         if WITHOUT.contains(&call.tool.as_str()) {
             return Err(format!("there is no tool '{}' in a conversation", call.tool));
         }
@@ -160,11 +160,11 @@ impl Tools<'_> {
         }
         let (answer, text) = self.call_shown_method(entry, arguments)?;
         let diff = answer["diff"].as_str().filter(|_| entry.name == "rename").map(str::to_owned);
-        Ok(Found { text, diff })
+        Ok(CallResult { text, diff })
     }
 
     /// Runs an edit in the session of the proposal.
-    fn propose(&mut self, entry: &'static Entry, fields: &mut Map<String, Value>) -> Result<Found, String> {
+    fn propose(&mut self, entry: &'static MethodEntry, fields: &mut Map<String, Value>) -> Result<CallResult, String> {
         let op = fields.get("op").and_then(Value::as_str).unwrap_or_default().to_owned();
         if !EDITS.contains(&op.as_str()) {
             return Err(format!("'{op}' is the person's to do; possible are {}", EDITS.join(", ")));
@@ -187,7 +187,7 @@ impl Tools<'_> {
         {
             *self.proposal = Some(session.to_owned());
         }
-        Ok(Found { text, diff: None })
+        Ok(CallResult { text, diff: None })
     }
 
     /// Adds the file of the symbol: an edit of a symbol in a session needs its path.
@@ -205,7 +205,7 @@ impl Tools<'_> {
     }
 
     /// Returns the answer of a method and its text, without entries that no model may see.
-    fn call_shown_method(&self, entry: &'static Entry, arguments: Value) -> Result<(Value, String), String> {
+    fn call_shown_method(&self, entry: &'static MethodEntry, arguments: Value) -> Result<(Value, String), String> {
         self.secrets.refuse_arguments(&arguments)?;
         let asker = Asker {
             room: Some(Room {

@@ -3,7 +3,7 @@
 use super::edit_line::{edit_command, edit_from_line};
 use super::file_argument::{FILE, file_argument};
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
-use methods::table::{Entry, METHODS};
+use methods::table::{METHODS, MethodEntry};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub struct Call {
 
 impl Call {
     /// Returns the method.
-    pub fn entry(&self) -> &'static Entry {
+    pub fn entry(&self) -> &'static MethodEntry {
         &METHODS[self.at]
     }
 }

@@ -4,7 +4,7 @@ use super::file_argument::{FILE, file_argument};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command};
 use methods::table::edit_operations::{ALWAYS, EditOperation, OPERATIONS, PATH};
-use methods::table::{Entry, FileForm};
+use methods::table::{FileForm, MethodEntry};
 use serde_json::Value;
 
 /// Destination of a file on a command line.
@@ -14,7 +14,7 @@ const TO: &str = "to";
 const OP: &str = "op";
 
 /// Builds `cortex edit` with a subcommand per operation.
-pub fn edit_command(entry: &Entry) -> Command {
+pub fn edit_command(entry: &MethodEntry) -> Command {
     let whole = (entry.arguments_of)(Command::new(entry.name));
     let about = whole.get_about().cloned().unwrap_or_default();
     let long = whole.get_long_about().cloned().unwrap_or_default();
@@ -30,7 +30,7 @@ pub fn edit_command(entry: &Entry) -> Command {
 }
 
 /// Returns the arguments of a command line in the form of programs.
-pub fn edit_from_line(entry: &Entry, matches: &ArgMatches) -> Result<Value, clap::Error> {
+pub fn edit_from_line(entry: &MethodEntry, matches: &ArgMatches) -> Result<Value, clap::Error> {
     let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
     let (name, own) = matches.subcommand().ok_or_else(missing)?;
     let mut arguments = (entry.parse)(own)?;
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use methods::table::find_method;
 
-    fn edit() -> &'static Entry {
+    fn edit() -> &'static MethodEntry {
         find_method("edit").expect("a method")
     }
 

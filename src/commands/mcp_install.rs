@@ -45,7 +45,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     if files.is_empty() && !context.prints_json() {
         return outcome_of_write(writeln!(out, "{} has the server already", client.config_path()));
     }
-    let mut changes: Vec<Change> = files.into_iter().map(Change::from_files).collect();
+    let mut changes: Vec<FileRewrite> = files.into_iter().map(FileRewrite::from_files).collect();
     if !context.prints_json() {
         for change in &changes {
             outcome_of_write(write!(out, "{}", printable(&change.diff)))?;
@@ -78,7 +78,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
 
 /// Change of one file.
 #[derive(Serialize)]
-struct Change {
+struct FileRewrite {
     path: &'static str,
     diff: String,
     #[serde(skip)]
@@ -87,7 +87,7 @@ struct Change {
     session: Option<String>,
 }
 
-impl Change {
+impl FileRewrite {
     fn from_files((path, before, after): (&'static str, Option<String>, String)) -> Self {
         let old = if before.is_some() { path } else { "/dev/null" };
         Self {

@@ -10,7 +10,7 @@ use methods::code::Code;
 use methods::desk::Desk;
 use methods::failed::{Failed, Outcome};
 use methods::table::touch::touch;
-use methods::table::{Answered, Entry, FileForm};
+use methods::table::{Answered, FileForm, MethodEntry};
 use serde_json::Value;
 use std::io::Write;
 use workbench::edit::encoding::decode;
@@ -21,7 +21,7 @@ use workbench::overlay::put::MOST_BYTES;
 const LONGEST: u64 = 4 << 20;
 
 /// Returns the arguments, including the one from a file.
-fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
+fn read_arguments(call: &Call, entry: &MethodEntry) -> Result<Value, Failed> {
     let mut arguments = call.arguments.clone();
     let (Some((name, form)), Some(file)) = (entry.from_file, &call.file) else {
         return Ok(arguments);
@@ -116,7 +116,7 @@ pub fn not_within() -> Failed {
 }
 
 /// Requests the answer from the service. The service has its own flags and no time limit: with other flags, or a limit, this process answers.
-fn ask_service(context: &Context, entry: &Entry, arguments: &Value) -> Result<Option<ServiceReply>, Failed> {
+fn ask_service(context: &Context, entry: &MethodEntry, arguments: &Value) -> Result<Option<ServiceReply>, Failed> {
     let global = &context.global;
     // The service keeps no overlays in memory.
     if global.overlay.is_some()

@@ -14,12 +14,12 @@ use workbench::trust::{Trusted, waiting};
 use workbench::workspace::Workspace;
 
 /// A command to try, and its purpose.
-struct Step {
+struct NextCommand {
     command: String,
     why: String,
 }
 
-impl Step {
+impl NextCommand {
     fn new(command: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             command: command.into(),
@@ -29,10 +29,10 @@ impl Step {
 }
 
 /// Facts about the workspace that the first screen shows.
-struct Place {
+struct WorkspaceFacts {
     root: Option<String>,
     sentence: String,
-    steps: Vec<Step>,
+    steps: Vec<NextCommand>,
 }
 
 /// Runs `cortex` without a command.
@@ -62,19 +62,19 @@ pub fn run_next(context: &Context) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-fn nowhere() -> Place {
-    Place {
+fn nowhere() -> WorkspaceFacts {
+    WorkspaceFacts {
         root: None,
         sentence: "There is no workspace here: no cortex.toml in this folder or in one above it.".to_owned(),
         steps: vec![
-            Step::new("cortex init", "write one for the code in this folder"),
-            Step::new("cortex help tour", "see what cortex does, in twenty minutes"),
-            Step::new("cortex help", "list all commands and topics"),
+            NextCommand::new("cortex init", "write one for the code in this folder"),
+            NextCommand::new("cortex help tour", "see what cortex does, in twenty minutes"),
+            NextCommand::new("cortex help", "list all commands and topics"),
         ],
     }
 }
 
-fn workspace(context: &Context) -> Result<Place, Failed> {
+fn workspace(context: &Context) -> Result<WorkspaceFacts, Failed> {
     let workspace = context.workspace("cortex")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -98,20 +98,23 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
             1 => "a command, key or address that needs trust".to_owned(),
             waits => format!("{waits} commands, keys or addresses that need trust"),
         };
-        steps.push(Step::new("cortex trust --list", format!("list {what}; `cortex trust` trusts them")));
+        steps.push(NextCommand::new(
+            "cortex trust --list",
+            format!("list {what}; `cortex trust` trusts them"),
+        ));
     }
     match builds.is_empty() {
-        true => steps.push(Step::new("cortex build", "build outlines and the index")),
-        false if changed > 0 => steps.push(Step::new("cortex build", "bring outlines and the index up to date")),
+        true => steps.push(NextCommand::new("cortex build", "build outlines and the index")),
+        false if changed > 0 => steps.push(NextCommand::new("cortex build", "bring outlines and the index up to date")),
         false => {}
     }
     if let Some(symbol) = example_symbol::find_example(&mut session)? {
         steps.extend(tries(&symbol));
     }
-    steps.push(Step::new("cortex status", "show the state of all targets"));
-    steps.push(Step::new("cortex help agents", "connect a coding agent"));
-    steps.push(Step::new("cortex help", "list all commands and topics"));
-    Ok(Place {
+    steps.push(NextCommand::new("cortex status", "show the state of all targets"));
+    steps.push(NextCommand::new("cortex help agents", "connect a coding agent"));
+    steps.push(NextCommand::new("cortex help", "list all commands and topics"));
+    Ok(WorkspaceFacts {
         root: Some(workspace.root.display().to_string()),
         sentence,
         steps,
@@ -134,18 +137,18 @@ pub fn after_first(context: &Context, session: &mut Session) -> Result<(), Faile
     Ok(())
 }
 
-fn tries(symbol: &str) -> Vec<Step> {
+fn tries(symbol: &str) -> Vec<NextCommand> {
     vec![
-        Step::new(format!("cortex outline {symbol}"), "what it offers"),
-        Step::new(format!("cortex usages {symbol}"), "who uses it"),
-        Step::new(format!("cortex context build --query {symbol} --budget 2000"), "what belongs to it"),
+        NextCommand::new(format!("cortex outline {symbol}"), "what it offers"),
+        NextCommand::new(format!("cortex usages {symbol}"), "who uses it"),
+        NextCommand::new(format!("cortex context build --query {symbol} --budget 2000"), "what belongs to it"),
     ]
 }
 
 /// Length of a command up to which the reasons are aligned.
 const ALIGNED: usize = 55;
 
-fn steps_text(steps: &[Step], head: &str, style: Style) -> String {
+fn steps_text(steps: &[NextCommand], head: &str, style: Style) -> String {
     let lengths = steps.iter().map(|step| step.command.chars().count());
     let width = lengths.filter(|len| *len <= ALIGNED).max().unwrap_or(0);
     let mut text = String::new();

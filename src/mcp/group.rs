@@ -7,7 +7,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use methods::code::Code;
 use methods::failed::Failed;
-use methods::table::{self, Entry};
+use methods::table::{self, MethodEntry};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ fn operation_names(tool: &str) -> Vec<&'static str> {
 }
 
 /// Returns the method that runs without `op`.
-fn default_operation(tool: &str) -> Option<&'static Entry> {
+fn default_operation(tool: &str) -> Option<&'static MethodEntry> {
     table::operations(tool).find(|entry| entry.group_and_word().1 == tool)
 }
 
@@ -29,8 +29,8 @@ pub fn tool_of_group(tool: &'static str) -> Tool {
 }
 
 /// Builds the tool from those of its methods that `is_offered` accepts.
-pub fn definition_with(tool: &'static str, is_offered: impl Fn(&Entry) -> bool) -> Tool {
-    let entries: Vec<&Entry> = table::operations(tool).filter(|entry| is_offered(entry)).collect();
+pub fn definition_with(tool: &'static str, is_offered: impl Fn(&MethodEntry) -> bool) -> Tool {
+    let entries: Vec<&MethodEntry> = table::operations(tool).filter(|entry| is_offered(entry)).collect();
     let names: Vec<&str> = entries.iter().map(|entry| entry.group_and_word().1).collect();
     let mut op = json!({"type": "string", "enum": names});
     let usual = default_operation(tool).filter(|usual| is_offered(usual));
@@ -55,7 +55,7 @@ pub fn definition_with(tool: &'static str, is_offered: impl Fn(&Entry) -> bool) 
 ///
 /// # Errors
 /// When the group has no such method.
-pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
+pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static MethodEntry, Value), Failed> {
     let words = operation_names(tool);
     let all = format!("there are {}", words.join(", "));
     let (why, hint) = match arguments.remove(OP) {

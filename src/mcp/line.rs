@@ -23,13 +23,13 @@ const LONGEST: usize = 16 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Transport to one client.
-pub struct Line<W> {
+pub struct LineTransport<W> {
     /// Messages from a reading task: a pending receive may be cancelled at any time.
     received: mpsc::Receiver<ReceivedMessage>,
     to: Arc<Mutex<W>>,
 }
 
-impl<W: AsyncWrite + Send + Unpin + 'static> Line<W> {
+impl<W: AsyncWrite + Send + Unpin + 'static> LineTransport<W> {
     /// Starts to read messages.
     pub fn new(from: impl AsyncRead + Send + Unpin + 'static, to: W) -> Self {
         let to = Arc::new(Mutex::new(to));
@@ -39,7 +39,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Line<W> {
     }
 }
 
-impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Line<W> {
+impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for LineTransport<W> {
     type Error = io::Error;
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {

@@ -3,7 +3,7 @@
 use engine::values::table::Table;
 use methods::desk::Desk;
 use methods::failed::Failed;
-use methods::table::{Effect, Entry, Method, entry};
+use methods::table::{Effect, Method, MethodEntry, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 pub const PAGE: usize = 200;
 
 /// Method that lists types.
-pub static TYPES: Entry = entry::<Types>();
+pub static TYPES: MethodEntry = entry::<Types>();
 /// Method that returns a pack.
-pub static PACK: Entry = entry::<Pack>();
+pub static PACK: MethodEntry = entry::<Pack>();
 
 /// List the types of the workspace.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use super::resource_methods::{PACK, TYPES};
 use super::{first_sentence, tools};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use methods::table::{self, Entry, METHODS, reference};
+use methods::table::{self, METHODS, MethodEntry, reference};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::model::{Resource, ResourceTemplate};
 use serde_json::{Value, json};
@@ -30,9 +30,9 @@ const OPERATION: &str = "operation";
 /// Meaning of an address.
 pub enum Meant {
     /// A call of a method.
-    Asked(&'static Entry, Value),
+    Asked(&'static MethodEntry, Value),
     /// Reference pages of methods: of one, or of all operations of a tool.
-    References(Vec<&'static Entry>),
+    References(Vec<&'static MethodEntry>),
 }
 
 /// Parses an address; `None` if no resource has it.
@@ -62,7 +62,7 @@ pub fn parse_address(uri: &str) -> Option<Meant> {
 }
 
 /// Returns the method of that name, or the operations of the tool of that name.
-fn methods_of_name(name: &str) -> Option<Vec<&'static Entry>> {
+fn methods_of_name(name: &str) -> Option<Vec<&'static MethodEntry>> {
     let found = table::find_method(name).map(|entry| vec![entry]);
     found.or_else(|| Some(table::operations(name).collect()).filter(|all: &Vec<_>| !all.is_empty()))
 }
@@ -78,7 +78,7 @@ fn is_word(name: &str) -> bool {
 }
 
 /// Builds the arguments of a method about a symbol: the symbol is its first argument.
-fn about(entry: &Entry, symbol: &str) -> Option<Value> {
+fn about(entry: &MethodEntry, symbol: &str) -> Option<Value> {
     let first = reference::argument_names(entry).into_iter().next()?;
     let schema = (entry.arguments)();
     let several = schema.as_value()["properties"][&first]["type"] == "array";
@@ -133,7 +133,7 @@ fn resource(uri: String, name: &str, about: &str) -> Resource {
 }
 
 /// Returns the call that lists the types after a cursor; `None` for an invalid cursor.
-pub fn call_after_cursor(cursor: Option<&str>) -> Option<(&'static Entry, Value)> {
+pub fn call_after_cursor(cursor: Option<&str>) -> Option<(&'static MethodEntry, Value)> {
     let after = match cursor {
         None => None,
         Some(cursor) => {

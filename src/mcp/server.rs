@@ -1,7 +1,7 @@
 //! MCP server: the host answers the requests of clients from the table of methods.
 
 use super::form::Form;
-use super::line::Line;
+use super::line::LineTransport;
 use super::resource_methods::Page;
 use super::resources::{self, MIME, Meant};
 use super::tools::ToolAvailability;
@@ -16,7 +16,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use methods::code::Code;
 use methods::failed::Failed;
 use methods::render::{Style, diagnostic, printable};
-use methods::table::{Answered, Entry, reference};
+use methods::table::{Answered, MethodEntry, reference};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -64,9 +64,9 @@ pub struct Server {
 }
 
 /// Cancels the work for a request when its future is dropped, because no client waits for it.
-struct Wanted(Cancel);
+struct CancelRequest(Cancel);
 
-impl Drop for Wanted {
+impl Drop for CancelRequest {
     fn drop(&mut self) {
         self.0.cancel();
     }
@@ -81,7 +81,7 @@ pub fn converse(server: Server, stop: &Stop) -> io::Result<()> {
     let host = server.host.clone();
     let served = runtime.block_on(async {
         let talk = async {
-            match server.serve(Line::new(tokio::io::stdin(), tokio::io::stdout())).await {
+            match server.serve(LineTransport::new(tokio::io::stdin(), tokio::io::stdout())).await {
                 Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
                 // The client disconnected before its first message.
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -112,7 +112,12 @@ impl Server {
 
     /// Answers a call within the length limit. A page that is too long is requested again with fewer items, so that its count and its cursor
     /// match the items shown.
-    async fn reply(&self, entry: &'static Entry, mut arguments: Value, context: &RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
+    async fn reply(
+        &self,
+        entry: &'static MethodEntry,
+        mut arguments: Value,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, ErrorData> {
         loop {
             let Outcome {
                 result,
@@ -137,9 +142,14 @@ impl Server {
     }
 
     /// Asks the host, unless the client cancels the request.
-    async fn ask_host(&self, entry: &'static Entry, arguments: Value, context: &RequestContext<RoleServer>) -> Result<Outcome, ErrorData> {
+    async fn ask_host(
+        &self,
+        entry: &'static MethodEntry,
+        arguments: Value,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Outcome, ErrorData> {
         let cancel = Cancel::default();
-        let _wanted = Wanted(cancel.clone());
+        let _cancel = CancelRequest(cancel.clone());
         let _telling = progress::start_progress(self.host.clone(), context).await;
         let (host, workers) = (self.host.clone(), self.workers.clone());
         let work = async {
@@ -168,7 +178,7 @@ struct Reply {
 }
 
 /// Counts the remarks about the repository as a whole in one remark, because `status` has them.
-fn without_repository(entry: &Entry, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn without_repository(entry: &MethodEntry, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let codes = [Why::CS_PARSE_PARTIAL, Why::CS_PACK_BUDGET, Why::CS_PACK_EMPTY, Why::CS_PACK_NOTHING];
     let is_of_repository = |one: &Diagnostic| {
         let is_about_what_was_asked = codes.iter().any(|code| one.code == *code);
@@ -194,7 +204,7 @@ fn bug(what: &dyn std::fmt::Display) -> ErrorData {
 }
 
 /// Formats a failure for a model: the error, candidates, what to do next.
-fn refusal(entry: &Entry, failed: &Failed, diagnostics: &[Diagnostic]) -> CallToolResult {
+fn refusal(entry: &MethodEntry, failed: &Failed, diagnostics: &[Diagnostic]) -> CallToolResult {
     let mut text = match failed.diagnostics.is_empty() && diagnostics.is_empty() {
         true => "error[E_FAILED]: the method gave no answer".to_owned(),
         false => diagnostics_text(failed.diagnostics.iter().chain(diagnostics)),
@@ -249,7 +259,7 @@ fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
 
 /// Builds the result of a tool in one form. A failure is part of the result, for the model to read, not an error of the protocol.
 fn tool_result(
-    entry: &Entry,
+    entry: &MethodEntry,
     Reply {
         result,
         diagnostics: remarks,

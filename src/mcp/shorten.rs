@@ -8,7 +8,7 @@ use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
 use methods::failed::Failed;
 use methods::render::Style;
-use methods::table::{Entry, reference};
+use methods::table::{MethodEntry, reference};
 use producers::llm::tokens;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub struct ShortenedAnswer {
 
 /// Returns a smaller limit for a page of `had` items of which `fitting` fit. With that limit, the page itself states where the next page starts.
 /// Returns `None` if the limit cannot be smaller.
-pub fn smaller(entry: &Entry, arguments: &Value, (had, fitting): (usize, usize)) -> Option<usize> {
+pub fn smaller(entry: &MethodEntry, arguments: &Value, (had, fitting): (usize, usize)) -> Option<usize> {
     let schema = (entry.arguments)();
     let usual = &schema.as_value()["properties"]["limit"]["default"];
     let limit = arguments["limit"].as_u64().or(usual.as_u64())?;
@@ -50,7 +50,7 @@ pub fn smaller(entry: &Entry, arguments: &Value, (had, fitting): (usize, usize))
 ///
 /// # Errors
 /// When the answer cannot be shortened enough, or not formatted.
-pub fn shorten(entry: &Entry, mut data: Value, form: Form) -> Result<ShortenedAnswer, Failed> {
+pub fn shorten(entry: &MethodEntry, mut data: Value, form: Form) -> Result<ShortenedAnswer, Failed> {
     let mut text = (entry.text)(&data, Style::plain()).map_err(|error| Failed::bug(&error))?;
     let mut left = LeftOut::default();
     let had = on_page(entry, &data);
@@ -76,7 +76,7 @@ pub fn shorten(entry: &Entry, mut data: Value, form: Form) -> Result<ShortenedAn
 }
 
 /// Counts the items of the paged lists.
-fn on_page(entry: &Entry, data: &Value) -> usize {
+fn on_page(entry: &MethodEntry, data: &Value) -> usize {
     let lists = entry.pages.iter().filter_map(|list| data[*list].as_array());
     lists.map(Vec::len).sum()
 }
@@ -113,7 +113,7 @@ struct LeftOut {
 
 impl LeftOut {
     /// Leaves out the next part; `None` if none is left.
-    fn leave_out_next(&mut self, entry: &Entry, data: &Value) -> Option<Value> {
+    fn leave_out_next(&mut self, entry: &MethodEntry, data: &Value) -> Option<Value> {
         if !self.looked_for_data {
             self.looked_for_data = true;
             let mut without = data.clone();
@@ -161,7 +161,7 @@ impl LeftOut {
     }
 
     /// Returns the remarks about the parts left out.
-    fn remarks(&self, entry: &Entry) -> Vec<String> {
+    fn remarks(&self, entry: &MethodEntry) -> Vec<String> {
         const NARROWER: [(&str, &str); 2] = [("symbols", "fewer symbols"), ("lines", "fewer lines")];
         let arguments = reference::argument_names(entry);
         let fewer = NARROWER.into_iter().filter(|(name, _)| arguments.iter().any(|own| own == name));
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    static ASKED: Entry = entry::<Asked>();
+    static ASKED: MethodEntry = entry::<Asked>();
 
     fn sample(places: usize, lines: usize, data: Option<Value>) -> Found {
         Found {

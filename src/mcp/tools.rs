@@ -6,13 +6,13 @@ use super::purpose::purpose;
 use super::{first_sentence, group};
 use engine::manifest::model::Manifest;
 use methods::failed::Failed;
-use methods::table::{AsTool, Effect, Entry, METHODS};
+use methods::table::{AsTool, Effect, METHODS, MethodEntry};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Returns the tool name of a method.
-pub fn tool_name(entry: &Entry) -> String {
+pub fn tool_name(entry: &MethodEntry) -> String {
     entry.name.replace(' ', "_")
 }
 
@@ -20,7 +20,7 @@ pub fn tool_name(entry: &Entry) -> String {
 #[derive(Clone, Copy)]
 pub enum ToolMethods {
     /// A single method.
-    Method(&'static Entry),
+    Method(&'static MethodEntry),
     /// Several methods, selected by `op`.
     Group(&'static str),
 }
@@ -44,7 +44,7 @@ impl ToolMethods {
     ///
     /// # Errors
     /// When a group has no such operation.
-    pub fn method_of(self, arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
+    pub fn method_of(self, arguments: JsonObject) -> Result<(&'static MethodEntry, Value), Failed> {
         match self {
             Self::Method(entry) => Ok((entry, arguments.into())),
             Self::Group(tool) => group::method_of(tool, arguments),
@@ -87,7 +87,7 @@ impl ToolAvailability {
 /// Returns all tools, in the order of the table.
 fn all_tools() -> Vec<ToolMethods> {
     let mut groups: Vec<&str> = Vec::new();
-    let stands = |entry: &'static Entry| match (entry.tool, entry.operation_of()) {
+    let stands = |entry: &'static MethodEntry| match (entry.tool, entry.operation_of()) {
         (AsTool::Own, _) => Some(ToolMethods::Method(entry)),
         (_, Some(tool)) if !groups.contains(&tool) => {
             groups.push(tool);
@@ -106,8 +106,8 @@ pub fn find_tool(wanted: &str) -> Option<ToolMethods> {
 /// Returns the message that no tool has this name, with the operation and tool that the name refers to.
 pub fn no_tool(wanted: &str) -> String {
     let name: String = wanted.chars().take(80).collect();
-    let is_meant = |entry: &&Entry| self::tool_name(entry) == wanted || entry.group_and_word().1 == wanted;
-    let does = |entry: &Entry| {
+    let is_meant = |entry: &&MethodEntry| self::tool_name(entry) == wanted || entry.group_and_word().1 == wanted;
+    let does = |entry: &MethodEntry| {
         Some(format!(
             "the tool '{}' with op '{}'",
             entry.operation_of()?,
@@ -153,7 +153,7 @@ fn tokens(tools: &[Tool]) -> usize {
 }
 
 /// Builds the tool of these methods.
-pub(super) fn tool_of_methods(name: String, input: JsonObject, entries: &[&Entry]) -> Tool {
+pub(super) fn tool_of_methods(name: String, input: JsonObject, entries: &[&MethodEntry]) -> Tool {
     let about = purpose(&name).to_owned();
     let tool = Tool::new(name, about, input);
     let annotations_of_tool = annotations(entries);
@@ -166,7 +166,7 @@ pub(super) fn tool_of_methods(name: String, input: JsonObject, entries: &[&Entry
 
 /// Returns the combined annotations of methods. The protocol's defaults are: destructive, not idempotent, reaches the outside world.
 /// A method that may ask a model is never read-only.
-fn annotations(entries: &[&Entry]) -> ToolAnnotations {
+fn annotations(entries: &[&MethodEntry]) -> ToolAnnotations {
     let annotations_of_tool = ToolAnnotations::new();
     match entries.iter().map(|entry| entry.effect).max() {
         // `is_read_only` excludes methods that ask a model.
@@ -183,7 +183,7 @@ fn object(schema: &schemars::Schema) -> Map<String, Value> {
 
 /// Returns a brief schema of the arguments. Objects, and arguments with `x-tool` false, are left to the reference. An `x-tool` text replaces the
 /// description; an empty one removes it.
-pub(super) fn input(entry: &Entry) -> JsonObject {
+pub(super) fn input(entry: &MethodEntry) -> JsonObject {
     let schema = object(&(entry.arguments)());
     let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
     let needed = |name: &String| required.as_array().is_some_and(|names| names.iter().any(|one| one == name));
@@ -255,7 +255,7 @@ enum SchemaDetail {
 }
 
 /// Returns the schema of an answer in that detail; `None` if the answer is not an object.
-fn output_schema(entry: &Entry, detail: SchemaDetail) -> Option<JsonObject> {
+fn output_schema(entry: &MethodEntry, detail: SchemaDetail) -> Option<JsonObject> {
     let schema = object(&(entry.answers)());
     if schema.get("type")? != "object" {
         return None;
@@ -544,7 +544,7 @@ mod tests {
         assert_eq!((effects("semantic"), effects("pack_build")), (asks.clone(), asks));
         assert_eq!(effects("investigate"), json!({"destructiveHint": false}));
         // A group gets the worst annotations of its methods: it writes, and may ask a model.
-        let group: Vec<&Entry> = methods::table::operations("overlay").collect();
+        let group: Vec<&MethodEntry> = methods::table::operations("overlay").collect();
         assert_eq!(serde_json::to_value(annotations(&group)).expect("JSON"), json!({}));
         // A method that takes limits for models must be marked as asking.
         for entry in METHODS {

@@ -9,7 +9,7 @@ use std::hash::Hash;
 
 /// A job of a node.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<N> {
+pub struct NodeJob<N> {
     /// Node of the job.
     pub node: N,
     /// Whether the job finds the node's inputs, instead of building its output.
@@ -33,7 +33,7 @@ pub struct Waits<N> {
 type Chain = (u64, Option<usize>);
 
 /// Returns the indices of the critical path's jobs, in order of time.
-pub fn critical<N: Copy + Eq + Hash>(steps: &[Step<N>], waits: &dyn Fn(N) -> Waits<N>) -> Vec<usize> {
+pub fn critical<N: Copy + Eq + Hash>(steps: &[NodeJob<N>], waits: &dyn Fn(N) -> Waits<N>) -> Vec<usize> {
     let mut of: HashMap<N, Vec<usize>> = HashMap::new();
     for (at, step) in steps.iter().enumerate() {
         of.entry(step.node).or_default().push(at);
@@ -159,7 +159,7 @@ mod tests {
         fn it_is_the_longest_of_all_ways(nodes in nodes()) {
             let mut steps = Vec::new();
             for (node, of) in nodes.iter().enumerate() {
-                let step = |finds_inputs, began, took: Option<u64>| took.map(|took| Step { node, finds_inputs, began, took });
+                let step = |finds_inputs, began, took: Option<u64>| took.map(|took| NodeJob { node, finds_inputs, began, took });
                 steps.extend(step(true, 0, of.finding));
                 steps.extend(step(false, 1, of.making));
             }
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn a_long_chain_and_nothing_end() {
-        let steps: Vec<Step<usize>> = (0..100_000)
-            .map(|node| Step {
+        let steps: Vec<NodeJob<usize>> = (0..100_000)
+            .map(|node| NodeJob {
                 node,
                 finds_inputs: false,
                 began: 0,

@@ -13,10 +13,10 @@ use std::sync::Mutex;
 /// A file for events. Keeps the first error and reports it at the end, so that a full disk does not stop a build.
 pub struct EventLog {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<EventFile>,
 }
 
-struct State {
+struct EventFile {
     file: BufWriter<File>,
     error: Option<std::io::Error>,
 }
@@ -27,7 +27,7 @@ impl EventLog {
         let file = File::create(path).map_err(|error| write_failure(path, &error))?;
         Ok(Self {
             path: path.to_path_buf(),
-            state: Mutex::new(State {
+            state: Mutex::new(EventFile {
                 file: BufWriter::new(file),
                 error: None,
             }),

@@ -5,7 +5,7 @@
 //! bookkeeping. A slice lasts as long as its job holds the worker, including waits for the store or for another process's paid answer. Times are
 //! microseconds since the command began.
 
-use super::critical::{Step, Waits, critical};
+use super::critical::{NodeJob, Waits, critical};
 use engine::build::remote_costs::ProducerCost;
 use engine::build::session::Session;
 use engine::graph::NodeId;
@@ -51,8 +51,8 @@ struct Job {
 }
 
 impl Job {
-    fn trace_step(&self, node: NodeId) -> Step<NodeId> {
-        Step {
+    fn trace_step(&self, node: NodeId) -> NodeJob<NodeId> {
+        NodeJob {
             node,
             finds_inputs: self.task == "expand",
             began: self.began,
@@ -85,7 +85,7 @@ impl Trace {
             .enumerate()
             .filter_map(|(at, job)| Some((at, graph.find(&job.label)?)))
             .collect();
-        let steps: Vec<Step<NodeId>> = known.iter().map(|&(at, node)| heard.jobs[at].trace_step(node)).collect();
+        let steps: Vec<NodeJob<NodeId>> = known.iter().map(|&(at, node)| heard.jobs[at].trace_step(node)).collect();
         let waits = |node| Waits {
             deciders: graph
                 .get(node)

@@ -3,7 +3,7 @@
 use crate::exit::code_of_number;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
-use methods::table::{Answered, Effect, Entry};
+use methods::table::{Answered, Effect, MethodEntry};
 use os::sockets::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl From<io::Error> for Silence {
 pub const SAID: &str = "cortex.said";
 
 /// Requests a method. Calls `waits` if the answer takes long, and `hear` with each status.
-pub fn request_method(socket: &Path, entry: &Entry, arguments: &Value, waits: impl FnOnce(), hear: impl Fn(&str)) -> Reply {
+pub fn request_method(socket: &Path, entry: &MethodEntry, arguments: &Value, waits: impl FnOnce(), hear: impl Fn(&str)) -> Reply {
     let acts = entry.effect >= Effect::Acts;
     // A request that must not run twice goes only to a service that answers a ping.
     let unasked = |error| {

@@ -17,21 +17,21 @@ const MOST: usize = 64;
 
 /// Position of a client in an operation.
 #[derive(Clone, Debug)]
-struct Place {
+struct StreamPosition {
     op_id: String,
     seen: usize,
 }
 
 /// The streams of one client.
 #[derive(Clone, Debug, Default)]
-pub struct Streams(Arc<Mutex<(u64, HashMap<u64, Place>)>>);
+pub struct Streams(Arc<Mutex<(u64, HashMap<u64, StreamPosition>)>>);
 
 impl Streams {
-    fn lock_places(&self) -> MutexGuard<'_, (u64, HashMap<u64, Place>)> {
+    fn lock_places(&self) -> MutexGuard<'_, (u64, HashMap<u64, StreamPosition>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open_stream(&self, place: Place) -> u64 {
+    fn open_stream(&self, place: StreamPosition) -> u64 {
         let mut all = self.lock_places();
         all.0 += 1;
         let token = all.0;
@@ -84,7 +84,7 @@ impl Peer {
                     .as_str()
                     .or_else(|| params["opId"].as_str())
                     .or_else(|| params["id"].as_str());
-                let place = Place {
+                let place = StreamPosition {
                     op_id: named.unwrap_or_default().to_owned(),
                     seen: params["since"].as_u64().and_then(|seen| usize::try_from(seen).ok()).unwrap_or(0),
                 };
@@ -96,7 +96,7 @@ impl Peer {
         }
     }
 
-    async fn enumerate(&self, id: &Value, place: Place, cancel: &Cancel) -> Value {
+    async fn enumerate(&self, id: &Value, place: StreamPosition, cancel: &Cancel) -> Value {
         match self.news(place, false, cancel).await {
             Err(failed) => failed.to(id),
             Ok((_, values, true)) => message::answer_message(id, json!({"values": values, "finished": true})),
@@ -107,7 +107,7 @@ impl Peer {
         }
     }
 
-    async fn push_changes(&self, id: &Value, token: &Value, mut place: Place, cancel: &Cancel) -> Value {
+    async fn push_changes(&self, id: &Value, token: &Value, mut place: StreamPosition, cancel: &Cancel) -> Value {
         loop {
             match self.news(place, true, cancel).await {
                 Err(failed) => return failed.to(id),
@@ -126,7 +126,7 @@ impl Peer {
     }
 
     /// Returns the new events, the client's next position, and whether the operation finished. With `waits`, waits for an event.
-    async fn news(&self, place: Place, waits: bool, cancel: &Cancel) -> Result<(Place, Vec<Value>, bool), Stopped> {
+    async fn news(&self, place: StreamPosition, waits: bool, cancel: &Cancel) -> Result<(StreamPosition, Vec<Value>, bool), Stopped> {
         let entry =
             table::find_method("operation").ok_or_else(|| Stopped(Box::new(|id| message::error(id, code::METHOD, "no operations"))))?;
         loop {
@@ -145,7 +145,7 @@ impl Peer {
             let values = answer["events"].as_array().cloned().unwrap_or_default();
             let finished = answer["finished"] == true;
             if finished || !values.is_empty() || !waits {
-                let place = Place {
+                let place = StreamPosition {
                     seen: place.seen + values.len(),
                     ..place
                 };

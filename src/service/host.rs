@@ -24,12 +24,12 @@ use methods::desk::figures::Service;
 use methods::desk::request_context::{RequestContext, Tell};
 use methods::desk::settings::Settings;
 use methods::desk::turn::{AcquiredTurn, Ticket, Turn};
-use methods::desk::workspace_names::Names;
+use methods::desk::workspace_names::WorkspaceNames;
 use methods::desk::{Desk, Serving};
 use methods::failed::Failed;
 use methods::render::diagnostic;
 use methods::table::touch::touch;
-use methods::table::{Answered, Effect, Entry, METHODS, find_method};
+use methods::table::{Answered, Effect, METHODS, MethodEntry, find_method};
 use producers::llm::Hear;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -114,7 +114,7 @@ pub struct Host {
     /// The right to read beside a build.
     beside: Turn,
     warm: Warm,
-    names: Mutex<Option<(Names, Option<Moment>)>>,
+    names: Mutex<Option<(WorkspaceNames, Option<Moment>)>>,
     index: Mutex<Option<(Arc<IndexWithSources>, Moment)>>,
     words: Mutex<HashMap<WordSource, KnownWords>>,
     /// Last graph that a request loaded.
@@ -198,14 +198,14 @@ impl Host {
     }
 
     /// Answers a client that would not retry by itself.
-    pub fn call(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
+    pub fn call(self: &Arc<Self>, entry: &'static MethodEntry, arguments: Value, cancel: &Cancel) -> Outcome {
         self.call_with(entry, arguments, cancel, Asker::with_patience(Patience::Fair))
     }
 
     /// Answers a request of `Asker`, with status and streaming as it asks for.
     pub fn call_with(
         self: &Arc<Self>,
-        entry: &'static Entry,
+        entry: &'static MethodEntry,
         arguments: Value,
         cancel: &Cancel,
         Asker {
@@ -256,7 +256,7 @@ impl Host {
 
     /// Returns the key of a cached answer: the question, with stamps of the files besides the sources that decide the answer.
     /// Returns `None` if the answer depends on more, or a file could change again without a new stamp.
-    fn question(&self, entry: &Entry, arguments: &Value) -> Option<String> {
+    fn question(&self, entry: &MethodEntry, arguments: &Value) -> Option<String> {
         let files = (entry.depends_on)(arguments)?;
         let mut question = format!("{}\0{arguments}", entry.name);
         if entry.effect != Effect::Looks {
@@ -269,7 +269,7 @@ impl Host {
 
     fn answer_method(
         self: &Arc<Self>,
-        (entry, arguments, question): (&'static Entry, Value, Option<String>),
+        (entry, arguments, question): (&'static MethodEntry, Value, Option<String>),
         context: &RequestContext,
         (cancel, patience): (&Cancel, Patience),
     ) -> Result<Answered, Failed> {
@@ -531,11 +531,11 @@ impl Serving for Seat<'_> {
         self.host.figures()
     }
 
-    fn names(&self) -> Option<(Names, Option<Moment>)> {
+    fn names(&self) -> Option<(WorkspaceNames, Option<Moment>)> {
         self.host.names.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn remember_names(&self, names: &Names, moment: Option<Moment>) {
+    fn remember_names(&self, names: &WorkspaceNames, moment: Option<Moment>) {
         *self.host.names.lock().unwrap_or_else(PoisonError::into_inner) = Some((names.clone(), moment));
     }
 

@@ -12,7 +12,7 @@ use methods::code::Code;
 use methods::desk::request_context::Tell;
 use methods::failed::Failed;
 use methods::render::diagnostic;
-use methods::table::{self, Entry};
+use methods::table::{self, MethodEntry};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -376,7 +376,7 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
 
 /// A call of a method in the table.
 pub(super) struct MethodCall {
-    pub(super) entry: &'static Entry,
+    pub(super) entry: &'static MethodEntry,
     pub(super) arguments: Value,
     /// Whether the command line is the client; it gets diagnostics and exit code with the answer.
     pub(super) cli: bool,
@@ -429,7 +429,7 @@ fn unknown_method(method: &str) -> (i32, String) {
 }
 
 /// Names arguments given in the order of the reference; a single object holds arguments by name.
-fn by_position(entry: &Entry, values: Vec<Value>) -> Result<Map<String, Value>, (i32, String)> {
+fn by_position(entry: &MethodEntry, values: Vec<Value>) -> Result<Map<String, Value>, (i32, String)> {
     if let [Value::Object(named)] = values.as_slice() {
         return Ok(named.clone());
     }

@@ -259,7 +259,7 @@ impl<'a> States<'a> {
 }
 
 /// The types removed and added between two states of `//index:types`.
-struct Step {
+struct TypesChange {
     gone: TypeRows,
     come: TypeRows,
     /// Time of the later state, in seconds since 1970.
@@ -268,7 +268,7 @@ struct Step {
 
 /// The History of `//index:types` since the state of the file.
 struct Moves<'a> {
-    steps: Vec<Step>,
+    steps: Vec<TypesChange>,
     /// The last state, if it is stored, and its digest.
     types: Option<TypeVersion<'a>>,
     digest: String,
@@ -289,7 +289,7 @@ fn moves<'a>(states: &'a States<'_>, before: &Aliases) -> Result<Moves<'a>, Stor
             && !gone.is_empty()
             && !come.is_empty()
         {
-            moves.steps.push(Step { gone, come, at: *at });
+            moves.steps.push(TypesChange { gone, come, at: *at });
         }
         moves.types = now;
     }
@@ -301,7 +301,7 @@ fn updated_aliases(states: &States<'_>, before: &Aliases) -> Result<Aliases, Sto
     let moves = moves(states, before)?;
     let mut after = before.clone();
     let mut whole = true;
-    for Step { gone, come, at } in &moves.steps {
+    for TypesChange { gone, come, at } in &moves.steps {
         let names = gone.iter().map(|(key, row)| (row.id.clone(), key.clone())).collect();
         let gone = identities(states, gone, *at, false)?;
         let come = identities(states, come, *at, true)?;

@@ -108,7 +108,7 @@ pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<Stri
         let path = checkout.top.join(names::path_of_bytes(path));
         path.strip_prefix(root).ok().and_then(Path::to_str).map(str::to_owned)
     };
-    let is_staged = |entry: &Entry| index.staged && committed.get(&entry.path) != Some(&entry.id);
+    let is_staged = |entry: &GitIndexEntry| index.staged && committed.get(&entry.path) != Some(&entry.id);
     let differing = index
         .entries
         .iter()
@@ -195,13 +195,13 @@ pub(crate) fn is_name(text: &str) -> bool {
 /// The needed part of git's index (gitformat-index).
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Index {
-    entries: Vec<Entry>,
+    entries: Vec<GitIndexEntry>,
     /// Whether files are staged that no commit or tree has yet, or a merge is unresolved.
     staged: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Entry {
+struct GitIndexEntry {
     path: Vec<u8>,
     seconds: u32,
     nanos: u32,
@@ -210,7 +210,7 @@ struct Entry {
     id: Vec<u8>,
 }
 
-impl Entry {
+impl GitIndexEntry {
     /// Whether the entry's file differs from the recorded state.
     fn differs(&self, top: &Path) -> bool {
         let Ok(found) = FileInfo::of_path(&top.join(names::path_of_bytes(&self.path))) else {
@@ -298,7 +298,7 @@ impl Index {
             let assumed = flags & 0x8000 != 0 || more & 0x4000 != 0;
             let is_file = matches!(mode & 0o170_000, 0o100_000 | 0o120_000);
             if is_file && !assumed {
-                index.entries.push(Entry {
+                index.entries.push(GitIndexEntry {
                     path: path.clone(),
                     seconds,
                     nanos,
@@ -324,7 +324,7 @@ impl Index {
     /// Whether something is staged, or a file below `root` differs from its recorded state.
     fn differs(&self, top: &Path, root: &Path) -> bool {
         let workspace = root.strip_prefix(top).unwrap_or(root);
-        let is_below = |entry: &&Entry| names::path_of_bytes(&entry.path).starts_with(workspace);
+        let is_below = |entry: &&GitIndexEntry| names::path_of_bytes(&entry.path).starts_with(workspace);
         self.staged || self.entries.iter().filter(is_below).any(|entry| entry.differs(top))
     }
 }

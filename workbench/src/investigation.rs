@@ -165,7 +165,7 @@ fn reference_counts(session: &Session) -> Result<BTreeMap<String, u32>, Workbenc
 /// State of an operation, in order of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum Stage {
     /// Outlines are being built.
     Gathering,
     /// A model is being asked.
@@ -189,7 +189,7 @@ pub struct Operation {
     /// The scope.
     pub scope: Vec<String>,
     /// State of the operation.
-    pub state: State,
+    pub state: Stage,
     /// Label of the answer.
     pub label: String,
     /// Events so far, one sentence each.
@@ -238,7 +238,7 @@ impl Operation {
             kind: "investigate",
             question: question.to_owned(),
             scope: scope.to_vec(),
-            state: State::Gathering,
+            state: Stage::Gathering,
             events: Vec::new(),
             result: None,
             error: None,

@@ -8,7 +8,7 @@ use engine::seams::priority::Priority;
 use engine::values::label::{escape, unescape};
 use engine::values::table::Table;
 use producers::csharp::graph::GraphRow;
-use producers::llm::{Given, Lease, Note, Notes, Refused, Waiting};
+use producers::llm::{Lease, Note, Notes, Refused, SubmittedAnswer, Waiting};
 use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -236,7 +236,7 @@ pub enum Handed {
 ///
 /// # Errors
 /// When it cannot be noted.
-pub fn hand_in(notes: &Notes, id: &str, given: Given) -> io::Result<Handed> {
+pub fn hand_in(notes: &Notes, id: &str, given: SubmittedAnswer) -> io::Result<Handed> {
     let Some(mut note) = notes.read_note(id)? else {
         return Ok(Handed::Unknown);
     };
@@ -323,7 +323,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = Runtime::new(Limits::default(), folder.path());
         let notes = runtime.agents().notes();
-        let given = |agent: &str| Given {
+        let given = |agent: &str| SubmittedAnswer {
             agent: agent.to_owned(),
             at: 1,
             text: "t".to_owned(),

@@ -145,14 +145,14 @@ pub struct Workspace {
     text: String,
     /// Rows of data tables beside the manifest; see [`crate::packs`].
     packs: String,
-    manifest: OnceCell<Read>,
+    manifest: OnceCell<ParsedManifest>,
     trust: Arc<Trusted>,
     connect: Option<Connect>,
     remote: OnceCell<Option<Sharing>>,
 }
 
 /// The parsed manifest.
-struct Read {
+struct ParsedManifest {
     manifest: Arc<Manifest>,
     warnings: Vec<Diagnostic>,
     /// Rows that cache the manifest; empty if it was read from them.
@@ -299,7 +299,7 @@ impl Workspace {
         Ok(self.read_manifest_once()?.manifest.clone())
     }
 
-    fn read_manifest_once(&self) -> Result<&Read, WorkbenchError> {
+    fn read_manifest_once(&self) -> Result<&ParsedManifest, WorkbenchError> {
         if let Some(read) = self.manifest.get() {
             return Ok(read);
         }
@@ -318,7 +318,7 @@ impl Workspace {
                 (loaded, rows)
             }
         };
-        Ok(self.manifest.get_or_init(|| Read {
+        Ok(self.manifest.get_or_init(|| ParsedManifest {
             manifest: Arc::new(loaded.manifest),
             warnings: loaded.warnings,
             rows,

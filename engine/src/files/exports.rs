@@ -6,7 +6,7 @@
 //! Rows: key = page number u32 big-endian (node / 256); body = version u8 (1), three zero bytes, packed entries sorted by node: name =
 //! path below `.cortex/out/`, word = node, flag 1 = the stamp was settled when the content was last known.
 
-use super::packed::{self, Entry, Packed};
+use super::packed::{self, Packed, PackedFile};
 use super::read::{Root, hash_open, io_error, is_plain_path, system_error};
 use super::stamp::Stamp;
 use crate::seams::world::{ExportOutcome, RowEdits, Rows, WorldError};
@@ -36,11 +36,11 @@ const SEARCHES: u32 = 16;
 /// Entries of up to [`PAGE`] nodes: as saved, or decoded because one of them changed.
 enum Page {
     Saved(Arc<Vec<u8>>),
-    Open(BTreeMap<u32, Entry>),
+    Open(BTreeMap<u32, PackedFile>),
 }
 
 impl Page {
-    fn get(&self, node: u32) -> Option<Entry> {
+    fn get(&self, node: u32) -> Option<PackedFile> {
         match self {
             Self::Saved(bytes) => {
                 let packed = packed_entries(bytes)?;
@@ -88,7 +88,7 @@ impl Page {
         }
     }
 
-    fn decoded_entries(&mut self) -> &mut BTreeMap<u32, Entry> {
+    fn decoded_entries(&mut self) -> &mut BTreeMap<u32, PackedFile> {
         if let Self::Saved(bytes) = self {
             let packed = packed_entries(bytes);
             let all = packed.iter().flat_map(|packed| (0..packed.len()).map(|index| packed.entry(index)));
@@ -116,11 +116,11 @@ struct KnownExport {
 }
 
 impl KnownExport {
-    fn get(&self, node: u32) -> Option<Entry> {
+    fn get(&self, node: u32) -> Option<PackedFile> {
         self.pages.get(&(node / PAGE))?.get(node)
     }
 
-    fn set_entry(&mut self, node: u32, entry: Option<Entry>) {
+    fn set_entry(&mut self, node: u32, entry: Option<PackedFile>) {
         let page = self
             .pages
             .entry(node / PAGE)
@@ -242,7 +242,7 @@ impl Exports {
                 FileComparison::Fresh(stamp, digest) => {
                     if let Some(entry) = known.get(node).filter(|entry| entry.digest == digest) {
                         let flags = if stamp.settled(now) { SETTLED } else { 0 };
-                        known.set_entry(node, Some(Entry { stamp, flags, ..entry }));
+                        known.set_entry(node, Some(PackedFile { stamp, flags, ..entry }));
                     }
                 }
                 FileComparison::Different => bad.push(node),
@@ -327,7 +327,7 @@ impl Exports {
             });
         let (outcome, stamp) = result?;
         let flags = if stamp.settled(now) { SETTLED } else { 0 };
-        let entry = Entry {
+        let entry = PackedFile {
             name: path.to_owned(),
             flags,
             word: u64::from(node),
@@ -354,7 +354,7 @@ impl Exports {
         path: &str,
         digest: Digest,
         bytes: &[u8],
-        old: Option<&Entry>,
+        old: Option<&PackedFile>,
     ) -> Result<(ExportOutcome, Stamp), WorldError> {
         let failed = |error| io_error(&display_path(path), "written", error);
         let (directory, name) = split_path(path);

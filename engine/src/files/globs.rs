@@ -56,10 +56,10 @@ struct Plain {
 
 struct Include {
     owner: usize,
-    steps: Vec<Step>,
+    steps: Vec<GlobStep>,
 }
 
-enum Step {
+enum GlobStep {
     /// `**`, or a part that must be treated like it.
     Any,
     /// A glob for one component.
@@ -261,7 +261,7 @@ impl Include {
     /// Adds the positions reached without consuming a component.
     fn add_reached_positions(&self, mut bits: u64) -> u64 {
         for (index, step) in self.steps.iter().enumerate() {
-            if matches!(step, Step::Any) && bits & (1 << index) != 0 {
+            if matches!(step, GlobStep::Any) && bits & (1 << index) != 0 {
                 bits |= 1 << (index + 1);
             }
         }
@@ -274,8 +274,8 @@ impl Include {
         let mut next = 0;
         for (index, step) in self.steps.iter().enumerate().filter(|(index, _)| bits & (1 << index) != 0) {
             match step {
-                Step::Any if !hidden => next |= 1 << index,
-                Step::One { matcher, dotted } if (*dotted || !hidden) && matcher.is_match(name) => next |= 1 << (index + 1),
+                GlobStep::Any if !hidden => next |= 1 << index,
+                GlobStep::One { matcher, dotted } if (*dotted || !hidden) && matcher.is_match(name) => next |= 1 << (index + 1),
                 _ => {}
             }
         }
@@ -313,27 +313,27 @@ fn compile(set: &SetDef, glob: &str) -> Result<globset::Glob, WorldError> {
 
 /// Splits a glob at slashes outside braces and brackets. Some parts become `**`: those with a slash inside braces or brackets, those with a
 /// component that is no glob by itself, and those with more components than a word has bits. Entering too many directories is only slow.
-fn steps(set: &SetDef, glob: &str) -> Result<Vec<Step>, WorldError> {
+fn steps(set: &SetDef, glob: &str) -> Result<Vec<GlobStep>, WorldError> {
     let mut steps = Vec::new();
     for component in components(glob) {
         match component {
             Some(component) if component != "**" && steps.len() < 60 => match compile(set, component) {
-                Ok(glob) => steps.push(Step::One {
+                Ok(glob) => steps.push(GlobStep::One {
                     matcher: glob.compile_matcher(),
                     dotted: component.starts_with('.'),
                 }),
-                Err(_) => steps.push(Step::Any),
+                Err(_) => steps.push(GlobStep::Any),
             },
-            _ if steps.len() < 60 => steps.push(Step::Any),
+            _ if steps.len() < 60 => steps.push(GlobStep::Any),
             _ => {
-                steps.push(Step::Any);
+                steps.push(GlobStep::Any);
                 break;
             }
         }
     }
     // The position after the last component stands for the file itself; `**` at the end matches files, too.
-    if !matches!(steps.last(), Some(Step::One { .. })) {
-        steps.push(Step::Any);
+    if !matches!(steps.last(), Some(GlobStep::One { .. })) {
+        steps.push(GlobStep::Any);
     }
     Ok(steps)
 }

@@ -4,7 +4,7 @@
 //! `unreadable_names_len u32`, packed files sorted by name, names of the kept subdirectories sorted and each ended by NUL, names that are not text
 //! (lossy) likewise. A file's word contains its source sets as bits.
 
-use super::packed::{self, Entry, Packed};
+use super::packed::{self, Packed, PackedFile};
 use super::stamp::{STAMP_LEN, Stamp, u32_at, u64_at};
 
 const VERSION: u8 = 1;
@@ -32,7 +32,7 @@ pub(crate) struct Listing {
     pub(crate) flags: u8,
     pub(crate) fingerprint: u64,
     pub(crate) stamp: Stamp,
-    pub(crate) files: Vec<Entry>,
+    pub(crate) files: Vec<PackedFile>,
     pub(crate) subdirs: Vec<String>,
     pub(crate) not_text: Vec<String>,
 }
@@ -146,7 +146,7 @@ mod tests {
             stamp: Stamp { size, ..Stamp::default() },
             files: files
                 .into_iter()
-                .map(|name| Entry {
+                .map(|name| PackedFile {
                     digest: Digest::of(name.as_bytes()),
                     name,
                     flags: SETTLED,

@@ -3,7 +3,7 @@
 //! It has no directories, links or ignore files; only globs decide sets. Clones share one world.
 
 use super::globs::{Globs, fingerprint};
-use super::packed::{self, Entry, Packed};
+use super::packed::{self, Packed, PackedFile};
 use super::read::is_plain_path;
 use super::stamp::Stamp;
 use crate::seams::world::{Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, World, WorldError};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     now: i64,
     files: BTreeMap<String, Vec<u8>>,
     outputs: BTreeMap<String, Vec<u8>>,
@@ -24,7 +24,7 @@ struct State {
 
 /// A world without a disk.
 #[derive(Clone, Default)]
-pub struct MemoryWorld(Arc<Mutex<State>>);
+pub struct MemoryWorld(Arc<Mutex<MemoryState>>);
 
 impl MemoryWorld {
     /// Creates an empty world at time 0.
@@ -32,7 +32,7 @@ impl MemoryWorld {
         Self::default()
     }
 
-    fn locked_state(&self) -> MutexGuard<'_, State> {
+    fn locked_state(&self) -> MutexGuard<'_, MemoryState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,7 +157,7 @@ impl World for MemoryWorld {
 }
 
 /// Decodes the only row.
-fn decode_memory_row(rows: &Rows) -> Vec<Entry> {
+fn decode_memory_row(rows: &Rows) -> Vec<PackedFile> {
     let row = rows.iter().find(|(key, _)| key == b"all");
     let packed = row
         .and_then(|(_, row)| Packed::split_entries(row))
@@ -169,7 +169,7 @@ fn decode_memory_row(rows: &Rows) -> Vec<Entry> {
         .collect()
 }
 
-fn encode_memory_row(entries: &[Entry]) -> (Vec<u8>, Option<Vec<u8>>) {
+fn encode_memory_row(entries: &[PackedFile]) -> (Vec<u8>, Option<Vec<u8>>) {
     let mut row = Vec::new();
     packed::append_entries(entries.iter(), &mut row);
     (b"all".to_vec(), Some(row))
@@ -263,10 +263,10 @@ impl Sources for MemorySources {
         if !std::mem::take(&mut self.dirty) {
             return Vec::new();
         }
-        let entries: Vec<Entry> = self
+        let entries: Vec<PackedFile> = self
             .known
             .iter()
-            .map(|(path, (word, digest))| Entry {
+            .map(|(path, (word, digest))| PackedFile {
                 name: path.clone(),
                 flags: u32::from(digest.is_none()),
                 word: *word,
@@ -367,10 +367,10 @@ impl Exports for MemoryExports {
         if !std::mem::take(&mut known.1) {
             return Vec::new();
         }
-        let entries: Vec<Entry> = known
+        let entries: Vec<PackedFile> = known
             .0
             .iter()
-            .map(|(node, (path, digest))| Entry {
+            .map(|(node, (path, digest))| PackedFile {
                 name: path.clone(),
                 flags: 0,
                 word: u64::from(*node),

@@ -11,7 +11,7 @@ const HEAD_LEN: usize = 8;
 
 /// One named file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct PackedFile {
     /// Name (of a file in a directory) or path (of an output).
     pub(crate) name: String,
     /// Bits with a meaning defined by the owner.
@@ -24,7 +24,7 @@ pub(crate) struct Entry {
     pub(crate) digest: Digest,
 }
 
-pub(crate) fn append_entries<'e>(entries: impl ExactSizeIterator<Item = &'e Entry> + Clone, out: &mut Vec<u8>) {
+pub(crate) fn append_entries<'e>(entries: impl ExactSizeIterator<Item = &'e PackedFile> + Clone, out: &mut Vec<u8>) {
     let names_len: usize = entries.clone().map(|entry| entry.name.len()).sum();
     out.reserve(HEAD_LEN + entries.len() * RECORD_LEN + names_len);
     out.extend_from_slice(&clamp(entries.len()).to_le_bytes());
@@ -129,8 +129,8 @@ impl<'a> Packed<'a> {
         )
     }
 
-    pub(crate) fn entry(&self, index: usize) -> Entry {
-        Entry {
+    pub(crate) fn entry(&self, index: usize) -> PackedFile {
+        PackedFile {
             name: self.name(index).to_owned(),
             flags: self.flags(index),
             word: self.word_at(index),
@@ -168,10 +168,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn entries() -> impl Strategy<Value = Vec<Entry>> {
+    fn entries() -> impl Strategy<Value = Vec<PackedFile>> {
         prop::collection::btree_map("\\PC{1,12}", any::<(u32, u64, u64, [u8; 32])>(), 0..8).prop_map(|map| {
             map.into_iter()
-                .map(|(name, (flags, word, size, digest))| Entry {
+                .map(|(name, (flags, word, size, digest))| PackedFile {
                     name,
                     flags,
                     word,

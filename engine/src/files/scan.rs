@@ -5,7 +5,7 @@
 use super::globs::{Globs, Reach};
 use super::ignores::{EXCLUDE_FILE, Ignores, MAX_RULES_LEN, RULE_FILES, RuleTexts};
 use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES, Row, SETTLED, UNREADABLE};
-use super::packed::Entry;
+use super::packed::PackedFile;
 use super::read::{Hashed, Root, reason};
 use super::stamp::Stamp;
 use crate::values::codes::ErrorCode;
@@ -65,7 +65,7 @@ impl ScannedDirectory {
     }
 
     /// Adds a file, which must be examined unless the recorded stamp is equal.
-    fn add_file(&mut self, mut entry: Entry, stamp: Option<Stamp>, old: Option<&Row<'_>>) {
+    fn add_file(&mut self, mut entry: PackedFile, stamp: Option<Stamp>, old: Option<&Row<'_>>) {
         let known = old.and_then(|row| row.files.find_name(&entry.name).map(|index| row.files.entry(index)));
         match known {
             Some(known) if known.flags & !RULES == SETTLED && stamp == Some(known.stamp) => {
@@ -206,7 +206,7 @@ impl Scan<'_> {
             if found.adopt_rule_file(&name, sets) {
                 continue;
             }
-            let entry = Entry {
+            let entry = PackedFile {
                 name,
                 flags: 0,
                 word: sets,
@@ -300,7 +300,7 @@ impl Scan<'_> {
     }
 
     /// Reads the rule files of a directory; returns their texts and entries. Does not follow links (neither does git).
-    fn rules(&self, path: &str, exists: impl Fn(&str) -> bool, diagnostics: &mut Vec<Diagnostic>) -> (RuleTexts, Vec<Entry>) {
+    fn rules(&self, path: &str, exists: impl Fn(&str) -> bool, diagnostics: &mut Vec<Diagnostic>) -> (RuleTexts, Vec<PackedFile>) {
         let mut texts = [None, None, None];
         let mut entries = Vec::new();
         if !self.globs.any_honours_ignores() {
@@ -335,7 +335,7 @@ impl Scan<'_> {
                     (RULES | UNREADABLE, NOTHING)
                 }
             };
-            entries.push(Entry {
+            entries.push(PackedFile {
                 name: name.to_owned(),
                 flags,
                 word: 0,
@@ -347,11 +347,11 @@ impl Scan<'_> {
     }
 
     /// Updates one entry from its content. Returns whether bytes were hashed.
-    pub(crate) fn examine(&self, directory: &str, entry: &mut Entry, diagnostics: &mut Vec<Diagnostic>) -> bool {
+    pub(crate) fn examine(&self, directory: &str, entry: &mut PackedFile, diagnostics: &mut Vec<Diagnostic>) -> bool {
         let path = join(directory, &entry.name);
         let rule_flags = entry.flags & RULES;
         let empty = |flags| (rule_flags | flags, Stamp::default(), NOTHING);
-        let set = |entry: &mut Entry, (flags, stamp, digest)| (entry.flags, entry.stamp, entry.digest) = (flags, stamp, digest);
+        let set = |entry: &mut PackedFile, (flags, stamp, digest)| (entry.flags, entry.stamp, entry.digest) = (flags, stamp, digest);
         let link = match self.root.stat(&path) {
             Ok((_, FileKind::Link)) => LINK,
             Ok((stamp, FileKind::File)) => {
@@ -477,14 +477,14 @@ impl Scan<'_> {
 }
 
 /// Checks whether a rule file still has the recorded content; returns the fresh entry if so.
-pub(crate) fn rules_unchanged(root: &Root, now: i64, path: &str, entry: &Entry) -> Option<Entry> {
+pub(crate) fn rules_unchanged(root: &Root, now: i64, path: &str, entry: &PackedFile) -> Option<PackedFile> {
     let (stamp, kind) = root.stat(path).ok()?;
     let bytes = (kind == FileKind::File)
         .then(|| root.read_source_file(path, MAX_RULES_LEN + 1))?
         .ok()?;
     let settled = if stamp.settled(now) { SETTLED } else { 0 };
     let flags = entry.flags & !SETTLED | settled;
-    (Digest::of(&bytes) == entry.digest).then(|| Entry {
+    (Digest::of(&bytes) == entry.digest).then(|| PackedFile {
         flags,
         stamp,
         ..entry.clone()

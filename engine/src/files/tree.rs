@@ -8,7 +8,7 @@
 use super::globs::{Globs, fingerprint};
 use super::ignores::EXCLUDE_FILE;
 use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES, Row, SETTLED, UNREADABLE};
-use super::packed::Entry;
+use super::packed::PackedFile;
 use super::read::Root;
 use super::scan::{Context, Scan, join, not_text, rules_unchanged};
 use super::walk::{WalkStep, WalkTask, directories_to_visit, parent};
@@ -42,7 +42,7 @@ pub(super) struct Check {
     /// Indexes of files to examine.
     pending: Vec<usize>,
     /// Rule files with a changed stamp but unchanged content.
-    fresh: Vec<(usize, Entry)>,
+    fresh: Vec<(usize, PackedFile)>,
     /// Kept subdirectories without a row.
     pub(super) unknown: Vec<String>,
     stated: usize,
@@ -450,7 +450,7 @@ impl SourceTree {
 
 /// Hashes pending files, in parallel.
 fn examine(scan: &Scan<'_>, work: &mut BTreeMap<String, Work>, refresh: &mut Refresh) {
-    let mut jobs: Vec<(&str, &mut Entry)> = Vec::new();
+    let mut jobs: Vec<(&str, &mut PackedFile)> = Vec::new();
     for (path, Work { listing, pending }) in work.iter_mut() {
         let pending: FxHashSet<usize> = pending.iter().copied().collect();
         let files = listing.files.iter_mut().enumerate().filter(|(index, _)| pending.contains(index));
@@ -470,7 +470,7 @@ fn examine(scan: &Scan<'_>, work: &mut BTreeMap<String, Work>, refresh: &mut Ref
 }
 
 /// Adds the differences between a directory's former and present sources; both are sorted by name.
-fn compare(directory: &str, old: Option<&Row<'_>>, new: &[Entry], sets: &mut u64, changes: &mut Vec<Change>) {
+fn compare(directory: &str, old: Option<&Row<'_>>, new: &[PackedFile], sets: &mut u64, changes: &mut Vec<Change>) {
     let old: BTreeMap<&str, (u64, Option<Digest>)> = old
         .into_iter()
         .flat_map(|row| (0..row.files.len()).map(move |index| (row, index)))

@@ -14,12 +14,12 @@ pub type Delivery = Box<dyn Any + Send>;
 
 /// A group of concurrent jobs.
 pub struct JobGroup {
-    state: Mutex<State>,
+    state: Mutex<GroupState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct GroupState {
     /// Members that have neither submitted nor left.
     absent: BTreeSet<usize>,
     handed: Submissions,
@@ -38,10 +38,10 @@ impl JobGroup {
     /// Creates a group of `members` jobs; at most `calls` of them call a model at a time.
     pub fn new(members: usize, calls: usize) -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::new(State {
+            state: Mutex::new(GroupState {
                 absent: (0..members).collect(),
                 free_calls: calls.max(1),
-                ..State::default()
+                ..GroupState::default()
             }),
             changed: Condvar::new(),
         })
@@ -55,11 +55,11 @@ impl JobGroup {
         }
     }
 
-    fn lock_state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, GroupState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_until<T>(&self, found: impl Fn(&mut State) -> Option<T>) -> T {
+    fn wait_until<T>(&self, found: impl Fn(&mut GroupState) -> Option<T>) -> T {
         let mut state = self.lock_state();
         loop {
             if let Some(found) = found(&mut state) {
@@ -69,7 +69,7 @@ impl JobGroup {
         }
     }
 
-    fn change_state(&self, change: impl FnOnce(&mut State)) {
+    fn change_state(&self, change: impl FnOnce(&mut GroupState)) {
         let mut state = self.lock_state();
         change(&mut state);
         if state.absent.is_empty() && state.met.is_none() {

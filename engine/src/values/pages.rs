@@ -258,14 +258,14 @@ pub fn each_page<E: From<PageError>>(
 /// # Errors
 /// When a page is missing or malformed.
 pub fn each_leaf<E: From<PageError>>(root: &Arc<[u8]>, mut fetch: impl Fetch<E>, mut visit: impl FnMut(Table<'_>)) -> Result<(), E> {
-    let mut walk = Walk { stack: Vec::new() };
+    let mut walk = PageWalk { stack: Vec::new() };
     let mut page = Page::from_root_blob(root.clone())?;
     loop {
         match page.level {
             0 => visit(page.leaf()),
             _ => walk.push_page(&page)?,
         }
-        let Some(Entry::Page(level, child)) = walk.stack.pop() else {
+        let Some(PageEntry::Page(level, child)) = walk.stack.pop() else {
             return Ok(());
         };
         page = Page::fetch(&child, level, &mut fetch)?;
@@ -392,18 +392,18 @@ fn ends_page(level: u32, key: &str, size: u64) -> bool {
 }
 
 /// Position in a walk over two versions: pages not yet opened, or open at some entry.
-struct Walk {
+struct PageWalk {
     /// Remaining entries, the next one last.
-    stack: Vec<Entry>,
+    stack: Vec<PageEntry>,
 }
 
 #[derive(Clone)]
-enum Entry {
+enum PageEntry {
     Page(u32, Child),
     Row(Arc<[u8]>, usize),
 }
 
-impl Walk {
+impl PageWalk {
     fn new(root: Arc<[u8]>) -> Result<Self, PageError> {
         let page = Page::from_root_blob(root)?;
         let mut walk = Self { stack: Vec::new() };
@@ -414,18 +414,18 @@ impl Walk {
     fn push_page(&mut self, page: &Page) -> Result<(), PageError> {
         if page.level == 0 {
             self.stack
-                .extend((0..page.leaf().len()).rev().map(|at| Entry::Row(page.blob.clone(), at)));
+                .extend((0..page.leaf().len()).rev().map(|at| PageEntry::Row(page.blob.clone(), at)));
             return Ok(());
         }
         for child in page.branch().children().rev() {
             let child = child.ok_or_else(|| PageError::Malformed(Digest::of(&page.blob)))?;
-            self.stack.push(Entry::Page(page.level - 1, child));
+            self.stack.push(PageEntry::Page(page.level - 1, child));
         }
         Ok(())
     }
 
     fn open_branch<E: From<PageError>>(&mut self, fetch: &mut impl Fetch<E>) -> Result<(), E> {
-        if let Some(Entry::Page(level, child)) = self.stack.pop() {
+        if let Some(PageEntry::Page(level, child)) = self.stack.pop() {
             let page = Page::fetch(&child, level, fetch)?;
             self.push_page(&page)?;
         }
@@ -435,8 +435,8 @@ impl Walk {
     /// Returns the level of the next entry; rows are below all pages.
     fn level(&self) -> Option<Option<u32>> {
         self.stack.last().map(|entry| match entry {
-            Entry::Page(level, _) => Some(*level),
-            Entry::Row(..) => None,
+            PageEntry::Page(level, _) => Some(*level),
+            PageEntry::Row(..) => None,
         })
     }
 }
@@ -451,7 +451,7 @@ pub fn each_change<E: From<PageError>>(
     mut fetch: impl Fetch<E>,
     mut visit: impl FnMut(&str, Change),
 ) -> Result<(), E> {
-    let (mut old, mut new) = (Walk::new(before.clone())?, Walk::new(after.clone())?);
+    let (mut old, mut new) = (PageWalk::new(before.clone())?, PageWalk::new(after.clone())?);
     loop {
         match (old.level(), new.level()) {
             (None, None) => return Ok(()),
@@ -460,11 +460,11 @@ pub fn each_change<E: From<PageError>>(
             (Some(None), None) => old.visit_row(|key, _| visit(key, Change::Removed)),
             (None, Some(None)) => new.visit_row(|key, _| visit(key, Change::Added)),
             (Some(left), Some(right)) => match (old.stack.last(), new.stack.last()) {
-                (Some(Entry::Page(_, one)), Some(Entry::Page(_, other))) if one.digest == other.digest => {
+                (Some(PageEntry::Page(_, one)), Some(PageEntry::Page(_, other))) if one.digest == other.digest => {
                     old.stack.pop();
                     new.stack.pop();
                 }
-                (Some(Entry::Row(one, at)), Some(Entry::Row(other, to))) => {
+                (Some(PageEntry::Row(one, at)), Some(PageEntry::Row(other, to))) => {
                     let (one, other) = (row_at(one, *at), row_at(other, *to));
                     let order = one.0.cmp(other.0);
                     match order {
@@ -511,9 +511,9 @@ fn row_at(page: &[u8], at: usize) -> (&str, &[u8]) {
         .row(at)
 }
 
-impl Walk {
+impl PageWalk {
     fn visit_row(&mut self, visit: impl FnOnce(&str, &[u8])) {
-        if let Some(Entry::Row(page, at)) = self.stack.pop() {
+        if let Some(PageEntry::Row(page, at)) = self.stack.pop() {
             let (key, value) = row_at(&page, at);
             visit(key, value);
         }

@@ -39,7 +39,7 @@ impl TreeEntryKind {
 
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry<'b> {
+pub struct TreeEntry<'b> {
     /// Its kind.
     pub kind: TreeEntryKind,
     /// Digest of its bytes; for a folder, of its blob.
@@ -101,10 +101,10 @@ fn is_entry_name(name: &str) -> bool {
 ///
 /// # Errors
 /// When it is not exactly as [`pieces`] writes it.
-pub fn parse_entries(blob: &[u8]) -> Result<Vec<Entry<'_>>, TreeError> {
+pub fn parse_entries(blob: &[u8]) -> Result<Vec<TreeEntry<'_>>, TreeError> {
     let text = std::str::from_utf8(blob).map_err(|_| TreeError::Malformed)?;
     let text = text.strip_prefix(HEAD).ok_or(TreeError::Malformed)?;
-    let mut entries: Vec<Entry<'_>> = Vec::new();
+    let mut entries: Vec<TreeEntry<'_>> = Vec::new();
     for line in text.split_inclusive('\n') {
         let entry = line.strip_suffix('\n').and_then(parse_entry).ok_or(TreeError::Malformed)?;
         if entries.last().is_some_and(|last| last.name >= entry.name) {
@@ -115,7 +115,7 @@ pub fn parse_entries(blob: &[u8]) -> Result<Vec<Entry<'_>>, TreeError> {
     Ok(entries)
 }
 
-fn parse_entry(line: &str) -> Option<Entry<'_>> {
+fn parse_entry(line: &str) -> Option<TreeEntry<'_>> {
     let mut fields = line.splitn(4, ' ');
     let kind = match fields.next()? {
         "file" => TreeEntryKind::File,
@@ -123,7 +123,7 @@ fn parse_entry(line: &str) -> Option<Entry<'_>> {
         "folder" => TreeEntryKind::Folder,
         _ => return None,
     };
-    let entry = Entry {
+    let entry = TreeEntry {
         kind,
         digest: Digest::parse(fields.next()?)?,
         len: fields.next()?.parse().ok()?,
@@ -134,7 +134,7 @@ fn parse_entry(line: &str) -> Option<Entry<'_>> {
     (canonical && (kind != TreeEntryKind::Folder || entry.len == 0)).then_some(entry)
 }
 
-fn entry_text(entry: &Entry<'_>) -> String {
+fn entry_text(entry: &TreeEntry<'_>) -> String {
     format!("{} {} {} {}\n", entry.kind.name(), entry.digest, entry.len, entry.name)
 }
 
@@ -194,7 +194,7 @@ fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) ->
         let kind = TreeEntryKind::Folder;
         lines.insert(
             name,
-            entry_text(&Entry {
+            entry_text(&TreeEntry {
                 kind,
                 digest,
                 len: 0,
@@ -211,7 +211,7 @@ fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) ->
             TreeEntryKind::File
         };
         let len = file.bytes.len() as u64;
-        lines.insert(name, entry_text(&Entry { kind, digest, len, name }));
+        lines.insert(name, entry_text(&TreeEntry { kind, digest, len, name }));
     }
     lines.values().fold(HEAD.to_owned(), |mut text, line| {
         let _ = text.write_str(line);

@@ -37,7 +37,7 @@ pub(crate) struct Question {
 
 #[derive(Debug, Default, Encode, Decode)]
 #[cbor(map)]
-struct Answer {
+struct WatchAnswer {
     #[n(0)]
     version: u32,
     /// Token of this moment; without one nothing is known.
@@ -87,7 +87,7 @@ impl WatcherAnswer {
             make_way: false,
         };
         send_message(&mut stream, &question)?;
-        let answer: Answer = receive(&mut stream, LONGEST)?;
+        let answer: WatchAnswer = receive(&mut stream, LONGEST)?;
         let known = answer.token.filter(|_| answer.version == VERSION);
         Ok(known.map(|token| Watched {
             token,
@@ -113,9 +113,9 @@ pub(crate) fn answer_question(mut stream: Stream, since: impl FnOnce(u64, Option
         return Ok(true);
     }
     let known = since(question.sets, question.since.as_deref()).filter(|_| question.version == VERSION);
-    let mut answer = Answer {
+    let mut answer = WatchAnswer {
         version: VERSION,
-        ..Answer::default()
+        ..WatchAnswer::default()
     };
     if let Some(known) = known {
         let length: usize = known.moved.iter().flatten().map(|path| path.len() + 16).sum();

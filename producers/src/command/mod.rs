@@ -26,7 +26,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use os::errors::SystemError;
 use os::processes::{Killed, killed_by};
-use params::{Bounds, Wanted};
+use params::{Bounds, Confinement};
 use sandbox::{Confined, Level, Spec, WORK};
 use scratch::Scratch;
 use start_failure::Attempt;
@@ -169,11 +169,11 @@ fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, F
 }
 
 /// Returns the requested level, or the best available one.
-fn level(wanted: Wanted, folder: &Path) -> Result<Level, Failure> {
+fn level(wanted: Confinement, folder: &Path) -> Result<Level, Failure> {
     match wanted {
-        Wanted::Off => Ok(Level::None),
-        Wanted::BestEffort => Ok(sandbox::levels(folder).best),
-        Wanted::Strict => match sandbox::levels(folder).why_not(Level::Strict) {
+        Confinement::Off => Ok(Level::None),
+        Confinement::BestEffort => Ok(sandbox::levels(folder).best),
+        Confinement::Strict => match sandbox::levels(folder).why_not(Level::Strict) {
             None => Ok(Level::Strict),
             Some(why) => Err(unavailable(why.to_owned())),
         },

@@ -17,7 +17,7 @@ const BOUNDS: [&str; 8] = ["cpu", "disk", "file_size", "memory", "processes", "r
 
 /// The requested confinement of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Confinement {
     /// Fully confined, or not run at all.
     Strict,
     /// Confined as far as this machine allows.
@@ -29,7 +29,7 @@ pub(super) enum Wanted {
 /// The bounds of a program's run.
 pub(super) struct Bounds {
     pub(super) timeout: Duration,
-    pub(super) sandbox: Wanted,
+    pub(super) sandbox: Confinement,
     pub(super) readable: Vec<String>,
     pub(super) limits: Limits,
     /// Limit of bytes in its folder.
@@ -43,9 +43,9 @@ impl Bounds {
         Self {
             timeout: Duration::from_secs(number("timeout").unwrap_or(DEFAULT_TIMEOUT)),
             sandbox: match settings.get("sandbox").and_then(Value::as_str) {
-                Some("strict") => Wanted::Strict,
-                Some("off") => Wanted::Off,
-                _ => Wanted::BestEffort,
+                Some("strict") => Confinement::Strict,
+                Some("off") => Confinement::Off,
+                _ => Confinement::BestEffort,
             },
             readable: texts(settings, "readable").unwrap_or_default(),
             limits: Limits {

@@ -8,7 +8,7 @@ pub mod subwords;
 pub mod vector;
 
 use crate::csharp::types::TypeRow;
-use crate::llm::{About, Ask, Part, Question, Role, Turn, Wants, model};
+use crate::llm::{About, Ask, Question, Role, Turn, TurnPart, Wants, model};
 use crate::semantic::{redact, withheld};
 use described::Described;
 use engine::seams::fold::Fold;
@@ -124,7 +124,7 @@ impl Embedding {
         let text = self.text_sent(inputs, model, described);
         let turns = [Turn {
             role: Role::User,
-            parts: vec![Part { text, stable: false }],
+            parts: vec![TurnPart { text, stable: false }],
         }];
         let question = Question {
             model,

@@ -12,7 +12,7 @@ pub use answer::{Evidence, Findings};
 use engine::values::codes::ErrorCode;
 
 use crate::llm::model::{self, EXTRACTIVE};
-use crate::llm::{About, Ask, Part, Question, Role, Turn, Wants};
+use crate::llm::{About, Ask, Question, Role, Turn, TurnPart, Wants};
 use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
@@ -96,7 +96,7 @@ impl Producer for Investigate {
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
-        let case = Case::from_inputs(inputs)?;
+        let case = KnownTypesQuestion::from_inputs(inputs)?;
         if !asks(inputs.params) {
             return Ok(Plan::default());
         }
@@ -124,7 +124,7 @@ impl Producer for Investigate {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let case = Case::from_inputs(inputs)?;
+        let case = KnownTypesQuestion::from_inputs(inputs)?;
         if !asks(inputs.params) {
             return Ok(Output::new(encode_findings(&case.extracted())));
         }
@@ -204,7 +204,7 @@ fn bound_model<'p>(inputs: &Inputs<'p>) -> Result<&'p Params, Failure> {
 fn turn_of_role(role: Role, text: String) -> Turn {
     Turn {
         role,
-        parts: vec![Part { text, stable: false }],
+        parts: vec![TurnPart { text, stable: false }],
     }
 }
 
@@ -215,13 +215,13 @@ fn encode_findings(findings: &Findings) -> Vec<u8> {
 }
 
 /// A question with the known types.
-struct Case<'i> {
+struct KnownTypesQuestion<'i> {
     question: &'i str,
     /// By symbol path: outline and summary.
     types: BTreeMap<&'i str, Vec<&'i str>>,
 }
 
-impl<'i> Case<'i> {
+impl<'i> KnownTypesQuestion<'i> {
     fn from_inputs(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
         let question = inputs.params.get("question").and_then(Value::as_str).unwrap_or_default().trim();
         let mut types: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -257,7 +257,7 @@ impl<'i> Case<'i> {
         vec![
             Turn {
                 role: Role::System,
-                parts: vec![Part {
+                parts: vec![TurnPart {
                     text: RULES.to_owned(),
                     stable: true,
                 }],
@@ -265,11 +265,11 @@ impl<'i> Case<'i> {
             Turn {
                 role: Role::User,
                 parts: vec![
-                    Part {
+                    TurnPart {
                         text: material,
                         stable: true,
                     },
-                    Part {
+                    TurnPart {
                         text: format!("The question:\n\n{}\n", fence::fenced("question (data)", "", self.question)),
                         stable: false,
                     },

@@ -121,7 +121,7 @@ fn empty(language: &Language) -> FileSymbols {
 }
 
 /// The result of reading a text.
-pub struct Read {
+pub struct ReadTags {
     /// The definitions and uses.
     pub symbols: FileSymbols,
     /// Whether entries were left out because of a limit.
@@ -129,7 +129,7 @@ pub struct Read {
 }
 
 /// Reads a text; `None` when it could not be parsed within its budget.
-pub fn parse_tags(language: &Language, file: &str, text: &str) -> Option<Read> {
+pub fn parse_tags(language: &Language, file: &str, text: &str) -> Option<ReadTags> {
     let dialect = language.dialect(file);
     let tree = dialect.parse_tree(text)?;
     let query = language.query(dialect);
@@ -168,7 +168,7 @@ pub fn parse_tags(language: &Language, file: &str, text: &str) -> Option<Read> {
 }
 
 /// A definition as captured: the pattern's number, its kind, its whole node, its name, and the node of its owner if it is assigned to one.
-struct Found<'t> {
+struct CapturedDefinition<'t> {
     pattern: usize,
     kind: String,
     whole: Node<'t>,
@@ -179,7 +179,7 @@ struct Found<'t> {
 /// The tags found so far, by position, each with the number of its pattern; the lowest number wins.
 struct TagsByPlace<'t> {
     text: &'t str,
-    definitions: BTreeMap<(usize, usize), Found<'t>>,
+    definitions: BTreeMap<(usize, usize), CapturedDefinition<'t>>,
     uses: BTreeMap<usize, (usize, String, Node<'t>)>,
     /// Documentation by node.
     docs: HashMap<usize, String>,
@@ -208,7 +208,7 @@ impl<'t> TagsByPlace<'t> {
             self.is_cut = true;
         } else if self.definitions.get(&key).is_none_or(|known| pattern < known.pattern) {
             let kind = kind.replace('_', " ");
-            let found = Found {
+            let found = CapturedDefinition {
                 pattern,
                 kind,
                 whole,
@@ -227,13 +227,13 @@ impl<'t> TagsByPlace<'t> {
         }
     }
 
-    fn into_read(mut self, language: &Language, root: Node<'t>) -> Read {
+    fn into_read(mut self, language: &Language, root: Node<'t>) -> ReadTags {
         let mut symbols = empty(language);
         symbols.doc = cut_to_bytes(self.docs.get(&root.id()).map_or("", String::as_str), LONGEST_DOC).to_owned();
         for (start, _) in self.definitions.keys() {
             self.uses.remove(start);
         }
-        let found: Vec<Found<'t>> = std::mem::take(&mut self.definitions).into_values().collect();
+        let found: Vec<CapturedDefinition<'t>> = std::mem::take(&mut self.definitions).into_values().collect();
         let Surroundings { comments, outermost } = Surroundings::from_tree(root, found.iter().map(|one| one.whole.id()).collect());
         self.comments = comments;
         let mut columns = Columns::new(self.text);
@@ -267,7 +267,7 @@ impl<'t> TagsByPlace<'t> {
             let places = symbols.uses.entry(self.text_at(name).to_owned()).or_default();
             places.push(Use(line, column, kind));
         }
-        Read {
+        ReadTags {
             symbols,
             is_cut: self.is_cut,
         }

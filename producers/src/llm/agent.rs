@@ -7,7 +7,7 @@ use super::agent_note::{Notes, Refused};
 use super::replay::digest_of_turns;
 use super::reply::Reply;
 use super::runtime::{FailedTryUsage, PreparedQuestion};
-use super::{Answer, Count, Question, Turn};
+use super::{Count, ModelReply, Question, Turn};
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -73,7 +73,7 @@ impl Agents {
 
     /// Returns the answer that was handed in; otherwise the question waits. Faults of an answer create no new question: the first question waits for
     /// a better answer.
-    pub(super) fn answer_or_wait(&self, prepared: &PreparedQuestion<'_>) -> Result<Answer, Failure> {
+    pub(super) fn answer_or_wait(&self, prepared: &PreparedQuestion<'_>) -> Result<ModelReply, Failure> {
         let question = prepared.question;
         if question.about.label.is_empty() {
             let message = format!(

@@ -35,7 +35,7 @@ pub struct Note {
     pub lease: Option<Lease>,
     /// The answer, unless it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Given>,
+    pub answer: Option<SubmittedAnswer>,
     /// The last answer that was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
@@ -52,7 +52,7 @@ pub struct Lease {
 
 /// An answer as it was handed in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct SubmittedAnswer {
     /// Name of the agent.
     pub agent: String,
     /// When it was handed in, in seconds since 1970.
@@ -69,7 +69,7 @@ pub struct Refused {
     /// The faults of the answer.
     pub why: Vec<String>,
     /// The answer.
-    pub given: Given,
+    pub given: SubmittedAnswer,
 }
 
 /// The folder of the notes.

@@ -4,13 +4,13 @@
 //! may differ between runs, because earlier answers are not part of a key.
 
 use super::call_failures::Trouble;
-use super::exchange::Line;
+use super::exchange::ServerCall;
 use super::keys::Access;
 use super::pending_batches::{Batch, FetchedAnswer, Note, Shelf};
 use super::replay::digest_of_turns;
 use super::runtime::{FailedTryUsage, PreparedQuestion, Runtime};
 use super::settings::{Api, Model, Reach};
-use super::{Answer, Turn, anthropic, batch_wire, openai};
+use super::{ModelReply, Turn, anthropic, batch_wire, openai};
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -32,11 +32,11 @@ const KEY_DIGITS: usize = 60;
 /// All batches of a run.
 pub(super) struct Batches {
     shelf: Shelf,
-    state: Mutex<State>,
+    state: Mutex<BatchState>,
 }
 
 #[derive(Default)]
-struct State {
+struct BatchState {
     /// The batches on the shelf when the first question was asked.
     batches: Option<Vec<Batch>>,
     /// Batches whose progress this run has requested.
@@ -80,7 +80,7 @@ impl Batches {
         runtime: &Runtime,
         prepared: &PreparedQuestion<'_>,
         cancel: &Cancel,
-    ) -> Option<Result<Answer, Failure>> {
+    ) -> Option<Result<ModelReply, Failure>> {
         let id = custom_id(prepared.question.key, prepared.question.attempt);
         let digest = digest_of_turns(prepared.question.turns).to_string();
         let mut state = self.lock_batches();
@@ -137,7 +137,12 @@ impl Batches {
     }
 
     /// Returns the answer if an earlier run asked for it and it has arrived; else collects the question.
-    pub(super) fn answer_in_batch(&self, runtime: &Runtime, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    pub(super) fn answer_in_batch(
+        &self,
+        runtime: &Runtime,
+        prepared: &PreparedQuestion<'_>,
+        cancel: &Cancel,
+    ) -> Result<ModelReply, Failure> {
         if let Some(found) = self.sent_before(runtime, prepared, cancel) {
             return found;
         }
@@ -177,13 +182,13 @@ impl Batches {
     /// Loads the shelf once per run, and polls each batch of this server once; without `--batch` only those that have the question.
     fn look_after(
         &self,
-        state: &mut State,
+        state: &mut BatchState,
         runtime: &Runtime,
         prepared: &PreparedQuestion<'_>,
         id: &str,
         cancel: &Cancel,
     ) -> Result<(), Failure> {
-        let State {
+        let BatchState {
             batches,
             polled,
             gone: untold,
@@ -300,7 +305,7 @@ impl Batches {
             name: model.name,
             secrets: &access.secrets,
         };
-        let line = Line {
+        let line = ServerCall {
             api: model.api,
             reach: &reach,
             access: &access,
@@ -359,8 +364,8 @@ impl Batches {
     }
 
     /// Removes returned answers from the shelf, except those whose node waits for a further attempt: it will ask for them again.
-    fn remove_returned_answers(&self, state: &mut State) {
-        let State {
+    fn remove_returned_answers(&self, state: &mut BatchState) {
+        let BatchState {
             batches,
             handed,
             collected,
@@ -402,7 +407,7 @@ impl Batches {
         batches.retain(|batch| batch.answers.as_ref().is_none_or(|answers| !answers.is_empty()));
     }
 
-    fn lock_batches(&self) -> MutexGuard<'_, State> {
+    fn lock_batches(&self) -> MutexGuard<'_, BatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

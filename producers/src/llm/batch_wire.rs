@@ -2,7 +2,7 @@
 
 use super::batch::Progress;
 use super::call_failures::Trouble;
-use super::exchange::Line;
+use super::exchange::ServerCall;
 use super::pending_batches::{FetchedAnswer, Note};
 use super::reply::{Complaint, Reply};
 use super::settings::Api;
@@ -17,7 +17,7 @@ const LONGEST_RESULTS: usize = 512 << 20;
 const LOOKED_AT: usize = 20;
 
 /// Uploads the questions. OpenAI needs a file first and returns its name; for Anthropic they are part of the next step.
-pub(super) fn upload(line: &Line<'_>, requests: &[(&str, &Value)], cancel: &Cancel) -> Result<String, Trouble> {
+pub(super) fn upload(line: &ServerCall<'_>, requests: &[(&str, &Value)], cancel: &Cancel) -> Result<String, Trouble> {
     if line.api == Api::Anthropic {
         return Ok(String::new());
     }
@@ -39,7 +39,7 @@ pub(super) fn upload(line: &Line<'_>, requests: &[(&str, &Value)], cancel: &Canc
 }
 
 /// Creates the batch; returns its name at the provider.
-pub(super) fn create(line: &Line<'_>, file: &str, requests: &[(&str, &Value)], id: &str, cancel: &Cancel) -> Result<String, Trouble> {
+pub(super) fn create(line: &ServerCall<'_>, file: &str, requests: &[(&str, &Value)], id: &str, cancel: &Cancel) -> Result<String, Trouble> {
     let (path, body) = if line.api == Api::Anthropic {
         let requests: Vec<Value> = requests.iter().map(|(id, body)| json!({"custom_id": id, "params": body})).collect();
         ("/v1/messages/batches", json!({"requests": requests}))
@@ -59,7 +59,7 @@ pub(super) fn create(line: &Line<'_>, file: &str, requests: &[(&str, &Value)], i
 
 /// Finds the name of a batch at its provider, if the run that sent it was killed before the answer.
 pub(super) fn find_sent_batch(
-    line: &Line<'_>,
+    line: &ServerCall<'_>,
     id: &str,
     note: &Note,
     claimed: &BTreeSet<String>,
@@ -100,7 +100,7 @@ pub(super) fn find_sent_batch(
 }
 
 /// Polls a batch, and fetches its results when it has ended.
-pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result<Progress, Trouble> {
+pub(super) fn progress(line: &ServerCall<'_>, remote: &str, cancel: &Cancel) -> Result<Progress, Trouble> {
     let is_anthropic = line.api == Api::Anthropic;
     let base = if is_anthropic { "/v1/messages/batches" } else { "/batches" };
     if !is_plain_name(remote) {
@@ -140,12 +140,12 @@ pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result
     }
 }
 
-fn get_json(line: &Line<'_>, path: &str, cancel: &Cancel) -> Result<Value, Trouble> {
+fn get_json(line: &ServerCall<'_>, path: &str, cancel: &Cancel) -> Result<Value, Trouble> {
     let response = line.send_checked(path, None, String::new(), cancel)?;
     line.read_json_body(response, cancel)
 }
 
-fn id_of_line(line: &Line<'_>, value: &Value) -> Result<String, Trouble> {
+fn id_of_line(line: &ServerCall<'_>, value: &Value) -> Result<String, Trouble> {
     match value.get("id").and_then(Value::as_str) {
         Some(id) => Ok(id.to_owned()),
         None => Err(line.called.complaint(
@@ -165,7 +165,7 @@ fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 200 && name.chars().all(plain) && !name.starts_with('.')
 }
 
-fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, answers: &mut Vec<FetchedAnswer>) -> Result<(), Trouble> {
+fn fetch(line: &ServerCall<'_>, path: &str, cancel: &Cancel, answers: &mut Vec<FetchedAnswer>) -> Result<(), Trouble> {
     let mut response = line.send_checked(path, None, String::new(), cancel)?;
     let (bytes, all) = response
         .read_body(LONGEST_RESULTS, cancel)

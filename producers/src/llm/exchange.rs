@@ -15,7 +15,7 @@ use serde_json::Value;
 const LONGEST_ANSWER: usize = 32 << 20;
 
 /// A server, with everything that one call needs.
-pub(super) struct Line<'a> {
+pub(super) struct ServerCall<'a> {
     pub(super) api: Api,
     pub(super) reach: &'a Reach<'a>,
     pub(super) access: &'a Access,
@@ -23,7 +23,7 @@ pub(super) struct Line<'a> {
     pub(super) world: &'a dyn CallEnvironment,
 }
 
-impl Line<'_> {
+impl ServerCall<'_> {
     /// Asks a question. `go_on` sees the reply so far and decides whether to continue. A failure comes with the reply so far: that may have to be
     /// paid for.
     pub(super) fn ask_provider(

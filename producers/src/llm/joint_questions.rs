@@ -2,7 +2,7 @@
 //! headings. Each caller gets its part and its share of the cost. A question whose part is missing, doubled, cut or under another name is asked
 //! alone, as if it had no group.
 
-use super::{About, Answer, Ask, Part, Question, Role, Turn, Wants};
+use super::{About, Ask, ModelReply, Question, Role, Turn, TurnPart, Wants};
 use engine::seams::job_group::{GroupMember, Submissions};
 use engine::seams::joint::{self, QuestionSize};
 use engine::seams::paid::Spent;
@@ -30,7 +30,7 @@ struct JointQuestion {
 
 /// The result of one question of a group.
 enum Share {
-    Answered(Answer),
+    Answered(ModelReply),
     Failed(Failure),
     /// The question has to be asked alone; the attempt cost this.
     Alone(Spent),
@@ -46,7 +46,7 @@ pub fn ask_together(
     job_group: Option<&GroupMember>,
     most: usize,
     cancel: &Cancel,
-) -> Result<Answer, Failure> {
+) -> Result<ModelReply, Failure> {
     let Some(member) = job_group else {
         return ask.ask(question, cancel);
     };
@@ -191,7 +191,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
 /// Returns the conversation in which a group is asked.
 fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
     let mut system = group[0].1.turns[0].clone();
-    system.parts.push(Part {
+    system.parts.push(TurnPart {
         text: RULES.to_owned(),
         stable: true,
     });
@@ -211,7 +211,7 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
         .map(|(instruction, numbers)| format!("# TO {}\n\n{instruction}", numbers.join(", ")));
     let user = Turn {
         role: Role::User,
-        parts: vec![Part {
+        parts: vec![TurnPart {
             text: questions.chain(instructions).collect::<Vec<_>>().join("\n\n"),
             stable: false,
         }],
@@ -247,7 +247,7 @@ fn is_named(heading: &str, label: &str) -> bool {
 }
 
 /// Splits the answer into the shares of a group.
-fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
+fn shares(answer: ModelReply, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let labels: Vec<&str> = group.iter().map(|(_, handed)| handed.label.as_str()).collect();
     let parts = split_answer(&answer.text, &labels, answer.cut);
     let prompt_tokens: Vec<u64> = group.iter().map(|(_, handed)| handed.size.tokens).collect();
@@ -255,7 +255,7 @@ fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let costs = split_cost(&answer.spent, &prompt_tokens, &answered);
     let share = |(part, spent): (Option<String>, Spent)| match part {
         None => Share::Alone(spent),
-        Some(text) => Share::Answered(Answer {
+        Some(text) => Share::Answered(ModelReply {
             text,
             cut: false,
             spent,
@@ -402,7 +402,7 @@ mod tests {
         let handed = |label: &str, user: &str| JointQuestion {
             turns: [Role::System, Role::User].map(|role| Turn {
                 role,
-                parts: vec![Part {
+                parts: vec![TurnPart {
                     text: if role == Role::User { user.to_owned() } else { "Rules.".to_owned() },
                     stable: role == Role::System,
                 }],

@@ -33,7 +33,7 @@ mod tests;
 pub mod tokens;
 
 pub use agent::{Agents, Waiting};
-pub use agent_note::{Given, Lease, Note, Notes, Refused, is_id};
+pub use agent_note::{Lease, Note, Notes, Refused, SubmittedAnswer, is_id};
 pub use runtime::{Hear, Runtime};
 pub use spending_limits::{Limits, Used};
 
@@ -48,7 +48,7 @@ pub trait Ask: Send + Sync {
     ///
     /// # Errors
     /// When there is no answer; see [`Failure`].
-    fn ask(&self, question: &Question<'_>, cancel: &Cancel) -> Result<Answer, Failure>;
+    fn ask(&self, question: &Question<'_>, cancel: &Cancel) -> Result<ModelReply, Failure>;
 
     /// Counts the tokens of a text for a model (bound parameters, see [`model`]).
     fn count(&self, model: &Params, text: &str) -> Count;
@@ -87,7 +87,7 @@ pub trait Ask: Send + Sync {
 pub struct Refusing;
 
 impl Ask for Refusing {
-    fn ask(&self, _: &Question<'_>, _: &Cancel) -> Result<Answer, Failure> {
+    fn ask(&self, _: &Question<'_>, _: &Cancel) -> Result<ModelReply, Failure> {
         Err(Failure::permanent("no model can be asked here"))
     }
 
@@ -157,7 +157,7 @@ pub struct Turn {
     /// The speaker.
     pub role: Role,
     /// The text, in order. Parts that never change come first.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TurnPart>,
 }
 
 /// Speaker of a turn.
@@ -173,7 +173,7 @@ pub enum Role {
 
 /// A piece of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct TurnPart {
     /// The text.
     pub text: String,
     /// Whether many questions share it, so that a provider's prompt cache may keep everything up to its end.
@@ -182,7 +182,7 @@ pub struct Part {
 
 /// The reply of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct ModelReply {
     /// The text.
     pub text: String,
     /// Whether it was cut off because it grew too long.

@@ -23,7 +23,7 @@ const LARGEST: u64 = 256 << 20;
 /// One recorded answer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct RecordedAnswer {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     digest: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -52,7 +52,7 @@ struct Counted {
 struct Recording {
     /// The diagnostic about skipped lines, until it is reported.
     torn: Mutex<Option<Diagnostic>>,
-    lines: Vec<Line>,
+    lines: Vec<RecordedAnswer>,
     by_digest: BTreeMap<String, Vec<usize>>,
 }
 
@@ -92,7 +92,7 @@ impl Recordings {
         let path = path_in_workspace(root, recording)?;
         let found = self.recording(&path, recording)?;
         let digest = digest_of_turns(question.turns).to_string();
-        let is_model = |line: &&Line| model.name.is_empty() || line.model.is_empty() || line.model == model.name;
+        let is_model = |line: &&RecordedAnswer| model.name.is_empty() || line.model.is_empty() || line.model == model.name;
         let recorded = found
             .by_digest
             .get(&digest)
@@ -142,7 +142,7 @@ impl Recordings {
         question: &Question<'_>,
         reply: &Reply,
     ) -> Option<Diagnostic> {
-        let line = Line {
+        let line = RecordedAnswer {
             digest: digest_of_turns(question.turns).to_string(),
             model: model.name.to_owned(),
             contains: Vec::new(),
@@ -211,7 +211,7 @@ fn load_recording(path: &Path, shown: &str) -> Result<Recording, Failure> {
         if line.trim().is_empty() {
             continue;
         }
-        let read: Result<Line, _> = serde_json::from_str(line);
+        let read: Result<RecordedAnswer, _> = serde_json::from_str(line);
         if matches!(&read, Err(error) if !error.is_data()) {
             torn.push(number);
             continue;

@@ -4,7 +4,7 @@ use super::agent::Agents;
 use super::batch::Batches;
 use super::call_environment::{CallEnvironment, Real};
 use super::call_failures::{Called, Trouble};
-use super::exchange::Line;
+use super::exchange::ServerCall;
 use super::keys::{Access, Keys};
 use super::model::model_name;
 use super::price::Price;
@@ -17,7 +17,7 @@ use super::secret::Secrets;
 use super::settings::{Api, Model, Reach};
 use super::spending_limits::{Amount, Hold, Limits, SpendingLimits};
 use super::tokens;
-use super::{Answer, Ask, Count, Question, Role, Turn, Wants};
+use super::{Ask, Count, ModelReply, Question, Role, Turn, Wants};
 use crate::command::{self, Trust};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Cancel, Failure, Params};
@@ -248,7 +248,7 @@ impl Runtime {
         Ok(())
     }
 
-    fn ask_server(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    fn ask_server(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<ModelReply, Failure> {
         let access = self
             .keys
             .access(&prepared.reach, prepared.model.api, &self.root, &*self.world, cancel)?;
@@ -334,7 +334,7 @@ impl Runtime {
             .append_recording(&self.root, record, &prepared.model, prepared.question, reply)
     }
 
-    fn ask_recording(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    fn ask_recording(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<ModelReply, Failure> {
         let recording = prepared.reach.recording.unwrap_or_default();
         let (reply, remark) = self
             .recordings
@@ -345,7 +345,7 @@ impl Runtime {
         Ok(answer)
     }
 
-    fn ask_program(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    fn ask_program(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<ModelReply, Failure> {
         let (hold, _) = self.reserve_call(prepared, false, cancel)?;
         let question = as_text(prepared.question);
         let program = Program {
@@ -370,7 +370,7 @@ impl Runtime {
 }
 
 impl Ask for Runtime {
-    fn ask(&self, question: &Question<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    fn ask(&self, question: &Question<'_>, cancel: &Cancel) -> Result<ModelReply, Failure> {
         if cancel.is_cancelled() {
             return Err(Failure::Cancelled);
         }
@@ -452,8 +452,8 @@ impl PreparedQuestion<'_> {
         }
     }
 
-    pub(super) fn line_to_provider<'a>(&'a self, access: &'a Access, world: &'a dyn CallEnvironment) -> Line<'a> {
-        Line {
+    pub(super) fn line_to_provider<'a>(&'a self, access: &'a Access, world: &'a dyn CallEnvironment) -> ServerCall<'a> {
+        ServerCall {
             api: self.model.api,
             reach: &self.reach,
             access,
@@ -494,7 +494,13 @@ impl PreparedQuestion<'_> {
     }
 
     /// Returns the answer, with the usage of earlier failed tries.
-    pub(super) fn answer_from_reply(&self, reply: Reply, (usage, estimated): (Usage, bool), vain: FailedTryUsage, batch: bool) -> Answer {
+    pub(super) fn answer_from_reply(
+        &self,
+        reply: Reply,
+        (usage, estimated): (Usage, bool),
+        vain: FailedTryUsage,
+        batch: bool,
+    ) -> ModelReply {
         let mut remarks = Vec::new();
         if reply.mended {
             remarks.push(Diagnostic::warning(
@@ -502,7 +508,7 @@ impl PreparedQuestion<'_> {
                 "the answer held bytes that are no text; they were replaced by '\u{fffd}'",
             ));
         }
-        Answer {
+        ModelReply {
             text: reply.text,
             cut: reply.cut,
             spent: self.spent(usage.plus(vain.usage), 1 + vain.calls, estimated || vain.calls > 0, batch),
@@ -524,7 +530,7 @@ impl PreparedQuestion<'_> {
         }
     }
 
-    fn settle_usage(&self, hold: Hold<'_>, reply: Reply) -> Answer {
+    fn settle_usage(&self, hold: Hold<'_>, reply: Reply) -> ModelReply {
         let (usage, estimated) = self.usage(&reply);
         let answer = self.answer_from_reply(reply, (usage, estimated), FailedTryUsage::default(), false);
         hold.record_usage(Amount {

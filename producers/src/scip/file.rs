@@ -100,7 +100,7 @@ fn facts_of_document(document: &Document, file: &str, source: &str, text: &str) 
     }
     for (range, one, way) in places.iter().filter(|(_, one, _)| !is_definition(one)) {
         let by = moves.behind(range.0);
-        let is_named = |place: &Place<'_>| renamed.can_refer_to(place.word, way);
+        let is_named = |place: &FileWord<'_>| renamed.can_refer_to(place.word, way);
         let Some(place) = text.word_behind(*range, by).filter(is_named) else {
             continue;
         };
@@ -193,7 +193,7 @@ struct Moves {
 
 impl Moves {
     /// Finds a definition: as far from its position as the one before, or on the nearest line that has its name at its column.
-    fn find_definition<'t>(&mut self, text: &Text<'t>, range: Range, names: &Option<[&str; 2]>) -> Option<Place<'t>> {
+    fn find_definition<'t>(&mut self, text: &Text<'t>, range: Range, names: &Option<[&str; 2]>) -> Option<FileWord<'t>> {
         let Some(names) = names else {
             return text.word_behind(range, self.by);
         };
@@ -222,7 +222,7 @@ impl Moves {
 }
 
 /// A word of a file: line and column in characters, from 1.
-struct Place<'t> {
+struct FileWord<'t> {
     line: u32,
     column: u32,
     word: &'t str,
@@ -236,7 +236,7 @@ struct Text<'t> {
 
 impl<'t> Text<'t> {
     /// Returns the word at a range moved by so many lines; `None` where it covers no word.
-    fn word_behind(&self, (first, from, last, to): Range, by: i32) -> Option<Place<'t>> {
+    fn word_behind(&self, (first, from, last, to): Range, by: i32) -> Option<FileWord<'t>> {
         let line = first.checked_add(by)?;
         let text = *self.lines.get(usize::try_from(line).ok()?)?;
         if text.len() > LONGEST_LINE {
@@ -249,7 +249,7 @@ impl<'t> Text<'t> {
         if is_cut(text[..start].chars().next_back(), word.chars().next()) || is_cut(text[end..].chars().next(), word.chars().next_back()) {
             return None;
         }
-        Some(Place {
+        Some(FileWord {
             line: u32::try_from(line).ok()? + 1,
             column: u32::try_from(text[..start].chars().count()).ok()? + 1,
             word,
@@ -312,7 +312,7 @@ fn within_module(way: &[Descriptor], file: &str) -> usize {
 /// Creates a definition found at a place, so many lines from its indexed position.
 fn definition_at(
     one: &Occurrence,
-    place: &Place<'_>,
+    place: &FileWord<'_>,
     way: &[Descriptor],
     information: Option<&SymbolInformation>,
     (text, by, file): (&Text<'_>, i32, &str),

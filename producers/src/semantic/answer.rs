@@ -20,16 +20,16 @@ pub(super) type Summaries = BTreeMap<String, Sections>;
 
 /// The parsed sections, and their faults in sentences for the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Read {
+pub(super) struct ParsedSections {
     pub(super) summaries: Summaries,
     pub(super) faults: Vec<String>,
 }
 
 /// Parses an answer about the types `about` (key and identifier) for the wanted sections.
-pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Read {
+pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> ParsedSections {
     let text = clean(text);
     let text = unwrapped(&text);
-    let mut read = Read::default();
+    let mut read = ParsedSections::default();
     let mut own = (about.len() == 1).then(|| about[0].0);
     let mut at: Option<(String, String)> = None;
     let mut body = String::new();
@@ -94,7 +94,7 @@ pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &
 }
 
 /// Stores the section that ends here.
-fn store_section(read: &mut Read, at: &mut Option<(String, String)>, body: &mut String) {
+fn store_section(read: &mut ParsedSections, at: &mut Option<(String, String)>, body: &mut String) {
     let text = canonical(body);
     body.clear();
     let Some((key, name)) = at.take() else { return };

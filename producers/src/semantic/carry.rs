@@ -8,7 +8,7 @@
 use super::answer::Summaries;
 use super::changed_texts::{self, ChangedTexts};
 use super::churn_guard;
-use super::evidence::{self, Names};
+use super::evidence::{self, EvidenceNames};
 use super::facts::facts;
 use super::parameters::ROLE;
 use super::slots::{Slot, SlotKind, simple};
@@ -79,7 +79,7 @@ pub(super) fn reason(carry: Carry, changes: &ChangedTexts, then: &[Slot], now: &
         names: changed.members,
         ..changes.clone()
     };
-    let names = Names::from_slots(now);
+    let names = EvidenceNames::from_slots(now);
     let rests = |key: &str, section: &str, text: &str| {
         let key = type_key(key);
         // Statements about the type as a whole may rest on any of its members.

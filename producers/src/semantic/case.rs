@@ -1,7 +1,7 @@
 //! One summary: its author, and for a model everything that it may be shown.
 
-use super::decide::{self, Base, Way};
-use super::document::Head;
+use super::decide::{self, AnswerPlan, Base};
+use super::document::SummaryHead;
 use super::parameters::Wishes;
 use super::prompt::Material;
 use super::renames::Renames;
@@ -11,7 +11,7 @@ use super::template::Template;
 use engine::seams::producer::{Failure, Inputs};
 
 /// The author of a summary.
-pub(super) enum Case {
+pub(super) enum Author {
     /// Its group, which is summarised as one.
     PartOfGroup(Subject, Wishes),
     /// No model: its source is never sent, or it is generated code.
@@ -29,12 +29,12 @@ pub(super) struct SummaryCase {
     /// The template of the question.
     pub(super) template: Template,
     /// The heads of the subject that a model may see.
-    pub(super) heads: Vec<Head>,
+    pub(super) heads: Vec<SummaryHead>,
     /// The texts to show.
     pub(super) slots: Vec<Slot>,
 }
 
-impl Case {
+impl Author {
     /// Reads inputs and parameters.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl SummaryCase {
     ///
     /// # Errors
     /// When an earlier input is malformed.
-    pub(super) fn way(&self, inputs: &Inputs<'_>, base: Option<&mut Base>) -> Result<(Way, String), Failure> {
+    pub(super) fn way(&self, inputs: &Inputs<'_>, base: Option<&mut Base>) -> Result<(AnswerPlan, String), Failure> {
         let material = self.material();
         let prompt = decide::full_prompt(&material);
         let renames = Renames::from_former(inputs.former);

@@ -5,7 +5,7 @@
 //! and [`SAME_WORDS`] of the words.
 
 use super::changed_texts::ChangedTexts;
-use super::evidence::{self, Names};
+use super::evidence::{self, EvidenceNames};
 use super::slots::simple;
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(super) const SAME_WORDS: f64 = 0.6;
 pub(super) const REWORDED: &str = "it only words the same anew";
 
 /// Returns why the old text is kept; `None` if the new one may replace it.
-pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, names: &Names) -> Option<&'static str> {
+pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, names: &EvidenceNames) -> Option<&'static str> {
     if old == new {
         return Some("nothing is different");
     }
@@ -33,16 +33,16 @@ pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, 
 }
 
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency, or has evidence on a changed line.
-pub(super) fn rests_on_changes(text: &str, key: &str, changes: &ChangedTexts, names: &Names) -> bool {
+pub(super) fn rests_on_changes(text: &str, key: &str, changes: &ChangedTexts, names: &EvidenceNames) -> bool {
     rests_on(text, key, changes, &changes.reached, names)
 }
 
 /// As [`rests_on_changes`], but only for members whose own code names a changed one; members further away count as unaffected.
-pub(super) fn is_near_changes(text: &str, key: &str, changes: &ChangedTexts, names: &Names) -> bool {
+pub(super) fn is_near_changes(text: &str, key: &str, changes: &ChangedTexts, names: &EvidenceNames) -> bool {
     rests_on(text, key, changes, &changes.near, names)
 }
 
-fn rests_on(text: &str, key: &str, changes: &ChangedTexts, members: &BTreeSet<String>, names: &Names) -> bool {
+fn rests_on(text: &str, key: &str, changes: &ChangedTexts, members: &BTreeSet<String>, names: &EvidenceNames) -> bool {
     let touched = |item: &String| {
         let name = evidence::simple_member_name(item);
         evidence::is_lines(item) || changes.touched.contains(name) || members.contains(name)
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
     use crate::semantic::slots::{Slot, SlotKind};
 
-    fn names() -> Names {
-        Names::from_slots(&[Slot {
+    fn names() -> EvidenceNames {
+        EvidenceNames::from_slots(&[Slot {
             kind: SlotKind::Code,
             key: "N.A".into(),
             pieces: vec![

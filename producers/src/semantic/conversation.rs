@@ -1,12 +1,12 @@
 //! The conversation of one node with its model: one question at a time, within the model's context; all spending is accounted for.
 
-use super::answer::{self, Read, Sections, Summaries};
+use super::answer::{self, ParsedSections, Sections, Summaries};
 use super::changed_texts::ChangedTexts;
 use super::churn_guard;
 use super::context_sizes::{LearntContextSizes, ModelContextSize};
-use super::decide::{self, Base, Way};
-use super::document::Head;
-use super::evidence::Names;
+use super::decide::{self, AnswerPlan, Base};
+use super::document::SummaryHead;
+use super::evidence::EvidenceNames;
 use super::parameters::{ROLE, Section, Wishes};
 use super::prompt::{self, Material};
 use super::shrink;
@@ -14,7 +14,7 @@ use super::slots::Slot;
 use super::splice::{self, Spliced, Unshown};
 use super::subject::type_key;
 use super::template::Template;
-use crate::llm::{About, Answer, Ask, Question, Turn, Wants, joint_questions};
+use crate::llm::{About, Ask, ModelReply, Question, Turn, Wants, joint_questions};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
 use engine::values::codes::ErrorCode;
@@ -71,7 +71,7 @@ impl AnswerInProgress {
 
 /// Some types of a prompt that fits, after so many steps of [`shrink`].
 pub(super) struct Fitting {
-    pub(super) heads: Vec<Head>,
+    pub(super) heads: Vec<SummaryHead>,
     pub(super) slots: Vec<Slot>,
     /// The texts before anything was left out.
     whole: Vec<Slot>,
@@ -127,7 +127,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    pub(super) fn material<'m>(&'m self, heads: &'m [Head], slots: &'m [Slot]) -> Material<'m> {
+    pub(super) fn material<'m>(&'m self, heads: &'m [SummaryHead], slots: &'m [Slot]) -> Material<'m> {
         Material {
             template: self.template,
             wishes: self.wishes,
@@ -137,7 +137,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Asks once. A failure includes the cost of earlier answers.
-    fn question(&mut self, turns: &[Turn], types: usize, faults: &[String]) -> Result<Answer, Failure> {
+    fn question(&mut self, turns: &[Turn], types: usize, faults: &[String]) -> Result<ModelReply, Failure> {
         let question = Question {
             model: &self.wishes.model,
             settings: self.inputs.settings,
@@ -209,12 +209,12 @@ impl<'a> Talk<'a> {
     }
 
     /// Returns prompts that fit, about all of these types, beginning at a step of [`shrink`].
-    pub(super) fn parts(&self, heads: &[Head], slots: &[Slot], from: usize) -> Result<Vec<Fitting>, Failure> {
+    pub(super) fn parts(&self, heads: &[SummaryHead], slots: &[Slot], from: usize) -> Result<Vec<Fitting>, Failure> {
         let mut last = (0, 0);
         for step in from..=shrink::LAST {
             if step > shrink::BEFORE_SPLIT && heads.len() > 1 {
                 let (one, other) = heads.split_at(heads.len() / 2);
-                let half = |heads: &[Head]| {
+                let half = |heads: &[SummaryHead]| {
                     let about: BTreeSet<&str> = heads.iter().map(|head| type_key(&head.key)).collect();
                     self.parts(heads, &decide::declarations_of_others(slots, &about), 0)
                 };
@@ -252,7 +252,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Asks for a whole answer, in parts when it does not fit otherwise.
-    pub(super) fn full(&mut self, heads: &[Head], slots: &[Slot], why: String) -> Result<AnswerInProgress, Failure> {
+    pub(super) fn full(&mut self, heads: &[SummaryHead], slots: &[Slot], why: String) -> Result<AnswerInProgress, Failure> {
         (self.why, self.patch) = (why.clone(), false);
         let mut made = AnswerInProgress::new("full", why, Summaries::new());
         let lost = |failure: Failure, talk: &Self| failure.after_spending(talk.in_vain_so_far().as_ref(), &talk.raw);
@@ -332,7 +332,7 @@ impl<'a> Talk<'a> {
         })
     }
 
-    fn check_answer(&self, answer: &Answer, about: &[(&str, &str)]) -> Result<Summaries, Vec<String>> {
+    fn check_answer(&self, answer: &ModelReply, about: &[(&str, &str)]) -> Result<Summaries, Vec<String>> {
         let read = answer::parse_summary_answer(&answer.text, about, &self.wishes.sections);
         let mut faults = read.faults;
         faults.extend(answer::missing_sections(&read.summaries, about, &self.wishes.sections));
@@ -382,7 +382,7 @@ impl<'a> Talk<'a> {
         answered: &Summaries,
         patch: Option<(&Summaries, &Unshown)>,
     ) -> Spliced {
-        let names = Names::from_slots(material.slots);
+        let names = EvidenceNames::from_slots(material.slots);
         splice::splice(&base.summaries, answered, |key, name, old, new| {
             let place = (key.to_owned(), name.to_owned());
             if base.corrected.contains(&place) {
@@ -410,10 +410,10 @@ impl<'a> Talk<'a> {
     }
 
     /// Replaces a patch by a whole new answer if that is cheaper.
-    pub(super) fn by_price(&self, material: &Material<'_>, base: Option<&Base>, way: Way) -> Way {
+    pub(super) fn by_price(&self, material: &Material<'_>, base: Option<&Base>, way: AnswerPlan) -> AnswerPlan {
         match (way, base) {
-            (Way::Patch(changes, _), Some(base)) if self.is_dearer(material, base, &changes) => {
-                Way::Full("a patch would be dearer than a new answer".to_owned(), Some(changes))
+            (AnswerPlan::Patch(changes, _), Some(base)) if self.is_dearer(material, base, &changes) => {
+                AnswerPlan::Full("a patch would be dearer than a new answer".to_owned(), Some(changes))
             }
             (way, _) => way,
         }
@@ -442,10 +442,10 @@ impl<'a> Talk<'a> {
     /// Asks for a patch, and once more if it is invalid; the inner error describes the faults of the second one.
     fn read_patch(
         &mut self,
-        heads: &[&Head],
+        heads: &[&SummaryHead],
         new_types: &BTreeSet<String>,
         turns: &[Turn],
-    ) -> Result<Result<Option<Read>, String>, Failure> {
+    ) -> Result<Result<Option<ParsedSections>, String>, Failure> {
         let about: Vec<(&str, &str)> = heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
         let new: Vec<(&str, &str)> = about.iter().copied().filter(|(key, _)| new_types.contains(*key)).collect();
         let most = self.wishes.answer_tokens(about.len());
@@ -521,11 +521,11 @@ type NamedTypes<'a> = &'a [(&'a str, &'a str)];
 /// Parses the sections of a patch. `about`: the types that it covers; `new`: those that need every section. Returns `None` if the answer changes
 /// nothing. The error lists the faults, in sentences for the model.
 fn patch_of(
-    answer: &Answer,
+    answer: &ModelReply,
     (about, new): (NamedTypes<'_>, NamedTypes<'_>),
     wanted: &[Section],
     most: u64,
-) -> Result<Option<Read>, Vec<String>> {
+) -> Result<Option<ParsedSections>, Vec<String>> {
     if answer.cut {
         return Err(vec![format!("it was cut off at {most} tokens; be briefer")]);
     }

@@ -2,7 +2,7 @@
 //! word for word, and reports those that it cannot keep.
 
 use super::answer::{Summaries, canonical};
-use super::document::{self, Head};
+use super::document::{self, SummaryHead};
 use super::parameters::Section;
 use super::renames::Renames;
 use engine::seams::paid::Notes;
@@ -29,7 +29,7 @@ pub(super) struct PersonsCorrections {
 
 impl PersonsCorrections {
     /// Reads the corrections: those of the last result, overridden by the newest ones.
-    pub(super) fn from_inputs(inputs: &Inputs<'_>, heads: &[Head], wanted: &[Section]) -> Self {
+    pub(super) fn from_inputs(inputs: &Inputs<'_>, heads: &[SummaryHead], wanted: &[Section]) -> Self {
         let mut theirs = Self::default();
         if let Some(previous) = &inputs.previous {
             let text = String::from_utf8_lossy(&previous.output);
@@ -51,7 +51,7 @@ impl PersonsCorrections {
         theirs
     }
 
-    fn set_section(&mut self, name: &str, text: Option<String>, heads: &[Head], wanted: &[Section]) {
+    fn set_section(&mut self, name: &str, text: Option<String>, heads: &[SummaryHead], wanted: &[Section]) {
         let place = type_and_section(name, heads).filter(|(_, name)| wanted.iter().any(|section| section.name == *name));
         match (place, text.filter(|text| !text.is_empty())) {
             (Some((key, section)), Some(text)) => {
@@ -123,7 +123,7 @@ pub(super) fn section_names(notes: &Notes) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the name of a section with the present identifier of its type.
-fn name_now(name: &str, then: &[Head], now: &[Head]) -> String {
+fn name_now(name: &str, then: &[SummaryHead], now: &[SummaryHead]) -> String {
     let same = |(id, section): (&str, &str)| {
         let at = then.iter().position(|head| head.id == id)?;
         Some(format!("{}/{section}", now[at].id))
@@ -132,7 +132,7 @@ fn name_now(name: &str, then: &[Head], now: &[Head]) -> String {
 }
 
 /// Resolves a name to its type and section.
-fn type_and_section<'n>(name: &'n str, heads: &'n [Head]) -> Option<(&'n str, &'n str)> {
+fn type_and_section<'n>(name: &'n str, heads: &'n [SummaryHead]) -> Option<(&'n str, &'n str)> {
     let (id, section) = name.rsplit_once('/').map_or((None, name), |(id, name)| (Some(id), name));
     let head = heads.iter().find(|head| id.is_none_or(|id| id == head.id || id == head.key))?;
     Some((&head.key, section))

@@ -47,7 +47,7 @@ impl Base {
 }
 
 /// The way to get an answer.
-pub(super) enum Way {
+pub(super) enum AnswerPlan {
     /// The earlier answer is kept.
     Unchanged(String),
     /// The earlier answer is kept under present names: only names changed, or no sentence rests on the change.
@@ -69,8 +69,8 @@ pub(super) fn decide(
     base: Option<&mut Base>,
     prompt: &str,
     renames: &Renames,
-) -> Result<Way, Failure> {
-    let full = |why: &str| Ok(Way::Full(why.to_owned(), None));
+) -> Result<AnswerPlan, Failure> {
+    let full = |why: &str| Ok(AnswerPlan::Full(why.to_owned(), None));
     if inputs.fresh {
         return full("a new answer was requested");
     }
@@ -96,7 +96,7 @@ pub(super) fn decide(
         return full("the earlier answer lacks sections that are wanted");
     }
     if base.notes.get("prompt").is_some_and(|then| *then == note_digest(prompt)) {
-        return Ok(Way::Unchanged("nothing that a model is shown changed".to_owned()));
+        return Ok(AnswerPlan::Unchanged("nothing that a model is shown changed".to_owned()));
     }
     let Some(then) = shown_then(inputs, subject, previous, renames)? else {
         return full("the inputs of the earlier answer are not in the store");
@@ -109,9 +109,9 @@ pub(super) fn decide(
     }
     if changes.is_empty() {
         return Ok(match (is_renamed(previous, renames), carried.words.is_empty()) {
-            (false, true) => Way::Unchanged("nothing that a model is shown changed".to_owned()),
-            (true, _) => Way::Carried("it was renamed".to_owned()),
-            (false, false) => Way::Carried(format!("renamed: {}", join_names(carried.words.values().map(String::as_str)))),
+            (false, true) => AnswerPlan::Unchanged("nothing that a model is shown changed".to_owned()),
+            (true, _) => AnswerPlan::Carried("it was renamed".to_owned()),
+            (false, false) => AnswerPlan::Carried(format!("renamed: {}", join_names(carried.words.values().map(String::as_str)))),
         });
     }
     if !changes.own && !changes.used {
@@ -120,12 +120,12 @@ pub(super) fn decide(
             join_names(changes.dependencies.iter().map(String::as_str))
         );
         base.shown = Some(carried.slots);
-        return Ok(Way::Unchanged(why));
+        return Ok(AnswerPlan::Unchanged(why));
     }
     let wishes = material.wishes;
     if let Some(why) = carry::reason(wishes.carry, &changes, &carried.slots, material.slots, &base.summaries) {
         base.shown = Some(carried.slots);
-        return Ok(Way::Carried(why));
+        return Ok(AnswerPlan::Carried(why));
     }
     if base.chain >= wishes.max_patches {
         return full(&format!("{} patches in a row are the most (max_patches)", wishes.max_patches));
@@ -136,10 +136,10 @@ pub(super) fn decide(
             changes.share * 100.0,
             wishes.max_diff * 100.0
         );
-        return Ok(Way::Full(why, Some(Box::new(changes))));
+        return Ok(AnswerPlan::Full(why, Some(Box::new(changes))));
     }
     let why = patch_reason(&changes);
-    Ok(Way::Patch(Box::new(changes), why))
+    Ok(AnswerPlan::Patch(Box::new(changes), why))
 }
 
 /// Describes what changed since the earlier answer.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The head of a type's summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct SummaryHead {
     /// Key in `//index:types`; with `#` and the member's key for a member.
     pub(super) key: String,
     /// Type identifier.
@@ -23,12 +23,12 @@ pub(super) struct Head {
 }
 
 /// Returns the summary of one type.
-pub(super) fn write_summary(head: &Head, source: &str, sections: &Sections, wanted: &[Section]) -> String {
+pub(super) fn write_summary(head: &SummaryHead, source: &str, sections: &Sections, wanted: &[Section]) -> String {
     format!("# Semantic: {}", part(head, source, sections, wanted))
 }
 
 /// Returns the summaries of a group, after its identifier and source.
-pub(super) fn write_group(id: &str, heads: &[Head], source: &str, summaries: &Summaries, wanted: &[Section]) -> String {
+pub(super) fn write_group(id: &str, heads: &[SummaryHead], source: &str, summaries: &Summaries, wanted: &[Section]) -> String {
     let ids: Vec<&str> = heads.iter().map(|head| head.id.as_str()).collect();
     let mut text = format!("# Semantic: {id}\nTypes: {}\nSource: {source}\n", ids.join(","));
     let none = Sections::new();
@@ -39,7 +39,7 @@ pub(super) fn write_group(id: &str, heads: &[Head], source: &str, summaries: &Su
     text
 }
 
-fn part(head: &Head, source: &str, sections: &Sections, wanted: &[Section]) -> String {
+fn part(head: &SummaryHead, source: &str, sections: &Sections, wanted: &[Section]) -> String {
     let dependencies = if head.dependencies.is_empty() {
         "none".to_owned()
     } else {
@@ -90,13 +90,13 @@ pub(super) fn part_under_heading(text: &str, is_about: impl Fn(&str) -> bool) ->
 }
 
 /// Returns the same types with their identifiers in an earlier summary, where they may have other names.
-pub(super) fn heads_then(text: &str, heads: &[Head], now: impl Fn(&str) -> String) -> Vec<Head> {
+pub(super) fn heads_then(text: &str, heads: &[SummaryHead], now: impl Fn(&str) -> String) -> Vec<SummaryHead> {
     let headings = text
         .lines()
         .filter_map(|line| line.strip_prefix("# Semantic: ").or_else(|| line.strip_prefix("## ")));
     let named = headings.filter_map(|heading| heading.rsplit_once(' '));
     let ids: BTreeMap<String, &str> = named.map(|(key, id)| (now(key), id)).collect();
-    let then = |head: &Head| Head {
+    let then = |head: &SummaryHead| SummaryHead {
         id: ids.get(&head.key).map_or_else(|| head.id.clone(), |id| (*id).to_owned()),
         ..head.clone()
     };
@@ -104,7 +104,7 @@ pub(super) fn heads_then(text: &str, heads: &[Head], now: impl Fn(&str) -> Strin
 }
 
 /// Returns the sections of a summary, or of every type of a group's, by key; missing ones are left out.
-pub(super) fn parse_sections(text: &str, heads: &[Head], wanted: &[Section]) -> Summaries {
+pub(super) fn parse_sections(text: &str, heads: &[SummaryHead], wanted: &[Section]) -> Summaries {
     let mut summaries = Summaries::new();
     let mut own: Option<&str> = None;
     let mut at: Option<&str> = None;
@@ -152,8 +152,8 @@ mod tests {
             .to_vec()
     }
 
-    fn head(key: &str, id: &str) -> Head {
-        Head {
+    fn head(key: &str, id: &str) -> SummaryHead {
+        SummaryHead {
             key: key.into(),
             id: id.into(),
             structure: Digest([1; 32]),

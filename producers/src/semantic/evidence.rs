@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that evidence may use.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct EvidenceNames {
     /// Members of the types themselves and of the shown parts of their dependencies, by simple name.
     members: BTreeSet<String>,
     /// Types, by key and by simple name.
@@ -18,7 +18,7 @@ pub(super) struct Names {
     lines: BTreeMap<String, usize>,
 }
 
-impl Names {
+impl EvidenceNames {
     /// Collects the names in the texts of a prompt.
     pub(super) fn from_slots(slots: &[Slot]) -> Self {
         let mut names = Self::default();
@@ -95,7 +95,7 @@ pub(super) struct Checked {
 }
 
 /// Checks the evidence in a section about the type `key`.
-pub(super) fn check_evidence(text: &str, key: &str, names: &Names) -> Checked {
+pub(super) fn check_evidence(text: &str, key: &str, names: &EvidenceNames) -> Checked {
     let mut checked = Checked::default();
     let mut fenced = false;
     for (at, line) in text.lines().enumerate() {
@@ -113,7 +113,7 @@ pub(super) fn check_evidence(text: &str, key: &str, names: &Names) -> Checked {
     checked
 }
 
-fn check_line(line: &str, key: &str, names: &Names, checked: &mut Checked) {
+fn check_line(line: &str, key: &str, names: &EvidenceNames, checked: &mut Checked) {
     let mut rest = line;
     let mut previous = ' ';
     while let Some(c) = rest.chars().next() {
@@ -211,13 +211,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn names() -> Names {
+    fn names() -> EvidenceNames {
         let slot = |kind, key: &str, pieces: &[(&str, &str)]| Slot {
             kind,
             key: key.into(),
             pieces: pieces.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect(),
         };
-        Names::from_slots(&[
+        EvidenceNames::from_slots(&[
             slot(
                 SlotKind::Structure,
                 "N.Store",

@@ -4,12 +4,12 @@
 //! reported, also when the node fails.
 
 use super::answer::{self, Sections, Summaries};
-use super::case::{Case, SummaryCase};
+use super::case::{Author, SummaryCase};
 use super::context_sizes::LearntContextSizes;
 use super::conversation::{AnswerInProgress, Talk};
-use super::decide::{Base, Way};
+use super::decide::{AnswerPlan, Base};
 use super::document;
-use super::evidence::{self, Names};
+use super::evidence::{self, EvidenceNames};
 use super::parameters::Wishes;
 use super::prompt::Material;
 use super::shown;
@@ -28,10 +28,10 @@ use std::collections::BTreeMap;
 /// # Errors
 /// When there is no summary; see [`Failure`].
 pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Output, Failure> {
-    let case = match Case::from_inputs(inputs)? {
-        Case::PartOfGroup(subject, wishes) => return part_of_group(inputs, &subject, &wishes),
-        Case::Withheld(subject, wishes) => return Ok(withheld(&subject, &wishes)),
-        Case::Asked(case) => case,
+    let case = match Author::from_inputs(inputs)? {
+        Author::PartOfGroup(subject, wishes) => return part_of_group(inputs, &subject, &wishes),
+        Author::Withheld(subject, wishes) => return Ok(withheld(&subject, &wishes)),
+        Author::Asked(case) => case,
     };
     let SummaryCase {
         wishes,
@@ -44,15 +44,15 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextS
     let (way, prompt) = case.way(inputs, base.as_mut())?;
     let mut talk = Talk::new(inputs, ask, rooms, wishes, template);
     let mut made = match talk.by_price(&case.material(), base.as_ref(), way) {
-        Way::Unchanged(why) => AnswerInProgress::free("unchanged", why, base.as_ref()),
-        Way::Carried(why) => AnswerInProgress::free("carried", why, base.as_ref()),
-        Way::Full(why, None) => talk.full(heads, slots, why)?,
-        Way::Full(why, Some(changes)) => {
+        AnswerPlan::Unchanged(why) => AnswerInProgress::free("unchanged", why, base.as_ref()),
+        AnswerPlan::Carried(why) => AnswerInProgress::free("carried", why, base.as_ref()),
+        AnswerPlan::Full(why, None) => talk.full(heads, slots, why)?,
+        AnswerPlan::Full(why, Some(changes)) => {
             let base = base.as_ref().expect("invariant: an earlier answer has known changes");
             let made = talk.full(heads, slots, why)?;
             talk.keep_words(&case.material(), base, &changes, made)
         }
-        Way::Patch(changes, why) => {
+        AnswerPlan::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
             match talk.patch(&case.material(), base, &changes, why)? {
                 Ok(made) => made,
@@ -104,7 +104,7 @@ fn finish_answer(
     let mut notes = Notes::new();
     let corrected = subject.theirs.places();
     if wishes.evidence && !made.is_free() {
-        let names = Names::from_slots(slots);
+        let names = EvidenceNames::from_slots(slots);
         let (mut kept, mut dropped) = (0, 0);
         for (key, sections) in &mut made.summaries {
             for (name, text) in sections {

@@ -1,10 +1,10 @@
 //! Plans a summary without asking: the question that would be sent and its cost, with exactly its turns counted.
 
-use super::case::{Case, SummaryCase};
+use super::case::{Author, SummaryCase};
 use super::changed_texts::ChangedTexts;
 use super::context_sizes::LearntContextSizes;
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, guessed_patch, names_of};
-use super::decide::Way;
+use super::decide::AnswerPlan;
 use super::parameters::{self, Wishes};
 use super::prompt;
 use super::subject::Withholding;
@@ -21,13 +21,13 @@ const GUESSED_ROLE: u64 = 60;
 /// # Errors
 /// When an input or the template is wrong, or no prompt fits.
 pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Plan, Failure> {
-    let case = match Case::from_inputs(inputs)? {
-        Case::PartOfGroup(_, wishes) => return Ok(free(&wishes, inputs, ask, "part", "its group is asked about as one")),
-        Case::Withheld(subject, wishes) => {
+    let case = match Author::from_inputs(inputs)? {
+        Author::PartOfGroup(_, wishes) => return Ok(free(&wishes, inputs, ask, "part", "its group is asked about as one")),
+        Author::Withheld(subject, wishes) => {
             let reason = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
             return Ok(free(&wishes, inputs, ask, "withheld", &reason));
         }
-        Case::Asked(case) => case,
+        Author::Asked(case) => case,
     };
     let SummaryCase {
         wishes,
@@ -44,7 +44,7 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
     let mut types = heads.len();
     let (mode, why, questions, guess) = match way {
         // If inputs must be built first, the earlier answer may be invalid afterwards: plan the more expensive case.
-        Way::Unchanged(_) | Way::Carried(_) if inputs.unknown > 0 => {
+        AnswerPlan::Unchanged(_) | AnswerPlan::Carried(_) if inputs.unknown > 0 => {
             let why = format!("{} of its inputs must be built first", inputs.unknown);
             let old = base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default();
             (
@@ -54,19 +54,19 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
                 GUESSED_PATCH,
             )
         }
-        Way::Unchanged(why) => {
+        AnswerPlan::Unchanged(why) => {
             return Ok(free(wishes, inputs, ask, "unchanged", &why));
         }
-        Way::Carried(why) => {
+        AnswerPlan::Carried(why) => {
             return Ok(free(wishes, inputs, ask, "carried", &why));
         }
-        Way::Patch(changes, why) => {
+        AnswerPlan::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
             let turns = material.patch(&base.summaries, &changes, &names_of(&base.corrected));
             types = material.concerned(&base.summaries, &changes).len();
             ("patch", why, vec![turns], guessed_patch(&changes))
         }
-        Way::Full(why, _) => {
+        AnswerPlan::Full(why, _) => {
             let parts = talk.parts(heads, slots, 0)?;
             let questions = parts.iter().map(|part| talk.material(&part.heads, &part.slots).full()).collect();
             ("full", why, questions, GUESSED_ANSWER)

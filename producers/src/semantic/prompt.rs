@@ -4,14 +4,14 @@ use super::answer::Summaries;
 use super::changed_texts::{ChangedTexts, TextDifference, names_any};
 use super::churn_guard;
 use super::code_lines::shorten_literals;
-use super::document::Head;
-use super::evidence::{self, Names};
+use super::document::SummaryHead;
+use super::evidence::{self, EvidenceNames};
 use super::fence::fenced;
 use super::parameters::{LIFECYCLE, ROLE, Wishes};
 use super::slots::{Slot, SlotKind, simple};
 use super::splice::{self, Unshown};
 use super::subject::type_key;
-use super::template::{Part, Template};
+use super::template::{Template, TemplatePart};
 use super::used_types;
 use crate::languages::described::FILE_ID;
 use crate::languages::grammar::{fence_name, of_file};
@@ -36,14 +36,14 @@ pub(super) struct Material<'a> {
     pub(super) template: &'a Template,
     pub(super) wishes: &'a Wishes,
     /// The types that the question is about.
-    pub(super) heads: &'a [Head],
+    pub(super) heads: &'a [SummaryHead],
     pub(super) slots: &'a [Slot],
 }
 
 impl Material<'_> {
     /// Returns the question for a whole answer.
     pub(super) fn full(&self) -> Vec<Turn> {
-        self.turns(Part::Full, self.values())
+        self.turns(TemplatePart::Full, self.values())
     }
 
     /// Returns the question for a patch.
@@ -86,14 +86,14 @@ impl Material<'_> {
             members.join("\n")
         };
         values.extend([("previous", previous), ("diff", diff.join("\n\n")), ("changed_members", members)]);
-        self.turns(Part::Patch, values)
+        self.turns(TemplatePart::Patch, values)
     }
 
     /// Returns the types that a patch covers. In a group, these are the types whose own texts changed, and those that name a change and have a claim
     /// to show.
-    pub(super) fn concerned(&self, old: &Summaries, changes: &ChangedTexts) -> Vec<&Head> {
+    pub(super) fn concerned(&self, old: &Summaries, changes: &ChangedTexts) -> Vec<&SummaryHead> {
         let unshown = self.unshown(old, changes);
-        let has_shown = |head: &Head| {
+        let has_shown = |head: &SummaryHead| {
             let mut sections = old.get(&head.key).into_iter().flatten();
             sections.any(|(name, text)| {
                 let hidden = unshown.get(&(head.key.clone(), name.clone()));
@@ -102,13 +102,14 @@ impl Material<'_> {
                     .any(|claim| hidden.is_none_or(|hidden| !hidden.contains(*claim)))
             })
         };
-        let names_changed = |head: &Head| {
+        let names_changed = |head: &SummaryHead| {
             let mut own = self.slots.iter().filter(|slot| slot.kind.is_own() && slot.key == head.key);
             own.any(|slot| names_any(&slot.text(), &changes.moved))
         };
-        let is_changed = |head: &Head| changes.types.contains(&head.key);
-        let those = |is_meant: &dyn Fn(&Head) -> bool| -> Vec<&Head> { self.heads.iter().filter(|head| is_meant(head)).collect() };
-        let ways: [&dyn Fn(&Head) -> bool; 3] = [
+        let is_changed = |head: &SummaryHead| changes.types.contains(&head.key);
+        let those =
+            |is_meant: &dyn Fn(&SummaryHead) -> bool| -> Vec<&SummaryHead> { self.heads.iter().filter(|head| is_meant(head)).collect() };
+        let ways: [&dyn Fn(&SummaryHead) -> bool; 3] = [
             &|head| is_changed(head) || names_changed(head) && has_shown(head),
             &names_changed,
             &|_| true,
@@ -138,7 +139,7 @@ impl Material<'_> {
     }
 
     /// Returns the claims of an earlier answer that a patch shows, and how many others there are.
-    fn earlier_answer(&self, head: &Head, old: &Summaries, changes: &ChangedTexts, unshown: &Unshown) -> String {
+    fn earlier_answer(&self, head: &SummaryHead, old: &Summaries, changes: &ChangedTexts, unshown: &Unshown) -> String {
         let name = match self.heads {
             [_] => &head.key,
             _ => self.short_name(&head.key),
@@ -178,7 +179,7 @@ impl Material<'_> {
     /// Returns the claims that a patch does not show: those that are `none`, and those with evidence that rest on no change. A claim about the whole
     /// type may rest on any of its members, a negation on an added member, a claim about creation on its constructors.
     pub(super) fn unshown(&self, old: &Summaries, changes: &ChangedTexts) -> Unshown {
-        let names = Names::from_slots(self.slots);
+        let names = EvidenceNames::from_slots(self.slots);
         let is_untouched = |key: &str, section: &str, text: &str| {
             if splice::is_nothing(text) {
                 return true;
@@ -265,17 +266,17 @@ impl Material<'_> {
     }
 
     /// Returns the parts that never change, which a provider's cache may keep.
-    fn system(&self) -> Vec<llm::Part> {
-        let own = self.template.fill(Part::System, &self.stable());
+    fn system(&self) -> Vec<llm::TurnPart> {
+        let own = self.template.fill(TemplatePart::System, &self.stable());
         [RULES.to_owned(), own]
             .into_iter()
             .filter(|text| !text.is_empty())
-            .map(|text| llm::Part { text, stable: true })
+            .map(|text| llm::TurnPart { text, stable: true })
             .collect()
     }
 
-    fn turns(&self, part: Part, values: BTreeMap<&'static str, String>) -> Vec<Turn> {
-        let user = llm::Part {
+    fn turns(&self, part: TemplatePart, values: BTreeMap<&'static str, String>) -> Vec<Turn> {
+        let user = llm::TurnPart {
             text: self.template.fill(part, &values),
             stable: false,
         };
@@ -330,7 +331,7 @@ fn ask_again(turns: &[Turn], answer: &str, faults: &[String], form: &str) -> Vec
     let question = format!("This answer cannot be used:\n{}\n\n{form}", faults.join("\n"));
     let turn = |role, text| Turn {
         role,
-        parts: vec![llm::Part { text, stable: false }],
+        parts: vec![llm::TurnPart { text, stable: false }],
     };
     let answer = if answer.trim().is_empty() { "(empty)" } else { answer };
     let exchange = [turn(Role::Assistant, answer.to_owned()), turn(Role::User, question)];
@@ -361,8 +362,8 @@ mod tests {
         Wishes::from_params(&engine::seams::producer::Params::new(), &engine::seams::producer::Params::new())
     }
 
-    fn head() -> Head {
-        Head {
+    fn head() -> SummaryHead {
+        SummaryHead {
             key: "N.A".into(),
             id: "T_1".into(),
             structure: Digest([0; 32]),
@@ -404,12 +405,12 @@ mod tests {
     #[test]
     fn a_file_of_another_language_is_asked_about_as_one() {
         let template = Template::built_in().expect("good");
-        let file = Head {
+        let file = SummaryHead {
             key: "web/api.ts".into(),
             id: "F_1".into(),
             ..head()
         };
-        let asked = |head: Head| {
+        let asked = |head: SummaryHead| {
             let slots = [Slot::new(SlotKind::Code, &head.key, vec![(String::new(), "x".to_owned())])];
             let material = Material {
                 template: &template,

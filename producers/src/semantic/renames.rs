@@ -147,7 +147,7 @@ impl Renames {
                 ..Carried::default()
             };
         }
-        let mut seen = Seen::default();
+        let mut seen = ReplacedWords::default();
         let mut slots: Vec<Slot> = then.iter().map(|slot| self.slot(slot, now, words, &mut seen)).collect();
         let carried = seen.replaced_names(words);
         for slot in &mut slots {
@@ -165,7 +165,7 @@ impl Renames {
     }
 
     /// Replaces the pieces of a text that differ in names only by the present ones, in the present order if these are all.
-    fn slot(&self, then: &Slot, now: &[Slot], words: &Words, seen: &mut Seen) -> Slot {
+    fn slot(&self, then: &Slot, now: &[Slot], words: &Words, seen: &mut ReplacedWords) -> Slot {
         let mut slot = then.clone();
         let Some(same) = now.iter().find(|other| (other.kind, &other.key) == (then.kind, &then.key)) else {
             return slot;
@@ -176,7 +176,7 @@ impl Renames {
         let mut open: Vec<&(String, String)> = same.pieces.iter().collect();
         for piece in &mut slot.pieces {
             let fits = |other: &&(String, String)| {
-                let mut found = Seen::default();
+                let mut found = ReplacedWords::default();
                 let fits = found.same(&piece.0, &other.0, words, self) && found.same(&piece.1, &other.1, words, self);
                 fits.then_some(found)
             };
@@ -227,7 +227,7 @@ impl Renames {
                 }
                 let mut words = words.clone();
                 words.entry(pair[0].clone()).or_default().insert(pair[1].clone(), true);
-                let is_same = |then: &str, now: &str| Seen::default().same(then, now, &words, self);
+                let is_same = |then: &str, now: &str| ReplacedWords::default().same(then, now, &words, self);
                 (is_same(gone, come) && is_same(old, new)).then_some(pair)
             };
             let pairs: Vec<[String; 2]> = gone
@@ -293,12 +293,12 @@ impl Renames {
 
 /// Replaced words, and old words that stayed.
 #[derive(Default)]
-struct Seen {
+struct ReplacedWords {
     replaced: BTreeSet<(String, String)>,
     stayed: BTreeSet<String>,
 }
 
-impl Seen {
+impl ReplacedWords {
     /// Whether two texts differ only in renamed names.
     fn same(&mut self, then: &str, now: &str, words: &Words, renames: &Renames) -> bool {
         let (mut at, mut rest) = (0, now);

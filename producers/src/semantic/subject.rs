@@ -1,7 +1,7 @@
 //! The subject of a summary: one type, a group of mutually dependent types, or one member, as read from the inputs of the node.
 
 use super::corrections::PersonsCorrections;
-use super::document::Head;
+use super::document::SummaryHead;
 use super::parameters::Wishes;
 use super::secrets::{matches_any, withheld};
 use super::slots::{self, Blobs, Slot, SlotKind, WITHHELD};
@@ -51,7 +51,7 @@ pub(super) struct Subject {
     /// Identifier of the group, when it is one.
     pub(super) group: Option<String>,
     /// The types (or the member), in the order of their keys.
-    pub(super) heads: Vec<Head>,
+    pub(super) heads: Vec<SummaryHead>,
     /// Keys of the types, in the same order.
     pub(super) keys: Vec<String>,
     /// Types that no model is asked about, by key, each with the reason.
@@ -95,7 +95,7 @@ impl Subject {
             if declaration.is_some_and(|code| !slots::holds_code(&String::from_utf8_lossy(&code.bytes))) {
                 never.entry(key.clone()).or_insert(Withholding::Declaration);
             }
-            heads.push(Head {
+            heads.push(SummaryHead {
                 key: member.map_or_else(|| key.clone(), |member| format!("{key}#{member}")),
                 id: row.id.clone(),
                 structure,
@@ -119,7 +119,7 @@ impl Subject {
     }
 
     /// Returns the heads of the types that a model may see.
-    pub(super) fn visible_heads(&self) -> Vec<Head> {
+    pub(super) fn visible_heads(&self) -> Vec<SummaryHead> {
         let shown = self
             .heads
             .iter()

@@ -36,7 +36,7 @@ const PATCH: [&str; 8] = [
 
 /// A piece of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum TemplatePiece {
     Text(String),
     Variable(String),
 }
@@ -44,20 +44,20 @@ enum Piece {
 /// A checked template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template {
-    system: Vec<Piece>,
-    full: Vec<Piece>,
-    patch: Vec<Piece>,
+    system: Vec<TemplatePiece>,
+    full: Vec<TemplatePiece>,
+    patch: Vec<TemplatePiece>,
 }
 
 /// A part of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TemplatePart {
     System,
     Full,
     Patch,
 }
 
-impl Part {
+impl TemplatePart {
     const ALL: [Self; 3] = [Self::System, Self::Full, Self::Patch];
 
     fn name(self) -> &'static str {
@@ -81,7 +81,7 @@ impl Part {
 }
 
 /// A parsed part: its pieces and the line of its beginning.
-type Written = (Vec<Piece>, u32);
+type Written = (Vec<TemplatePiece>, u32);
 
 impl Template {
     /// Returns the built-in template.
@@ -127,7 +127,7 @@ impl Template {
         };
         let [system, full, patch] = ["system", "full", "patch"].map(of);
         let lines = [&system, &full, &patch].map(|part| part.as_ref().map(|(_, line)| *line));
-        let pieces = |own: Option<Written>, theirs: fn(&Self) -> &Vec<Piece>| match (own, &built_in) {
+        let pieces = |own: Option<Written>, theirs: fn(&Self) -> &Vec<TemplatePiece>| match (own, &built_in) {
             (Some((pieces, _)), _) => pieces,
             (None, Some(built_in)) => theirs(built_in).clone(),
             (None, None) => Vec::new(),
@@ -138,8 +138,16 @@ impl Template {
             patch: pieces(patch, |built_in| &built_in.patch),
         };
         for (part, line, needed) in [
-            (Part::Full, lines[1].or(lines[0]), ["structure", "impl", "sections"].as_slice()),
-            (Part::Patch, lines[2].or(lines[0]), ["previous", "diff", "sections"].as_slice()),
+            (
+                TemplatePart::Full,
+                lines[1].or(lines[0]),
+                ["structure", "impl", "sections"].as_slice(),
+            ),
+            (
+                TemplatePart::Patch,
+                lines[2].or(lines[0]),
+                ["previous", "diff", "sections"].as_slice(),
+            ),
         ] {
             if let Some(name) = needed.iter().find(|name| !template.uses(part, name)) {
                 let message = format!(
@@ -156,29 +164,29 @@ impl Template {
         Ok(template)
     }
 
-    fn pieces(&self, part: Part) -> &[Piece] {
+    fn pieces(&self, part: TemplatePart) -> &[TemplatePiece] {
         match part {
-            Part::System => &self.system,
-            Part::Full => &self.full,
-            Part::Patch => &self.patch,
+            TemplatePart::System => &self.system,
+            TemplatePart::Full => &self.full,
+            TemplatePart::Patch => &self.patch,
         }
     }
 
     /// Whether a part, or the system part before it, uses a variable.
-    fn uses(&self, part: Part, name: &str) -> bool {
+    fn uses(&self, part: TemplatePart, name: &str) -> bool {
         self.pieces(part)
             .iter()
             .chain(&self.system)
-            .any(|piece| *piece == Piece::Variable(name.to_owned()))
+            .any(|piece| *piece == TemplatePiece::Variable(name.to_owned()))
     }
 
     /// Returns a part with its variables filled in, and successive empty lines reduced to one.
-    pub(super) fn fill(&self, part: Part, values: &BTreeMap<&str, String>) -> String {
+    pub(super) fn fill(&self, part: TemplatePart, values: &BTreeMap<&str, String>) -> String {
         let mut text = String::new();
         for piece in self.pieces(part) {
             match piece {
-                Piece::Text(plain) => push_plain(&mut text, plain),
-                Piece::Variable(name) => text.push_str(values.get(name.as_str()).map_or("", String::as_str)),
+                TemplatePiece::Text(plain) => push_plain(&mut text, plain),
+                TemplatePiece::Variable(name) => text.push_str(values.get(name.as_str()).map_or("", String::as_str)),
             }
         }
         text.trim().to_owned()
@@ -207,7 +215,7 @@ fn template_error(path: &str, line: u32, column: u32, message: &str, found: Opti
 
 fn parse_parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>, Failure> {
     let mut parts: BTreeMap<&'static str, Written> = BTreeMap::new();
-    let mut at = Part::Full;
+    let mut at = TemplatePart::Full;
     let marked = text.lines().any(|line| line.starts_with("%% "));
     if !marked {
         parts.insert(at.name(), (Vec::new(), 1));
@@ -215,7 +223,7 @@ fn parse_parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         if let Some(name) = line.strip_prefix("%% ") {
             let name = name.trim();
-            at = Part::ALL.into_iter().find(|part| part.name() == name).ok_or_else(|| {
+            at = TemplatePart::ALL.into_iter().find(|part| part.name() == name).ok_or_else(|| {
                 template_error(
                     path,
                     number,
@@ -255,7 +263,7 @@ fn parse_parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>
     Ok(parts)
 }
 
-fn pieces_of(path: &str, number: u32, line: &str, part: Part, pieces: &mut Vec<Piece>) -> Result<(), Failure> {
+fn pieces_of(path: &str, number: u32, line: &str, part: TemplatePart, pieces: &mut Vec<TemplatePiece>) -> Result<(), Failure> {
     let mut rest = line;
     let mut plain = String::new();
     let column = |rest: &str| u32::try_from(line[..line.len() - rest.len()].chars().count() + 1).unwrap_or(u32::MAX);
@@ -282,7 +290,7 @@ fn pieces_of(path: &str, number: u32, line: &str, part: Part, pieces: &mut Vec<P
         let name = tail[2..end].trim();
         let known = part.known();
         if !known.contains(&name) {
-            let elsewhere = Part::ALL.into_iter().any(|part| part.known().contains(&name));
+            let elsewhere = TemplatePart::ALL.into_iter().any(|part| part.known().contains(&name));
             let message = if elsewhere {
                 format!("the part '{}' has no such variable", part.name())
             } else {
@@ -297,17 +305,17 @@ fn pieces_of(path: &str, number: u32, line: &str, part: Part, pieces: &mut Vec<P
             return Err(template_error(path, number, column(tail), &message, Some(&tail[..end + 2]), &hint));
         }
         if !plain.is_empty() {
-            pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            pieces.push(TemplatePiece::Text(std::mem::take(&mut plain)));
         }
-        pieces.push(Piece::Variable(name.to_owned()));
+        pieces.push(TemplatePiece::Variable(name.to_owned()));
         rest = &tail[end + 2..];
     }
     plain.push_str(rest);
     if !plain.is_empty() {
         // Merge texts: two text pieces never follow each other.
         match pieces.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(&plain),
-            _ => pieces.push(Piece::Text(plain)),
+            Some(TemplatePiece::Text(last)) => last.push_str(&plain),
+            _ => pieces.push(TemplatePiece::Text(plain)),
         }
     }
     Ok(())
@@ -327,7 +335,7 @@ mod tests {
     #[test]
     fn the_built_in_template_is_good() {
         let template = Template::built_in().expect("good");
-        assert!(Part::ALL.iter().all(|part| !template.pieces(*part).is_empty()));
+        assert!(TemplatePart::ALL.iter().all(|part| !template.pieces(*part).is_empty()));
     }
 
     #[test]
@@ -352,8 +360,11 @@ mod tests {
     fn what_a_variable_brings_is_not_looked_into() {
         let template = Template::from_bytes("t.md", b"a \\{{x}} {{ structure }}|{{impl}}").expect("good");
         let values = BTreeMap::from([("structure", "{{impl}}".to_owned()), ("impl", "{{structure}} %% system".to_owned())]);
-        assert_eq!(template.fill(Part::Full, &values), "a {{x}} {{impl}}|{{structure}} %% system");
+        assert_eq!(
+            template.fill(TemplatePart::Full, &values),
+            "a {{x}} {{impl}}|{{structure}} %% system"
+        );
         let built_in = Template::built_in().expect("good");
-        assert_eq!(template.pieces(Part::Patch), built_in.pieces(Part::Patch));
+        assert_eq!(template.pieces(TemplatePart::Patch), built_in.pieces(TemplatePart::Patch));
     }
 }

@@ -22,7 +22,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Event, Observer};
 use engine::values::pattern::PatternSet;
-use producers::llm::{Answer, Ask, Count, Question, Role};
+use producers::llm::{Ask, Count, ModelReply, Question, Role};
 use producers::rulesets;
 use std::sync::{Arc, Mutex};
 
@@ -87,7 +87,7 @@ pub fn whole(asked: &Asked) -> String {
 }
 
 impl Ask for Model {
-    fn ask(&self, question: &Question<'_>, _: &Cancel) -> Result<Answer, Failure> {
+    fn ask(&self, question: &Question<'_>, _: &Cancel) -> Result<ModelReply, Failure> {
         let texts: Vec<String> = question
             .turns
             .iter()
@@ -114,11 +114,11 @@ impl Ask for Model {
             micros: Some(input + 2 * output),
             ..Spent::default()
         };
-        Ok(Answer {
+        Ok(ModelReply {
             text,
             cut,
             spent,
-            ..Answer::default()
+            ..ModelReply::default()
         })
     }
 

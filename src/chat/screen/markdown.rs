@@ -2,7 +2,7 @@
 //! emphasis, code, lists, quotes and fences; leaves the rest as written.
 
 use super::cells::{cells, clusters, printable_clusters};
-use super::paint::Line;
+use super::paint::DrawnLine;
 use methods::render::Style;
 
 /// Style of a piece of a line.
@@ -34,7 +34,7 @@ impl Markdown {
     }
 
     /// Returns the rows of a line.
-    pub fn rows_of_line(&mut self, line: &str) -> Vec<Line> {
+    pub fn rows_of_line(&mut self, line: &str) -> Vec<DrawnLine> {
         let line = printable_clusters(line.trim_end_matches(['\n', '\r']));
         let bare = line.trim_start();
         if let Some((marks, _)) = &self.fence {
@@ -69,7 +69,7 @@ impl Markdown {
     }
 
     /// Returns the rows of a line of code: never joined with others, cut if too long. Diffs get their colours.
-    fn code(&self, line: &str) -> Vec<Line> {
+    fn code(&self, line: &str) -> Vec<DrawnLine> {
         let is_diff = self.fence.as_ref().is_some_and(|(_, language)| language == "diff");
         let paint = |text: &str| match line.as_bytes().first() {
             Some(b'+') if is_diff => self.style.green(text),
@@ -79,7 +79,7 @@ impl Markdown {
         };
         let indent = if self.width > 8 { "  " } else { "" };
         let pieces = split_to_width(line, self.width - indent.len());
-        let row = |piece: String| Line {
+        let row = |piece: String| DrawnLine {
             cells: indent.len() + cells(&piece),
             drawn: format!("{indent}{}", paint(&piece)),
         };
@@ -87,17 +87,17 @@ impl Markdown {
     }
 
     /// Wraps pieces into rows, at words if possible; `first` and `next` are the prefixes of the first row and the others.
-    fn wrap_pieces(&self, pieces: &[(Ink, String)], first: &str, next: &str) -> Vec<Line> {
+    fn wrap_pieces(&self, pieces: &[(Ink, String)], first: &str, next: &str) -> Vec<DrawnLine> {
         // A very narrow terminal gets no indentation.
         let fits = |lead: &str| cells(lead) * 2 < self.width;
         let (first, next) = if fits(first) { (first, next) } else { ("", "") };
-        let mut rows = vec![Line::plain(first.to_owned())];
+        let mut rows = vec![DrawnLine::plain(first.to_owned())];
         for (ink, text) in pieces {
             for word in text.split_inclusive(' ') {
                 let row = rows.last().expect("invariant: there is a row");
                 let is_begun = row.cells > cells(if rows.len() == 1 { first } else { next });
                 if is_begun && row.cells + cells(word.trim_end()) > self.width {
-                    rows.push(Line::plain(next.to_owned()));
+                    rows.push(DrawnLine::plain(next.to_owned()));
                 }
                 let left = self.width - rows.last().map_or(0, |row| row.cells);
                 let mut pieces = if cells(word.trim_end()) <= left {
@@ -117,7 +117,7 @@ impl Markdown {
                     row.cells += cells(piece);
                     row.drawn.push_str(&self.paint(*ink, piece));
                     if at < last {
-                        rows.push(Line::plain(next.to_owned()));
+                        rows.push(DrawnLine::plain(next.to_owned()));
                     }
                 }
             }
@@ -220,7 +220,7 @@ impl Growing {
 
     /// Sets the answer so far, and returns the rows that are complete since. If a retry changed the drawn text, draws from its beginning. The final
     /// answer may lack line ends at its end that were already drawn.
-    pub fn grow(&mut self, text: &str) -> Vec<Line> {
+    pub fn grow(&mut self, text: &str) -> Vec<DrawnLine> {
         let drawn = &self.text[..self.drawn];
         if text.len() < drawn.len() && drawn.trim_end() == text.trim_end() {
             self.drawn = text.len();
@@ -239,7 +239,7 @@ impl Growing {
     }
 
     /// Returns the rows of the incomplete line.
-    pub fn tail(&self) -> Vec<Line> {
+    pub fn tail(&self) -> Vec<DrawnLine> {
         let rest = &self.text[self.drawn..];
         match rest.is_empty() {
             true => Vec::new(),
@@ -248,7 +248,7 @@ impl Growing {
     }
 
     /// Returns the remaining rows of the complete answer.
-    pub fn remaining_rows(&mut self, text: &str) -> Vec<Line> {
+    pub fn remaining_rows(&mut self, text: &str) -> Vec<DrawnLine> {
         let mut rows = self.grow(text);
         rows.extend(self.tail());
         self.drawn = self.text.len();

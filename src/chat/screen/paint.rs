@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 
 /// A drawn line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct DrawnLine {
     /// Bytes, with colour sequences.
     pub drawn: String,
     /// Width in cells.
     pub cells: usize,
 }
 
-impl Line {
+impl DrawnLine {
     /// Creates a line without colours.
     pub fn plain(text: String) -> Self {
         Self {
@@ -28,7 +28,7 @@ impl Line {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Lines, at least one.
-    pub lines: Vec<Line>,
+    pub lines: Vec<DrawnLine>,
     /// Row and column of the cursor.
     pub cursor: (usize, usize),
 }
@@ -41,7 +41,7 @@ pub struct Painter {
 
 impl Painter {
     /// Returns the bytes that draw a frame, after lines that stay above it.
-    pub fn paint(&mut self, above: &[Line], frame: Frame) -> String {
+    pub fn paint(&mut self, above: &[DrawnLine], frame: Frame) -> String {
         let mut out = String::new();
         if above.is_empty() && frame == self.shown {
             return out;
@@ -120,7 +120,7 @@ mod tests {
 
     fn frame(lines: &[&str], cursor: (usize, usize)) -> Frame {
         Frame {
-            lines: lines.iter().map(|line| Line::plain((*line).to_owned())).collect(),
+            lines: lines.iter().map(|line| DrawnLine::plain((*line).to_owned())).collect(),
             cursor,
         }
     }
@@ -157,7 +157,7 @@ mod tests {
                 let cursor = row.index(texts.len());
                 let column = texts[cursor].len();
                 stays.extend(above.iter().cloned());
-                let above: Vec<Line> = above.into_iter().map(Line::plain).collect();
+                let above: Vec<DrawnLine> = above.into_iter().map(DrawnLine::plain).collect();
                 parser.process(painter.paint(&above, frame(&texts, (cursor, column))).as_bytes());
                 let mut expected = stays.clone();
                 expected.extend(lines.iter().cloned());

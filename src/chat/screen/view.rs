@@ -4,7 +4,7 @@
 use super::cells::{cells, fitted};
 use super::input::Input;
 use super::layout::{Row, first_shown, layout};
-use super::paint::{Frame, Line};
+use super::paint::{DrawnLine, Frame};
 use methods::render::Style;
 
 /// Prefixes of the first row of a question, and of the others.
@@ -17,7 +17,7 @@ pub struct View<'v> {
     /// The question.
     pub input: &'v Input,
     /// Rows of the answer that may still change.
-    pub tail: &'v [Line],
+    pub tail: &'v [DrawnLine],
     /// The current work, if any.
     pub doing: Option<&'v str>,
     /// The conversation and its model.
@@ -77,7 +77,7 @@ impl View<'_> {
     }
 
     /// Builds the line above the question, with the number of rows hidden above.
-    fn rule(&self, above: usize, columns: usize) -> Line {
+    fn rule(&self, above: usize, columns: usize) -> DrawnLine {
         let title = match above {
             0 => format!("── {} ", self.title),
             more => format!("── ↑ {more} more · {} ", self.title),
@@ -89,12 +89,12 @@ impl View<'_> {
         self.dimmed(&text, columns)
     }
 
-    fn line_of_row(&self, row: Row, at: usize, columns: usize) -> Line {
+    fn line_of_row(&self, row: Row, at: usize, columns: usize) -> DrawnLine {
         let width = text_width(columns);
         let mark = MARKS[usize::from(at > 0)];
         let mut line = match mark_width(columns) {
-            0 => Line::default(),
-            cells => Line {
+            0 => DrawnLine::default(),
+            cells => DrawnLine {
                 drawn: self.style.bold(mark),
                 cells,
             },
@@ -111,9 +111,9 @@ impl View<'_> {
         line
     }
 
-    fn dimmed(&self, text: &str, columns: usize) -> Line {
+    fn dimmed(&self, text: &str, columns: usize) -> DrawnLine {
         let text = fitted(text, columns);
-        Line {
+        DrawnLine {
             cells: cells(&text),
             drawn: self.style.dim(&text),
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Cause {
     /// The cause.
     #[serde(flatten)]
-    pub why: Why,
+    pub why: DiffReason,
     /// The changed nodes, by label.
     pub moved: Vec<Changed>,
     /// The changed lines of a file, where both versions were requested and are still stored.
@@ -27,7 +27,7 @@ pub struct Cause {
 /// The reason why outputs differ.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]
-pub enum Why {
+pub enum DiffReason {
     /// A source file was read with other content, or by only one of the builds.
     File {
         /// Path of the file.
@@ -79,7 +79,7 @@ pub struct Changed {
     pub to: Option<Digest>,
 }
 
-/// Limit of causes of a node; above it the cause is [`Why::Many`].
+/// Limit of causes of a node; above it the cause is [`DiffReason::Many`].
 const CAUSES: usize = 64;
 
 /// A changed node.
@@ -151,7 +151,7 @@ pub(super) fn causes(moved: &BTreeMap<Arc<str>, Between>, leaves: &Leaves, is_ma
             stack.pop();
         }
     }
-    let mut by_cause: BTreeMap<Why, Vec<Changed>> = BTreeMap::new();
+    let mut by_cause: BTreeMap<DiffReason, Vec<Changed>> = BTreeMap::new();
     for (label, whys) in finder.known {
         let between = &moved[label];
         let changed = Changed {
@@ -193,7 +193,7 @@ struct Finder<'a> {
     leaves: &'a Leaves,
     is_made: &'a dyn Fn(&str) -> bool,
     /// The causes of the nodes that are done.
-    known: BTreeMap<&'a Arc<str>, BTreeSet<Why>>,
+    known: BTreeMap<&'a Arc<str>, BTreeSet<DiffReason>>,
 }
 
 impl Finder<'_> {
@@ -222,51 +222,51 @@ impl Finder<'_> {
         inputs
     }
 
-    fn own_causes(&self, between: &Between, inputs: &Inputs) -> BTreeSet<Why> {
+    fn own_causes(&self, between: &Between, inputs: &Inputs) -> BTreeSet<DiffReason> {
         if between.is_collected() {
-            return [Why::Collected].into();
+            return [DiffReason::Collected].into();
         }
         let mut whys = BTreeSet::new();
         for (label, &(from, to)) in inputs {
             match (file_path(label), self.known.get(label)) {
                 (Some(path), _) => {
-                    whys.insert(Why::File { path, from, to });
+                    whys.insert(DiffReason::File { path, from, to });
                 }
                 (None, Some(others)) => whys.extend(others.iter().cloned()),
                 (None, None) if self.moved.contains_key(label) => {}
                 (None, None) if !(self.is_made)(label) => {
-                    whys.insert(Why::Set { label: label.to_string() });
+                    whys.insert(DiffReason::Set { label: label.to_string() });
                 }
                 // The node newly reads an input that has not changed.
                 (None, None) if side_without(from, to).is_some() => {}
                 (None, None) => {
-                    whys.insert(Why::Input { label: label.to_string() });
+                    whys.insert(DiffReason::Input { label: label.to_string() });
                 }
             }
             if whys.len() > CAUSES {
-                return [Why::Many].into();
+                return [DiffReason::Many].into();
             }
         }
         if let (Some(before), Some(after)) = (&between.before, &between.after)
             && before.producer != after.producer
         {
             let (from, to) = (before.producer.clone(), after.producer.clone());
-            whys.insert(Why::Producer { from, to });
+            whys.insert(DiffReason::Producer { from, to });
         }
         // An added or removed file already explains the change of its set.
         if let Some(side) = between.missing_side()
             && whys
                 .iter()
-                .any(|why| matches!(why, Why::File { from, to, .. } if side_without(*from, *to) == Some(side)))
+                .any(|why| matches!(why, DiffReason::File { from, to, .. } if side_without(*from, *to) == Some(side)))
         {
-            whys.retain(|why| !matches!(why, Why::Set { .. }));
+            whys.retain(|why| !matches!(why, DiffReason::Set { .. }));
         }
         if whys.is_empty() {
             whys.insert(match between.missing_side() {
-                Some(Side::Before) => Why::New,
-                Some(Side::After) => Why::Gone,
-                None if !differing(between).is_empty() => Why::OtherInputs,
-                None => Why::SameInputs,
+                Some(Side::Before) => DiffReason::New,
+                Some(Side::After) => DiffReason::Gone,
+                None if !differing(between).is_empty() => DiffReason::OtherInputs,
+                None => DiffReason::SameInputs,
             });
         }
         whys
@@ -316,12 +316,12 @@ mod tests {
 
     type Read<'a> = (Side, &'a [(&'a str, &'a str)]);
 
-    fn reasons_of(moved: &[(&str, Between)]) -> Vec<(Why, Vec<String>)> {
+    fn reasons_of(moved: &[(&str, Between)]) -> Vec<(DiffReason, Vec<String>)> {
         told_among(moved, &[])
     }
 
     /// `standing`: the leaves that other nodes read in each build.
-    fn told_among(moved: &[(&str, Between)], standing: &[Read<'_>]) -> Vec<(Why, Vec<String>)> {
+    fn told_among(moved: &[(&str, Between)], standing: &[Read<'_>]) -> Vec<(DiffReason, Vec<String>)> {
         let moved = moved.iter().map(|(label, between)| {
             let Between { from, to, before, after } = between;
             let (from, to, before, after) = (*from, *to, before.clone(), after.clone());
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn causes_go_down_to_files_and_sets() {
-        let file = |path: &str, from: Option<&str>, to: &str| Why::File {
+        let file = |path: &str, from: Option<&str>, to: &str| DiffReason::File {
             path: path.to_owned(),
             from: from.map(digest),
             to: Some(digest(to)),
@@ -369,14 +369,14 @@ mod tests {
                 (file("a", Some("1"), "2"), labels(&["//a:x", "//all:x"])),
                 (file("b", None, "1"), labels(&["//all:x", "//b:x"])),
                 (
-                    Why::Set {
+                    DiffReason::Set {
                         label: "//sources/s:files".to_owned()
                     },
                     labels(&["//count:x"])
                 ),
-                (Why::SameInputs, labels(&["//param:x"])),
+                (DiffReason::SameInputs, labels(&["//param:x"])),
                 (
-                    Why::Input {
+                    DiffReason::Input {
                         label: "//k:gone".to_owned()
                     },
                     labels(&["//gone:x"])
@@ -419,7 +419,7 @@ mod tests {
             let reasons = told_among(moved, standing).into_iter();
             reasons
                 .map(|(why, labels)| match why {
-                    Why::File { path, from, to } => (format!("{path} {} {}", from.is_some(), to.is_some()), labels),
+                    DiffReason::File { path, from, to } => (format!("{path} {} {}", from.is_some(), to.is_some()), labels),
                     other => (format!("{other:?}"), labels),
                 })
                 .collect()

@@ -7,7 +7,7 @@ mod leaves;
 mod past;
 mod vanished;
 
-pub use causes::{Cause, Changed, Why};
+pub use causes::{Cause, Changed, DiffReason};
 pub use departure::{Departure, Files, departure, files_behind};
 pub use difference::{Difference, difference};
 pub use past::{FileChange, Past};

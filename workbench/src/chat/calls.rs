@@ -29,7 +29,7 @@ pub struct Call {
 
 /// A parsed answer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Read {
+pub struct ParsedAnswer {
     /// The text for the person.
     pub text: String,
     /// The calls, or why a part of a block is not a call.
@@ -37,8 +37,8 @@ pub struct Read {
 }
 
 /// Parses an answer.
-pub fn parse_tool_calls(answer: &str) -> Read {
-    let (mut read, mut block) = (Read::default(), None::<String>);
+pub fn parse_tool_calls(answer: &str) -> ParsedAnswer {
+    let (mut read, mut block) = (ParsedAnswer::default(), None::<String>);
     for line in answer.split_inclusive('\n') {
         let bare = line.trim();
         match &mut block {

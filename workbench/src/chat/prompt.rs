@@ -1,7 +1,7 @@
 //! The turns that a model is sent of a conversation: rules, tools, earlier questions with answers as far as they fit, and the last question with its
 //! context. Pure: the same transcript gives the same turns.
 
-use super::transcript::{Exchange, State, Transcript};
+use super::transcript::{Exchange, ExchangeState, Transcript};
 use producers::converse::{ConversationTurn, Speaker, TurnData};
 
 const RULES: &str = "You answer questions about the code of one workspace for the engineers who work on it.\n\
@@ -70,7 +70,7 @@ fn history(earlier: &[Exchange], room: Room<'_>) -> Vec<ConversationTurn> {
     for (at, one) in said[from..].iter().enumerate() {
         let note = if at == 0 && from > 0 { EARLIER } else { "" };
         turns.push(ConversationTurn::new(Speaker::User, format!("{note}{}", one.question)));
-        let stopped = if one.state == State::Answered {
+        let stopped = if one.state == ExchangeState::Answered {
             ""
         } else {
             "\n\n(The answer was broken off here.)"
@@ -92,7 +92,7 @@ fn show_text(label: &str, text: &str) -> Vec<TurnData> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::transcript::Step;
+    use super::super::transcript::LookupTurn;
     use super::*;
     use proptest::prelude::*;
 
@@ -100,7 +100,7 @@ mod tests {
         Exchange {
             question: question.to_owned(),
             answer: answer.to_owned(),
-            state: State::Answered,
+            state: ExchangeState::Answered,
             ..Exchange::default()
         }
     }
@@ -122,7 +122,7 @@ mod tests {
     fn the_last_question_has_its_context_and_what_was_looked_at() {
         let mut last = exchange("Why?", "");
         last.context = "code".to_owned();
-        last.steps = vec![Step {
+        last.steps = vec![LookupTurn {
             said: "calls".to_owned(),
             found: show_text("outline", "public"),
         }];

@@ -1,7 +1,7 @@
 //! The transcript of a conversation, stored below `.cortex/chat/` under the handle of its rounds: a question is on disk before the model is asked,
 //! each lookup before the next, the answer before it is shown whole. So a conversation can continue after a crash.
 
-use crate::checkout::{self, Held};
+use crate::checkout::{self, CheckoutLock};
 use crate::context::stored_conversations::Conversations;
 use engine::seams::paid::Spent;
 use producers::converse::TurnData;
@@ -47,16 +47,16 @@ pub struct Exchange {
     /// Number of the round.
     pub round: u64,
     /// Further lookups of the model; kept for the last question only.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LookupTurn>,
     /// The answer, as far as it was received.
     pub answer: String,
     /// State of the answer.
-    pub state: State,
+    pub state: ExchangeState,
 }
 
 /// A turn in which the model looked something up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct LookupTurn {
     /// The turn as received.
     pub said: String,
     /// The data found.
@@ -66,7 +66,7 @@ pub struct Step {
 /// State of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum ExchangeState {
     /// No answer yet; after a crash there will be none.
     #[default]
     Open,
@@ -105,7 +105,7 @@ impl Transcript {
     ///
     /// # Errors
     /// When the folder or the file of the lock cannot be used.
-    pub fn lock_conversation(root: &Path, id: &str) -> io::Result<Option<Held>> {
+    pub fn lock_conversation(root: &Path, id: &str) -> io::Result<Option<CheckoutLock>> {
         drop(checkout::hold_private(root, FOLDER)?);
         checkout::try_lock_file(root, &lock_file_name(id))
     }
@@ -212,12 +212,15 @@ mod tests {
         Conversations::change(root, |all| all.go_on("c1").expect("open").add_round(Round::default())).expect("written");
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c1"));
         let found = Transcript::read_transcript(root, "c1").expect("readable");
-        let stands: Vec<(&str, &str, State)> = found
+        let stands: Vec<(&str, &str, ExchangeState)> = found
             .exchanges
             .iter()
             .map(|one| (one.answer.as_str(), one.context.as_str(), one.state))
             .collect();
-        assert_eq!(stands, [("one.", "", State::Open), ("", "context two", State::Open)]);
+        assert_eq!(
+            stands,
+            [("one.", "", ExchangeState::Open), ("", "context two", ExchangeState::Open)]
+        );
         std::fs::write(root.join(".cortex/chat/c7.json"), "{}").expect("file");
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c1"));
         assert!(!root.join(".cortex/chat/c7.json").exists(), "it is of no conversation");

@@ -3,7 +3,7 @@
 //! named file that is not shown gets a reason.
 
 use super::forms::fenced;
-use super::mentioned::{AMBIGUOUS, Mention, Wanted, ending_with, too_many};
+use super::mentioned::{AMBIGUOUS, Mention, MentionedPart, ending_with, too_many};
 use super::named_words::{self, Lines};
 use super::secret::WithheldFiles;
 use crate::edit::place::{self, Refused};
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Access to the files of a workspace.
 #[derive(Clone, Copy)]
-pub struct Place<'p> {
+pub struct WorkspaceFiles<'p> {
     /// The workspace's root.
     pub root: &'p Path,
     /// The store's folder.
@@ -53,19 +53,19 @@ pub struct Fitted {
 }
 
 /// Finds the files of mentions. Drops mentions that turn out to name no file.
-pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
+pub fn attach(mentions: &mut Vec<Mention>, place: WorkspaceFiles<'_>) -> Vec<Attached> {
     let sources = LazyCell::new(place.sources);
     let mut found: Vec<Attached> = Vec::new();
     mentions.retain_mut(|mention| {
         for (path, lines) in std::mem::take(&mut mention.outside) {
-            let is_all = mention.wanted == Wanted::Lines(lines);
+            let is_all = mention.wanted == MentionedPart::Lines(lines);
             let read = read_lines(&path, &path, Some(lines), place);
             // Beside types, a line of brackets carries no information.
             if is_all || read.as_ref().is_ok_and(|file| file.text.contains(char::is_alphanumeric)) {
                 add_file(mention, read, &mut found);
             }
         }
-        let Wanted::File(lines) = mention.wanted else { return true };
+        let MentionedPart::File(lines) = mention.wanted else { return true };
         let (written, _) = named_words::split_lines_suffix(&mention.text);
         // An address counts as a mention only if its file exists here.
         let is_address = written.contains("://");
@@ -101,7 +101,7 @@ fn add_file(mention: &mut Mention, read: Result<Attached, String>, found: &mut V
 /// Resolves a path to existing files, by the whole path or by its end. The error is the reason, if the text can only be a file's path.
 fn paths(
     written: &str,
-    place: Place<'_>,
+    place: WorkspaceFiles<'_>,
     sources: &LazyCell<Vec<String>, impl FnOnce() -> Vec<String>>,
 ) -> Result<Vec<String>, Option<String>> {
     let asked = FileRequest {
@@ -158,7 +158,7 @@ pub fn tails(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Reads the requested lines of a file, or returns why they are not shown.
-fn read_lines(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> Result<Attached, String> {
+fn read_lines(written: &str, path: &str, wanted: Option<Lines>, place: WorkspaceFiles<'_>) -> Result<Attached, String> {
     if let Some(glob) = [path, written].into_iter().find_map(|path| place.withheld.by(path)) {
         return Err(format!("{path} is hidden from models by {glob}"));
     }
@@ -271,7 +271,7 @@ mod tests {
     fn mention(text: &str) -> Mention {
         Mention {
             text: text.to_owned(),
-            wanted: Wanted::File(named_words::split_lines_suffix(text).1),
+            wanted: MentionedPart::File(named_words::split_lines_suffix(text).1),
             ..Mention::default()
         }
     }
@@ -307,7 +307,7 @@ mod tests {
             all.extend(many.clone());
             all
         };
-        let place = Place {
+        let place = WorkspaceFiles {
             root: &root,
             store: None,
             world: &world,
@@ -362,7 +362,7 @@ mod tests {
         }
         let lines = |lines: Lines, outside: Lines| Mention {
             text: "guide.md".to_owned(),
-            wanted: Wanted::Lines(lines),
+            wanted: MentionedPart::Lines(lines),
             outside: vec![("docs/a/guide.md".to_owned(), outside), ("own/x.txt".to_owned(), outside)],
             ..Mention::default()
         };

@@ -2,7 +2,7 @@
 //! `:structure`, `:impl`, `:xmldoc` and `:deps`, so it lacks comments inside bodies.
 
 use super::vocabulary::Numbered;
-use super::words::{Part, for_each_part, for_each_word_of};
+use super::words::{TextPart, for_each_part, for_each_word_of};
 use crate::other_languages::files::outlined;
 use crate::symbols::index::{namespace, simple_name};
 use engine::values::digest::Digest;
@@ -76,7 +76,7 @@ pub fn inputs_digest(parts: &[Option<Digest>], files: &[String]) -> Digest {
 
 /// The searched fields of a line of a structure or an implementation.
 #[derive(Deserialize)]
-struct Line<'l> {
+struct SearchedLine<'l> {
     #[serde(borrow, default)]
     name: Cow<'l, str>,
     #[serde(borrow, default)]
@@ -146,7 +146,7 @@ impl Tally {
     fn count_words(&mut self, text: &str, counts: u32) {
         let weight = (counts, counts > ELSEWHERE);
         for_each_part(text, |part| match part {
-            Part::Identifier(name) => {
+            TextPart::Identifier(name) => {
                 let (number, is_new) = self.identifiers.number(name);
                 if is_new {
                     let mut words = Vec::new();
@@ -155,7 +155,7 @@ impl Tally {
                 }
                 self.weights_of_identifiers.add_weight(number, weight);
             }
-            Part::Word(word) => self.weights.add_weight(self.words.number(word).0, weight),
+            TextPart::Word(word) => self.weights.add_weight(self.words.number(word).0, weight),
         });
     }
 
@@ -179,7 +179,7 @@ impl Tally {
         // A malformed line has no words; showing the type reports it.
         let lines = bytes
             .split(|byte| *byte == b'\n')
-            .filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
+            .filter_map(|line| serde_json::from_slice::<SearchedLine<'_>>(line).ok());
         let mut length = 0;
         for line in lines {
             self.count_words(&line.name, IN_MEMBER);

@@ -22,7 +22,7 @@ const OVER: usize = 2;
 
 /// The request: the chosen types and the query.
 #[derive(Clone, Copy)]
-pub struct Wanted<'w> {
+pub struct GatherRequest<'w> {
     /// The types, the most important first.
     pub chosen: &'w [Chosen],
     /// Files and types that the query names.
@@ -36,8 +36,13 @@ pub struct Wanted<'w> {
 ///
 /// # Errors
 /// When the outputs cannot be read or are malformed.
-pub fn gather<O: Outputs>(outputs: &mut O, known: &IndexWithSources, wanted: Wanted<'_>, budget: usize) -> Result<Vec<Texts>, O::Error> {
-    let Wanted { chosen, mentions, words } = wanted;
+pub fn gather<O: Outputs>(
+    outputs: &mut O,
+    known: &IndexWithSources,
+    wanted: GatherRequest<'_>,
+    budget: usize,
+) -> Result<Vec<Texts>, O::Error> {
+    let GatherRequest { chosen, mentions, words } = wanted;
     let documents = || chosen.iter().filter_map(|one| Some((one, known.index.document(one.at)?)));
     let named = documents().filter(|(one, _)| one.mention.is_some() && known.index.size(one.at) / OVER <= budget);
     let others = documents().filter(|(one, _)| one.mention.is_none()).take(LOOKED_AT);

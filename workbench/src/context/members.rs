@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::member_spellings::spellings;
-use super::mentioned::{Mention, Wanted};
+use super::mentioned::{Mention, MentionedPart};
 use super::named_words::Lines;
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::{Candidate, How, Resolution};
@@ -26,9 +26,9 @@ const MOST: usize = 32;
 pub fn find_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, index: &Index, mentions: &mut [Mention]) -> Result<(), O::Error> {
     for mention in mentions {
         match mention.wanted.clone() {
-            Wanted::Member(name) => by_name(outputs, symbols, &name, mention)?,
-            Wanted::Lines(lines) => by_lines(outputs, index, lines, mention)?,
-            Wanted::All | Wanted::File(_) => {}
+            MentionedPart::Member(name) => by_name(outputs, symbols, &name, mention)?,
+            MentionedPart::Lines(lines) => by_lines(outputs, index, lines, mention)?,
+            MentionedPart::All | MentionedPart::File(_) => {}
         }
     }
     Ok(())

@@ -34,7 +34,7 @@ pub struct Mention {
     pub not_shown: Option<String>,
     /// The part of the types or files that the text refers to, if known.
     #[serde(skip)]
-    pub wanted: Wanted,
+    pub wanted: MentionedPart,
     /// The lines that it refers to and that contain no type, each with its file.
     #[serde(skip)]
     pub outside: Vec<(String, Lines)>,
@@ -43,13 +43,13 @@ pub struct Mention {
 impl Mention {
     /// Whether the mention may name a file that the index does not know.
     pub fn may_be_file(&self) -> bool {
-        matches!(self.wanted, Wanted::File(_) | Wanted::Member(_))
+        matches!(self.wanted, MentionedPart::File(_) | MentionedPart::Member(_))
     }
 }
 
 /// The part of its types or files that a mention refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Wanted {
+pub enum MentionedPart {
     /// All types or files of the mention.
     #[default]
     All,
@@ -80,7 +80,7 @@ pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<It
         let whole = resolve_word(word, index, &files);
         // Chinese text surrounds names without spaces: which part belongs to a name is known only for existing files.
         let is_open =
-            !word.is_file && word.text.contains(is_wide) && whole.as_ref().is_some_and(|one| matches!(one.wanted, Wanted::File(_)));
+            !word.is_file && word.text.contains(is_wide) && whole.as_ref().is_some_and(|one| matches!(one.wanted, MentionedPart::File(_)));
         let parts = named_words::inside(word).filter(|part| whole.is_none() || is_open && !is_rest(part.text));
         let parts: Vec<Mention> = parts.filter_map(|part| resolve_word(part, index, &files)).collect();
         for mention in whole.filter(|_| parts.is_empty()).into_iter().chain(parts) {
@@ -126,7 +126,7 @@ fn is_rest(part: &str) -> bool {
 pub fn query_words(query: &str, mentions: &[Mention]) -> Vec<String> {
     let is_file = |mention: &Mention| {
         let (path, _) = named_words::split_lines_suffix(&mention.text);
-        matches!(mention.wanted, Wanted::File(_)) || is_path(path) || mention.files.iter().any(|file| file.ends_with(path))
+        matches!(mention.wanted, MentionedPart::File(_)) || is_path(path) || mention.files.iter().any(|file| file.ends_with(path))
     };
     let paths = mentions.iter().filter(|mention| !mention.files.is_empty() && is_file(mention));
     distinct(&paths.fold(query.to_owned(), |query, mention| query.replace(&mention.text, " ")))
@@ -149,7 +149,7 @@ fn file(word: Word<'_>, path: &str, lines: Option<Lines>) -> Option<Mention> {
     let may_be = word.is_file || is_apart(named_words::local(path)) && is_written_so();
     may_be.then(|| Mention {
         text: word.text.to_owned(),
-        wanted: Wanted::File(lines),
+        wanted: MentionedPart::File(lines),
         ..Mention::default()
     })
 }
@@ -189,7 +189,7 @@ impl<'i> Files<'i> {
         (!files.is_empty()).then(|| Mention {
             types,
             files: files.into_iter().map(str::to_owned).collect(),
-            wanted: lines.map_or(Wanted::All, Wanted::Lines),
+            wanted: lines.map_or(MentionedPart::All, MentionedPart::Lines),
             ..mention
         })
     }
@@ -274,9 +274,9 @@ fn resolve_symbol(word: Word<'_>, index: &Index) -> Option<Mention> {
                 files: files.into_iter().cloned().collect(),
                 types: types.into_iter().map(|at| index.key(at).to_owned()).collect(),
                 wanted: if of_member {
-                    Wanted::Member(member(text, end))
+                    MentionedPart::Member(member(text, end))
                 } else {
-                    Wanted::All
+                    MentionedPart::All
                 },
                 ..Mention::default()
             });
@@ -355,11 +355,11 @@ mod tests {
 
     fn describe_mention(mention: &Mention) -> String {
         let wanted = match &mention.wanted {
-            Wanted::All => String::new(),
-            Wanted::Member(name) => format!(" member {name}"),
-            Wanted::Lines((from, to)) => format!(" lines {from}-{to}"),
-            Wanted::File(None) => "a file".to_owned(),
-            Wanted::File(Some((from, to))) => format!("a file, lines {from}-{to}"),
+            MentionedPart::All => String::new(),
+            MentionedPart::Member(name) => format!(" member {name}"),
+            MentionedPart::Lines((from, to)) => format!(" lines {from}-{to}"),
+            MentionedPart::File(None) => "a file".to_owned(),
+            MentionedPart::File(Some((from, to))) => format!("a file, lines {from}-{to}"),
         };
         let why = mention.not_shown.as_deref().unwrap_or_default();
         format!("{} = {}{wanted}{why}", mention.text, mention.types.join(" "))

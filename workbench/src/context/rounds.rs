@@ -56,7 +56,7 @@ pub struct Round {
 
 /// Record of a type that was shown or named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenType {
     /// Number of times that the type was shown or named.
     pub times: u32,
     /// Number of the last round that showed or named the type.
@@ -76,7 +76,7 @@ pub struct Conversation {
     /// The last rounds, oldest first.
     pub rounds: Vec<Round>,
     /// Types that were shown or named.
-    pub seen: BTreeMap<String, Seen>,
+    pub seen: BTreeMap<String, SeenType>,
 }
 
 /// A type that is inherited from an earlier round.

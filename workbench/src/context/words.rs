@@ -60,7 +60,7 @@ const LONGEST_LEFT_OUT: usize = 9;
 
 /// The context of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum TextContext {
     /// In code and its documentation.
     Code,
     /// In a query.
@@ -68,7 +68,7 @@ enum Place {
 }
 
 /// A part of a text that has words.
-pub enum Part<'t> {
+pub enum TextPart<'t> {
     /// An identifier, a word of prose or a number: see [`for_each_word_of`].
     Identifier(&'t str),
     /// A word of a script without spaces.
@@ -77,31 +77,34 @@ pub enum Part<'t> {
 
 /// Calls `each` for every word of code or documentation, in order.
 pub fn for_each_word(text: &str, each: impl FnMut(&str)) {
-    split(text, Place::Code, each);
+    split(text, TextContext::Code, each);
 }
 
 /// Calls `each` for every word of an identifier in code or documentation.
 pub fn for_each_word_of(identifier: &str, mut each: impl FnMut(&str)) {
-    Humps::default().each_word(identifier, Place::Code, &mut each);
+    Humps::default().each_word(identifier, TextContext::Code, &mut each);
 }
 
-fn split(text: &str, place: Place, mut each: impl FnMut(&str)) {
+fn split(text: &str, place: TextContext, mut each: impl FnMut(&str)) {
     let mut humps = Humps::default();
     for_each_part(text, |part| match part {
-        Part::Identifier(name) => humps.each_word(name, place, &mut each),
-        Part::Word(word) => each(word),
+        TextPart::Identifier(name) => humps.each_word(name, place, &mut each),
+        TextPart::Word(word) => each(word),
     });
 }
 
 /// Calls `each` for every identifier and every word of a script without spaces, in order.
-pub fn for_each_part(text: &str, mut each: impl FnMut(Part<'_>)) {
+pub fn for_each_part(text: &str, mut each: impl FnMut(TextPart<'_>)) {
     let mut wide: Vec<char> = Vec::new();
     let mut start: Option<usize> = None;
     for (at, c) in text.char_indices() {
         let (is_wide, is_first) = (is_wide(c), start.is_none());
         let is_of_identifier = c == '_' || c.is_ascii_alphanumeric() || !c.is_ascii() && c.is_alphanumeric();
         if is_wide || !is_of_identifier {
-            start.take().into_iter().for_each(|start| each(Part::Identifier(&text[start..at])));
+            start
+                .take()
+                .into_iter()
+                .for_each(|start| each(TextPart::Identifier(&text[start..at])));
         }
         if is_wide {
             wide.push(c);
@@ -114,14 +117,14 @@ pub fn for_each_part(text: &str, mut each: impl FnMut(Part<'_>)) {
             start = Some(at);
         }
     }
-    start.into_iter().for_each(|start| each(Part::Identifier(&text[start..])));
+    start.into_iter().for_each(|start| each(TextPart::Identifier(&text[start..])));
     pairs(&mut wide, &mut each);
 }
 
 /// Returns the words of a query, in order.
 pub fn query_words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    split(text, Place::Query, |word| found.push(word.to_owned()));
+    split(text, TextContext::Query, |word| found.push(word.to_owned()));
     found
 }
 
@@ -129,7 +132,7 @@ pub fn query_words(text: &str) -> Vec<String> {
 pub fn distinct(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut seen = rustc_hash::FxHashSet::default();
-    split(text, Place::Query, |word| {
+    split(text, TextContext::Query, |word| {
         if seen.insert(word.to_owned()) {
             found.push(word.to_owned());
         }
@@ -147,7 +150,7 @@ struct Humps {
 
 impl Humps {
     /// Passes on the words of one identifier.
-    fn each_word(&mut self, name: &str, place: Place, each: &mut impl FnMut(&str)) {
+    fn each_word(&mut self, name: &str, place: TextContext, each: &mut impl FnMut(&str)) {
         self.read_name(name);
         let is_alone = self.ends.len() == 1;
         if self.ends.len() > 1 && self.letters.len() <= LONGEST {
@@ -159,7 +162,7 @@ impl Humps {
             // A single letter is a variable, a type parameter or the end of "it's".
             let is_letter = hump.len() <= 4 && hump.chars().nth(1).is_none() && !hump.starts_with(|c: char| c.is_ascii_digit());
             let says_nothing = |words: &[&str]| hump.len() <= LONGEST_LEFT_OUT && words.binary_search(&hump).is_ok();
-            let is_left_out = is_letter || says_nothing(STOP) || place == Place::Code && is_alone && says_nothing(KEYWORDS);
+            let is_left_out = is_letter || says_nothing(STOP) || place == TextContext::Code && is_alone && says_nothing(KEYWORDS);
             if !is_left_out && hump.len() <= LONGEST {
                 each(&singular(hump));
             }
@@ -214,12 +217,12 @@ fn singular(word: &str) -> Cow<'_, str> {
 }
 
 /// Passes on pairs of neighbours of a run of characters without spaces; a single one is passed on alone.
-fn pairs(run: &mut Vec<char>, each: &mut impl FnMut(Part<'_>)) {
+fn pairs(run: &mut Vec<char>, each: &mut impl FnMut(TextPart<'_>)) {
     if let [one] = run.as_slice() {
-        each(Part::Word(one.encode_utf8(&mut [0; 4])));
+        each(TextPart::Word(one.encode_utf8(&mut [0; 4])));
     }
     for two in run.windows(2) {
-        each(Part::Word(&two.iter().collect::<String>()));
+        each(TextPart::Word(&two.iter().collect::<String>()));
     }
     run.clear();
 }

@@ -3,7 +3,7 @@
 use super::declared::{Declared, declared, encloses};
 use super::lines::{Ends, line_start};
 use super::meaning::find_declaration;
-use super::symbol::{Head, Refused, SymbolEdit, Where, edited, parse_code};
+use super::symbol::{HeadPolicy, Refused, SymbolEdit, Where, edited, parse_code};
 use producers::csharp::ids::{kind_word, member_key, member_kind_word};
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Member, MemberKind, Syntax, TypeDecl, TypeKind};
@@ -44,7 +44,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
                 symbol: neighbour.is.name.clone(),
                 at: Where::After,
                 new: new.to_owned(),
-                head: Head::UnlessBrought,
+                head: HeadPolicy::UnlessBrought,
                 defines: Some(defines.clone()),
             };
             edited(text, &request)?.0

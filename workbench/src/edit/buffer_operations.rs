@@ -6,7 +6,7 @@ use super::guidance::both_seen;
 use super::merge::unified;
 use super::perform::Done;
 use super::refusing::how_moved;
-use super::run::{Run, Trouble};
+use super::run::{EditRun, Trouble};
 use super::session::{Document, Version};
 use super::state::{Ground, Mode, Reread, Status, WorkflowState};
 use super::targets::resolved;
@@ -15,7 +15,7 @@ use super::tools::Tool;
 /// State of a file that cannot be read.
 const UNREAD: Ground = Ground::OutOfSync { conflict: false };
 
-pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
+pub(super) fn commit<F: Files>(run: &mut EditRun<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
     let edited: Vec<String> = paths
         .iter()
         .filter(|path| run.document(path).is_ok_and(|document| document.is_edited()))
@@ -48,7 +48,7 @@ pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result
 }
 
 /// Drops candidates that were `offered` before the files were checked; otherwise drops unsaved edits.
-pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered: &[String]) -> Result<Done, Trouble> {
+pub(super) fn discard<F: Files>(run: &mut EditRun<'_, F>, paths: &[String], offered: &[String]) -> Result<Done, Trouble> {
     let (mut dropped, mut changes, mut stopped) = (Vec::new(), Vec::new(), None);
     for path in paths {
         let chooses = run.document(path)?.state.workflow_state() == WorkflowState::SelectionPending;
@@ -98,7 +98,7 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered:
 }
 
 /// Returns both sides' changes against their common base.
-pub(super) fn both<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Trouble> {
+pub(super) fn both<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result<String, Trouble> {
     let document = run.document(path)?;
     let text = |version| Ok::<_, Trouble>(run.text_of(path, version)?.map(|(text, _)| text).unwrap_or_default());
     let mut diffs = String::new();
@@ -116,7 +116,7 @@ pub(super) fn both<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Tro
     Ok(diffs)
 }
 
-pub(super) fn diff<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
+pub(super) fn diff<F: Files>(run: &mut EditRun<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
     let mut detail = String::new();
     for path in paths {
         detail.push_str(&both(run, path)?);
@@ -143,7 +143,7 @@ pub(super) fn diff<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<D
     })
 }
 
-pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Result<Done, Trouble> {
+pub(super) fn refresh<F: Files>(run: &mut EditRun<'_, F>, paths: Vec<String>) -> Result<Done, Trouble> {
     let (mut sentences, mut detail) = (Vec::new(), String::new());
     let (mut status, mut guidance) = (Status::NoOp, None);
     for path in &paths {
@@ -190,7 +190,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
     })
 }
 
-pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str) -> Result<Done, Trouble> {
+pub(super) fn persist_as<F: Files>(run: &mut EditRun<'_, F>, path: &str, given: &str) -> Result<Done, Trouble> {
     let other = resolved(run.files, given)?;
     let text = run.document(path)?.now.text.clone();
     if run.bytes(path, &text)?.is_none() {
@@ -219,7 +219,7 @@ pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str
 }
 
 /// Undoes or redoes an edit. If the request named none, `shown` adds the resulting changes.
-pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&str>, shown: bool) -> Result<Done, Trouble> {
+pub(super) fn again<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only: Option<&str>, shown: bool) -> Result<Done, Trouble> {
     let mut before = Vec::new();
     for (path, document) in run.session.documents.iter().filter(|_| shown) {
         before.push((path.clone(), run.text_of(path, &document.now.text)?.map(|(text, _)| text)));
@@ -250,7 +250,7 @@ pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&st
     })
 }
 
-pub(super) fn close<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
+pub(super) fn close<F: Files>(run: &mut EditRun<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
     if run.session.is_saved() {
         return Ok(Done::of(Status::Success, "the session has ended"));
     }

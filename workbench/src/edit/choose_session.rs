@@ -3,13 +3,13 @@
 use super::files::Files;
 use super::order::{EditRequest, Order};
 use super::run::Trouble;
-use super::session::{self, NoSession, Session};
+use super::session::{self, EditSession, NoSession};
 use super::state::{Mode, Status};
 
 /// Returns the session of an operation: the named one, a new one, or that of the last edit.
-pub(super) fn session_of<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<Session, Trouble> {
+pub(super) fn session_of<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<EditSession, Trouble> {
     match (&request.session, &request.order) {
-        (Some(id), _) => Session::load(files, id, now).map_err(|why| no_session(&why)),
+        (Some(id), _) => EditSession::load(files, id, now).map_err(|why| no_session(&why)),
         (None, Order::Undo) => last_edited(files, now),
         (None, Order::Redo) => last_taken_back(files, now),
         (None, _) => create_session(files, request, now),
@@ -17,7 +17,7 @@ pub(super) fn session_of<F: Files>(files: &F, request: &EditRequest, now: u64) -
 }
 
 /// Creates a session for an order that needs no existing one.
-fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<Session, Trouble> {
+fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<EditSession, Trouble> {
     let usual = match request.order {
         Order::Open => Mode::Manual,
         Order::Replace { .. }
@@ -37,27 +37,27 @@ fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Resul
     };
     let news = session::tidy(files, now)?;
     let id = format!("{:08x}", files.fresh() as u32);
-    Ok(Session {
+    Ok(EditSession {
         opened: request.order == Order::Open,
         news,
-        ..Session::new(id, request.mode.unwrap_or(usual), now)
+        ..EditSession::new(id, request.mode.unwrap_or(usual), now)
     })
 }
 
 /// Finds the session of the last edit in this checkout.
-fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
-    let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
+fn last_edited<F: Files>(files: &F, now: u64) -> Result<EditSession, Trouble> {
+    let lives = |session: &EditSession| now <= session.used.saturating_add(session::LIFETIME);
     // A discard is not an edit that `undo` looks for.
-    let last = |session: &Session| session.done.last().filter(|edit| edit.operation != "discard").cloned();
-    let at = |session: &Session| last(session).map(|edit| (edit.at, edit.turn));
-    let all: Vec<Session> = session::list_sessions(files)?.into_iter().filter(lives).collect();
+    let last = |session: &EditSession| session.done.last().filter(|edit| edit.operation != "discard").cloned();
+    let at = |session: &EditSession| last(session).map(|edit| (edit.at, edit.turn));
+    let all: Vec<EditSession> = session::list_sessions(files)?.into_iter().filter(lives).collect();
     let Some(last) = all.iter().filter_map(at).max() else {
         return Err(Trouble {
             status: Status::NoMatch,
             ..Trouble::new("this checkout has no edit to revert", "")
         });
     };
-    let mut of_then: Vec<Session> = all.into_iter().filter(|session| at(session) == Some(last)).collect();
+    let mut of_then: Vec<EditSession> = all.into_iter().filter(|session| at(session) == Some(last)).collect();
     match of_then.len() {
         1 => Ok(of_then.remove(0)),
         count => {
@@ -78,12 +78,12 @@ fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
 }
 
 /// Finds the session whose edit was undone last.
-fn last_taken_back<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
-    let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
+fn last_taken_back<F: Files>(files: &F, now: u64) -> Result<EditSession, Trouble> {
+    let lives = |session: &EditSession| now <= session.used.saturating_add(session::LIFETIME);
     let all = session::list_sessions(files)?
         .into_iter()
         .filter(|session| lives(session) && !session.undone.is_empty());
-    let mut all: Vec<Session> = all.collect();
+    let mut all: Vec<EditSession> = all.collect();
     all.sort_by_key(|session| std::cmp::Reverse(session.used));
     let ids: Vec<&str> = all.iter().map(|session| session.id.as_str()).collect();
     match all.as_slice() {

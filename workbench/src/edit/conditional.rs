@@ -140,7 +140,7 @@ fn explore_readings<'t>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{Head, Where, edited};
+    use super::super::symbol::{HeadPolicy, Where, edited};
     use super::*;
     use proptest::prelude::*;
 
@@ -155,7 +155,7 @@ mod tests {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
-            head: Head::Replaced,
+            head: HeadPolicy::Replaced,
             defines: defines.map(|symbols| symbols.iter().map(|one| (*one).to_owned()).collect()),
         };
         edited(text, &request).map(|(made, _)| made)
@@ -265,7 +265,7 @@ mod tests {
             // Enough symbols that not all sets are tried.
             let others: String = (0..9).filter(|_| has_many).map(|n| format!("#if S{n}\nint S{n};\n#endif\n")).collect();
             let text = format!("class C {{\n{others}{}\n}}\n", lines.join("\n"));
-            let request = |defines| SymbolEdit { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), head: Head::Replaced, defines };
+            let request = |defines| SymbolEdit { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), head: HeadPolicy::Replaced, defines };
             let some = [("A", a), ("B", b)].into_iter().filter(|(_, is)| *is).map(|(symbol, _)| symbol.to_owned()).collect();
             if let Ok(made) = edited(&text, &request(None)) {
                 prop_assert_eq!(edited(&text, &request(Some(some))), Ok(made));

@@ -1,7 +1,7 @@
 //! Checks that the text of an edit by name contains only declarations with their documentation, attributes, comments and whole directives.
 
 use super::conditional::readings;
-use super::declared::{Declared, Place, declared, encloses};
+use super::declared::{Declared, EditRange, declared, encloses};
 use super::directives::{Directive, directives, unpaired};
 use super::head::Parts;
 use super::lines::{body, split};
@@ -18,7 +18,7 @@ use std::ops::Range;
 ///
 /// # Errors
 /// When a directive differs, with that directive.
-pub(super) fn keeps_directives(text: &str, made: &str, place: &Place, defines: &BTreeSet<String>) -> Result<(), Refused> {
+pub(super) fn keeps_directives(text: &str, made: &str, place: &EditRange, defines: &BTreeSet<String>) -> Result<(), Refused> {
     let was = lasting(text, &place.old, defines);
     let is = lasting(made, &place.new, defines);
     let same = was
@@ -69,7 +69,7 @@ fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) 
 ///
 /// # Errors
 /// When there is other text, with that text.
-pub(super) fn only_declares(text: &str, made: &str, place: &Place, new: &str, defines: &BTreeSet<String>) -> Result<(), Refused> {
+pub(super) fn only_declares(text: &str, made: &str, place: &EditRange, new: &str, defines: &BTreeSet<String>) -> Result<(), Refused> {
     // With too many branches, only the compiled ones are checked.
     let branches = readings("", new, defines).unwrap_or_default();
     let mut declares = false;

@@ -138,14 +138,14 @@ impl Declared {
 
 /// Byte range of an edit in the text before (empty for an insertion) and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct EditRange {
     /// Range in the old text.
     pub(super) old: Range<usize>,
     /// Range in the new text.
     pub(super) new: Range<usize>,
 }
 
-impl Place {
+impl EditRange {
     /// Maps a range of the old text beside or around the place to the new text.
     fn range_after_edit(&self, range: &Range<usize>) -> Range<usize> {
         let behind = |at: usize| at - self.old.end + self.new.end;
@@ -175,7 +175,7 @@ fn join_names<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
 ///
 /// # Errors
 /// When the edit would do otherwise; names the declarations concerned.
-pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Declared], place: &Place) -> Result<(), Refused> {
+pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Declared], place: &EditRange) -> Result<(), Refused> {
     let (held, beside): (Vec<&Declared>, Vec<&Declared>) = all.iter().partition(|one| encloses(&place.old, one));
     let (inside, outside): (Vec<&Declared>, Vec<&Declared>) = made.iter().partition(|one| encloses(&place.new, one));
     // `with`: declared by the same text as the replaced one, as the fields of `int A, B;` are.

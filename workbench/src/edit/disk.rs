@@ -8,7 +8,7 @@ use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::place::{Guard, Refused, resolve};
 use super::staged::{Batch, Staged, staged};
 use super::tree::{self, KNOWN, Tree};
-use crate::checkout::{self, Held};
+use crate::checkout::{self, CheckoutLock};
 use crate::kill_points;
 use os::errors::SystemError;
 use os::folders::Folder;
@@ -125,9 +125,9 @@ fn one_name_each(saves: &[Save]) -> Result<(), SaveError> {
 }
 
 impl Files for Disk {
-    type Alone = Held;
+    type Alone = CheckoutLock;
 
-    fn lock_for_editing(&self) -> io::Result<Held> {
+    fn lock_for_editing(&self) -> io::Result<CheckoutLock> {
         checkout::hold_private(&self.root, FOLDER)
     }
 

@@ -11,9 +11,9 @@ use super::lines::{Ends, fit, split};
 use super::matching::find_occurrences;
 use super::merge::unified;
 use super::miss;
-use super::order::{Part, Rewritten};
+use super::order::{BatchEdit, Rewritten};
 use super::perform::Done;
-use super::run::{Run, Trouble};
+use super::run::{EditRun, Trouble};
 use super::session::{ENDS, Selection};
 use super::state::{Event, Mode, Status, WorkflowState};
 use super::symbol;
@@ -23,7 +23,7 @@ use serde_json::json;
 /// Most bytes of a difference that an answer shows.
 const MOST_SHOWN: usize = 128 << 10;
 
-pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Trouble> {
+pub(super) fn opened<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let document = run.document(path)?;
     let mark = if document.now.encoding.mark {
@@ -55,7 +55,7 @@ pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Tro
 
 /// Applies an edit and returns its answer; encodings stay.
 pub(super) fn edited<F: Files>(
-    run: &mut Run<'_, F>,
+    run: &mut EditRun<'_, F>,
     operation: &str,
     texts: Vec<(String, Option<String>)>,
     what: &str,
@@ -73,7 +73,7 @@ pub(super) fn edited<F: Files>(
 
 /// Applies an edit with given encodings and returns its answer.
 pub(super) fn edit_with_encoding<F: Files>(
-    run: &mut Run<'_, F>,
+    run: &mut EditRun<'_, F>,
     operation: &str,
     texts: Vec<(String, Option<Written>)>,
     what: &str,
@@ -140,7 +140,7 @@ pub(super) fn describe_file(path: &str, text: Option<&str>) -> String {
 }
 
 /// Returns the end of a summary: whether the edit was saved.
-pub(super) fn what_became<F: Files>(run: &Run<'_, F>, paths: &[String], status: Status) -> &'static str {
+pub(super) fn what_became<F: Files>(run: &EditRun<'_, F>, paths: &[String], status: Status) -> &'static str {
     let is_out = |path: &String| {
         run.document(path)
             .is_ok_and(|document| document.state.workflow_state() == WorkflowState::OutOfSync)
@@ -160,14 +160,14 @@ pub(super) fn what_became<F: Files>(run: &Run<'_, F>, paths: &[String], status: 
     }
 }
 
-pub(super) fn replace<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
+pub(super) fn replace<F: Files>(run: &mut EditRun<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let (old, new) = adapt_line_ends(run, path, &text, (old, new), fits);
     place_one(run, path, &text, &old, &new, "replaced one occurrence of old_text")
 }
 
 /// Replaces all occurrences of a text.
-pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
+pub(super) fn replace_all<F: Files>(run: &mut EditRun<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let (old, new) = adapt_line_ends(run, path, &text, (old, new), fits);
     let count = if old.is_empty() { 0 } else { text.matches(&old).count() };
@@ -181,7 +181,14 @@ pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str,
 }
 
 /// Replaces the only occurrence of a text; offers candidates if there are several.
-pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, old: &str, new: &str, what: &str) -> Result<Done, Trouble> {
+pub(super) fn place_one<F: Files>(
+    run: &mut EditRun<'_, F>,
+    path: &str,
+    text: &str,
+    old: &str,
+    new: &str,
+    what: &str,
+) -> Result<Done, Trouble> {
     let found = find_occurrences(text, old, 0, candidate::SHOWN);
     trace(run, path, text, old);
     match found.count {
@@ -224,7 +231,7 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
 }
 
 /// Records the occurrences of a text (byte offsets) and the version searched, so that the log shows how a choice came about.
-fn trace<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, needle: &str) {
+fn trace<F: Files>(run: &mut EditRun<'_, F>, path: &str, text: &str, needle: &str) {
     if run.files.tells() {
         let found = find_occurrences(text, needle, 0, TRACED);
         let snapshot = run.session.documents.get(path).map(|document| document.now.text.clone());
@@ -233,7 +240,7 @@ fn trace<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, needle: &str) {
 }
 
 /// Lists the candidates of the selection from a number on (from 0).
-pub(super) fn list_candidates<F: Files>(run: &mut Run<'_, F>, path: &str, from: usize) -> Result<Done, Trouble> {
+pub(super) fn list_candidates<F: Files>(run: &mut EditRun<'_, F>, path: &str, from: usize) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let selection = selection(run, path)?;
     let found = find_occurrences(&text, &selection.needle, from, candidate::SHOWN);
@@ -260,7 +267,7 @@ pub(super) fn list_candidates<F: Files>(run: &mut Run<'_, F>, path: &str, from: 
     })
 }
 
-pub(super) fn selection<F: Files>(run: &mut Run<'_, F>, path: &str) -> Result<Selection, Trouble> {
+pub(super) fn selection<F: Files>(run: &mut EditRun<'_, F>, path: &str) -> Result<Selection, Trouble> {
     let document = run.document(path)?;
     match document
         .selection
@@ -275,7 +282,7 @@ pub(super) fn selection<F: Files>(run: &mut Run<'_, F>, path: &str) -> Result<Se
     }
 }
 
-pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new: Option<&str>) -> Result<Done, Trouble> {
+pub(super) fn select<F: Files>(run: &mut EditRun<'_, F>, path: &str, id: usize, new: Option<&str>) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let selection = selection(run, path)?;
     let found = find_occurrences(&text, &selection.needle, id.wrapping_sub(1), 1);
@@ -299,7 +306,7 @@ pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new:
     )
 }
 
-pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
+pub(super) fn append<F: Files>(run: &mut EditRun<'_, F>, path: &str, anchor: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let (anchor, new) = adapt_line_ends(run, path, &text, (anchor, new), fits);
     if anchor.is_empty() {
@@ -322,7 +329,7 @@ pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, n
 }
 
 /// Replaces the whole text of a file; the summary tells a new file from an overwritten one.
-pub(super) fn replace_all_text<F: Files>(run: &mut Run<'_, F>, path: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
+pub(super) fn replace_all_text<F: Files>(run: &mut EditRun<'_, F>, path: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let lines = |text: &str| match split(text).count() {
         1 => "1 line".to_owned(),
         lines => format!("{lines} lines"),
@@ -349,7 +356,12 @@ pub(super) fn replace_all_text<F: Files>(run: &mut Run<'_, F>, path: &str, new: 
     edited(run, "write", vec![(path.to_owned(), Some(new))], &what)
 }
 
-pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &symbol::SymbolEdit, fits: bool) -> Result<Done, Trouble> {
+pub(super) fn symbol_edit<F: Files>(
+    run: &mut EditRun<'_, F>,
+    path: &str,
+    wanted: &symbol::SymbolEdit,
+    fits: bool,
+) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let mut wanted = wanted.clone();
     let ends = Ends::from_text(&text);
@@ -377,7 +389,7 @@ pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &s
 }
 
 /// Replaces the whole texts of files; nothing is changed if one differs from the text that its new text is based on.
-pub(super) fn rewrite<F: Files>(run: &mut Run<'_, F>, operation: &str, texts: &[Rewritten], paths: &[String]) -> Result<Done, Trouble> {
+pub(super) fn rewrite<F: Files>(run: &mut EditRun<'_, F>, operation: &str, texts: &[Rewritten], paths: &[String]) -> Result<Done, Trouble> {
     let mut made = Vec::new();
     for (file, path) in texts.iter().zip(paths) {
         let now = run.document(path)?.now.text.clone();
@@ -391,7 +403,7 @@ pub(super) fn rewrite<F: Files>(run: &mut Run<'_, F>, operation: &str, texts: &[
     edited(run, operation, made, operation)
 }
 
-pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[String], fits: bool) -> Result<Done, Trouble> {
+pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], paths: &[String], fits: bool) -> Result<Done, Trouble> {
     let mut adapted_any = false;
     let mut texts: Vec<(String, Option<String>)> = Vec::new();
     for path in paths {

@@ -29,14 +29,14 @@ pub struct Extracted {
 
 /// A requested interface: `IShop: Price, Count`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedInterface {
     /// Name of the interface.
     pub name: String,
     /// Names of its members, with or without parameter types; empty for all that an interface can have.
     pub members: Vec<String>,
 }
 
-impl Asked {
+impl RequestedInterface {
     /// Parses `NAME` or `NAME: MEMBER, MEMBER(int)`.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ const OTHERWISE: &str = "nothing was changed; name members that an interface can
 ///
 /// # Errors
 /// When the type cannot have an interface, or a named member cannot be in one.
-pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<String>) -> Result<Extracted, Refused> {
+pub fn extract(text: &str, symbol: &str, request: &RequestedInterface, defines: &BTreeSet<String>) -> Result<Extracted, Refused> {
     let before = parse_code(text, defines);
     if !matches!(before.tier, Tier::Whole | Tier::Repaired) {
         return Err(Refused::new("the file does not parse", "fix its syntax first"));
@@ -188,7 +188,7 @@ fn check_type(decl: &TypeDecl) -> Result<(), Refused> {
 type Chosen = Vec<(String, MemberHead)>;
 
 /// Chooses the members of the interface.
-fn choose(decl: &TypeDecl, request: &Asked, head: impl Fn(&Member) -> Option<MemberHead>) -> Result<Chosen, Refused> {
+fn choose(decl: &TypeDecl, request: &RequestedInterface, head: impl Fn(&Member) -> Option<MemberHead>) -> Result<Chosen, Refused> {
     let plain = |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
     let is_named = |name: &str, member: &Member| {
         let key = member_key(member);
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     fn extracted(text: &str, symbol: &str, request: &str) -> Result<Extracted, String> {
-        let request = Asked::from_text(request).map_err(|refused| refused.why)?;
+        let request = RequestedInterface::from_text(request).map_err(|refused| refused.why)?;
         extract(text, symbol, &request, &BTreeSet::new()).map_err(|refused| refused.why)
     }
 

@@ -1,6 +1,6 @@
 //! Flags that follow from a state, and the flags that each state allows.
 
-use super::state::{Ground, Mode, State, Status, WorkflowState};
+use super::state::{DocumentState, Ground, Mode, Status, WorkflowState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,14 +67,14 @@ impl Flags {
 }
 
 /// Returns the flags of a state; `logged` when the log has more about a failure.
-pub fn flags(state: State, mode: Mode, status: Status, logged: bool) -> Flags {
+pub fn flags(state: DocumentState, mode: Mode, status: Status, logged: bool) -> Flags {
     let own: &[Flag] = match state {
-        State::On(Ground::Idle) => &[],
-        State::On(Ground::PersistPending) => &[Flag::PersistPending],
-        State::On(Ground::OutOfSync { conflict: true }) => &[Flag::OutOfSync, Flag::ExternalConflict],
-        State::On(Ground::OutOfSync { conflict: false }) => &[Flag::OutOfSync],
-        State::SelectionPending(_) => &[Flag::SelectionPending],
-        State::Refreshing(_) => &[Flag::DiagnosticHint],
+        DocumentState::On(Ground::Idle) => &[],
+        DocumentState::On(Ground::PersistPending) => &[Flag::PersistPending],
+        DocumentState::On(Ground::OutOfSync { conflict: true }) => &[Flag::OutOfSync, Flag::ExternalConflict],
+        DocumentState::On(Ground::OutOfSync { conflict: false }) => &[Flag::OutOfSync],
+        DocumentState::SelectionPending(_) => &[Flag::SelectionPending],
+        DocumentState::Refreshing(_) => &[Flag::DiagnosticHint],
     };
     let hint = logged && matches!(status, Status::PersistFailure | Status::ExternalConflict | Status::Exception);
     // The read-only flag is set in every state whose row in the table of states allows it.
@@ -113,9 +113,13 @@ mod tests {
             Ground::OutOfSync { conflict: true },
             Ground::OutOfSync { conflict: false },
         ];
-        let states = grounds
-            .iter()
-            .flat_map(|ground| [State::On(*ground), State::SelectionPending(*ground), State::Refreshing(*ground)]);
+        let states = grounds.iter().flat_map(|ground| {
+            [
+                DocumentState::On(*ground),
+                DocumentState::SelectionPending(*ground),
+                DocumentState::Refreshing(*ground),
+            ]
+        });
         for state in states {
             for mode in [Mode::Immediate, Mode::Manual, Mode::Disabled] {
                 for status in [Status::Success, Status::Exception] {

@@ -6,8 +6,8 @@ use super::disk::FOLDER;
 use super::edit_log::Category;
 use super::files::Files;
 use super::flags::flags;
-use super::run::Run;
-use super::session::{self, LIFETIME, Session};
+use super::run::EditRun;
+use super::session::{self, EditSession, LIFETIME};
 use super::state::{Reread, Status};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -19,8 +19,8 @@ use std::io;
 /// # Errors
 /// When the notes of sessions cannot be read or written.
 pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -> io::Result<BTreeSet<String>> {
-    let lives = |session: &Session| now <= session.used.saturating_add(LIFETIME);
-    let concerned = |session: &Session| -> Vec<String> {
+    let lives = |session: &EditSession| now <= session.used.saturating_add(LIFETIME);
+    let concerned = |session: &EditSession| -> Vec<String> {
         let paths = session.documents.keys();
         paths
             .filter(|path| moved.is_none_or(|moved| moved.contains(*path)))
@@ -44,8 +44,8 @@ pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -
 }
 
 /// `batch`: number of files that changed together, if known.
-fn read_foreign_writes<F: Files>(files: &F, before: &Session, paths: &[String], batch: Option<usize>, now: u64) -> io::Result<()> {
-    let mut run = Run::start_run(files, before.clone(), now);
+fn read_foreign_writes<F: Files>(files: &F, before: &EditSession, paths: &[String], batch: Option<usize>, now: u64) -> io::Result<()> {
+    let mut run = EditRun::start_run(files, before.clone(), now);
     for path in paths {
         let Some(seen) = before.documents.get(path).map(|document| document.seen.clone()) else {
             continue;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Treatment of the documentation and attributes of a replaced declaration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Head {
+pub enum HeadPolicy {
     /// Each stays unless the new text has its own.
     #[default]
     UnlessBrought,

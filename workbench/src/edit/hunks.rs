@@ -6,11 +6,11 @@ use super::lines::{Ends, body, line_end, split};
 use super::miss;
 use super::patch::Hunk;
 use super::run::Trouble;
-use super::search_miss::Held;
+use super::search_miss::SearchedText;
 use super::state::Status;
 
 /// Applies the hunks of a patch to the text of a file.
-pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str, held: Held) -> Result<String, Trouble> {
+pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str, held: SearchedText) -> Result<String, Trouble> {
     apply(text, hunks, held).map_err(|unfit| Trouble {
         status: Status::NoMatch,
         summary: format!("{}: {}; nothing was changed", held.describe_with_path(path), unfit.why),
@@ -21,7 +21,7 @@ pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str, held: Held) -> Resu
 }
 
 /// Applies hunks to a text.
-fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
+fn apply(text: &str, hunks: &[Hunk], held: SearchedText) -> Result<String, miss::Miss> {
     let lines: Vec<&str> = split(text).collect();
     let ends = Ends::from_text(text);
     let mut made = String::with_capacity(text.len());
@@ -199,7 +199,7 @@ mod tests {
     fn patched(text: &str, patch: &str) -> Result<String, String> {
         let files = parse(patch)?;
         match &files[0].kind {
-            PatchOperation::Update(hunks) => apply(text, hunks, Held::File).map_err(|miss| miss.why),
+            PatchOperation::Update(hunks) => apply(text, hunks, SearchedText::File).map_err(|miss| miss.why),
             other => Err(format!("{other:?}")),
         }
     }

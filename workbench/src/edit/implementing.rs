@@ -23,7 +23,7 @@ pub struct Implemented {
 }
 
 /// Lookup of type names.
-pub struct Known<'k> {
+pub struct TypeNames<'k> {
     /// Whether a namespace has a type, with this number of type parameters if given.
     pub has_type: &'k dyn Fn(&str, &str, Option<u32>) -> bool,
     /// Whether a namespace belongs to the workspace or to .NET.
@@ -34,7 +34,13 @@ pub struct Known<'k> {
 ///
 /// # Errors
 /// When the text does not declare the type exactly once, or the type cannot have the members.
-pub fn with_stubs(text: &str, symbol: &str, owed: &[Owed], defines: &BTreeSet<String>, known: &Known<'_>) -> Result<Implemented, Refused> {
+pub fn with_stubs(
+    text: &str,
+    symbol: &str,
+    owed: &[Owed],
+    defines: &BTreeSet<String>,
+    known: &TypeNames<'_>,
+) -> Result<Implemented, Refused> {
     let syntax = parse_code(text, defines);
     let decl = syntax.types.iter().find(|decl| decl.symbol() == symbol);
     let namespace = decl.map_or("", |decl| &decl.namespace);
@@ -169,7 +175,7 @@ fn is_name_before(tokens: &[producers::csharp::lexer::Token], text: &str, open: 
 }
 
 /// Returns the namespaces that the types of a member need, and that the target file does not import yet.
-fn needed(owed: &Owed, target: &Syntax, namespace: &str, known: &Known<'_>) -> Vec<String> {
+fn needed(owed: &Owed, target: &Syntax, namespace: &str, known: &TypeNames<'_>) -> Vec<String> {
     let plain = |one: &&Using| one.alias.is_none() && !one.is_static;
     let mut sources: Vec<&str> = ancestors(&owed.namespace);
     sources.extend(
@@ -243,7 +249,7 @@ mod tests {
             };
             symbols.find(&key).is_some() || producers::csharp::deps::dotnet::known(&key).is_some()
         };
-        let known = Known {
+        let known = TypeNames {
             has_type: &has_type,
             is_namespace: &|space| space == "N" || producers::csharp::deps::dotnet::has_namespace(space),
         };

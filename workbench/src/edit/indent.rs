@@ -73,7 +73,7 @@ fn shared(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{Head, SymbolEdit, Where, edited};
+    use super::super::symbol::{HeadPolicy, SymbolEdit, Where, edited};
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -86,7 +86,7 @@ mod tests {
                 symbol: symbol.to_owned(),
                 at,
                 new: new.to_owned(),
-                head: Head::default(),
+                head: HeadPolicy::default(),
                 defines: Some(BTreeSet::new()),
             };
             edited(text, &request).expect("edited").0

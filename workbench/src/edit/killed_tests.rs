@@ -1,7 +1,7 @@
 //! A process killed before any of its steps has done all of the operation or nothing, as the next operation finds it.
 
 use super::disk::Disk;
-use super::order::{EditRequest, Order, Part};
+use super::order::{BatchEdit, EditRequest, Order};
 use super::perform::{perform, recover};
 use super::place::Guard;
 use super::real::Real;
@@ -102,7 +102,7 @@ fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
             store: None,
             manifest: true,
         };
-        let part = |path: &str| Part {
+        let part = |path: &str| BatchEdit {
             path: Some(path.to_owned()),
             old: "old".to_owned(),
             new: "new".to_owned(),

@@ -3,11 +3,11 @@
 use super::files::Files;
 use super::lines::{Ends, fit, split};
 use super::matching::find_occurrences;
-use super::run::Run;
+use super::run::EditRun;
 
 /// Returns the searched and the new text, with the line ends of the file if requested; notes any adaptation for the answer.
 pub(super) fn adapt_line_ends<F: Files>(
-    run: &mut Run<'_, F>,
+    run: &mut EditRun<'_, F>,
     path: &str,
     text: &str,
     (old, new): (&str, &str),
@@ -21,7 +21,7 @@ pub(super) fn adapt_line_ends<F: Files>(
 }
 
 /// Adds the note that line ends were adapted to those of a file.
-pub(super) fn note_line_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) {
+pub(super) fn note_line_ends<F: Files>(run: &mut EditRun<'_, F>, path: &str, text: &str) {
     let note = format!("line ends made {} as in {path}", Ends::from_text(text));
     if !run.notes.contains(&note) {
         run.notes.push(note);

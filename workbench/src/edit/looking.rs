@@ -4,15 +4,15 @@
 use super::encoding::{Encoding, Unreadable, decode, encode};
 use super::files::Files;
 use super::merge::carry;
-use super::run::{Looked, Run, Trouble, unread};
-use super::session::{Change, Content, Document, Version, write_content};
-use super::state::{Event, Ground, Reread, State, Status};
+use super::run::{EditRun, Looked, Trouble, unread};
+use super::session::{Content, Document, FileEdit, Version, write_content};
+use super::state::{DocumentState, Event, Ground, Reread, Status};
 use super::trail::Moved;
 use serde_json::json;
 use std::io;
 use std::rc::Rc;
 
-impl<F: Files> Run<'_, F> {
+impl<F: Files> EditRun<'_, F> {
     /// Checks the file of a document before an operation. A foreign write is taken over if the buffer has no edits; edits whose own lines are
     /// untouched are carried over. The event is reported; `Conflict` at every check.
     ///
@@ -167,7 +167,7 @@ impl<F: Files> Run<'_, F> {
             self.keep_looked(path)?;
             self.document_mut(path).now.clone_from(&theirs);
             self.dropped(path, &before.now, &theirs.text);
-            let change = Change {
+            let change = FileEdit {
                 path: path.to_owned(),
                 from: before.now,
                 to: theirs,
@@ -221,12 +221,12 @@ impl<F: Files> Run<'_, F> {
     ///
     /// # Errors
     /// When there is no room to keep the text.
-    pub(super) fn discard(&mut self, path: &str) -> Result<(Status, Option<Change>), Trouble> {
+    pub(super) fn discard(&mut self, path: &str) -> Result<(Status, Option<FileEdit>), Trouble> {
         if let Some(trouble) = self.not_allowed(path) {
             return Err(trouble);
         }
         let before = self.document(path)?.clone();
-        if matches!(before.state, State::SelectionPending(_))
+        if matches!(before.state, DocumentState::SelectionPending(_))
             || !before.is_edited() && !matches!(before.state.ground(), Ground::OutOfSync { .. })
         {
             return Ok((self.apply_event(path, Event::Discarded).0, None));
@@ -258,7 +258,7 @@ impl<F: Files> Run<'_, F> {
         }
         self.document_mut(path).now.clone_from(&to);
         self.dropped(path, &before.now, &to.text);
-        let change = Change {
+        let change = FileEdit {
             path: path.to_owned(),
             from: before.now,
             to,

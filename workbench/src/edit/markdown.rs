@@ -17,7 +17,7 @@ const DETAIL: &str = "### [Detail] 详情\n";
 
 /// The parsed Markdown form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
+pub struct ParsedMarkdown {
     /// `status`
     pub status: Status,
     /// `state`
@@ -132,7 +132,7 @@ fn longest_run(text: &str) -> usize {
 ///
 /// # Errors
 /// When a part is missing, misspelled or inconsistent; names it.
-pub fn parse(text: &str) -> Result<Read, SchemaError> {
+pub fn parse(text: &str) -> Result<ParsedMarkdown, SchemaError> {
     let wrong = |what: &str| SchemaError(what.to_owned());
     let (head, rest) = text
         .split_once("\n\n")
@@ -220,7 +220,7 @@ pub fn parse(text: &str) -> Result<Read, SchemaError> {
     if candidates.is_some() && metrics.selection_count.is_none() {
         return Err(wrong("it has candidates and does not count them"));
     }
-    Ok(Read {
+    Ok(ParsedMarkdown {
         status,
         state,
         flags,
@@ -313,12 +313,12 @@ fn fenced(text: &str) -> Result<String, SchemaError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::{Ground, Mode, State};
+    use super::super::state::{DocumentState, Ground, Mode};
     use super::super::{candidate, flags, matching};
     use super::*;
     use proptest::prelude::*;
 
-    fn response(status: Status, state: State, summary: &str, guidance: Option<&str>) -> Response {
+    fn response(status: Status, state: DocumentState, summary: &str, guidance: Option<&str>) -> Response {
         Response {
             status,
             workflow_state: state.workflow_state(),
@@ -360,7 +360,7 @@ mod tests {
     fn the_example_of_the_form_byte_for_byte() {
         let mut response = response(
             Status::MultiMatch,
-            State::SelectionPending(Ground::Idle),
+            DocumentState::SelectionPending(Ground::Idle),
             "在目标文本中检测到 3 处候选",
             Some("请选择候选编号后调用 `_replace_selection`,或提供更具体的 `old_text`"),
         );
@@ -410,7 +410,7 @@ flags: `SelectionPending`
             .map(|detail| if detail.ends_with('\n') { detail } else { format!("{detail}\n") });
         assert_eq!(
             read,
-            Read {
+            ParsedMarkdown {
                 status: response.status,
                 state: response.workflow_state,
                 flags: response.flags.clone(),
@@ -434,7 +434,7 @@ flags: `SelectionPending`
     fn every_kind_of_answer() {
         let mut pending = response(
             Status::Success,
-            State::On(Ground::PersistPending),
+            DocumentState::On(Ground::PersistPending),
             "replaced\nin two lines",
             Some("call `commit`"),
         );
@@ -458,7 +458,7 @@ flags: `SelectionPending`
         checked(&pending);
         let mut conflict = response(
             Status::ExternalConflict,
-            State::On(Ground::OutOfSync { conflict: true }),
+            DocumentState::On(Ground::OutOfSync { conflict: true }),
             "both changed it",
             None,
         );
@@ -491,7 +491,7 @@ flags: `SelectionPending`
         checked(&conflict);
         let unsaved = response(
             Status::PersistFailure,
-            State::On(Ground::PersistPending),
+            DocumentState::On(Ground::PersistPending),
             "no room",
             Some("make some"),
         );
@@ -504,7 +504,7 @@ flags: `SelectionPending`
         - summary: no room
         - guidance: make some
         ");
-        let reading = response(Status::NoOp, State::Refreshing(Ground::Idle), "it is being read", None);
+        let reading = response(Status::NoOp, DocumentState::Refreshing(Ground::Idle), "it is being read", None);
         insta::assert_snapshot!(head(&reading), @"
         status: `NoOp`
         state: `Refreshing`
@@ -520,7 +520,7 @@ flags: `SelectionPending`
 
     #[test]
     fn what_is_not_of_the_form_is_told() {
-        let mut good = response(Status::MultiMatch, State::SelectionPending(Ground::Idle), "a", Some("b"));
+        let mut good = response(Status::MultiMatch, DocumentState::SelectionPending(Ground::Idle), "a", Some("b"));
         good.metrics.selection_count = Some(1);
         good.candidates = Some(vec![candidate_at(1, 0, 1)]);
         let good = format(&good);
@@ -553,7 +553,7 @@ flags: `SelectionPending`
         #[test]
         fn what_is_written_is_read(text in "[a|`\\\\ \n\t\\[SEL#1]{1,20}", needle in "[a|`\\\\ ]{1,2}", detail in "[a`\n]{0,12}") {
             let found = matching::find_occurrences(&text, &needle, 0, candidate::SHOWN);
-            let mut response = response(Status::MultiMatch, State::SelectionPending(Ground::Idle), "several", None);
+            let mut response = response(Status::MultiMatch, DocumentState::SelectionPending(Ground::Idle), "several", None);
             response.metrics.selection_count = Some(found.count);
             response.candidates = (found.count > 0).then(|| candidate::candidates(&text, needle.len(), &found.at, 0));
             response.detail = Some(detail);

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// Content, time of the write, and permissions.
-type Entry = (Vec<u8>, u64, u32);
+type StoredFile = (Vec<u8>, u64, u32);
 
 /// Permissions of a new file.
 const USUAL: u32 = 0o644;
@@ -18,7 +18,7 @@ const USUAL: u32 = 0o644;
 /// Files and notes.
 #[derive(Default)]
 pub struct Memory {
-    files: RefCell<BTreeMap<String, Entry>>,
+    files: RefCell<BTreeMap<String, StoredFile>>,
     notes: RefCell<BTreeMap<String, Vec<u8>>>,
     log: RefCell<Vec<(Category, String)>>,
     clock: Cell<u64>,

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// A range of one text and its replacement in the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct ChangedRange {
     /// Bytes of the old text.
     pub old: Range<usize>,
     /// Bytes of the new text.
@@ -15,7 +15,7 @@ pub struct Change {
 }
 
 /// Returns the ranges of lines in which `new` differs from `old`, in order and as few as possible.
-pub fn changes(old: &str, new: &str) -> Vec<Change> {
+pub fn changes(old: &str, new: &str) -> Vec<ChangedRange> {
     if old == new {
         return Vec::new();
     }
@@ -40,10 +40,10 @@ pub fn changes(old: &str, new: &str) -> Vec<Change> {
     };
     let (left_at, right_at) = (starts(&left), starts(&right));
     let ops = capture_diff_slices(Algorithm::Myers, &left, &right);
-    let mut found: Vec<Change> = Vec::new();
+    let mut found: Vec<ChangedRange> = Vec::new();
     for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
         let (a, b) = (op.old_range(), op.new_range());
-        let change = Change {
+        let change = ChangedRange {
             old: left_at[a.start]..left_at[a.end],
             new: right_at[b.start]..right_at[b.end],
         };

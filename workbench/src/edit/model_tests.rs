@@ -8,7 +8,7 @@ use super::order::{EditRequest, Order};
 use super::perform::perform;
 use super::real::Real;
 use super::response::Response;
-use super::session::{Session, list_sessions, read_kept_content};
+use super::session::{EditSession, list_sessions, read_kept_content};
 use super::session_tests::leads_on;
 use super::state::{Mode, Status, WorkflowState};
 use crate::kill_points;
@@ -280,7 +280,7 @@ impl Bed {
 
     /// Returns the stored text of the buffer.
     fn buffer(&self) -> String {
-        let session = Session::load(&self.files.disk, &self.session, 1).expect("a session");
+        let session = EditSession::load(&self.files.disk, &self.session, 1).expect("a session");
         let document = &session.documents["a"];
         let text = document.now.text.clone().expect("a text");
         let file = self.files.file("a").unwrap_or_default();
@@ -412,7 +412,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
                 std::slice::from_ref(&bed.session),
                 "copies that were left are no sessions"
             );
-            let session = Session::load(&bed.files.disk, &bed.session, 1).expect("a session");
+            let session = EditSession::load(&bed.files.disk, &bed.session, 1).expect("a session");
             model = found.expect("it is there").clone();
             // The kill's step decides which edits are remembered.
             let stack = |edits: &[super::session::Edit]| -> Vec<(Side, Side)> {

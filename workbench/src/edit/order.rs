@@ -72,7 +72,7 @@ pub enum Order {
         texts: Vec<Rewritten>,
     },
     /// Apply several replacements, all or none; each old text must occur once.
-    Batch(Vec<Part>),
+    Batch(Vec<BatchEdit>),
     /// Save the buffers.
     Commit,
     /// Drop a selection, or unsaved edits.
@@ -127,7 +127,7 @@ impl Rewritten {
 
 /// A replacement of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct BatchEdit {
     /// Path of the file; `None` for the file of the order.
     pub path: Option<String>,
     /// The text to replace, exactly.

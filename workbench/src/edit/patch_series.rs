@@ -5,8 +5,8 @@ use super::encoding::{Encoding, MARK, PLAIN, Written};
 use super::files::Files;
 use super::hunks::fitted;
 use super::patch::{FilePatch, Hunk, PatchOperation};
-use super::run::{Run, Trouble, path_taken};
-use super::search_miss::Held;
+use super::run::{EditRun, Trouble, path_taken};
+use super::search_miss::SearchedText;
 use super::state::Status;
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const PROGRAM: u32 = 0o755;
 
 /// A patch's part for one file, with resolved paths.
-struct Step<'p> {
+struct FileStep<'p> {
     part: &'p FilePatch,
     path: String,
     to: Option<String>,
@@ -32,7 +32,7 @@ enum Origin {
     File(String),
 }
 
-impl Step<'_> {
+impl FileStep<'_> {
     fn goes(&self) -> bool {
         self.part.goes()
     }
@@ -60,13 +60,13 @@ impl Step<'_> {
 
 /// Groups the steps of a patch; each group refers to the files before all of its steps.
 fn series<'p, F: Files>(
-    run: &Run<'_, F>,
+    run: &EditRun<'_, F>,
     parts: &'p [FilePatch],
-    resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
-) -> Result<Vec<Vec<Step<'p>>>, Trouble> {
-    let mut all: Vec<Vec<Step<'_>>> = Vec::new();
+    resolve: impl Fn(&EditRun<'_, F>, &str) -> Result<String, Trouble>,
+) -> Result<Vec<Vec<FileStep<'p>>>, Trouble> {
+    let mut all: Vec<Vec<FileStep<'_>>> = Vec::new();
     for part in parts {
-        let step = Step {
+        let step = FileStep {
             part,
             path: resolve(run, &part.path)?,
             to: part.to.as_ref().map(|to| resolve(run, to)).transpose()?,
@@ -90,7 +90,7 @@ struct Course {
 impl Course {
     /// # Errors
     /// When the series contradicts itself: uses a file that it deleted, or creates one that it created.
-    fn from_series(series: &[Vec<Step<'_>>]) -> Result<Self, Trouble> {
+    fn from_series(series: &[Vec<FileStep<'_>>]) -> Result<Self, Trouble> {
         let mut met = Vec::new();
         let mut ends: BTreeMap<String, Option<Origin>> = BTreeMap::new();
         for steps in series {
@@ -135,9 +135,9 @@ impl Course {
 /// # Errors
 /// When a file must not be edited, or is not what the patch expects.
 pub(super) fn open<F: Files>(
-    run: &mut Run<'_, F>,
+    run: &mut EditRun<'_, F>,
     parts: &[FilePatch],
-    resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
+    resolve: impl Fn(&EditRun<'_, F>, &str) -> Result<String, Trouble>,
 ) -> Result<Vec<String>, Trouble> {
     let series = series(run, parts, resolve)?;
     let Course { met, ends } = Course::from_series(&series)?;
@@ -178,7 +178,7 @@ pub(super) fn open<F: Files>(
 }
 
 /// Checks that a file can take the path of an existing one, whose permissions and encoding stay.
-fn alike<F: Files>(run: &Run<'_, F>, path: &str, to: &str) -> Result<(), Trouble> {
+fn alike<F: Files>(run: &EditRun<'_, F>, path: &str, to: &str) -> Result<(), Trouble> {
     let (own, other) = (&run.document(path)?.now, &run.document(to)?.now);
     let differs = match () {
         () if own.mode != other.mode => "other permissions",
@@ -194,9 +194,9 @@ fn alike<F: Files>(run: &Run<'_, F>, path: &str, to: &str) -> Result<(), Trouble
 /// # Errors
 /// When a hunk matches nowhere, or in several places.
 pub(super) fn texts<F: Files>(
-    run: &Run<'_, F>,
+    run: &EditRun<'_, F>,
     parts: &[FilePatch],
-    resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
+    resolve: impl Fn(&EditRun<'_, F>, &str) -> Result<String, Trouble>,
 ) -> Result<Vec<(String, Option<Written>)>, Trouble> {
     let mut now = Texts::new();
     for steps in series(run, parts, resolve)? {
@@ -217,7 +217,7 @@ pub(super) fn texts<F: Files>(
 type Texts = BTreeMap<String, Option<Written>>;
 
 /// Returns the text of a file after a step.
-fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Option<Written>, Trouble> {
+fn text<F: Files>(run: &EditRun<'_, F>, now: &Texts, step: &FileStep<'_>) -> Result<Option<Written>, Trouble> {
     let path = &step.path;
     let after = |hunks: &[Hunk]| match now.get(path) {
         Some(Some(known)) => changed(&known.text, known.encoding, hunks, path, run.held(path)),
@@ -242,7 +242,7 @@ fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Opti
 }
 
 /// Applies hunks to a text. Hunks of git have the byte order mark in the first line; then they also decide whether it stays.
-fn changed(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str, held: Held) -> Result<Written, Trouble> {
+fn changed(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str, held: SearchedText) -> Result<Written, Trouble> {
     let tells = hunks.iter().any(|hunk| hunk.old().any(|(line, _)| line.starts_with(MARK)));
     if !(encoding.mark && tells) {
         return Ok(Written::from_edit(fitted(text, hunks, path, held)?, Some(text), encoding));

@@ -17,10 +17,10 @@ use super::guidance::{on, with_handle};
 use super::order::{EditRequest, Order};
 use super::refusing::{how_moved, leave_out, not_now};
 use super::response::{Metrics, Response};
-use super::run::{Run, Trouble};
-use super::selected_nodes::{Wanted, replace_nodes};
-use super::session::{self, NoSession, Session};
-use super::state::{Ground, Mode, Reread, State, Status, WorkflowState};
+use super::run::{EditRun, Trouble};
+use super::selected_nodes::{NodesToReplace, replace_nodes};
+use super::session::{self, EditSession, NoSession};
+use super::state::{DocumentState, Ground, Mode, Reread, Status, WorkflowState};
 use super::targets::{resolved, targets};
 use super::tools::{Tool, allows};
 use super::{markdown, patch, patch_series, saving, trail};
@@ -135,7 +135,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
         );
         return refusal_response(&Trouble::new(why, "omit mode, or open another session with it"), &session.id);
     }
-    let mut run = Run::start_run(files, session, now);
+    let mut run = EditRun::start_run(files, session, now);
     run.session.operations += 1;
     run.session.used = run.session.used.max(now);
     run.notes.extend(recovered.iter().cloned());
@@ -231,21 +231,21 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
 
 /// Whether an operation counts although its session could not be stored: the next operation finds the journal of its save, or the closed session is
 /// gone.
-fn stands<F: Files>(run: &Run<'_, F>, closed: bool) -> bool {
+fn stands<F: Files>(run: &EditRun<'_, F>, closed: bool) -> bool {
     let id = &run.session.id;
     match closed {
-        true => matches!(Session::load(run.files, id, run.now), Err(NoSession::Unknown(_))),
+        true => matches!(EditSession::load(run.files, id, run.now), Err(NoSession::Unknown(_))),
         false => {
             // The write may have succeeded without being durable.
-            let is_stored = Session::load(run.files, id, run.now).is_ok_and(|stored| stored.operations >= run.session.operations);
-            is_stored || Session::interrupted(run.files).is_ok_and(|all| all.iter().any(|one| one.id == *id))
+            let is_stored = EditSession::load(run.files, id, run.now).is_ok_and(|stored| stored.operations >= run.session.operations);
+            is_stored || EditSession::interrupted(run.files).is_ok_and(|all| all.iter().any(|one| one.id == *id))
         }
     }
 }
 
 /// Returns the answer for an operation that is rolled back because its session could not be stored.
 fn unkept<F: Files>(
-    run: &mut Run<'_, F>,
+    run: &mut EditRun<'_, F>,
     request: &EditRequest,
     done: Done,
     focus: Option<String>,
@@ -253,8 +253,8 @@ fn unkept<F: Files>(
     error: &io::Error,
 ) -> Response {
     let operations = run.session.operations;
-    let empty = Session::new(run.session.id.clone(), run.session.mode, run.now);
-    run.session = Session::load(run.files, &run.session.id, run.now).unwrap_or(empty);
+    let empty = EditSession::new(run.session.id.clone(), run.session.mode, run.now);
+    run.session = EditSession::load(run.files, &run.session.id, run.now).unwrap_or(empty);
     run.session.operations = operations;
     (run.delta, run.ended) = (0, false);
     let nothing = match &request.order {
@@ -339,9 +339,9 @@ fn mode_word(mode: Mode) -> &'static str {
     }
 }
 
-fn answer<F: Files>(run: &Run<'_, F>, request: &EditRequest, done: Done, focus: Option<String>) -> Response {
+fn answer<F: Files>(run: &EditRun<'_, F>, request: &EditRequest, done: Done, focus: Option<String>) -> Response {
     // Of several documents, report the one whose state is most urgent.
-    let weight = |state: State| match state.workflow_state() {
+    let weight = |state: DocumentState| match state.workflow_state() {
         WorkflowState::OutOfSync => 3,
         WorkflowState::SelectionPending => 2,
         WorkflowState::PersistPending => 1,
@@ -365,7 +365,7 @@ fn answer<F: Files>(run: &Run<'_, F>, request: &EditRequest, done: Done, focus: 
     // A closed session has no pending state.
     let state = document
         .filter(|_| !closed)
-        .map_or(State::On(Ground::Idle), |document| document.state);
+        .map_or(DocumentState::On(Ground::Idle), |document| document.state);
     let mode = run.session.mode;
     let mut summary = done.summary;
     for note in &run.notes {
@@ -415,7 +415,7 @@ fn answer<F: Files>(run: &Run<'_, F>, request: &EditRequest, done: Done, focus: 
     }
 }
 
-fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<Done, Trouble> {
+fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Result<Done, Trouble> {
     let parts = match &request.order {
         Order::Patch(text) => Some(patch::parse(text).map_err(|why| Trouble::new(why, "nothing was changed: correct the patch"))?),
         _ => None,
@@ -512,7 +512,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<D
         Order::Replace { old, new } => replace(run, &paths[0], old, new, request.fit)?,
         Order::ReplaceAll { old, new } => replace_all(run, &paths[0], old, new, request.fit)?,
         Order::ReplaceNodes { selector, old, new, all } => {
-            let wanted = Wanted {
+            let wanted = NodesToReplace {
                 selector,
                 old: old.as_deref(),
                 is_all: *all,

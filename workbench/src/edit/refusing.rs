@@ -2,12 +2,12 @@
 
 use super::files::Files;
 use super::lines::{Ends, fit};
-use super::run::{Run, Trouble};
+use super::run::{EditRun, Trouble};
 use super::state::{Mode, WorkflowState};
 use super::tools::Tool;
 
 /// Skips files that must no longer be edited, with a note, if the operation can continue with others.
-pub(super) fn leave_out<F: Files>(run: &mut Run<'_, F>, paths: &mut Vec<String>) {
+pub(super) fn leave_out<F: Files>(run: &mut EditRun<'_, F>, paths: &mut Vec<String>) {
     let (barred, free): (Vec<String>, Vec<String>) = paths.iter().cloned().partition(|path| run.is_barred(path));
     if !barred.is_empty() && !free.is_empty() {
         for path in barred {
@@ -20,7 +20,7 @@ pub(super) fn leave_out<F: Files>(run: &mut Run<'_, F>, paths: &mut Vec<String>)
 }
 
 /// Describes the state of a file that another program wrote while it is edited here.
-pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Trouble> {
+pub(super) fn how_moved<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result<String, Trouble> {
     let document = run.document(path)?;
     let (base, seen) = (run.text_of(path, &document.now.base)?, run.text_of(path, &document.seen)?);
     Ok(match (base, seen) {
@@ -37,7 +37,7 @@ pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String
 }
 
 /// Reports a tool that the document's state does not allow.
-pub(super) fn not_now<F: Files>(run: &Run<'_, F>, path: &str, tool: Tool) -> Trouble {
+pub(super) fn not_now<F: Files>(run: &EditRun<'_, F>, path: &str, tool: Tool) -> Trouble {
     let state = run
         .document(path)
         .map_or(WorkflowState::Idle, |document| document.state.workflow_state());

@@ -3,7 +3,7 @@
 //! Every other declaration stays the same.
 
 use super::declarations_only::keeps_directives;
-use super::declared::{Declared, Place, declared, encloses};
+use super::declared::{Declared, EditRange, declared, encloses};
 use super::head::Parts;
 use super::lines::{body, line_start, split};
 use super::replacing::{comma, tail};
@@ -39,7 +39,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
         let old = range_to_remove(text, one);
         made.replace_range(old.clone(), "");
         let without = [&text[..old.start], &text[old.end..]].concat();
-        let place = Place {
+        let place = EditRange {
             new: old.start..old.start,
             old: old.clone(),
         };

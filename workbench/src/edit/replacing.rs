@@ -185,7 +185,7 @@ pub(super) fn tail(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{Head, SymbolEdit, edited};
+    use super::super::symbol::{HeadPolicy, SymbolEdit, edited};
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
@@ -193,7 +193,7 @@ mod tests {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
-            head: Head::Replaced,
+            head: HeadPolicy::Replaced,
             defines: None,
         };
         edited(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)

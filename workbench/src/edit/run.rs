@@ -5,7 +5,7 @@ use super::edit_log::OperationEvents;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
 use super::files::{FileWithBytes as Read, Files, Stamp};
 use super::place::Refused;
-use super::session::{Change, Content, Document, Edit, Session, Version, content, read_kept_content, write_content};
+use super::session::{Content, Document, Edit, EditSession, FileEdit, Version, content, read_kept_content, write_content};
 use super::state::{Effect, Event, Ground, Mode, Status, WorkflowState, transition};
 use super::tools::{Tool, allowed, allows};
 use super::trail::Moved;
@@ -68,11 +68,11 @@ pub(super) struct Looked {
 }
 
 /// A session during an operation.
-pub struct Run<'f, F: Files> {
+pub struct EditRun<'f, F: Files> {
     /// The files.
     pub files: &'f F,
     /// The session.
-    pub session: Session,
+    pub session: EditSession,
     /// Present time, in seconds.
     pub now: u64,
     /// Notes for the answer, one sentence each.
@@ -96,9 +96,9 @@ pub struct Run<'f, F: Files> {
     texts: RefCell<BTreeMap<String, (Rc<String>, Encoding)>>,
 }
 
-impl<'f, F: Files> Run<'f, F> {
+impl<'f, F: Files> EditRun<'f, F> {
     /// Begins an operation. Session files that must not, or no longer, be edited are neither read nor written.
-    pub fn start_run(files: &'f F, mut session: Session, now: u64) -> Self {
+    pub fn start_run(files: &'f F, mut session: EditSession, now: u64) -> Self {
         let mut barred = BTreeMap::new();
         // The session file may come from the author of the checkout, so its paths are checked again.
         for path in session.paths() {
@@ -451,7 +451,7 @@ impl<'f, F: Files> Run<'f, F> {
         self.settle_all(&changes)
     }
 
-    pub(super) fn remember(&mut self, operation: &str, changes: Vec<Change>) {
+    pub(super) fn remember(&mut self, operation: &str, changes: Vec<FileEdit>) {
         let edit = Edit {
             operation: operation.to_owned(),
             id: self.id(),
@@ -463,7 +463,7 @@ impl<'f, F: Files> Run<'f, F> {
     }
 
     /// Sets buffers to other versions, whose bytes are in memory or stored. The old versions are stored, too.
-    pub(super) fn become_all(&mut self, versions: Vec<(String, Version)>) -> Result<Vec<Change>, Trouble> {
+    pub(super) fn become_all(&mut self, versions: Vec<(String, Version)>) -> Result<Vec<FileEdit>, Trouble> {
         let mut changes = Vec::new();
         for (path, to) in versions {
             let from = self.document(&path)?.now.clone();
@@ -475,7 +475,7 @@ impl<'f, F: Files> Run<'f, F> {
                 }
             }
             self.delta += lengths[1] - lengths[0];
-            changes.push(Change { path, from, to });
+            changes.push(FileEdit { path, from, to });
         }
         for change in &changes {
             self.document_mut(&change.path).now.clone_from(&change.to);
@@ -486,7 +486,7 @@ impl<'f, F: Files> Run<'f, F> {
     }
 
     /// Applies the edits to the documents' states, and saves as the states demand.
-    pub(super) fn settle_all(&mut self, changes: &[Change]) -> Result<Status, Trouble> {
+    pub(super) fn settle_all(&mut self, changes: &[FileEdit]) -> Result<Status, Trouble> {
         let mut saves = Vec::new();
         for change in changes {
             let document = self.document(&change.path)?;

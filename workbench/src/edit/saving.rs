@@ -2,9 +2,9 @@
 //! back.
 
 use super::files::{Files, Save, SaveError, is_torn};
-use super::run::{Run, Trouble, unread};
-use super::session::{Content, Saving, Session};
-use super::state::{Event, Ground, Reread, State, Status};
+use super::run::{EditRun, Trouble, unread};
+use super::session::{Content, EditSession, Saving};
+use super::state::{DocumentState, Event, Ground, Reread, Status};
 use super::trail::{self, Moved};
 use serde_json::json;
 use std::io;
@@ -18,8 +18,8 @@ const TRIES: usize = 3;
 /// When the notes cannot be read or written.
 pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     let mut notes = Vec::new();
-    for session in Session::interrupted(files)? {
-        let mut run = Run::start_run(files, session.clone(), now);
+    for session in EditSession::interrupted(files)? {
+        let mut run = EditRun::start_run(files, session.clone(), now);
         run.allow_manifest();
         run.recover();
         let (id, moves) = (run.id(), std::mem::take(&mut run.moves));
@@ -52,7 +52,7 @@ enum Half {
     Lost,
 }
 
-impl<F: Files> Run<'_, F> {
+impl<F: Files> EditRun<'_, F> {
     /// Recovers an interrupted save. A file with its new content is saved; of several files, the others are saved, too, and torn ones completed. If
     /// another program wrote one before it was saved, all are restored; a later foreign write stays. If nothing was saved yet, the edits wait in the
     /// buffer. An interrupted rollback is completed.
@@ -200,7 +200,7 @@ impl<F: Files> Run<'_, F> {
             document.now.base.clone_from(to);
             document.seen.clone_from(to);
             if document.now.text == *to {
-                document.state = State::On(Ground::Idle);
+                document.state = DocumentState::On(Ground::Idle);
             }
         }
         let (over, to) = (from.clone(), to.clone());

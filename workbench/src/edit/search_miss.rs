@@ -2,18 +2,18 @@
 //! the buffer.
 
 use super::files::Files;
-use super::run::Run;
+use super::run::EditRun;
 
 /// The searched text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum SearchedText {
     /// The file, which equals the buffer.
     File,
     /// The unsaved buffer.
     Buffer,
 }
 
-impl Held {
+impl SearchedText {
     /// Returns the name of the searched text within a sentence.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -39,12 +39,12 @@ impl Held {
     }
 }
 
-impl<F: Files> Run<'_, F> {
+impl<F: Files> EditRun<'_, F> {
     /// Returns which text of a document is edited.
-    pub(super) fn held(&self, path: &str) -> Held {
+    pub(super) fn held(&self, path: &str) -> SearchedText {
         match self.session.documents.get(path).is_some_and(|document| document.is_edited()) {
-            true => Held::Buffer,
-            false => Held::File,
+            true => SearchedText::Buffer,
+            false => SearchedText::File,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::files::Files;
 use super::line_ends::{note_line_ends, with_line_ends_of_file};
 use super::lines::{body, split};
 use super::perform::Done;
-use super::run::{Run, Trouble};
+use super::run::{EditRun, Trouble};
 use super::state::{Event, Status};
 use producers::languages::selector::{Selector, SelectorError};
 use std::ops::Range;
@@ -16,7 +16,7 @@ const LISTED: usize = 5;
 const LONGEST: usize = 120;
 
 /// The nodes to replace.
-pub(super) struct Wanted<'w> {
+pub(super) struct NodesToReplace<'w> {
     /// A query of tree-sitter.
     pub(super) selector: &'w str,
     /// The text that a node must have, if any.
@@ -30,9 +30,9 @@ pub(super) struct Wanted<'w> {
 /// # Errors
 /// When the selector is invalid, or the file's language has no grammar.
 pub(super) fn replace_nodes<F: Files>(
-    run: &mut Run<'_, F>,
+    run: &mut EditRun<'_, F>,
     path: &str,
-    wanted: &Wanted<'_>,
+    wanted: &NodesToReplace<'_>,
     new: &str,
     fits: bool,
 ) -> Result<Done, Trouble> {

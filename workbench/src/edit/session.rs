@@ -4,8 +4,8 @@
 
 use super::encoding::Encoding;
 use super::files::Files;
-use super::state::{Ground, Mode, State};
-use super::trail::Step;
+use super::state::{DocumentState, Ground, Mode};
+use super::trail::TrailStep;
 use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +83,7 @@ pub struct Selection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     /// State of the document.
-    pub state: State,
+    pub state: DocumentState,
     /// Version in the buffer.
     pub now: Version,
     /// Content of the file when it was last read.
@@ -95,7 +95,7 @@ pub struct Document {
 
 /// Change of a file by an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct FileEdit {
     /// Path of the file.
     pub path: String,
     /// Version before.
@@ -130,7 +130,7 @@ pub struct Edit {
     #[serde(default)]
     pub turn: u64,
     /// Changes of the edited files.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileEdit>,
 }
 
 /// A failed operation.
@@ -150,7 +150,7 @@ pub struct Failed {
 
 /// A session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
+pub struct EditSession {
     /// Handle of the session.
     pub id: String,
     /// Mode of saving edits.
@@ -173,7 +173,7 @@ pub struct Session {
     pub failed: Vec<Failed>,
     /// Steps of the session's documents, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trail: Vec<Step>,
+    pub trail: Vec<TrailStep>,
     /// Files of a running save; after a crash some of them may be saved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saving: Vec<Saving>,
@@ -219,7 +219,7 @@ fn blob(content: &str) -> String {
     format!("versions/{content}")
 }
 
-impl Session {
+impl EditSession {
     /// Returns a new session.
     pub fn new(id: String, mode: Mode, now: u64) -> Self {
         Self {
@@ -373,7 +373,7 @@ impl Document {
     /// Returns a document without edits.
     pub fn of(now: Version) -> Self {
         Self {
-            state: State::On(Ground::Idle),
+            state: DocumentState::On(Ground::Idle),
             seen: now.text.clone(),
             now,
             selection: None,
@@ -408,11 +408,11 @@ pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option
 ///
 /// # Errors
 /// When they cannot be listed.
-pub fn list_sessions(files: &impl Files) -> io::Result<Vec<Session>> {
+pub fn list_sessions(files: &impl Files) -> io::Result<Vec<EditSession>> {
     let mut all = Vec::new();
     for (name, _) in files.notes("sessions")? {
         if let Some(bytes) = files.note(&format!("sessions/{name}"))?
-            && let Ok(session) = serde_json::from_slice::<Session>(&bytes)
+            && let Ok(session) = serde_json::from_slice::<EditSession>(&bytes)
             && name == format!("{}.json", session.id)
         {
             all.push(session);

@@ -3,7 +3,7 @@
 use super::edit_log::Category;
 use super::files::Files;
 use super::memory::Memory;
-use super::order::{EditRequest, Order, Part};
+use super::order::{BatchEdit, EditRequest, Order};
 use super::perform::perform;
 use super::response::Response;
 use super::session::{LIFETIME, collect_beyond};
@@ -284,7 +284,7 @@ fn symbols_are_given_the_line_ends_of_the_file() {
         symbol: "A.F".to_owned(),
         at: symbol::Where::Replace,
         new: "int F()\n    {\n        return 2;\n    }".to_owned(),
-        head: symbol::Head::Replaced,
+        head: symbol::HeadPolicy::Replaced,
         defines: None,
     });
     let request = EditRequest {
@@ -305,7 +305,7 @@ fn symbols_are_given_the_line_ends_of_the_file() {
 fn several_files_are_one_edit() {
     let mut coder = Coder::with("one\n");
     coder.files.write("b.cs", "two\n");
-    let part = |path: &str, old: &str, new: &str| Part {
+    let part = |path: &str, old: &str, new: &str| BatchEdit {
         path: Some(path.to_owned()),
         old: old.to_owned(),
         new: new.to_owned(),
@@ -419,7 +419,7 @@ fn symbols_are_edited_in_the_buffer() {
             symbol: symbol.to_owned(),
             at: symbol::Where::Replace,
             new: new.to_owned(),
-            head: symbol::Head::Replaced,
+            head: symbol::HeadPolicy::Replaced,
             defines: None,
         })
     };

@@ -176,7 +176,7 @@ fn tail_of_item(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{Head, edited};
+    use super::super::symbol::{HeadPolicy, edited};
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
@@ -184,7 +184,7 @@ mod tests {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
-            head: Head::Replaced,
+            head: HeadPolicy::Replaced,
             defines: None,
         };
         edited(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)

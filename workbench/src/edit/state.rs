@@ -35,7 +35,7 @@ pub enum Ground {
 /// The state of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum DocumentState {
     /// Nothing is pending.
     On(Ground),
     /// A choice between several matches is pending; the buffer is unchanged.
@@ -141,16 +141,16 @@ pub enum Effect {
 
 /// Result of a transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct Transition {
     /// The state after the transition.
-    pub state: State,
+    pub state: DocumentState,
     /// Status of the operation after this event.
     pub status: Status,
     /// Effects to carry out, in order.
     pub effects: Vec<Effect>,
 }
 
-impl State {
+impl DocumentState {
     /// Returns the state as reported in answers.
     pub fn workflow_state(self) -> WorkflowState {
         match self {
@@ -183,27 +183,27 @@ impl fmt::Display for Status {
 }
 
 /// Returns the transition of an event.
-pub fn transition(state: State, mode: Mode, event: Event) -> Step {
-    let to = |state: State, status: Status, effects: &[Effect]| Step {
+pub fn transition(state: DocumentState, mode: Mode, event: Event) -> Transition {
+    let to = |state: DocumentState, status: Status, effects: &[Effect]| Transition {
         state,
         status,
         effects: effects.to_vec(),
     };
-    let on = |ground: Ground, status: Status, effects: &[Effect]| to(State::On(ground), status, effects);
+    let on = |ground: Ground, status: Status, effects: &[Effect]| to(DocumentState::On(ground), status, effects);
     let conflict = Ground::OutOfSync { conflict: true };
     let forget = &[Effect::ForgetSelection];
     match (state, event) {
         // While the file is being read, no other event is allowed.
-        (State::Refreshing(_), Event::Refreshed(found)) => match found {
+        (DocumentState::Refreshing(_), Event::Refreshed(found)) => match found {
             Reread::Same { differs: false } => on(Ground::Idle, Status::NoOp, &[]),
             Reread::Same { differs: true } => on(Ground::PersistPending, Status::NoOp, &[]),
             Reread::Taken => on(Ground::Idle, Status::Success, &[]),
             Reread::Carried => on(Ground::PersistPending, Status::Success, &[]),
             Reread::Conflict => on(conflict, Status::ExternalConflict, &[]),
         },
-        (State::Refreshing(_), Event::Unread) => on(Ground::OutOfSync { conflict: false }, Status::Exception, &[]),
-        (State::Refreshing(_), _) => to(state, Status::Exception, &[]),
-        (_, Event::RefreshBegun) => to(State::Refreshing(state.ground()), Status::Success, forget),
+        (DocumentState::Refreshing(_), Event::Unread) => on(Ground::OutOfSync { conflict: false }, Status::Exception, &[]),
+        (DocumentState::Refreshing(_), _) => to(state, Status::Exception, &[]),
+        (_, Event::RefreshBegun) => to(DocumentState::Refreshing(state.ground()), Status::Success, forget),
         (_, Event::Refreshed(_)) => to(state, Status::Exception, &[]),
         (_, Event::Unread) => on(Ground::OutOfSync { conflict: false }, Status::Exception, forget),
 
@@ -214,22 +214,22 @@ pub fn transition(state: State, mode: Mode, event: Event) -> Step {
             (_, Mode::Immediate) => on(Ground::PersistPending, Status::Success, &[Effect::ForgetSelection, Effect::Save]),
             (_, Mode::Manual | Mode::Disabled) => on(Ground::PersistPending, Status::Success, forget),
         },
-        (_, Event::Several) => to(State::SelectionPending(state.ground()), Status::MultiMatch, &[]),
+        (_, Event::Several) => to(DocumentState::SelectionPending(state.ground()), Status::MultiMatch, &[]),
         // A new search replaces the candidates of an older one, whatever its result.
         (_, Event::Nowhere) => on(state.ground(), Status::NoMatch, forget),
         (_, Event::Nothing) => on(state.ground(), Status::NoOp, forget),
         (_, Event::Refused) => to(state, Status::Exception, &[]),
         (_, Event::Stale) => on(state.ground(), Status::Exception, forget),
 
-        (State::On(Ground::PersistPending), Event::Saved) => on(Ground::Idle, Status::Success, &[]),
-        (State::On(Ground::PersistPending), Event::Unsaved) => on(Ground::PersistPending, Status::PersistFailure, &[]),
-        (State::On(Ground::PersistPending), Event::Moved) => on(conflict, Status::ExternalConflict, &[]),
+        (DocumentState::On(Ground::PersistPending), Event::Saved) => on(Ground::Idle, Status::Success, &[]),
+        (DocumentState::On(Ground::PersistPending), Event::Unsaved) => on(Ground::PersistPending, Status::PersistFailure, &[]),
+        (DocumentState::On(Ground::PersistPending), Event::Moved) => on(conflict, Status::ExternalConflict, &[]),
         (_, Event::Saved | Event::Unsaved | Event::Moved) => to(state, Status::Exception, &[]),
 
         // Candidates are dropped first; the edits stay until a second discard.
-        (State::SelectionPending(ground), Event::Discarded) => on(ground, Status::Success, forget),
-        (State::On(Ground::Idle), Event::Discarded) => on(Ground::Idle, Status::NoOp, &[]),
-        (State::On(_), Event::Discarded) => on(Ground::Idle, Status::Success, &[]),
+        (DocumentState::SelectionPending(ground), Event::Discarded) => on(ground, Status::Success, forget),
+        (DocumentState::On(Ground::Idle), Event::Discarded) => on(Ground::Idle, Status::NoOp, &[]),
+        (DocumentState::On(_), Event::Discarded) => on(Ground::Idle, Status::Success, &[]),
 
         (_, Event::Outside(found)) => match found {
             Reread::Same { .. } => to(state, Status::Success, &[]),
@@ -244,18 +244,18 @@ pub fn transition(state: State, mode: Mode, event: Event) -> Step {
 mod tests {
     use super::*;
 
-    const IDLE: State = State::On(Ground::Idle);
-    const PENDING: State = State::On(Ground::PersistPending);
-    const OUT: State = State::On(Ground::OutOfSync { conflict: true });
-    const DEAF: State = State::On(Ground::OutOfSync { conflict: false });
-    const CHOOSING: State = State::SelectionPending(Ground::Idle);
-    const CHOOSING_MORE: State = State::SelectionPending(Ground::PersistPending);
-    const READING: State = State::Refreshing(Ground::Idle);
-    const ALL: [State; 7] = [IDLE, PENDING, OUT, DEAF, CHOOSING, CHOOSING_MORE, READING];
+    const IDLE: DocumentState = DocumentState::On(Ground::Idle);
+    const PENDING: DocumentState = DocumentState::On(Ground::PersistPending);
+    const OUT: DocumentState = DocumentState::On(Ground::OutOfSync { conflict: true });
+    const DEAF: DocumentState = DocumentState::On(Ground::OutOfSync { conflict: false });
+    const CHOOSING: DocumentState = DocumentState::SelectionPending(Ground::Idle);
+    const CHOOSING_MORE: DocumentState = DocumentState::SelectionPending(Ground::PersistPending);
+    const READING: DocumentState = DocumentState::Refreshing(Ground::Idle);
+    const ALL: [DocumentState; 7] = [IDLE, PENDING, OUT, DEAF, CHOOSING, CHOOSING_MORE, READING];
     const EDITED: Event = Event::Edited { differs: true };
 
     /// Applies an event and, as the caller does, a successful save if the effects demand one.
-    fn ran(state: State, mode: Mode, event: Event) -> (State, Status) {
+    fn ran(state: DocumentState, mode: Mode, event: Event) -> (DocumentState, Status) {
         let done = transition(state, mode, event);
         match done.effects.contains(&Effect::Save) {
             true => {
@@ -282,7 +282,7 @@ mod tests {
             (CHOOSING_MORE, Manual, EDITED, Status::Success, PENDING),
             (OUT, Manual, EDITED, Status::Success, OUT),
             (OUT, Immediate, EDITED, Status::Success, OUT),
-            (State::SelectionPending(OUT.ground()), Manual, EDITED, Status::Success, OUT),
+            (DocumentState::SelectionPending(OUT.ground()), Manual, EDITED, Status::Success, OUT),
             // An edit that reverts the last one.
             (PENDING, Manual, Event::Edited { differs: false }, Status::Success, IDLE),
             // Saving.
@@ -337,9 +337,9 @@ mod tests {
                 // Several matches, from any state: pending edits stay pending.
                 assert_eq!(
                     ran(state, mode, Event::Several),
-                    (State::SelectionPending(state.ground()), Status::MultiMatch)
+                    (DocumentState::SelectionPending(state.ground()), Status::MultiMatch)
                 );
-                assert_eq!(ran(state, mode, Event::RefreshBegun).0, State::Refreshing(state.ground()));
+                assert_eq!(ran(state, mode, Event::RefreshBegun).0, DocumentState::Refreshing(state.ground()));
                 assert_eq!(ran(state, mode, Event::Refused), (state, Status::Exception));
                 // A failed new search drops the older candidates, and nothing else.
                 for (event, status) in [
@@ -347,7 +347,7 @@ mod tests {
                     (Event::Nothing, Status::NoOp),
                     (Event::Stale, Status::Exception),
                 ] {
-                    assert_eq!(ran(state, mode, event), (State::On(state.ground()), status));
+                    assert_eq!(ran(state, mode, event), (DocumentState::On(state.ground()), status));
                 }
             }
         }
@@ -385,7 +385,7 @@ mod tests {
             ] {
                 let done = transition(state, Mode::Manual, event);
                 assert!(done.effects.contains(&Effect::ForgetSelection), "{state:?} {event:?}");
-                assert!(!matches!(done.state, State::SelectionPending(_)));
+                assert!(!matches!(done.state, DocumentState::SelectionPending(_)));
             }
         }
     }
@@ -402,7 +402,7 @@ mod tests {
         ] {
             assert_eq!(
                 transition(READING, Mode::Immediate, event),
-                Step {
+                Transition {
                     state: READING,
                     status: Status::Exception,
                     effects: vec![]

@@ -5,8 +5,8 @@
 pub use super::conditional::declares;
 use super::conditional::edit_same_under_all_symbols;
 use super::declarations_only::{keeps_directives, only_declares};
-use super::declared::{Place, declared, stays};
-pub use super::head::Head;
+use super::declared::{EditRange, declared, stays};
+pub use super::head::HeadPolicy;
 use super::head::{Replaced, keep_missing_head_parts};
 use super::meaning::find_declaration;
 use super::replacing::{Stand, place_declaration};
@@ -38,7 +38,7 @@ pub struct SymbolEdit {
     /// The new text.
     pub new: String,
     /// Treatment of the documentation and attributes of a replaced symbol.
-    pub head: Head,
+    pub head: HeadPolicy,
     /// The `#if` symbols of the file's compilation, if known.
     pub defines: Option<BTreeSet<String>>,
 }
@@ -100,7 +100,7 @@ pub fn edited(text: &str, request: &SymbolEdit) -> Result<(String, String), Refu
 struct EditedText {
     made: String,
     what: String,
-    place: Place,
+    place: EditRange,
 }
 
 impl AsRef<str> for EditedText {
@@ -116,7 +116,9 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
     let found = find_declaration(&all, &request.symbol)?;
     let around = around(text, &found.range, request, defines);
     let Replaced { own, new, kept } = match (request.at, request.head, &around) {
-        (Where::Replace, Head::UnlessBrought, None) => keep_missing_head_parts(text, &blank(text, defines), &found.range, &request.new),
+        (Where::Replace, HeadPolicy::UnlessBrought, None) => {
+            keep_missing_head_parts(text, &blank(text, defines), &found.range, &request.new)
+        }
         _ => Replaced {
             own: found.range.clone(),
             new: request.new.clone(),
@@ -130,7 +132,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
     let (made, old) = place_declaration(text, &stand, request.at, &new, defines);
     let replaced = (request.at == Where::Replace).then_some(found);
     let old = replaced.map_or(old.clone(), |found| old.start.min(found.range.start)..old.end);
-    let place = Place {
+    let place = EditRange {
         new: old.start..made.len() - (text.len() - old.end),
         old,
     };
@@ -204,7 +206,7 @@ mod tests {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
-            head: if bare { Head::UnlessBrought } else { Head::Replaced },
+            head: if bare { HeadPolicy::UnlessBrought } else { HeadPolicy::Replaced },
             defines: Some(BTreeSet::new()),
         };
         edited(TEXT, &request).map(|(text, _)| text)
@@ -257,7 +259,7 @@ mod tests {
                 symbol: symbol.to_owned(),
                 at: Where::Replace,
                 new: new.to_owned(),
-                head: Head::Replaced,
+                head: HeadPolicy::Replaced,
                 defines: Some(BTreeSet::new()),
             };
             edited(text, &request).map(|(text, _)| text).map_err(|refused| refused.why)
@@ -334,7 +336,7 @@ mod tests {
                 symbol: symbol.to_owned(),
                 at: Where::After,
                 new: new.to_owned(),
-                head: Head::Replaced,
+                head: HeadPolicy::Replaced,
                 defines: Some(BTreeSet::new()),
             };
             edited(text, &request).map(|(text, _)| text).map_err(|refused| refused.why)
@@ -485,7 +487,7 @@ mod tests {
                 symbol: "A.M".to_owned(),
                 at: Where::Replace,
                 new: new.to_owned(),
-                head: Head::Replaced,
+                head: HeadPolicy::Replaced,
                 defines: Some(BTreeSet::from(["X".to_owned()])),
             };
             edited(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
@@ -546,7 +548,7 @@ mod tests {
                 symbol: symbol.to_owned(),
                 at,
                 new: new.to_owned(),
-                head: Head::Replaced,
+                head: HeadPolicy::Replaced,
                 defines: Some(BTreeSet::new()),
             };
             edited(text, &request).map(drop).map_err(|refused| refused.why)

@@ -2,10 +2,10 @@
 
 use super::files::Files;
 use super::order::{EditRequest, Order};
-use super::run::{Run, Trouble};
+use super::run::{EditRun, Trouble};
 
 /// Opens the documents of a request and returns their paths.
-pub(super) fn targets<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<Vec<String>, Trouble> {
+pub(super) fn targets<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Result<Vec<String>, Trouble> {
     if let Order::Undo | Order::Redo = request.order {
         let stack = if request.order == Order::Undo {
             &run.session.done

@@ -1,6 +1,6 @@
 //! Trail of a session: the change of its documents by each operation, including undo and redo, for a live view.
 
-use super::session::{Content, Session};
+use super::session::{Content, EditSession};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ const REMEMBERED: usize = 32;
 
 /// Change of a document by an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct TrailStep {
     /// The operation.
     pub operation: String,
     /// Identifier of the operation in the log: the session's handle and a number.
@@ -44,17 +44,17 @@ pub(super) enum Moved {
 }
 
 /// Returns the steps of one document, and whether earlier ones may be forgotten.
-pub fn steps_of_document<'s>(session: &'s Session, path: &str) -> (Vec<&'s Step>, bool) {
-    let steps: Vec<&Step> = session.trail.iter().filter(|step| step.path == path).collect();
+pub fn steps_of_document<'s>(session: &'s EditSession, path: &str) -> (Vec<&'s TrailStep>, bool) {
+    let steps: Vec<&TrailStep> = session.trail.iter().filter(|step| step.path == path).collect();
     let operations = steps.chunk_by(|one, other| one.id == other.id).count();
     (steps, operations >= REMEMBERED)
 }
 
 /// Adds the events of an operation in their order. Session edits and foreign writes are separate steps; a save belongs to the session's step that it
 /// saves.
-pub(super) fn follow(session: &mut Session, moves: Vec<(String, Moved)>, operation: &str, id: &str, now: u64) {
+pub(super) fn follow(session: &mut EditSession, moves: Vec<(String, Moved)>, operation: &str, id: &str, now: u64) {
     for (path, moved) in moves {
-        let step = |from: Content, to: Content, foreign: bool| Step {
+        let step = |from: Content, to: Content, foreign: bool| TrailStep {
             operation: operation.to_owned(),
             id: id.to_owned(),
             at: now,
@@ -80,7 +80,7 @@ pub(super) fn follow(session: &mut Session, moves: Vec<(String, Moved)>, operati
         let saved = over.is_some();
         match own {
             Some(own) => (own.to, own.saved, own.over) = (to, saved, over.flatten()),
-            None if saved || from != to => session.trail.push(Step {
+            None if saved || from != to => session.trail.push(TrailStep {
                 saved,
                 over: over.flatten(),
                 ..step(from, to, foreign)
@@ -92,7 +92,7 @@ pub(super) fn follow(session: &mut Session, moves: Vec<(String, Moved)>, operati
 }
 
 /// Keeps the steps of each document's last operations, complete for each operation.
-fn forget(session: &mut Session) {
+fn forget(session: &mut EditSession) {
     let mut operations: BTreeMap<String, (usize, String)> = BTreeMap::new();
     session.trail.reverse();
     session.trail.retain(|step| {

@@ -1,7 +1,7 @@
 //! Failures of one file or one operation: each is reported as what it is, and does not block the other files.
 
 use super::edit_log::Category;
-use super::order::{EditRequest, Order, Part};
+use super::order::{BatchEdit, EditRequest, Order};
 use super::perform::perform;
 use super::response::Response;
 use super::session_tests::{Coder, stands};
@@ -198,7 +198,7 @@ fn what_is_possible_is_named_as_it_is_called() {
         symbol: "A".to_owned(),
         at: Where::Before,
         new: "x".to_owned(),
-        head: symbol::Head::Replaced,
+        head: symbol::HeadPolicy::Replaced,
         defines: None,
     };
     assert!(
@@ -229,8 +229,8 @@ fn a_session_keeps_its_mode() {
     );
 }
 
-fn part(old: &str, new: &str) -> Part {
-    Part {
+fn part(old: &str, new: &str) -> BatchEdit {
+    BatchEdit {
         path: None,
         old: old.to_owned(),
         new: new.to_owned(),

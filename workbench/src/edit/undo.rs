@@ -3,8 +3,8 @@
 //! of sync, and never overwrites the foreign write.
 
 use super::files::Files;
-use super::run::{Run, Trouble};
-use super::session::{Change, Content, Edit, Version};
+use super::run::{EditRun, Trouble};
+use super::session::{Content, Edit, FileEdit, Version};
 use super::state::{Event, Reread, Status};
 use super::tools::Tool;
 
@@ -28,7 +28,7 @@ enum Back {
 }
 
 /// Returns the common ancestor for the inverse of a change: its result or, if the change adopted another file content as base, its start.
-fn ancestor(change: &Change) -> &Content {
+fn ancestor(change: &FileEdit) -> &Content {
     match change.from.base == change.to.base {
         true => &change.to.text,
         false => &change.from.base,
@@ -36,7 +36,7 @@ fn ancestor(change: &Change) -> &Content {
 }
 
 /// Returns the change that redoes `own` after the undo `change`; if a foreign write had already reverted it, with the result of `own`.
-fn inverse(change: &Change, own: &Change) -> Change {
+fn inverse(change: &FileEdit, own: &FileEdit) -> FileEdit {
     let mut inverse = change.clone();
     if change.from.text == change.to.text {
         inverse.from.text.clone_from(&own.to.text);
@@ -49,14 +49,14 @@ fn were(paths: &[String]) -> String {
     format!("{} {}", paths.join(", "), if paths.len() == 1 { "was" } else { "were" })
 }
 
-impl<F: Files> Run<'_, F> {
+impl<F: Files> EditRun<'_, F> {
     /// Undoes the last edit, or redoes it; with `only`, the part of one file in its last edit.
     ///
     /// # Errors
     /// When there is no edit to undo, or foreign writes changed its place and more edits would be lost.
     pub(super) fn take_back(&mut self, again: bool, only: Option<&str>) -> Result<UndoResult, Trouble> {
         let stack = if again { &self.session.undone } else { &self.session.done };
-        let meant = |change: &Change| only.is_none_or(|only| change.path == only);
+        let meant = |change: &FileEdit| only.is_none_or(|only| change.path == only);
         let Some(at) = stack.iter().rposition(|edit| edit.changes.iter().any(meant)) else {
             let what = match (again, self.session.undone.is_empty()) {
                 (true, _) => "there is no reverted edit to apply again",
@@ -94,7 +94,7 @@ impl<F: Files> Run<'_, F> {
             status,
         };
         let stack = if again { &mut self.session.undone } else { &mut self.session.done };
-        let of_it = |change: &Change| edit.changes.iter().any(|own| own.path == change.path);
+        let of_it = |change: &FileEdit| edit.changes.iter().any(|own| own.path == change.path);
         stack[at].changes.retain(|change| !of_it(change));
         if stack[at].changes.is_empty() {
             stack.remove(at);
@@ -152,7 +152,7 @@ impl<F: Files> Run<'_, F> {
         Trouble::new(why, guidance).at(first)
     }
 
-    fn back(&mut self, change: &Change) -> Result<Back, Trouble> {
+    fn back(&mut self, change: &FileEdit) -> Result<Back, Trouble> {
         let (path, from, ancestor) = (&change.path, &change.from, ancestor(change));
         let now = self.document(path)?.now.clone();
         let mode = now.mode.or(from.mode);
@@ -180,7 +180,7 @@ impl<F: Files> Run<'_, F> {
     /// When one of the texts was lost, or there is no room.
     pub(super) fn concede(&mut self, path: &str, base: &Content, theirs: &Version, all: bool) -> Result<(), Trouble> {
         let mut done = self.session.done.clone();
-        let made_of_it = |change: &&mut Change| change.path == path && change.from.base == *base && change.to.base == *base;
+        let made_of_it = |change: &&mut FileEdit| change.path == path && change.from.base == *base && change.to.base == *base;
         for change in done.iter_mut().flat_map(|edit| &mut edit.changes).filter(made_of_it) {
             let mut sides = Vec::new();
             for side in [&change.from.text, &change.to.text] {
@@ -197,7 +197,7 @@ impl<F: Files> Run<'_, F> {
                 (change.from, change.to) = (from.clone(), to.clone());
             }
         }
-        let is_empty = |change: &Change| change.path == path && change.from == change.to;
+        let is_empty = |change: &FileEdit| change.path == path && change.from == change.to;
         done.iter_mut().for_each(|edit| edit.changes.retain(|change| !is_empty(change)));
         done.retain(|edit| !edit.changes.is_empty());
         if done != self.session.done {

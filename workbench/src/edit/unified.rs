@@ -14,13 +14,13 @@ const EMPTY: [&str; 2] = [
 
 /// Git's extended header of a file.
 #[derive(Default)]
-struct Head<'p> {
+struct GitHeader<'p> {
     /// The two names of the file, and their line in the patch.
     names: Option<(&'p str, usize)>,
     /// Mode of the file, and its line in the patch.
     mode: Option<(Mode, usize)>,
     /// Whether the file is created or deleted.
-    change: Option<Change>,
+    change: Option<GitChange>,
     /// Names of the file's blobs.
     index: Option<(&'p str, &'p str)>,
     /// Paths of a move, from and to.
@@ -30,7 +30,7 @@ struct Head<'p> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum GitChange {
     Made,
     Removed,
 }
@@ -62,7 +62,7 @@ impl Mode {
 /// When the patch is malformed, with the error and its line.
 pub(super) fn parse_patches(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, String> {
     let mut files = Vec::new();
-    let mut head = Head::default();
+    let mut head = GitHeader::default();
     let mut at = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(0);
     if lines.get(at).is_some_and(|line| begins_mail(line) || of_mail(line)) {
         at = behind_message(lines, at);
@@ -125,7 +125,7 @@ fn behind_message(lines: &[&str], at: usize) -> usize {
     (at + 1..lines.len()).find(begins).unwrap_or(lines.len())
 }
 
-impl<'p> Head<'p> {
+impl<'p> GitHeader<'p> {
     /// Takes the finished header; the next one is in the same mail.
     fn take(&mut self) -> Self {
         let next = Self {
@@ -147,10 +147,10 @@ impl<'p> Head<'p> {
             ));
         }
         if let Some(mode) = line.strip_prefix("new file mode ") {
-            self.change = Some(Change::Made);
+            self.change = Some(GitChange::Made);
             self.mode = Some((Mode::from_text(mode), number));
         } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
-            self.change = Some(Change::Removed);
+            self.change = Some(GitChange::Removed);
             self.mode = Some((Mode::from_text(mode), number));
         } else if let Some(index) = line.strip_prefix("index ") {
             // `index 1234567..89abcde 100644` if the mode stays.
@@ -173,7 +173,7 @@ impl<'p> Head<'p> {
         let is_empty = |blob: &str| EMPTY.iter().any(|empty| empty.starts_with(blob));
         let is_whole = match (self.change, self.index) {
             (_, None) => true,
-            (Some(Change::Made), Some((_, blob))) | (Some(Change::Removed), Some((blob, _))) => is_empty(blob),
+            (Some(GitChange::Made), Some((_, blob))) | (Some(GitChange::Removed), Some((blob, _))) => is_empty(blob),
             (None, Some(_)) => false,
         };
         let lost = || Err(format!("line {number} of the patch: the lines of this file are missing"));
@@ -183,8 +183,8 @@ impl<'p> Head<'p> {
         let (path, to, kind) = match (self.change, &self.moved) {
             (None, (Some(from), Some(to))) => (from.clone(), Some(to.clone()), PatchOperation::Update(Vec::new())),
             (None, _) => return lost(),
-            (Some(Change::Made), _) => (twice(names, number)?, None, PatchOperation::Add(String::new())),
-            (Some(Change::Removed), _) => {
+            (Some(GitChange::Made), _) => (twice(names, number)?, None, PatchOperation::Add(String::new())),
+            (Some(GitChange::Removed), _) => {
                 // An empty hunk that must cover the file: it matches only an empty one.
                 let nothing = Hunk {
                     at: number,
@@ -217,13 +217,13 @@ impl<'p> Head<'p> {
                     "line {number} of the patch: {path} is {is}, and only regular files can be created, changed and removed"
                 ))
             }
-            mode => Ok(self.change == Some(Change::Made) && matches!(mode, Some((Mode::Executable, _)))),
+            mode => Ok(self.change == Some(GitChange::Made) && matches!(mode, Some((Mode::Executable, _)))),
         }
     }
 }
 
 /// Parses a file from its `---` line on; returns it with the line after its last hunk.
-fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Result<(FilePatch, usize), String> {
+fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &GitHeader<'_>) -> Result<(FilePatch, usize), String> {
     let old = lines[at].strip_prefix("--- ").unwrap_or_default();
     let new = lines.get(at + 1).and_then(|line| line.strip_prefix("+++ "));
     let new = new.ok_or_else(|| format!("line {} of the patch: `+++` is missing", at + 2))?;

@@ -1,7 +1,7 @@
 //! Versions of documents and foreign writes: take over, carry over, report, undo, and recovery after a crash.
 
 use super::edit_log::Category;
-use super::order::{Order, Part};
+use super::order::{BatchEdit, Order};
 use super::session_tests::{Coder, stands};
 use super::state::{Mode, Status, WorkflowState};
 
@@ -240,7 +240,7 @@ fn a_handle_is_told_once_it_is_kept() {
 
 #[test]
 fn what_was_cut_short_and_cannot_go_on_is_taken_back() {
-    let part = |path: &str, old: &str, new: &str| Part {
+    let part = |path: &str, old: &str, new: &str| BatchEdit {
         path: Some(path.to_owned()),
         old: old.to_owned(),
         new: new.to_owned(),
@@ -340,7 +340,7 @@ fn of_a_batch_each_file_is_taken_back_alone() {
     let mut coder = Coder::with("one\n");
     coder.files.write("b.cs", "two\n");
     coder.files.write("c.cs", "three\n");
-    let part = |path: &str, old: &str, new: &str| Part {
+    let part = |path: &str, old: &str, new: &str| BatchEdit {
         path: Some(path.to_owned()),
         old: old.to_owned(),
         new: new.to_owned(),

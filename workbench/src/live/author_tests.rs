@@ -49,7 +49,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-struct World<'r> {
+struct TestWorkspace<'r> {
     files: Memory,
     root: &'r Path,
     sessions: Vec<String>,
@@ -57,7 +57,7 @@ struct World<'r> {
     lines: usize,
 }
 
-impl World<'_> {
+impl TestWorkspace<'_> {
     fn ask(&self, session: Option<&str>, order: Order) -> Option<String> {
         let request = EditRequest {
             order,
@@ -142,7 +142,7 @@ proptest! {
         let folder = tempfile::tempdir().expect("folder");
         let files = Memory::default();
         files.write(FILE, "m0\n\nm1\n\nm2\n\nm3\n\nm4\n\nm5\n");
-        let mut world = World { files, root: folder.path(), sessions: Vec::new(), now: 100, lines: 0 };
+        let mut world = TestWorkspace { files, root: folder.path(), sessions: Vec::new(), now: 100, lines: 0 };
         world.read_changes();
         for mode in [Mode::Manual, Mode::Immediate] {
             let request = EditRequest { order: Order::Open, session: None, path: Some(FILE.to_owned()), mode: Some(mode), fit: false };
@@ -189,14 +189,14 @@ fn quick_edits_are_told_once() {
     let folder = tempfile::tempdir().expect("folder");
     let files = Memory::default();
     files.write(FILE, "n=0\n");
-    let mut world = World {
+    let mut world = TestWorkspace {
         files,
         root: folder.path(),
         sessions: Vec::new(),
         now: 100,
         lines: 0,
     };
-    let edit = |world: &World, number: usize| {
+    let edit = |world: &TestWorkspace, number: usize| {
         let (old, new) = (format!("n={number}\n"), format!("n={}\n", number + 1));
         world.ask(None, Order::Replace { old, new }).expect("a session")
     };

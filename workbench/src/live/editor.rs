@@ -19,10 +19,10 @@ pub struct Editor {
 }
 
 /// A line, and a column of it if one is named.
-type Place = (usize, Option<usize>);
+type LineColumn = (usize, Option<usize>);
 
 /// Parses a place such as `12` or `12:5`.
-pub fn parse_place(text: &str) -> Option<Place> {
+pub fn parse_place(text: &str) -> Option<LineColumn> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
     match text.split_once(':') {
         None => Some((number(text)?, None)),
@@ -31,7 +31,7 @@ pub fn parse_place(text: &str) -> Option<Place> {
 }
 
 /// Parses a range such as `12:5-14:1`, whose start must not be after its end.
-pub fn range(text: &str) -> Option<(Place, Place)> {
+pub fn range(text: &str) -> Option<(LineColumn, LineColumn)> {
     let (from, to) = text
         .split_once('-')
         .and_then(|(from, to)| Some((parse_place(from)?, parse_place(to)?)))?;
@@ -46,7 +46,7 @@ impl Editor {
         let lines: Vec<&str> = split(text).collect();
         let ends = lines.last().is_none_or(|last| body(last) != *last);
         let last = lines.len() + usize::from(ends);
-        let fitted = |(line, column): Place| {
+        let fitted = |(line, column): LineColumn| {
             let line = line.min(last);
             let behind = 1 + lines.get(line - 1).map_or(0, |line| body(line).chars().count());
             (line, column.map(|column| column.min(behind)))
@@ -78,7 +78,7 @@ impl Editor {
     }
 }
 
-fn place_text((line, column): Place) -> String {
+fn place_text((line, column): LineColumn) -> String {
     column.map_or_else(|| line.to_string(), |column| format!("{line}:{column}"))
 }
 

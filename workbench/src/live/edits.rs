@@ -3,14 +3,14 @@
 
 use super::difference::Difference;
 use super::journal::{BETWEEN, ChangeReport, Journal, PATCH, SOMEBODY, Version, digest_of_text, operation};
-use super::names::Names;
+use super::names::DocumentNames;
 use super::order::{self, Did};
 use super::stored_journals;
-use crate::checkout::Held;
+use crate::checkout::CheckoutLock;
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
-use crate::edit::session::{self, Content, Failed, NoSession, Session};
-use crate::edit::trail::{self, Step};
+use crate::edit::session::{self, Content, EditSession, Failed, NoSession};
+use crate::edit::trail::{self, TrailStep};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -28,8 +28,8 @@ const STEPS: usize = 16;
 ///
 /// # Errors
 /// When stored data of sessions or of the document cannot be read or written.
-pub fn take_over<F: Files>(files: &F, root: &Path, lock: &Held, path: &str) -> io::Result<Vec<String>> {
-    let names = Names::from_path(files, root, path)?;
+pub fn take_over<F: Files>(files: &F, root: &Path, lock: &CheckoutLock, path: &str) -> io::Result<Vec<String>> {
+    let names = DocumentNames::from_path(files, root, path)?;
     let mut sessions = session::list_sessions(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| names.has_path(known)));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
@@ -41,7 +41,7 @@ pub fn take_over<F: Files>(files: &F, root: &Path, lock: &Held, path: &str) -> i
     if stored_journals::read_journal(root, path)?.has_ended(&lasting) {
         stored_journals::change_journal(root, lock, path, &[], |journal| journal.drop_ended_sessions(&lasting))?;
     }
-    let edited = |session: &&Session| session.documents.iter().any(|(path, one)| names.has_path(path) && one.is_edited());
+    let edited = |session: &&EditSession| session.documents.iter().any(|(path, one)| names.has_path(path) && one.is_edited());
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
 }
 
@@ -50,7 +50,7 @@ pub fn take_over<F: Files>(files: &F, root: &Path, lock: &Held, path: &str) -> i
 /// # Errors
 /// When stored data of the session or of its documents cannot be read or written.
 pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io::Result<()> {
-    let session = match Session::load(files, handle, now) {
+    let session = match EditSession::load(files, handle, now) {
         Ok(session) => session,
         Err(NoSession::Io(error)) => return Err(error),
         Err(_) => return Ok(()),
@@ -58,7 +58,7 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
     let saved = session.trail.iter().filter(|step| step.saved).map(|step| &step.path);
     let paths: BTreeSet<String> = saved.chain(session.failed.iter().map(|failed| &failed.path)).cloned().collect();
     for path in paths {
-        let path = Names::from_path(files, root, &path)?.path;
+        let path = DocumentNames::from_path(files, root, &path)?.path;
         if stored_journals::read_journal(root, &path)?.current().is_some() {
             take_over(files, root, &stored_journals::lock_journal(root)?, &path)?;
         }
@@ -67,7 +67,13 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
 }
 
 /// Records new steps of sessions.
-fn record_edits<F: Files>(files: &F, root: &Path, lock: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
+fn record_edits<F: Files>(
+    files: &F,
+    root: &Path,
+    lock: &CheckoutLock,
+    (path, names): (&str, &DocumentNames),
+    sessions: &[EditSession],
+) -> io::Result<()> {
     let mut journal = stored_journals::read_journal(root, path)?;
     let digest_of = |content: &Content| text_of_content(files, content).map(|text| digest_of_text(&text));
     let mut steps = order::in_order(order::steps(sessions, names, &journal), journal.current(), digest_of);
@@ -106,7 +112,7 @@ fn record_edits<F: Files>(files: &F, root: &Path, lock: &Held, (path, names): (&
     Ok(())
 }
 
-fn record_found_text(root: &Path, lock: &Held, path: &str, text: &str, at: u64, report: &ChangeReport) -> io::Result<Journal> {
+fn record_found_text(root: &Path, lock: &CheckoutLock, path: &str, text: &str, at: u64, report: &ChangeReport) -> io::Result<Journal> {
     stored_journals::change_journal(root, lock, path, &[text], |journal| {
         let before = journal
             .current()
@@ -116,7 +122,14 @@ fn record_found_text(root: &Path, lock: &Held, path: &str, text: &str, at: u64, 
 }
 
 /// Records the write of a file: its text before, if not yet recorded, is a person's version; its text after is a version of the writer.
-fn saved(root: &Path, lock: &Held, path: &str, [before, after]: [Option<&str>; 2], at: u64, report: &ChangeReport) -> io::Result<Journal> {
+fn saved(
+    root: &Path,
+    lock: &CheckoutLock,
+    path: &str,
+    [before, after]: [Option<&str>; 2],
+    at: u64,
+    report: &ChangeReport,
+) -> io::Result<Journal> {
     let journal = stored_journals::read_journal(root, path)?;
     let Some(after) = after else { return Ok(journal) };
     if journal.is_last(before, after, at) {
@@ -138,7 +151,7 @@ fn saved(root: &Path, lock: &Held, path: &str, [before, after]: [Option<&str>; 2
 /// # Errors
 /// When stored data of the document cannot be read or written.
 pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
-    let path = &Names::from_path(files, root, path)?.path;
+    let path = &DocumentNames::from_path(files, root, path)?.path;
     if stored_journals::read_journal(root, path)?.current().is_none() {
         return Ok(());
     }
@@ -158,7 +171,7 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
 /// # Errors
 /// When the document, or stored data of it, cannot be read or written.
 pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
-    let path = &Names::from_path(files, root, path)?.path;
+    let path = &DocumentNames::from_path(files, root, path)?.path;
     let text = files.read(path)?.and_then(|found| decode(&found.bytes).ok());
     let Some((text, _)) = text.filter(|_| stored_journals::read_journal(root, path).is_ok_and(|journal| journal.current().is_some()))
     else {
@@ -232,7 +245,7 @@ pub fn called<'n, F: Files>(
     names: impl IntoIterator<Item = &'n String>,
     now: u64,
 ) -> Result<Option<&'n str>, NoSession> {
-    let session = Session::load(files, handle, now)?;
+    let session = EditSession::load(files, handle, now)?;
     let known = |name: &&String| session.documents.contains_key(*name);
     Ok(names.into_iter().find(known).map(String::as_str))
 }
@@ -242,7 +255,7 @@ pub fn called<'n, F: Files>(
 /// # Errors
 /// When there is no such session.
 pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result<Option<Buffer>, NoSession> {
-    let session = Session::load(files, handle, now)?;
+    let session = EditSession::load(files, handle, now)?;
     let Some(document) = session.documents.get(path) else {
         return Ok(None);
     };
@@ -298,7 +311,7 @@ fn version_of_operation(operation_name: &str, id: &str, at: u64) -> Version {
 }
 
 /// Returns the version after a step of a session with its text, if that is stored.
-fn version_of_step(step: &Step, known: impl Fn(&Content) -> Option<String>) -> (Version, Option<String>) {
+fn version_of_step(step: &TrailStep, known: impl Fn(&Content) -> Option<String>) -> (Version, Option<String>) {
     let mut version = version_of_operation(&step.operation, &step.id, step.at);
     let after = known(&step.to);
     if let (Some(before), Some(after)) = (known(&step.from), &after) {
@@ -352,7 +365,7 @@ pub enum Missing {
 /// # Errors
 /// When there is no such session.
 pub fn why_missing<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result<Missing, NoSession> {
-    let session = Session::load(files, handle, now)?;
+    let session = EditSession::load(files, handle, now)?;
     Ok(match session.documents.get(path).map(|document| &document.now.text) {
         None => Missing::Unknown,
         Some(None) => Missing::Away,

@@ -10,14 +10,14 @@ use std::path::Path;
 
 /// The names of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct DocumentNames {
     /// Name of the document's journal: the requested one, unless only another one has a journal.
     pub path: String,
     /// All names: the requested one, and those with a journal or edited in sessions.
     pub all: BTreeSet<String>,
 }
 
-impl Names {
+impl DocumentNames {
     /// Returns the names of the file at a path of the workspace.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! Orders the steps of several sessions on a file. Times are whole seconds: within a second the order follows from the text that each save replaced.
 
 use super::journal::{Journal, Version, operation};
-use super::names::Names;
-use crate::edit::session::{Content, Session};
+use super::names::DocumentNames;
+use crate::edit::session::{Content, EditSession};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A step, or a failed try, of a session.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct SessionStep {
     /// Time in seconds since 1970.
     pub at: u64,
     /// The operation: its session and its number there.
@@ -28,11 +28,11 @@ pub(super) enum Did {
 }
 
 /// Returns the steps of sessions on a document, under any of its names, that its journal has not recorded, by seconds.
-pub(super) fn steps(sessions: &[Session], names: &Names, journal: &Journal) -> Vec<Step> {
+pub(super) fn steps(sessions: &[EditSession], names: &DocumentNames, journal: &Journal) -> Vec<SessionStep> {
     let mut steps = Vec::new();
     for session in sessions {
         let saved = session.trail.iter().filter(|step| step.saved && names.has_path(&step.path));
-        steps.extend(saved.map(|step| Step {
+        steps.extend(saved.map(|step| SessionStep {
             at: step.at,
             id: step.id.clone(),
             what: step.operation.clone(),
@@ -42,7 +42,7 @@ pub(super) fn steps(sessions: &[Session], names: &Names, journal: &Journal) -> V
             },
         }));
         let failed = session.failed.iter().filter(|failed| names.has_path(&failed.path));
-        steps.extend(failed.map(|failed| Step {
+        steps.extend(failed.map(|failed| SessionStep {
             at: failed.at,
             id: failed.id.clone(),
             what: failed.operation.clone(),
@@ -56,7 +56,11 @@ pub(super) fn steps(sessions: &[Session], names: &Names, journal: &Journal) -> V
 
 /// Orders steps, which are sorted by seconds, starting from the document's current version. Steps of a session keep their order, and a save over a
 /// text comes after that text.
-pub(super) fn in_order(mut steps: Vec<Step>, current: Option<&Version>, digest_of: impl Fn(&Content) -> Option<String>) -> Vec<Step> {
+pub(super) fn in_order(
+    mut steps: Vec<SessionStep>,
+    current: Option<&Version>,
+    digest_of: impl Fn(&Content) -> Option<String>,
+) -> Vec<SessionStep> {
     let mut digests: BTreeMap<Content, Option<String>> = BTreeMap::new();
     let mut digest_of = move |content: &Content| digests.entry(content.clone()).or_insert_with(|| digest_of(content)).clone();
     let mut last: Option<Content> = None;
@@ -92,7 +96,7 @@ pub(super) fn in_order(mut steps: Vec<Step>, current: Option<&Version>, digest_o
     ordered
 }
 
-impl Step {
+impl SessionStep {
     /// Returns the content of the file after the step, if it was written.
     fn to(&self) -> Option<&Content> {
         match &self.did {

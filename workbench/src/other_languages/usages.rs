@@ -3,7 +3,7 @@
 use super::files;
 use super::names::{OtherNames, OtherSymbol};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
-use crate::symbols::usages::{Usages, Why};
+use crate::symbols::usages::{Usages, UseDoubt};
 use engine::values::table::Table;
 use producers::csharp::deps::flow::UseKind;
 use producers::csharp::usages::{LONGEST_LINE, Place};
@@ -52,7 +52,7 @@ pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSym
             for place in places.iter().map(|one| place_of_use(&file, one, &lines)) {
                 match is_bound {
                     true => _ = found.certain.insert(place),
-                    false => _ = found.possible.insert(place, Why::ByName),
+                    false => _ = found.possible.insert(place, UseDoubt::ByName),
                 }
             }
         }

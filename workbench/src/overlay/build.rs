@@ -6,7 +6,7 @@ use super::record::{LIFETIME, is_session, lives, seen, used};
 use super::{edited, texts};
 use crate::edit::disk::Disk;
 use crate::edit::files::Files;
-use crate::edit::session::Session;
+use crate::edit::session::EditSession;
 use engine::build::engine::Engine;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::seams::annotate::Unannotated;
@@ -95,7 +95,7 @@ pub fn needed_results(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, Over
 /// When that cannot be recorded.
 pub fn leave_results(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
     let files = Disk::new(root);
-    if Session::load(&files, handle, now).is_err() || texts::results_of(&files, handle)?.is_empty() {
+    if EditSession::load(&files, handle, now).is_err() || texts::results_of(&files, handle)?.is_empty() {
         return Ok(());
     }
     let _alone = files.lock_for_editing()?;

@@ -58,12 +58,12 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 /// A workspace in a folder, with a store or without.
-struct Place {
+struct TestWorkspace {
     root: PathBuf,
     store: StoreChoice,
 }
 
-impl Place {
+impl TestWorkspace {
     fn new(root: PathBuf, store: StoreChoice) -> Self {
         fs::create_dir_all(&root).expect("folder");
         fs::write(root.join(MANIFEST), "[workspace]\nname = \"bench\"\nrulesets = [\"csharp\"]\n").expect("manifest");
@@ -137,7 +137,7 @@ fn outputs(report: &Report) -> Vec<Option<Vec<u8>>> {
 
 /// Returns the outputs of a folder with only these files, built from nothing.
 fn clean(folder: &Path, files: &Files) -> Vec<Option<Vec<u8>>> {
-    let place = Place::new(folder.to_owned(), StoreChoice::None);
+    let place = TestWorkspace::new(folder.to_owned(), StoreChoice::None);
     files.iter().for_each(|(path, bytes)| place.write(path, Some(bytes)));
     let made = outputs(&place.build(None));
     fs::remove_dir_all(folder).expect("removed");
@@ -166,7 +166,7 @@ fn class(name: &str, members: &str) -> Vec<u8> {
 fn a_build_of_the_checkout_in_the_midst_of_it_is_not_seen() {
     let temp = tempfile::tempdir().expect("folder");
     let base = temp.path().canonicalize().expect("canonical");
-    let place = Place::new(base.join("ws"), StoreChoice::Folder(base.join("store")));
+    let place = TestWorkspace::new(base.join("ws"), StoreChoice::Folder(base.join("store")));
     let disk = Disk::new(&place.root);
     let mut files = Files::from([
         ("a.cs".to_owned(), class("C0", "public int M() => 0;")),
@@ -214,7 +214,7 @@ proptest! {
     fn a_build_in_an_overlay_is_that_of_a_folder_with_its_files(steps in prop::collection::vec(any_step(), 4..16)) {
         let temp = tempfile::tempdir().expect("folder");
         let base = temp.path().canonicalize().expect("canonical");
-        let place = Place::new(base.join("ws"), StoreChoice::Folder(base.join("store")));
+        let place = TestWorkspace::new(base.join("ws"), StoreChoice::Folder(base.join("store")));
         let disk = Disk::new(&place.root);
         let mut files = Files::new();
         for step in steps.into_iter().chain([Step::Build(None), Step::Build(Some(0)), Step::Merge(0), Step::Build(None)]) {

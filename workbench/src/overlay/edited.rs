@@ -7,7 +7,7 @@ use super::record::{Document, Overlay};
 use crate::edit::files::Files;
 use crate::edit::foreign_writes::notice;
 use crate::edit::place::Refused;
-use crate::edit::session::{self, Content, LIFETIME, NoSession, Session};
+use crate::edit::session::{self, Content, EditSession, LIFETIME, NoSession};
 use crate::edit::state::WorkflowState;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Errors
 /// When the session cannot be read, or has expired.
 pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Option<Overlay>, OverlayError> {
-    let session = match Session::load(files, handle, now) {
+    let session = match EditSession::load(files, handle, now) {
         Ok(session) => session,
         Err(NoSession::Unknown(_)) => return Ok(None),
         Err(NoSession::Io(error)) => return Err(error.into()),
@@ -55,7 +55,7 @@ fn is_manifest<F: Files>(files: &F, path: &str) -> bool {
 /// Takes over the writes of other processes into a session, as its next operation would, so that it shows the result of saving. Call without the
 /// editing lock.
 pub(super) fn read_foreign_writes<F: Files>(files: &F, handle: &str, now: u64) {
-    if let Ok(session) = Session::load(files, handle, now) {
+    if let Ok(session) = EditSession::load(files, handle, now) {
         let paths = session.documents.keys().filter(|path| !is_manifest(files, path));
         let paths: BTreeSet<String> = paths.cloned().collect();
         // If nothing can be written, the session shows its last known state.
@@ -68,7 +68,7 @@ pub(super) fn read_foreign_writes<F: Files>(files: &F, handle: &str, now: u64) {
 /// # Errors
 /// When they cannot, with the file.
 pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), OverlayError> {
-    let Ok(session) = Session::load(files, handle, now) else {
+    let Ok(session) = EditSession::load(files, handle, now) else {
         return Ok(());
     };
     for (path, document) in session.documents.iter().filter(|(_, document)| document.is_edited()) {

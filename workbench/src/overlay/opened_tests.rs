@@ -5,10 +5,10 @@ use super::merge::merge;
 use super::patch::{apply, apply_over};
 use super::put::{Became, Put, write_document, write_over};
 use super::record::{LIFETIME, discard, open_or_continue, unexpired_overlay};
-use super::tests::{NOW, Place, why};
+use super::tests::{NOW, TestWorkspace, why};
 use super::texts;
 use crate::edit::files::Files;
-use crate::edit::session::Session;
+use crate::edit::session::EditSession;
 use crate::edit::state::Mode;
 use engine::values::digest::{ActionKey, Digest};
 use std::fs;
@@ -16,7 +16,7 @@ use std::fs;
 /// A text based on the file as it was at the opening does not revert changes of other writers.
 #[test]
 fn what_was_written_since_the_opening_is_not_put_over_unawares() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("a.cs", "1\n2\n3\n4\n5\n");
     place.write("b.cs", "b\n");
     place.open("o");
@@ -69,7 +69,7 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
 
 #[test]
 fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     for path in ["gone.cs", "moved.cs", "src/kept.cs"] {
         place.write(path, path);
     }
@@ -109,7 +109,7 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
 /// A caller that was told of a conflict puts the joined text with `onto_now`.
 #[test]
 fn a_conflict_is_ended_by_a_document_made_of_now() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     for path in ["a.cs", "b.cs", "c.cs"] {
         place.write(path, "one\n");
     }
@@ -133,7 +133,7 @@ fn a_conflict_is_ended_by_a_document_made_of_now() {
 /// Files that ignore files exclude are not recorded: their present state is the base.
 #[test]
 fn a_file_that_is_not_noted_is_taken_as_it_is() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write(".gitignore", "obj/\n");
     place.write("obj/a.cs", "one");
     place.open("o");
@@ -145,7 +145,7 @@ fn a_file_that_is_not_noted_is_taken_as_it_is() {
 
 #[test]
 fn overlays_share_what_they_were_opened_on() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     for at in 0..200 {
         place.write(&format!("src/{at}.cs"), "x");
     }
@@ -186,7 +186,7 @@ fn overlays_share_what_they_were_opened_on() {
 
 #[test]
 fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     let results: Vec<ActionKey> = [b"one", b"two"].map(|key| ActionKey(Digest::of(key))).to_vec();
     for (name, key) in ["one", "two"].into_iter().zip(&results) {
         place.open(name);
@@ -203,7 +203,7 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     release_merged_results(&place.root, || true).expect("let go of");
     assert_eq!(held(NOW), []);
     // A session also leaves its results to the workspace when it is closed.
-    let session = Session::new("s1".to_owned(), Mode::Manual, NOW);
+    let session = EditSession::new("s1".to_owned(), Mode::Manual, NOW);
     session.store(&place.disk).expect("stored");
     texts::add_results(&place.disk, "s1", &results).expect("noted");
     leave_results(&place.root, "s1", NOW).expect("left");

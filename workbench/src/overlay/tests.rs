@@ -18,13 +18,13 @@ use std::path::PathBuf;
 
 pub(super) const NOW: u64 = 1_800_000_000;
 
-pub(super) struct Place {
+pub(super) struct TestWorkspace {
     _temp: tempfile::TempDir,
     pub(super) root: PathBuf,
     pub(super) disk: Disk,
 }
 
-impl Place {
+impl TestWorkspace {
     pub(super) fn new() -> Self {
         let temp = tempfile::tempdir().expect("folder");
         let root = temp.path().canonicalize().expect("canonical").join("ws");
@@ -65,7 +65,7 @@ pub(super) fn why(error: OverlayError) -> Diagnostic {
 
 #[test]
 fn names_that_are_none_are_told_the_nearest() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.open("fix-store");
     let unknown = why(unexpired_overlay(&place.disk, "fix-sture", NOW).expect_err("unknown"));
     assert_eq!(
@@ -87,7 +87,7 @@ fn names_that_are_none_are_told_the_nearest() {
 
 #[test]
 fn an_overlay_ends_when_its_time_is_over() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.open("one");
     assert_eq!(place.put_document("one", "a.cs", "a").expect("put"), Became::Added);
     open_or_continue(&place.disk, "two", Some(3_600), NOW).expect("open");
@@ -131,7 +131,7 @@ fn an_overlay_ends_when_its_time_is_over() {
 
 #[test]
 fn only_texts_of_the_workspace_are_put() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     for (path, bytes) in [
         ("src/a.cs", "a"),
         (".git/config", "x"),
@@ -181,7 +181,7 @@ fn only_texts_of_the_workspace_are_put() {
 
 #[test]
 fn what_edits_would_refuse_is_not_put_over() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.open("o");
     for bytes in [
         &b"a\0b"[..],
@@ -221,7 +221,7 @@ fn what_edits_would_refuse_is_not_put_over() {
 
 #[test]
 fn a_link_is_not_taken_away_in_place_of_its_file() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("src/a.cs", "a");
     symlink("a.cs", place.root.join("src/own.cs")).expect("link");
     place.open("o");
@@ -240,7 +240,7 @@ fn a_link_is_not_taken_away_in_place_of_its_file() {
 
 #[test]
 fn what_cannot_be_merged_any_more_can_be_dropped() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("../secret", "x");
     for path in ["a.cs", "b.cs", "c.cs"] {
         place.write(path, "one");
@@ -268,7 +268,7 @@ fn what_cannot_be_merged_any_more_can_be_dropped() {
 
 #[test]
 fn two_names_of_one_file_are_told_at_a_merge() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("a.cs", "one");
     fs::hard_link(place.root.join("a.cs"), place.root.join("b.cs")).expect("link");
     place.open("o");
@@ -285,7 +285,7 @@ fn two_names_of_one_file_are_told_at_a_merge() {
 
 #[test]
 fn a_text_is_written_as_its_file_is() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     let wide = |text: &str| {
         std::iter::once(0xfeff_u16)
             .chain(text.encode_utf16())
@@ -316,7 +316,7 @@ fn a_text_is_written_as_its_file_is() {
 
 #[test]
 fn a_patch_is_applied_whole_or_not_at_all() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("a.cs", "one\r\ntwo\r\n");
     place.write("b.cs", "three\n");
     place.open("o");
@@ -364,7 +364,7 @@ fn a_patch_is_applied_whole_or_not_at_all() {
 
 #[test]
 fn what_stands_in_the_way_is_said_before_a_merge() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("a.cs", "one");
     place.open("o");
     place.put_document("o", "a.cs", "1").expect("put");
@@ -390,7 +390,7 @@ fn what_stands_in_the_way_is_said_before_a_merge() {
 
 #[test]
 fn a_merge_keeps_what_it_does_not_change() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     let base = "one\r\ntwo\r\nthree\r\nfour";
     place.write("a.sh", base);
     fs::set_permissions(place.root.join("a.sh"), fs::Permissions::from_mode(0o755)).expect("mode");
@@ -438,7 +438,7 @@ fn a_merge_keeps_what_it_does_not_change() {
 
 #[test]
 fn conflicts_are_told_by_their_lines_and_nothing_is_written() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("a.cs", "1\n2\n3\n4\n5\n");
     place.write("b.cs", "b\n");
     place.write("c.cs", "c\n");
@@ -494,7 +494,7 @@ fn a_conflict_of_line_ends_says_so() {
             "mixed line ends (1 LF, 1 CRLF) in the overlay, LF in the workspace",
         ),
     ] {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         place.write("a.cs", "a\nb\n");
         place.open("o");
         place.put_document("o", "a.cs", ours).expect("put");
@@ -509,7 +509,7 @@ fn a_conflict_of_line_ends_says_so() {
 
 #[test]
 fn encodings_are_joined_or_conflict() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("a.cs", "caf\u{e9}\n-\nb\n");
     place.write("b.cs", "caf\u{e9}\n-\nb\n");
     place.open("o");
@@ -533,7 +533,7 @@ fn encodings_are_joined_or_conflict() {
 
 #[test]
 fn what_others_made_of_the_records_is_not_followed() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.open("o");
     place.put_document("o", "a.cs", "x").expect("put");
     let record = place.root.join(".cortex/edit/overlays/o.json");
@@ -561,7 +561,7 @@ fn what_others_made_of_the_records_is_not_followed() {
 
 #[test]
 fn two_processes_put_into_one_overlay() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.open("o");
     std::thread::scope(|scope| {
         for thread in 0..4 {

@@ -29,7 +29,7 @@ pub struct Node {
 
 /// The result of a query.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct QueryResult {
     /// The nodes, by label; those of a path in the order of the path.
     pub nodes: Vec<Node>,
     /// Edges among the nodes, from reader to input: indices of `nodes`.
@@ -46,13 +46,13 @@ pub struct Answer {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<Answer, EngineError> {
+pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<QueryResult, EngineError> {
     let reach = reach(&query.expr).max(if edges { Reach::Below } else { Reach::Named });
     let survey = session.survey(&query.patterns, reach)?;
-    let mut answer = Answer {
+    let mut answer = QueryResult {
         refused: survey.refused.clone(),
         unknown: survey.unknown.clone(),
-        ..Answer::default()
+        ..QueryResult::default()
     };
     if !answer.refused.is_empty() {
         return Ok(answer);

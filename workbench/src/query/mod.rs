@@ -20,7 +20,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use ground::{Answer, Node, answer};
+pub use ground::{Node, QueryResult, answer};
 pub use parse::parse;
 
 use engine::build::engine::EngineError;

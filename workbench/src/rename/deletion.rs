@@ -1,7 +1,7 @@
 //! Deletes an unused type or member: returns the texts without it, or the obstacles.
 
 use super::family::{Family, NAMED};
-use super::places::{Change, Texts};
+use super::places::{ChangedPlaces, Texts};
 use super::{Obstacles, Planning, RenameRequest, Rewritten, Spot, directives, unread_uses};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::{removed, without_empty_namespace};
@@ -13,7 +13,7 @@ use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::{Outputs, SymbolError, file_label, type_label};
 use crate::symbols::resolve::{Options, resolve};
-use crate::symbols::usages::{Subject, Why, usages};
+use crate::symbols::usages::{Subject, UseDoubt, usages};
 use engine::seams::world::World;
 use engine::values::table::Table;
 use producers::csharp::defines;
@@ -80,7 +80,7 @@ pub fn delete<O: Outputs>(
         request,
         family: &family,
         texts,
-        change: Change::default(),
+        change: ChangedPlaces::default(),
         way,
     };
     directives::rename_in_directives(&mut planning, &outside)?;
@@ -278,7 +278,7 @@ fn used<O: Outputs>(
     found.unseen.into_iter().for_each(|why| way.add_obstacle(why));
     let mut certain = found.certain;
     for (place, why) in found.possible {
-        if why == Why::OutsideTypes {
+        if why == UseDoubt::OutsideTypes {
             outside.insert((place.file, place.line, place.column));
             continue;
         }

@@ -2,7 +2,7 @@
 //! name would not follow a rename.
 
 use super::Obstacles;
-use super::places::{Change, Texts};
+use super::places::{ChangedPlaces, Texts};
 use crate::edit::lines::split;
 use producers::languages::selector::Selector;
 use std::ops::Range;
@@ -18,7 +18,7 @@ fn selector(text: &str) -> Selector {
 }
 
 /// Adds an obstacle for each changed place from which a name is inferred. A tuple counts only if its file also uses an unchanged member of that name.
-pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut Obstacles) {
+pub(super) fn check(change: &ChangedPlaces, old: &str, texts: &Texts<'_>, way: &mut Obstacles) {
     for file in change.files() {
         let Some(text) = texts.text_of(file) else { continue };
         let changed = |element: &Range<usize>| {
@@ -43,7 +43,7 @@ pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut Obs
 }
 
 /// Whether a file has a member access with that name that the rename leaves unchanged.
-fn uses_other_member(change: &Change, file: &str, text: &str, old: &str) -> bool {
+fn uses_other_member(change: &ChangedPlaces, file: &str, text: &str, old: &str) -> bool {
     let dotted = format!(".{old}");
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(&dotted)

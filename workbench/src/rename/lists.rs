@@ -169,10 +169,10 @@ fn around<'t>(text: &'t str, list: &List) -> (Vec<Around<'t>>, &'t str) {
 }
 
 /// An item of a new list, with the number of the old item that it was, if any.
-pub(super) type Entry = (Option<usize>, String);
+pub(super) type ListItem = (Option<usize>, String);
 
 /// Returns the text of a list with new items: each gets the white space at its position, and keeps its comments.
-pub(super) fn rewritten(text: &str, list: &List, entries: &[Entry]) -> String {
+pub(super) fn rewritten(text: &str, list: &List, entries: &[ListItem]) -> String {
     let (around, rest) = around(text, list);
     let lead = |at: usize| match (around.get(at), around.last()) {
         (Some(one), _) => one.lead,
@@ -235,7 +235,7 @@ mod tests {
             let list = list_at(text, 0, of).expect("a list");
             let found: Vec<&str> = list.pieces.iter().map(|piece| &text[trimmed(text, piece)]).collect();
             assert_eq!(found, pieces, "{text}");
-            let same: Vec<Entry> = (0..).map(Some).zip(found.iter().map(|one| (*one).to_owned())).collect();
+            let same: Vec<ListItem> = (0..).map(Some).zip(found.iter().map(|one| (*one).to_owned())).collect();
             assert_eq!(
                 rewritten(text, &list, &same),
                 text[list.inside.clone()].trim_matches(|_| pieces.is_empty())

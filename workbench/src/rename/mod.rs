@@ -26,7 +26,7 @@ use crate::unread_files;
 pub use deletion::delete;
 use engine::seams::world::World;
 use family::Family;
-use places::{Change, Texts};
+use places::{ChangedPlaces, Texts};
 use producers::csharp::generated::is_generated;
 pub use signature::change_signature;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +84,7 @@ struct Planning<'a, O> {
     request: RenameRequest<'a>,
     family: &'a Family,
     texts: Texts<'a>,
-    change: Change,
+    change: ChangedPlaces,
     way: Obstacles,
 }
 
@@ -141,7 +141,7 @@ pub fn plan<O: Outputs>(
         request,
         family: &family,
         texts: Texts::new(world),
-        change: Change::default(),
+        change: ChangedPlaces::default(),
         way,
     };
     places::find_declarations(&mut planning)?;

@@ -9,7 +9,7 @@ use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::overloads;
 use crate::symbols::resolve::{Options, resolve};
-use crate::symbols::usages::{Subject, Why, usages};
+use crate::symbols::usages::{Subject, UseDoubt, usages};
 use engine::seams::world::World;
 use engine::values::label::halves;
 use memchr::memmem::Finder;
@@ -92,7 +92,7 @@ fn start_of_line(text: &str, line: u32) -> Option<usize> {
 
 /// The changed and unchanged places of a rename.
 #[derive(Default)]
-pub(super) struct Change {
+pub(super) struct ChangedPlaces {
     /// Byte offsets of the name in files, with whether it is the short name of an attribute.
     at: BTreeMap<String, BTreeMap<usize, bool>>,
     /// Certain uses.
@@ -104,7 +104,7 @@ pub(super) struct Change {
 /// Ending of attribute names, which uses may omit.
 const ATTRIBUTE: &str = "Attribute";
 
-impl Change {
+impl ChangedPlaces {
     pub(super) fn add_place(&mut self, file: &str, at: usize, is_short: bool) {
         self.at.entry(file.to_owned()).or_default().insert(at, is_short);
     }
@@ -239,7 +239,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BT
         way,
     } = planning;
     let outputs = &mut **outputs;
-    let (mut certain, mut possible): (BTreeSet<Place>, BTreeMap<Place, Why>) = Default::default();
+    let (mut certain, mut possible): (BTreeSet<Place>, BTreeMap<Place, UseDoubt>) = Default::default();
     let mut outside = BTreeSet::new();
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
@@ -285,8 +285,8 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BT
             continue;
         }
         match &why {
-            Why::Through(path) if !family.has_member_of(path) => continue,
-            Why::OutsideTypes => {
+            UseDoubt::Through(path) if !family.has_member_of(path) => continue,
+            UseDoubt::OutsideTypes => {
                 outside.insert(spot);
                 continue;
             }

@@ -4,7 +4,7 @@ use super::{Obstacles, Plan, Spot};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
-use crate::symbols::usages::{Subject, Why, usages};
+use crate::symbols::usages::{Subject, UseDoubt, usages};
 use engine::values::label::halves;
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub fn verify<O: Outputs>(
 ) -> Result<Result<(), Obstacles>, O::Error> {
     let mut way = Obstacles::default();
     let mut uses: BTreeSet<Spot> = BTreeSet::new();
-    let mut possible: Vec<(Spot, Why)> = Vec::new();
+    let mut possible: Vec<(Spot, UseDoubt)> = Vec::new();
     let keys: BTreeSet<&str> = plan.renamed.values().filter_map(|path| Some(halves(path)?.0)).collect();
     for path in plan.renamed.values() {
         let found = resolve(symbols, outputs, path, &Options::default())?;
@@ -48,9 +48,11 @@ pub fn verify<O: Outputs>(
         let is_known = plan.expected.contains(&(file.clone(), line, column));
         let is_other = match &why {
             // Code that already contained the new name refers to something else.
-            Why::UnknownValue | Why::UnknownValueNear(_) | Why::OutsideTypes | Why::Excluded => true,
-            Why::Through(path) => !keys.contains(halves(path).map_or(path.as_str(), |(key, _)| key)),
-            Why::ByName | Why::Wired(_) | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
+            UseDoubt::UnknownValue | UseDoubt::UnknownValueNear(_) | UseDoubt::OutsideTypes | UseDoubt::Excluded => true,
+            UseDoubt::Through(path) => !keys.contains(halves(path).map_or(path.as_str(), |(key, _)| key)),
+            UseDoubt::ByName | UseDoubt::Wired(_) | UseDoubt::Overloads(_) | UseDoubt::Elsewhere | UseDoubt::Named | UseDoubt::NoneFits => {
+                false
+            }
         };
         if !is_known && !is_other {
             way.add_obstacle(format!(

@@ -1,7 +1,7 @@
 //! The graph near one node, with few nodes, computed without reading all others: for a page for which a person waits.
 
 use super::near::neighbourhood;
-use super::{State, distinct, reported_state};
+use super::{DrawnState, distinct, reported_state};
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::graph::NodeId;
@@ -15,7 +15,7 @@ pub struct NearNode {
     /// Label of the node.
     pub label: Arc<str>,
     /// State of the node.
-    pub state: State,
+    pub state: DrawnState,
     /// Number of inputs of the node that are not drawn.
     pub more_inputs: usize,
     /// Number of readers of the node that are not drawn.
@@ -79,18 +79,18 @@ pub fn draw_near(session: &mut Session, label: &str) -> Result<Option<NearGraph>
 }
 
 /// Returns the states of nodes; sources have states of their own.
-fn states(session: &mut Session, ids: &[NodeId]) -> Result<Vec<State>, WorkbenchError> {
+fn states(session: &mut Session, ids: &[NodeId]) -> Result<Vec<DrawnState>, WorkbenchError> {
     let is_made = |id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
     let made: Vec<NodeId> = ids.iter().copied().filter(is_made).collect();
     let statuses = session.statuses_and_outlook(&made)?.0;
-    let by_id: HashMap<NodeId, State> = made
+    let by_id: HashMap<NodeId, DrawnState> = made
         .into_iter()
         .zip(statuses.into_iter().map(|status| reported_state(status.state)))
         .collect();
     let of = |id: &NodeId| match by_id.get(id) {
         Some(state) => *state,
-        None if session.origins.contains(id) => State::Moved,
-        None => State::Source,
+        None if session.origins.contains(id) => DrawnState::Moved,
+        None => DrawnState::Source,
     };
     Ok(ids.iter().map(of).collect())
 }

@@ -47,12 +47,12 @@ pub struct Lineage {
     /// Number of older versions.
     pub older: usize,
     /// Difference of each version from the version before, in their order; the very first version has none.
-    pub changes: Vec<Change>,
+    pub changes: Vec<VersionDifference>,
 }
 
 /// The difference of a version from the one before.
 #[derive(Debug)]
-pub struct Change {
+pub struct VersionDifference {
     /// The numbers of both.
     pub numbers: (i64, i64),
     /// Both outputs.
@@ -131,7 +131,7 @@ pub fn lineage(
     let mut changes = Vec::new();
     for pair in all[older.saturating_sub(1)..].windows(2).rev() {
         let (from, to) = (&pair[0], &pair[1]);
-        let mut change = Change {
+        let mut change = VersionDifference {
             numbers: (from.number, to.number),
             outputs: (
                 blob_of_version(session, Some(&from.output))?,

@@ -30,7 +30,7 @@ use timeline::timeline;
 /// State of a node: that of the engine, with separate states for sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum DrawnState {
     /// A build requested the target without success: the last try failed, or it waits.
     Pending,
     /// The target's key changed.
@@ -47,7 +47,7 @@ pub enum State {
     Source,
 }
 
-impl State {
+impl DrawnState {
     /// All states, the most pressing first.
     pub const ALL: [Self; 7] = [
         Self::Pending,
@@ -66,7 +66,7 @@ pub struct Target {
     /// Label of the node.
     pub label: Arc<str>,
     /// State of the node.
-    pub state: State,
+    pub state: DrawnState,
     /// Implementation and version of the last result; `None` for sources and targets that were never built.
     pub producer: Option<String>,
     /// Bytes of the last output.
@@ -113,7 +113,7 @@ pub struct Drawn {
 
 /// The graph near a target.
 #[derive(Debug)]
-pub struct Near {
+pub struct FocusGraph {
     /// The nodes; the first is the focus.
     pub nodes: Vec<Drawn>,
     /// Edges from an input to its reader, as indices of `nodes`.
@@ -146,7 +146,7 @@ pub struct Report {
     /// The currency of prices.
     pub currency: Option<String>,
     /// The graph near one target; `None` when nothing was ever built.
-    pub near: Option<Near>,
+    pub near: Option<FocusGraph>,
     /// Versions of that target first, then of those that changed most often.
     pub lineages: Vec<Lineage>,
 }
@@ -203,7 +203,7 @@ impl Report {
     }
 
     /// Counts the targets by state.
-    pub fn states(&self) -> BTreeMap<State, usize> {
+    pub fn states(&self) -> BTreeMap<DrawnState, usize> {
         let mut states = BTreeMap::new();
         for target in &self.targets {
             *states.entry(target.state).or_default() += 1;
@@ -229,13 +229,13 @@ impl Survey {
         let statuses = made.iter().zip(&statuses).map(|(id, status)| (*id, reported_state(status.state)));
         let leaf = |id: NodeId| {
             let state = if session.origins.contains(&id) {
-                State::Moved
+                DrawnState::Moved
             } else {
-                State::Source
+                DrawnState::Source
             };
             (id, state)
         };
-        let mut nodes: Vec<(NodeId, State)> = statuses.chain(leaves.into_iter().map(leaf)).collect();
+        let mut nodes: Vec<(NodeId, DrawnState)> = statuses.chain(leaves.into_iter().map(leaf)).collect();
         nodes.sort_by(|(a, _), (b, _)| session.graph.node(*a).label.cmp(&session.graph.node(*b).label));
         let mut readers: HashMap<NodeId, usize> = HashMap::new();
         for (id, _) in &nodes {
@@ -271,7 +271,7 @@ impl Survey {
             });
         }
         let mut remarks = session.remarks()?;
-        let failed = targets.iter().filter(|target| target.state == State::Pending);
+        let failed = targets.iter().filter(|target| target.state == DrawnState::Pending);
         let failures = failed.filter_map(|target| Some(remarks.remove(&*target.label)?.failure?.diagnostic()));
         Ok(Self {
             failures: failures.collect(),
@@ -305,7 +305,7 @@ impl Survey {
         focus: usize,
         marked: &HashMap<NodeId, Marked>,
         reasons: &HashMap<NodeId, Reason>,
-    ) -> Result<Near, WorkbenchError> {
+    ) -> Result<FocusGraph, WorkbenchError> {
         let explanation = explain(workspace, &self.targets[focus].label)?;
         let way: Vec<usize> = explanation.chain.iter().filter_map(|step| self.index_of(&step.label)).collect();
         let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -336,14 +336,14 @@ impl Survey {
             .map(|(&target, &(more_inputs, more_readers))| Drawn {
                 target,
                 because: match self.targets[target].state {
-                    State::Current | State::Source => Vec::new(),
+                    DrawnState::Current | DrawnState::Source => Vec::new(),
                     _ => self.because(self.ids[target], session, marked, reasons),
                 },
                 more_inputs,
                 more_readers,
             });
         let place = |target: &usize| found.nodes.iter().position(|node| node == target);
-        Ok(Near {
+        Ok(FocusGraph {
             nodes: nodes.collect(),
             way: way.iter().filter_map(place).collect(),
             edges: found.edges,
@@ -366,13 +366,13 @@ impl Survey {
     }
 }
 
-fn reported_state(state: NodeState) -> State {
+fn reported_state(state: NodeState) -> DrawnState {
     match state {
-        NodeState::Current => State::Current,
-        NodeState::Stale => State::Stale,
-        NodeState::MaybeStale => State::MaybeStale,
-        NodeState::None => State::None,
-        NodeState::Pending | NodeState::Generating => State::Pending,
+        NodeState::Current => DrawnState::Current,
+        NodeState::Stale => DrawnState::Stale,
+        NodeState::MaybeStale => DrawnState::MaybeStale,
+        NodeState::None => DrawnState::None,
+        NodeState::Pending | NodeState::Generating => DrawnState::Pending,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::symbols::locations::SourceLocation;
 use crate::symbols::outputs::{Outputs, file_label};
-use crate::symbols::source::Part;
+use crate::symbols::source::FileRange;
 use engine::values::label::unescape;
 use producers::scip::messages::{Document, Occurrence, SymbolInformation, columns, role};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +75,7 @@ impl Text {
         Some((line, i32::try_from(start).ok()?, line, i32::try_from(start + length).ok()?))
     }
 
-    fn part_range(&self, part: &Part) -> Option<Range> {
+    fn part_range(&self, part: &FileRange) -> Option<Range> {
         let place = |line: u32, column: u32| Some((i32::try_from(line).ok()? - 1, i32::try_from(self.byte(line, column)?).ok()?));
         let ((first, from), (last, to)) = (place(part.start, part.start_column)?, place(part.end, part.end_column)?);
         Some((first, from, last, to))
@@ -104,7 +104,7 @@ impl Documents {
     }
 
     /// Adds a declaration of a symbol.
-    pub(super) fn define(&mut self, symbol: &Rc<str>, at: &SourceLocation, part: &Part, roles: i32) {
+    pub(super) fn define(&mut self, symbol: &Rc<str>, at: &SourceLocation, part: &FileRange, roles: i32) {
         let (Some(text), Some(open)) = (self.texts.get(&part.file), self.open.get_mut(&part.file)) else {
             return;
         };

@@ -57,7 +57,7 @@ pub struct Edge {
 
 /// The edges of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Walk {
+pub struct WalkEdges {
     /// The edges: nearest first, certain ones before others, then in the order of places.
     pub edges: Vec<Edge>,
     /// Labels of targets that could not be built.
@@ -66,7 +66,7 @@ pub struct Walk {
     pub unseen: BTreeSet<String>,
 }
 
-impl Walk {
+impl WalkEdges {
     fn sort(&mut self) {
         self.edges.sort_by(|a, b| {
             let key = |edge: &Edge| (edge.distance, edge.why.is_some(), edge.file.clone(), edge.line, edge.column);
@@ -112,8 +112,8 @@ pub fn callers<O: Outputs>(
     subject: Subject,
     depth: u32,
     gaps: &BTreeSet<String>,
-) -> Result<Walk, O::Error> {
-    let mut walk = Walk::default();
+) -> Result<WalkEdges, O::Error> {
+    let mut walk = WalkEdges::default();
     let mut seen = BTreeSet::from([subject.path.clone()]);
     let (mut here, mut followed) = (vec![subject], 0);
     for distance in 1..=depth {
@@ -156,8 +156,8 @@ pub fn callers<O: Outputs>(
 ///
 /// # Errors
 /// When the outputs cannot be read or are damaged.
-pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate], depth: u32) -> Result<Walk, O::Error> {
-    let mut walk = Walk::default();
+pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate], depth: u32) -> Result<WalkEdges, O::Error> {
+    let mut walk = WalkEdges::default();
     let mut seen: BTreeSet<String> = of.iter().map(|one| one.path.clone()).collect();
     let mut here: Vec<String> = seen.iter().cloned().collect();
     let mut followed = 0;
@@ -186,7 +186,7 @@ pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate],
 type UsedMember = (String, Place, Option<String>);
 
 /// Returns the members that a member uses, with places and reasons.
-fn used_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut Walk) -> Result<Vec<UsedMember>, O::Error> {
+fn used_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut WalkEdges) -> Result<Vec<UsedMember>, O::Error> {
     let Some((key, _)) = halves(path) else { return Ok(Vec::new()) };
     let label = type_label(key, "usages");
     let Some(bytes) = read_one(outputs, label.clone())? else {
@@ -296,7 +296,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
 }
 ";
 
-    fn rows_of(walk: &Walk) -> Vec<String> {
+    fn rows_of(walk: &WalkEdges) -> Vec<String> {
         let line = |edge: &Edge| {
             let why = edge.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
             let relation = if edge.relation == Relation::Calls { "calls" } else { "uses" };

@@ -2,7 +2,7 @@
 //! (`data/dotnet_contracts.cs`), because the metadata in `producers` lacks names of parameters, accessors, and which members have a body.
 
 use super::overloads::Overload;
-use super::unimplemented::{Part, name_and_arguments, parts};
+use super::unimplemented::{PartialDeclaration, name_and_arguments, parts};
 use producers::csharp::ids::member_key;
 use producers::csharp::model::MemberKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 
 static TEXT: &str = include_str!("../../data/dotnet_contracts.cs");
 
-fn known_contracts() -> &'static BTreeMap<String, Part> {
-    static ALL: OnceLock<BTreeMap<String, Part>> = OnceLock::new();
+fn known_contracts() -> &'static BTreeMap<String, PartialDeclaration> {
+    static ALL: OnceLock<BTreeMap<String, PartialDeclaration>> = OnceLock::new();
     ALL.get_or_init(|| {
         let known = parts(TEXT, &BTreeSet::new(), |_| true).0.into_iter();
         known.map(|part| (part.decl.symbol(), part)).collect()
@@ -19,12 +19,12 @@ fn known_contracts() -> &'static BTreeMap<String, Part> {
 }
 
 /// Returns the contract of a .NET type, by its key: ``System.Collections.Generic.IList`1``.
-pub(super) fn contract(key: &str) -> Option<&'static Part> {
+pub(super) fn contract(key: &str) -> Option<&'static PartialDeclaration> {
     known_contracts().get(key)
 }
 
 /// Returns the bases of a contract that have contracts themselves, each with its key and its written form.
-pub(super) fn bases(of: &'static Part) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn bases(of: &'static PartialDeclaration) -> impl Iterator<Item = (&'static str, &'static str)> {
     of.decl.bases.iter().filter_map(|written| {
         let (name, arguments) = name_and_arguments(written);
         let is_it = |key: &&String| {
@@ -37,7 +37,7 @@ pub(super) fn bases(of: &'static Part) -> impl Iterator<Item = (&'static str, &'
 }
 
 /// Returns the members of a contract, in the form of a workspace type's overloads.
-pub(super) fn members(of: &Part) -> Vec<Overload> {
+pub(super) fn members(of: &PartialDeclaration) -> Vec<Overload> {
     let row = |(member, head): &(producers::csharp::model::Member, crate::edit::member_head::MemberHead)| Overload {
         key: member_key(member),
         name: member.name.clone(),

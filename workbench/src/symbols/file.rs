@@ -1,7 +1,7 @@
 //! Reads files by path, whole or by line range, in the form of symbol sources. A range outside the file is clamped, and the answer reports the
 //! correction.
 
-use super::source::{Part, Source};
+use super::source::{FileRange, Source};
 use crate::edit::encoding::{self, Form, LARGEST, Unreadable};
 use crate::edit::lines::{body, split};
 use crate::edit::place::{self, Guard, Refused};
@@ -148,7 +148,7 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, mo
         found.notes.push(format!("{path}: lines {from}-{to} are omitted"));
     }
     let mark = if encoding.mark && start == 1 { "\u{feff}" } else { "" };
-    found.parts.push(Part {
+    found.parts.push(FileRange {
         file: path.to_owned(),
         start: line(start),
         start_column: 1,

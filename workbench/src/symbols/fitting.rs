@@ -1,6 +1,6 @@
 //! Fits sources into the budget of an answer: long parts lose their last lines, and a note gives the range to read next.
 
-use super::source::{Part, Source};
+use super::source::{FileRange, Source};
 use crate::edit::lines::{body, split};
 use crate::live::budget::Room;
 
@@ -11,7 +11,7 @@ const BYTES: usize = 8;
 
 /// Cuts parts until all fit. Each part has an equal share of the budget; unused shares go to longer parts.
 pub fn fit(sources: &mut [Source], room: Room) {
-    let whole = |part: &Part| cost(&part.text, part, room);
+    let whole = |part: &FileRange| cost(&part.text, part, room);
     let mut parts: Vec<(usize, usize, usize)> = Vec::new();
     for (at, source) in sources.iter().enumerate() {
         parts.extend(source.parts.iter().enumerate().map(|(place, part)| (part.text.len(), at, place)));
@@ -34,11 +34,11 @@ pub fn fit(sources: &mut [Source], room: Room) {
 }
 
 /// Returns the cost of a text of a part, including its line numbers.
-fn cost(text: &str, part: &Part, room: Room) -> usize {
+fn cost(text: &str, part: &FileRange, room: Room) -> usize {
     if text.len() / BYTES > room.most {
         return usize::MAX;
     }
-    let shown = Part {
+    let shown = FileRange {
         text: text.to_owned(),
         ..part.clone()
     };
@@ -46,7 +46,7 @@ fn cost(text: &str, part: &Part, room: Room) -> usize {
 }
 
 /// Keeps as many leading lines as fit, or else the beginning of the first line.
-fn cut_part(part: &mut Part, notes: &mut Vec<String>, share: usize, room: Room) {
+fn cut_part(part: &mut FileRange, notes: &mut Vec<String>, share: usize, room: Room) {
     let lines: Vec<&str> = split(&part.text).collect();
     let fits = |text: &str| cost(text, part, room) <= share;
     let kept = most(lines.len(), |count| fits(&lines[..count].concat()));
@@ -103,9 +103,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn part(file: &str, start: u32, text: &str, left_out: Option<(u32, u32)>) -> Part {
+    fn part(file: &str, start: u32, text: &str, left_out: Option<(u32, u32)>) -> FileRange {
         let lines = u32::try_from(split(text).count()).expect("few");
-        Part {
+        FileRange {
             file: file.to_owned(),
             start,
             start_column: 1,
@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    fn source(part: Part) -> Source {
+    fn source(part: FileRange) -> Source {
         let notes = part
             .left_out
             .map(|(from, to)| format!("{}: lines {from}-{to} are omitted", part.file));

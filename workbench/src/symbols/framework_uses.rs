@@ -8,7 +8,7 @@ use super::outputs::{Outputs, SymbolError, file_label, type_label};
 use super::overloads::parameter_types;
 use super::registrations::{Registration, registrations};
 use super::unimplemented::name_and_arguments;
-use super::usages::{Subject, Usages, Why, usages_of_all};
+use super::usages::{Subject, Usages, UseDoubt, usages_of_all};
 use engine::values::label::halves;
 use producers::csharp::deps::Dependencies;
 use producers::csharp::syntax;
@@ -44,7 +44,7 @@ pub fn label_wired<O: Outputs>(
     let mut handled: Vec<BTreeSet<String>> = Vec::with_capacity(subjects.len());
     let mut types: BTreeSet<String> = BTreeSet::new();
     for (subject, found) in subjects.iter().zip(found.iter()) {
-        let is_called_through = found.possible.values().any(|why| matches!(why, Why::Through(_)));
+        let is_called_through = found.possible.values().any(|why| matches!(why, UseDoubt::Through(_)));
         let messages = handled_by(outputs, symbols, subject)?;
         if subject.is_member() && (is_called_through || subject.name_in_uses() == ".ctor") {
             types.extend(halves(&subject.path).map(|(key, _)| key.to_owned()));
@@ -83,7 +83,7 @@ pub fn label_wired<O: Outputs>(
                 let all = one.services.iter().map(String::as_str);
                 let all: Vec<&str> = all.chain(one.is_by_interfaces.then_some("its interfaces")).collect();
                 let why = format!("registered as {}, which a container creates", all.join(" and "));
-                found.possible.insert(place.clone(), Why::Wired(why));
+                found.possible.insert(place.clone(), UseDoubt::Wired(why));
             }
             for service in &one.services {
                 services.entry(service.clone()).or_insert_with(|| at.clone());
@@ -93,11 +93,11 @@ pub fn label_wired<O: Outputs>(
             }
         }
         for why in found.possible.values_mut() {
-            let Why::Through(path) = why else { continue };
+            let UseDoubt::Through(path) = why else { continue };
             let base = simple_name(halves(path).map_or(path.as_str(), |(key, _)| key)).to_owned();
             if let Some(at) = services.get(&base).or(by_interfaces.as_ref()) {
                 let what = if services.contains_key(&base) { &base } else { "its interfaces" };
-                *why = Why::Wired(format!("registered as {what} at {at}"));
+                *why = UseDoubt::Wired(format!("registered as {what} at {at}"));
             }
         }
         for message in handled {
@@ -116,13 +116,13 @@ fn label_handled<'p>(message: &str, made: impl Iterator<Item = &'p Place>, sent:
         lines.insert((&place.file, place.line));
         if !found.certain.contains(place) {
             let why = format!("it handles {name}, which is created here");
-            found.possible.insert(place.clone(), Why::Wired(why));
+            found.possible.insert(place.clone(), UseDoubt::Wired(why));
         }
     }
     for (place, method) in sent.into_iter().flatten() {
         if !lines.contains(&(place.file.as_str(), place.line)) && !found.certain.contains(place) {
             let why = format!("it handles {name}, which is passed to {method} here");
-            found.possible.insert(place.clone(), Why::Wired(why));
+            found.possible.insert(place.clone(), UseDoubt::Wired(why));
         }
     }
 }
@@ -231,7 +231,7 @@ class Api { Package.Mediator mediator; object Post() => mediator.Send(new Order(
         let gaps = BTreeSet::new();
         let mut found = [usages(&mut sample, &symbols, &subject, &gaps).expect("usages")];
         label_wired(&mut sample, &symbols, &[subject], &gaps, &mut found).expect("outputs");
-        let wired = found[0].possible.iter().filter(|(_, why)| matches!(why, Why::Wired(_)));
+        let wired = found[0].possible.iter().filter(|(_, why)| matches!(why, UseDoubt::Wired(_)));
         wired.map(|(place, why)| format!("{}:{} {why}", place.line, place.column)).collect()
     }
 

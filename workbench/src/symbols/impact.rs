@@ -11,7 +11,7 @@ use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::overloads::read_ahead;
 use super::source::{Enclosing, enclosing};
-use super::usages::{Why, usages_of_all};
+use super::usages::{UseDoubt, usages_of_all};
 use crate::changed_lines::ChangedLines;
 use engine::values::label::halves;
 use producers::csharp::ids::member_key;
@@ -193,7 +193,7 @@ pub fn impact<O: Outputs>(
     depth: u32,
     gaps: &BTreeSet<String>,
 ) -> Result<Impact, O::Error> {
-    let mut walk = Walk {
+    let mut walk = ImpactWalk {
         symbols,
         gaps,
         impact: Impact::default(),
@@ -251,7 +251,7 @@ impl Affected {
     }
 }
 
-struct Walk<'w> {
+struct ImpactWalk<'w> {
     symbols: &'w Symbols,
     gaps: &'w BTreeSet<String>,
     impact: Impact,
@@ -261,7 +261,7 @@ struct Walk<'w> {
     trees: BTreeMap<String, Syntax>,
 }
 
-impl Walk<'_> {
+impl ImpactWalk<'_> {
     fn add_affected(&mut self, one: Affected) {
         self.impact.affected.push(one);
     }
@@ -271,7 +271,7 @@ impl Walk<'_> {
         let subjects = subjects_of(outputs, self.symbols, of)?;
         let mut found = usages_of_all(outputs, self.symbols, &subjects, self.gaps)?;
         label_wired(outputs, self.symbols, &subjects, self.gaps, &mut found)?;
-        let mut all: Vec<(&str, Place, Option<Why>)> = Vec::new();
+        let mut all: Vec<(&str, Place, Option<UseDoubt>)> = Vec::new();
         for (subject, found) in subjects.iter().zip(found) {
             let found = found.in_code();
             self.impact.unread.extend(found.unread);
@@ -285,7 +285,7 @@ impl Walk<'_> {
         for ((used, place, why), around) in all.into_iter().zip(around) {
             let user = path_of(self.symbols, &place.file, around);
             let why = why.filter(|why| !self.reaches_all(used, why));
-            let goes_on = matches!(why, None | Some(Why::Through(_) | Why::Wired(_)));
+            let goes_on = matches!(why, None | Some(UseDoubt::Through(_) | UseDoubt::Wired(_)));
             let why = why.map(|why| why.to_string());
             let why = why.or_else(|| self.doubtful.contains(used).then(|| only_through(used)));
             let is_news = goes_on && self.seen.insert(user.clone());
@@ -324,8 +324,8 @@ impl Walk<'_> {
     }
 
     /// Whether a use is certain because every overload that it may refer to is reached.
-    fn reaches_all(&self, used: &str, why: &Why) -> bool {
-        let (Why::Overloads(others), Some((key, _))) = (why, halves(used)) else {
+    fn reaches_all(&self, used: &str, why: &UseDoubt) -> bool {
+        let (UseDoubt::Overloads(others), Some((key, _))) = (why, halves(used)) else {
             return false;
         };
         others.iter().all(|other| self.seen.contains(&format!("{key}#{other}")))

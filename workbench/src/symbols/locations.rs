@@ -4,7 +4,7 @@ use super::index::{Symbols, simple_name};
 use super::outputs::Outputs;
 use super::overloads::short_of;
 use super::resolve::Candidate;
-use super::source::{Part, Source, sources};
+use super::source::{FileRange, Source, sources};
 use crate::edit::lines::line_start;
 use producers::csharp::declared_names::name_in_declaration;
 use schemars::JsonSchema;
@@ -80,7 +80,7 @@ pub fn declaration_lines<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) ->
 /// When the outputs cannot be read or are damaged.
 pub fn all_declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<(String, SourceLocation)>, O::Error> {
     let found = declared_parts(outputs, symbols)?.into_iter().zip(symbols);
-    let of = |(parts, symbol): (Vec<(SourceLocation, Part)>, &&Candidate)| {
+    let of = |(parts, symbol): (Vec<(SourceLocation, FileRange)>, &&Candidate)| {
         let path = symbol.path.clone();
         parts.into_iter().map(move |(location, _)| (path.clone(), location))
     };
@@ -91,7 +91,7 @@ pub fn all_declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> 
 ///
 /// # Errors
 /// When the outputs cannot be read or are damaged.
-pub fn declared_parts<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Vec<(SourceLocation, Part)>>, O::Error> {
+pub fn declared_parts<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Vec<(SourceLocation, FileRange)>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
     let of = |(source, symbol): (Source, &&Candidate)| {
         let parts = source.parts.into_iter().map(|part| (name_location(&part, symbol), part));
@@ -101,7 +101,7 @@ pub fn declared_parts<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Re
 }
 
 /// Returns the place of the name in a declaration.
-fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
+fn name_location(part: &FileRange, symbol: &Candidate) -> SourceLocation {
     let text = part.text.trim_start_matches('\u{feff}');
     let start = text.char_indices().nth(part.start_column as usize - 1).map_or(0, |(byte, _)| byte);
     let name = match symbol.member_name() {
@@ -127,9 +127,9 @@ fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
 }
 
 /// Returns the main part of a source: the one in the file with the type's name (`Form1.cs` rather than `Form1.Designer.cs`), or else the first.
-fn main_part<'s>(source: &'s Source, symbol: &Candidate) -> Option<&'s Part> {
+fn main_part<'s>(source: &'s Source, symbol: &Candidate) -> Option<&'s FileRange> {
     let file = format!("{}.cs", simple_name(symbol.key()));
-    let is_main = |part: &&Part| part.file.rsplit('/').next() == Some(&file);
+    let is_main = |part: &&FileRange| part.file.rsplit('/').next() == Some(&file);
     source.parts.iter().find(is_main).or(source.parts.first())
 }
 

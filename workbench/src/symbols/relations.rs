@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Direction of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
+pub enum WalkDirection {
     /// To the types that a type uses.
     Deps,
     /// To the types that use it.
@@ -94,9 +94,9 @@ impl Graph {
     ///
     /// # Errors
     /// When the outputs cannot be read or are damaged.
-    pub fn around<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str, way: Way, depth: u32) -> Result<Self, O::Error> {
+    pub fn around<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str, way: WalkDirection, depth: u32) -> Result<Self, O::Error> {
         let mut graph = Self::default();
-        if way == Way::Rdeps {
+        if way == WalkDirection::Rdeps {
             graph.unread = outputs.word_index(WordSource::Dependencies)?.unread().map(str::to_owned).collect();
         }
         let (mut here, mut seen) = (BTreeSet::from([key.to_owned()]), BTreeSet::from([key.to_owned()]));
@@ -114,10 +114,10 @@ impl Graph {
     }
 
     /// Reads the dependencies of types, or those of their users.
-    fn read_dependencies<O: Outputs>(&mut self, outputs: &mut O, keys: &BTreeSet<String>, way: Way) -> Result<(), O::Error> {
+    fn read_dependencies<O: Outputs>(&mut self, outputs: &mut O, keys: &BTreeSet<String>, way: WalkDirection) -> Result<(), O::Error> {
         let labels: BTreeSet<String> = match way {
-            Way::Deps => keys.iter().map(|key| type_label(key, "deps")).collect(),
-            Way::Rdeps => {
+            WalkDirection::Deps => keys.iter().map(|key| type_label(key, "deps")).collect(),
+            WalkDirection::Rdeps => {
                 let words = outputs.word_index(WordSource::Dependencies)?;
                 let users = keys.iter().flat_map(|key| words.holders(key, ""));
                 users.map(|(user, _)| user.label("deps")).collect()
@@ -154,15 +154,15 @@ impl Graph {
     }
 
     /// Returns the types one step away, and whether the step is by a declaration.
-    fn neighbours(&self, key: &str, way: Way) -> BTreeMap<&str, bool> {
+    fn neighbours(&self, key: &str, way: WalkDirection) -> BTreeMap<&str, bool> {
         match way {
-            Way::Deps => {
+            WalkDirection::Deps => {
                 let Some(deps) = self.own.get(key) else { return BTreeMap::new() };
                 let body = deps.body.iter().map(|to| (to.as_str(), false));
                 let edges = body.chain(deps.structure.iter().map(|to| (to.as_str(), true)));
                 edges.filter(|(to, _)| *to != key).collect()
             }
-            Way::Rdeps => {
+            WalkDirection::Rdeps => {
                 let users = self.users.get(key).into_iter().flatten();
                 users.map(|(from, structure)| (from.as_str(), *structure)).collect()
             }
@@ -170,7 +170,7 @@ impl Graph {
     }
 
     /// Returns the types reached from a type in at most `depth` steps.
-    pub fn relations(&self, key: &str, way: Way, edges: Edges, depth: u32) -> Relations {
+    pub fn relations(&self, key: &str, way: WalkDirection, edges: Edges, depth: u32) -> Relations {
         let direct = self.neighbours(key, way);
         let structure = direct.values().filter(|structure| **structure).count();
         let mut seen = BTreeSet::from([key]);
@@ -204,7 +204,7 @@ impl Graph {
             here = next.into_keys().collect();
             seen.extend(here.iter().copied());
         }
-        let external = self.own.get(key).filter(|_| way == Way::Deps);
+        let external = self.own.get(key).filter(|_| way == WalkDirection::Deps);
         Relations {
             types,
             structure,
@@ -236,20 +236,29 @@ mod tests {
             "class A : B { C c; void M() { new D(); } } class B { E e; } class C { } class D { B b; } class E { void M() { new A(); System.Console.Write(1); } }",
         )]);
         let symbols = sample.names();
-        let mut relations = |key: &str, way: Way, edges: Edges, depth: u32| {
+        let mut relations = |key: &str, way: WalkDirection, edges: Edges, depth: u32| {
             let graph = Graph::around(&mut sample, &symbols, key, way, depth).expect("a graph");
             graph.relations(key, way, edges, depth)
         };
-        let deps = relations("A", Way::Deps, Edges::All, 1);
+        let deps = relations("A", WalkDirection::Deps, Edges::All, 1);
         assert_eq!((relations_text(&deps).as_str(), deps.structure, deps.body), ("B:1 C:1 ~D:1", 2, 1));
-        assert_eq!(relations_text(&relations("A", Way::Deps, Edges::All, 9)), "B:1 C:1 ~D:1 E:2");
-        assert_eq!(relations_text(&relations("A", Way::Deps, Edges::Structure, 9)), "B:1 C:1 E:2");
-        assert_eq!(relations_text(&relations("A", Way::Deps, Edges::Body, 9)), "~D:1");
-        let rdeps = relations("B", Way::Rdeps, Edges::All, 1);
+        assert_eq!(
+            relations_text(&relations("A", WalkDirection::Deps, Edges::All, 9)),
+            "B:1 C:1 ~D:1 E:2"
+        );
+        assert_eq!(
+            relations_text(&relations("A", WalkDirection::Deps, Edges::Structure, 9)),
+            "B:1 C:1 E:2"
+        );
+        assert_eq!(relations_text(&relations("A", WalkDirection::Deps, Edges::Body, 9)), "~D:1");
+        let rdeps = relations("B", WalkDirection::Rdeps, Edges::All, 1);
         assert_eq!((relations_text(&rdeps).as_str(), rdeps.structure, rdeps.body), ("A:1 D:1", 2, 0));
-        assert_eq!(relations_text(&relations("B", Way::Rdeps, Edges::All, u32::MAX)), "A:1 D:1 ~E:2");
-        assert_eq!(relations_text(&relations("Nope", Way::Rdeps, Edges::All, 9)), "");
-        let external = relations("E", Way::Deps, Edges::All, 1).external;
+        assert_eq!(
+            relations_text(&relations("B", WalkDirection::Rdeps, Edges::All, u32::MAX)),
+            "A:1 D:1 ~E:2"
+        );
+        assert_eq!(relations_text(&relations("Nope", WalkDirection::Rdeps, Edges::All, 9)), "");
+        let external = relations("E", WalkDirection::Deps, Edges::All, 1).external;
         assert_eq!(external, ["System.Console"]);
     }
 
@@ -279,7 +288,7 @@ mod tests {
                 graph.add_dependencies(Dependencies { own: own.to_string(), structure, ..Dependencies::default() });
             }
             let turned: BTreeSet<(usize, usize)> = edges.iter().map(|(start, end)| (*end, *start)).collect();
-            for (way, edges) in [(Way::Deps, &edges), (Way::Rdeps, &turned)] {
+            for (way, edges) in [(WalkDirection::Deps, &edges), (WalkDirection::Rdeps, &turned)] {
                 let found = graph.relations(&from.to_string(), way, Edges::All, depth);
                 let found: BTreeMap<usize, u32> = found.types.iter().map(|to| (to.path.parse().expect("a number"), to.distance)).collect();
                 prop_assert_eq!(found, naive(edges, from, depth));

@@ -183,7 +183,7 @@ pub struct Page {
 }
 
 /// A matching name, not yet described.
-pub(super) enum Entry<'s> {
+pub(super) enum NameMatch<'s> {
     Type(usize),
     /// A type by its former name.
     Former(usize, &'s str),
@@ -231,9 +231,9 @@ pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, Symbo
     })
 }
 
-pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, SymbolError> {
+pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &NameMatch<'_>) -> Result<Hit, SymbolError> {
     match entry {
-        Entry::Type(at) | Entry::Former(at, _) => {
+        NameMatch::Type(at) | NameMatch::Former(at, _) => {
             let row = symbols.type_row(*at)?;
             Ok(Hit {
                 path: symbols.key(*at).to_owned(),
@@ -244,14 +244,14 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
                 files: row.files,
                 matched,
                 former: match entry {
-                    Entry::Former(_, name) => Some((*name).to_owned()),
+                    NameMatch::Former(_, name) => Some((*name).to_owned()),
                     _ => None,
                 },
                 likeness: None,
                 place: None,
             })
         }
-        Entry::Member(declared) => {
+        NameMatch::Member(declared) => {
             let row = symbols.find(declared.owner).map(|at| symbols.type_row(at)).transpose()?;
             Ok(Hit {
                 path: format!("{}#{}", declared.owner, declared.name),
@@ -266,7 +266,7 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
                 place: None,
             })
         }
-        Entry::Namespace(name) => Ok(Hit {
+        NameMatch::Namespace(name) => Ok(Hit {
             path: (*name).to_owned(),
             type_id: String::new(),
             member_id: None,
@@ -283,14 +283,14 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
 
 #[derive(Default)]
 struct Finds<'s> {
-    by_match: BTreeMap<Matched, Vec<Entry<'s>>>,
+    by_match: BTreeMap<Matched, Vec<NameMatch<'s>>>,
     filtered: usize,
     generated: usize,
 }
 
 impl<'s> Finds<'s> {
     /// Adds an entry about the type `key`, or counts it as filtered out.
-    fn add_entry(&mut self, symbols: &Symbols, asked: &ParsedQuery<'_>, key: &str, matched: Matched, passes: bool, entry: Entry<'s>) {
+    fn add_entry(&mut self, symbols: &Symbols, asked: &ParsedQuery<'_>, key: &str, matched: Matched, passes: bool, entry: NameMatch<'s>) {
         let generated = passes && !asked.generated && symbols.is_generated(key);
         self.generated += usize::from(generated);
         match passes && !generated {
@@ -439,7 +439,7 @@ impl<'q> ParsedQuery<'q> {
             for at in types {
                 let key = symbols.key(at);
                 let passes = self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.glance(at).kind));
-                found.add_entry(symbols, self, key, matched, passes, Entry::Type(at));
+                found.add_entry(symbols, self, key, matched, passes, NameMatch::Type(at));
             }
         }
     }
@@ -474,7 +474,7 @@ impl<'q> ParsedQuery<'q> {
                 continue;
             }
             let passes = self.is_within(declared.owner) && self.wants_member(kind_of(declared.name, declared.line.flags));
-            found.add_entry(symbols, self, declared.owner, matched, passes, Entry::Member(declared));
+            found.add_entry(symbols, self, declared.owner, matched, passes, NameMatch::Member(declared));
         }
     }
 
@@ -489,7 +489,7 @@ impl<'q> ParsedQuery<'q> {
                 continue;
             };
             match self.is_namespace_within(&folded(name)) {
-                true => found.by_match.entry(matched).or_default().push(Entry::Namespace(name)),
+                true => found.by_match.entry(matched).or_default().push(NameMatch::Namespace(name)),
                 false => found.filtered += 1,
             }
         }
@@ -516,7 +516,7 @@ impl<'q> ParsedQuery<'q> {
         types.dedup_by_key(|(at, _)| *at);
         for (at, name) in types {
             let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
-            found.add_entry(symbols, self, symbols.key(at), Matched::Former, passes, Entry::Former(at, name));
+            found.add_entry(symbols, self, symbols.key(at), Matched::Former, passes, NameMatch::Former(at, name));
         }
     }
 
@@ -532,7 +532,7 @@ impl<'q> ParsedQuery<'q> {
         near.sort_by_cached_key(|(edits, at)| (*edits, type_order(symbols, *at)));
         for (_, at) in near {
             let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
-            found.add_entry(symbols, self, symbols.key(at), Matched::Fuzzy, passes, Entry::Type(at));
+            found.add_entry(symbols, self, symbols.key(at), Matched::Fuzzy, passes, NameMatch::Type(at));
         }
         let mut names: Vec<(usize, usize, &str)> = (0..symbols.name_count())
             .filter_map(|at| Some((word.edits(symbols.name(at).1)?, symbols.name(at).0)))

@@ -27,7 +27,7 @@ pub const USUAL_LINES: usize = 400;
 /// a tab counts as one.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Part {
+pub struct FileRange {
     /// Path of the file.
     pub file: String,
     /// First line of the symbol, from 1.
@@ -49,7 +49,7 @@ pub struct Part {
     pub left_out: Option<(u32, u32)>,
 }
 
-impl Part {
+impl FileRange {
     /// Formats `FILE:START-END`.
     pub fn file_and_lines(&self) -> String {
         format!("{}:{}-{}", self.file, self.start, self.end)
@@ -71,7 +71,7 @@ pub struct Source {
     /// Path of the symbol.
     pub path: String,
     /// Its parts, by file and line; several for a partial type or member.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FileRange>,
     /// Notes on gaps: omitted lines, unreadable files, declarations that were not found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -243,13 +243,13 @@ impl File {
 
 impl File {
     /// Returns the part of a declaration from its first line to `shown`.
-    fn part(&self, file: &str, lines: &[&str], span: Span, shown: u32) -> Part {
+    fn part(&self, file: &str, lines: &[&str], span: Span, shown: u32) -> FileRange {
         let left_out = (shown < span.last).then_some((shown + 1, span.last));
         let end_column = match left_out {
             Some(_) => column(lines, shown, lines[shown as usize - 1].trim_start_matches(MARK).trim_end().len()),
             None => column(lines, span.last, span.to as usize),
         };
-        Part {
+        FileRange {
             file: file.to_owned(),
             start: span.first,
             start_column: column(lines, span.first, span.from as usize),
@@ -401,7 +401,7 @@ mod tests {
                 .candidates
                 .remove(0);
             let shown = sources(&mut sample, &[&found], 9).expect("sources").remove(0);
-            let places: Vec<String> = shown.parts.iter().map(Part::file_and_lines).collect();
+            let places: Vec<String> = shown.parts.iter().map(FileRange::file_and_lines).collect();
             (found.files.join(" "), places.join(" "))
         };
         let both = |files: &str, places: &str| (files.to_owned(), places.to_owned());

@@ -35,7 +35,7 @@ pub enum Freshness {
 
 /// The state of an answer. `complete` is false when anything may be missing; the notes say what.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct State {
+pub struct AnswerState {
     /// How it relates to the sources.
     pub freshness: Freshness,
     /// Whether nothing is missing.
@@ -88,7 +88,7 @@ pub fn flaws(session: &Session) -> Result<Flaws, StoreError> {
     Ok(places.into_iter().map(flaw).collect())
 }
 
-impl Default for State {
+impl Default for AnswerState {
     fn default() -> Self {
         Self {
             freshness: Freshness::Current,
@@ -98,7 +98,7 @@ impl Default for State {
     }
 }
 
-impl State {
+impl AnswerState {
     /// Marks an answer that was not brought up to date, with the reason.
     #[must_use]
     pub fn as_of(mut self, freshness: Freshness, why: impl Into<String>) -> Self {
@@ -267,15 +267,15 @@ mod tests {
         sample.read(&["//...".to_owned()]).expect("built");
         let flaws = flaws(sample.session()).expect("flaws");
         assert_eq!(flaws.keys().collect::<Vec<_>>(), ["bad.cs", "none.cs"]);
-        let of = |file: &str| State::default().of_files(&flaws, [file.to_owned()].iter());
-        assert_eq!(of("good.cs"), State::default());
+        let of = |file: &str| AnswerState::default().of_files(&flaws, [file.to_owned()].iter());
+        assert_eq!(of("good.cs"), AnswerState::default());
         let bad = of("bad.cs");
         assert!(!bad.complete && bad.notes.len() == 1, "{bad:?}");
         assert!(
             bad.notes[0].starts_with("bad.cs:1") && bad.notes[0].ends_with("not be parsed; declarations of it may be missing here"),
             "{bad:?}"
         );
-        let all = State::default().of_workspace(&flaws);
+        let all = AnswerState::default().of_workspace(&flaws);
         assert_eq!((all.complete, all.notes.len()), (false, 2));
         assert_ne!(flaws["bad.cs"].why, flaws["none.cs"].why);
     }
@@ -318,8 +318,8 @@ mod tests {
         );
         let whole = health(&[("A/A.csproj", PROJECT), ("B/B.csproj", PROJECT)]);
         assert_eq!(
-            (&whole, State::default().of_projects(&whole)),
-            (&Health::default(), State::default())
+            (&whole, AnswerState::default().of_projects(&whole)),
+            (&Health::default(), AnswerState::default())
         );
         let found = health(&[("A/A.csproj", PROJECT), ("B/B.csproj", &lost), ("C/C.csproj", &partial)]);
         assert_eq!(found.lost.iter().collect::<Vec<_>>(), ["B/B.csproj"]);
@@ -330,7 +330,7 @@ mod tests {
             other.line().as_deref(),
             Some("1 of 2 projects reference projects of other languages")
         );
-        let state = State::default().of_projects(&found);
+        let state = AnswerState::default().of_projects(&found);
         assert!(!state.complete);
         assert_eq!(
             state.notes,
@@ -342,22 +342,22 @@ mod tests {
 
     #[test]
     fn pages_say_where_they_stand() {
-        let note = |start, shown| State::default().page(start, shown, 50, "ask on").notes.join("; ");
-        assert_eq!(State::default().page(0, 50, 50, "ask on"), State::default());
-        assert_eq!(State::default().page(7, 0, 0, "ask on"), State::default());
+        let note = |start, shown| AnswerState::default().page(start, shown, 50, "ask on").notes.join("; ");
+        assert_eq!(AnswerState::default().page(0, 50, 50, "ask on"), AnswerState::default());
+        assert_eq!(AnswerState::default().page(7, 0, 0, "ask on"), AnswerState::default());
         assert_eq!(note(0, 20), "20 of 50 are shown: ask on");
         assert_eq!(note(20, 20), "21 to 40 of 50 are shown: ask on");
         assert_eq!(note(40, 10), "41 to 50 of 50 are shown");
         assert_eq!(note(60, 0), "there are 50, and none after the first 60");
-        assert!(!State::default().page(40, 10, 50, "").complete);
+        assert!(!AnswerState::default().page(40, 10, 50, "").complete);
     }
 
     #[test]
     fn what_is_missing_is_counted() {
-        let state = State::default().cut(20, 20, "").unread(&[]).lacking(&[]).renamed(None, "A");
-        assert_eq!(state, State::default());
+        let state = AnswerState::default().cut(20, 20, "").unread(&[]).lacking(&[]).renamed(None, "A");
+        assert_eq!(state, AnswerState::default());
         let labels = ["//types/A:deps".to_owned(), "//types/B:deps".to_owned()];
-        let state = State::default()
+        let state = AnswerState::default()
             .cut(20, 21, "ask with the cursor")
             .unread(&labels)
             .empty(Empty::Filtered(4))
@@ -377,8 +377,8 @@ mod tests {
             ]})
         );
         assert_ne!(
-            State::default().empty(Empty::Unknown).notes,
-            State::default().empty(Empty::None).notes
+            AnswerState::default().empty(Empty::Unknown).notes,
+            AnswerState::default().empty(Empty::None).notes
         );
     }
 }

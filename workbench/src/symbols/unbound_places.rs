@@ -2,7 +2,7 @@
 //! some calls of a method; all other places are possible uses.
 
 use super::outputs::{Outputs, file_label};
-use super::usages::{Usages, Why};
+use super::usages::{Usages, UseDoubt};
 use super::word_index::WordSource;
 use crate::edit::lines::line_and_column;
 use crate::rename::lists::{ListKind, list_at};
@@ -15,7 +15,7 @@ use producers::csharp::usages::{Place, UseKind, display_line};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The subject of a search by name.
-pub(super) struct Wanted<'s> {
+pub(super) struct SearchedName<'s> {
     /// Name of the subject.
     pub(super) word: &'s str,
     /// Parameters of the wanted overload; `None` for all overloads, and for a subject that is not a method.
@@ -26,7 +26,7 @@ pub(super) struct Wanted<'s> {
     pub(super) is_constructor: bool,
 }
 
-impl Wanted<'_> {
+impl SearchedName<'_> {
     /// Whether a name may refer to the subject; an attribute may omit the ending `Attribute`.
     fn is_named(&self, name: &str) -> bool {
         let name = name.trim_start_matches('@');
@@ -38,7 +38,7 @@ impl Wanted<'_> {
 /// Adds the places of unbound names that may refer to the subjects to their possible uses, in files where `sees` is true.
 pub(super) fn add_unbound<O: Outputs>(
     outputs: &mut O,
-    wanted: &[Wanted<'_>],
+    wanted: &[SearchedName<'_>],
     sees: impl Fn(usize, &str) -> bool,
     found: &mut [Usages],
 ) -> Result<(), O::Error> {
@@ -95,18 +95,18 @@ fn place_at(file: &str, text: &str, byte: usize) -> Place {
 }
 
 /// Returns the places of a text where unbound names may refer to the subject.
-fn places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<(usize, Why)> {
+fn places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<(usize, UseDoubt)> {
     let outside = names_outside_types(compiled).into_iter();
     let is_constructed = |end: usize| !wanted.is_constructor || compiled[end..].trim_start().starts_with(['(', ']', ',']);
     let outside = outside.filter(|bytes| wanted.is_named(&compiled[bytes.clone()]) && is_constructed(bytes.end));
     let excluded = excluded_places(text, compiled, wanted).into_iter();
-    let mut found: Vec<(usize, Why)> = excluded.map(|byte| (byte, Why::Excluded)).collect();
-    found.extend(outside.map(|bytes| (bytes.start, Why::OutsideTypes)));
+    let mut found: Vec<(usize, UseDoubt)> = excluded.map(|byte| (byte, UseDoubt::Excluded)).collect();
+    found.extend(outside.map(|bytes| (bytes.start, UseDoubt::OutsideTypes)));
     found
 }
 
 /// Returns the places where excluded code may refer to the subject.
-fn excluded_places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<usize> {
+fn excluded_places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<usize> {
     let tokens = lex(text).tokens;
     let own = wanted.method.unwrap_or_default();
     let required = own.iter().filter(|one| !one.optional && !one.params).count();
@@ -150,7 +150,7 @@ mod tests {
             this: false,
         };
         let own = [row("a", false), row("b", true)];
-        let wanted = |method| Wanted {
+        let wanted = |method| SearchedName {
             word: "M",
             method,
             is_type: false,

@@ -60,7 +60,7 @@ pub struct Debts {
 
 /// A declaration of a type.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct PartialDeclaration {
     pub(super) decl: TypeDecl,
     pub(super) heads: Vec<(Member, MemberHead)>,
     usings: Vec<Using>,
@@ -72,7 +72,7 @@ struct Level {
     arguments: BTreeMap<String, String>,
     written: String,
     is_interface: bool,
-    parts: Vec<Part>,
+    parts: Vec<PartialDeclaration>,
 }
 
 impl Level {
@@ -283,7 +283,7 @@ fn declarations_of<O: Outputs>(
     disk: &dyn Disk,
     key: &str,
     found: &mut Debts,
-) -> Result<Vec<Part>, O::Error> {
+) -> Result<Vec<PartialDeclaration>, O::Error> {
     let Some(at) = symbols.find(key) else {
         found.unknown.insert(format!("its base {key} is not known"));
         return Ok(Vec::new());
@@ -309,7 +309,7 @@ fn declarations_of<O: Outputs>(
 }
 
 /// Returns the wanted declarations of a text with the heads of their members, and how well the text parsed.
-pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&TypeDecl) -> bool) -> (Vec<Part>, Tier) {
+pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&TypeDecl) -> bool) -> (Vec<PartialDeclaration>, Tier) {
     let syntax = parse_code(text, defines);
     let compiled = blank(text, defines);
     let places: BTreeMap<String, std::ops::Range<usize>> = declared(text, &syntax)
@@ -322,7 +322,7 @@ pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&
             let place = places.get(&format!("{}#{}", decl.symbol(), member_key(member)));
             place.map_or_else(MemberHead::default, |range| MemberHead::from_declaration(&compiled[range.clone()]))
         };
-        Part {
+        PartialDeclaration {
             heads: decl.members.iter().map(|member| (member.clone(), head(member))).collect(),
             usings: syntax.usings.clone(),
             decl: decl.clone(),

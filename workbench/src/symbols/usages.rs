@@ -11,10 +11,10 @@ use super::meaning::{Candidate, Resolution};
 use super::mentioning::mentioning;
 use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, alike, parameter_types, short_of, without_words};
-use super::unbound_places::{Wanted, add_unbound};
+use super::unbound_places::{SearchedName, add_unbound};
 use super::unreferenced::note_unreferenced;
 use super::visibility::{Audience, Visibility, confining_type, is_internal, is_same_outermost};
-pub use super::why_possible::Why;
+pub use super::why_possible::UseDoubt;
 use engine::values::table::Table;
 use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::hashes::Access;
@@ -156,7 +156,7 @@ pub struct Usages {
     /// Certain uses.
     pub certain: BTreeSet<Place>,
     /// Places that may use the subject, with the reason why that is not certain.
-    pub possible: BTreeMap<Place, Why>,
+    pub possible: BTreeMap<Place, UseDoubt>,
     /// Number of uses of the name on values of unknown type that cannot refer to the subject, because their code does not see it.
     pub impossible: usize,
     /// The places that are calls.
@@ -220,7 +220,7 @@ pub fn usages_of_all<O: Outputs>(
     };
     note_unreferenced(symbols, &visibility, subjects, &naming, &mut found)?;
     let searches = Search::all(outputs, symbols, subjects, &visibility)?;
-    let wanted: Vec<Wanted<'_>> = searches.iter().map(Search::wanted_by_name).collect();
+    let wanted: Vec<SearchedName<'_>> = searches.iter().map(Search::wanted_by_name).collect();
     add_unbound(outputs, &wanted, |at, file| searches[at].is_seen_in(file), &mut found)?;
     let tables = match labels.is_empty() {
         true => Vec::new(),
@@ -245,7 +245,7 @@ pub fn usages_of_all<O: Outputs>(
         let spots: BTreeSet<_> = found.certain.iter().map(spot).collect();
         found
             .possible
-            .retain(|place, why| *why != Why::Excluded || !spots.contains(&spot(place)));
+            .retain(|place, why| *why != UseDoubt::Excluded || !spots.contains(&spot(place)));
     }
     Ok(found)
 }
@@ -397,10 +397,10 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the description of the subject for names that nothing binds.
-    fn wanted_by_name(&self) -> Wanted<'_> {
+    fn wanted_by_name(&self) -> SearchedName<'_> {
         let is_constructor = self.word == ".ctor";
         let method = self.wanted.as_ref().filter(|one| one.kind == "method" || is_constructor);
-        Wanted {
+        SearchedName {
             word: if is_constructor {
                 simple_name(&self.subject.key)
             } else {
@@ -457,7 +457,7 @@ impl<'s> Search<'s> {
         if self.subject.name.is_none() {
             for place in places(&self.subject.key)? {
                 match place.elsewhere {
-                    true => _ = found.possible.entry(bare(place)).or_insert(Why::Elsewhere),
+                    true => _ = found.possible.entry(bare(place)).or_insert(UseDoubt::Elsewhere),
                     false => _ = found.certain.insert(bare(place)),
                 }
             }
@@ -477,7 +477,7 @@ impl<'s> Search<'s> {
             for place in places(&format!("{other}#{}", self.word))? {
                 if self.may_be_through(&place, related.same.as_deref(), false) || self.passes(&place, related) {
                     found.note_call(&place);
-                    let why = Why::Through(format!("{other}#{}", self.word));
+                    let why = UseDoubt::Through(format!("{other}#{}", self.word));
                     found.possible.entry(bare(place)).or_insert(why);
                 }
             }
@@ -489,7 +489,7 @@ impl<'s> Search<'s> {
                     found
                         .possible
                         .entry(bare(place))
-                        .or_insert(Why::Through(format!("{base}#{}", self.word)));
+                        .or_insert(UseDoubt::Through(format!("{base}#{}", self.word)));
                 }
             }
         }
@@ -505,8 +505,8 @@ impl<'s> Search<'s> {
             if own && sees_own || through.iter().any(|related| sees(&related)) {
                 found.note_call(&place);
                 let why = match is_near {
-                    true => Why::UnknownValueNear(simple_name(&self.subject.key).to_owned()),
-                    false => Why::UnknownValue,
+                    true => UseDoubt::UnknownValueNear(simple_name(&self.subject.key).to_owned()),
+                    false => UseDoubt::UnknownValue,
                 };
                 found.possible.entry(bare(place)).or_insert(why);
             } else if own || !through.is_empty() {
@@ -529,14 +529,14 @@ impl<'s> Search<'s> {
     }
 
     /// Returns whether a use of the name refers to the subject: `Ok` for certainly, the reason for possibly, `None` for not.
-    fn judged(&self, place: &Place) -> Option<Result<(), Why>> {
+    fn judged(&self, place: &Place) -> Option<Result<(), UseDoubt>> {
         let Some(wanted) = self.wanted.as_ref().filter(|_| self.overloads.len() > 1) else {
             return Some(if place.elsewhere { Err(self.elsewhere()) } else { Ok(()) });
         };
         let Some(call) = &place.call else {
             return match place.parameters.as_deref().and_then(|written| self.named_by(written)) {
                 Some(named) => named.iter().any(|one| one.key == wanted.key).then_some(Ok(())),
-                None => Some(Err(Why::Named)),
+                None => Some(Err(UseDoubt::Named)),
             };
         };
         let sees = |one: &Overload| {
@@ -547,7 +547,7 @@ impl<'s> Search<'s> {
         };
         let left = possible_of(self.overloads.iter().filter_map(|one| Some((one, sees(one)?))), call);
         if left.is_empty() {
-            return Some(Err(Why::NoneFits));
+            return Some(Err(UseDoubt::NoneFits));
         }
         if !left.iter().any(|one| one.key == wanted.key) {
             return None;
@@ -555,7 +555,7 @@ impl<'s> Search<'s> {
         let others: Vec<String> = left.iter().filter(|one| one.key != wanted.key).map(|one| one.key.clone()).collect();
         Some(match (others.is_empty(), place.elsewhere) {
             (_, true) => Err(self.elsewhere()),
-            (false, false) => Err(Why::Overloads(others)),
+            (false, false) => Err(UseDoubt::Overloads(others)),
             (true, false) => Ok(()),
         })
     }
@@ -574,10 +574,10 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the reason why a place may refer to another type's declaration; the operand of a conversion is unknown.
-    fn elsewhere(&self) -> Why {
+    fn elsewhere(&self) -> UseDoubt {
         match self.word {
-            IMPLICIT => Why::UnknownValue,
-            _ => Why::Elsewhere,
+            IMPLICIT => UseDoubt::UnknownValue,
+            _ => UseDoubt::Elsewhere,
         }
     }
 

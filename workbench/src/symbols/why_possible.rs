@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The reason why a place may or may not be a use; the most likely uses come first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
+pub enum UseDoubt {
     /// A framework uses the member, as this text explains.
     Wired(String),
     /// The arguments also fit these overloads.
@@ -29,7 +29,7 @@ pub enum Why {
     Excluded,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for UseDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wired(how) => write!(f, "wired: {how}"),

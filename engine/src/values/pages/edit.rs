@@ -151,8 +151,8 @@ impl Editor<'_> {
     fn edit_pages<E: From<PageError>>(&mut self, changes: Changes, fetch: &mut impl Fetch<E>) -> Result<(), E> {
         let mut changes = changes.into_iter().peekable();
         while let Some((first, _)) = changes.peek() {
-            let mut place = Place::seek(self.top, self.level, first, fetch)?;
-            let mut run = Run::default();
+            let mut place = PageLocation::seek(self.top, self.level, first, fetch)?;
+            let mut run = PageDraft::default();
             let (mut gone, mut new) = (Vec::new(), Vec::new());
             loop {
                 let last = place.last_key();
@@ -188,7 +188,7 @@ impl Editor<'_> {
 
 /// A page under construction.
 #[derive(Default)]
-struct Run {
+struct PageDraft {
     page: TableWriter,
     last: String,
     entries: usize,
@@ -196,7 +196,7 @@ struct Run {
     bytes: u64,
 }
 
-impl Run {
+impl PageDraft {
     fn is_empty(&self) -> bool {
         self.entries == 0
     }
@@ -240,13 +240,13 @@ impl Run {
 }
 
 /// A page of a level, with the path to it.
-struct Place {
+struct PageLocation {
     /// From the root down: pages, with the index of the next child.
     path: Vec<(Page, usize)>,
     page: Page,
 }
 
-impl Place {
+impl PageLocation {
     /// Finds the first page whose last key is not below `key`, or the last page.
     fn seek<E: From<PageError>>(top: &Page, level: u32, key: &str, fetch: &mut impl Fetch<E>) -> Result<Self, E> {
         let mut path = Vec::new();

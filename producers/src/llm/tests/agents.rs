@@ -1,7 +1,7 @@
 //! Agents: no model is called, and an answer is found by a digest of the prompt.
 
 use super::providers::{Asking, why};
-use crate::llm::{About, Answer, Ask, Given, Note, Part, Question, Role, Runtime, Turn, Wants};
+use crate::llm::{About, Ask, ModelReply, Note, Question, Role, Runtime, SubmittedAnswer, Turn, TurnPart, Wants};
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::digest::{ActionKey, Digest};
 use serde_json::json;
@@ -11,14 +11,14 @@ fn agent() -> Asking {
 }
 
 fn turn(role: Role, text: &str) -> Turn {
-    let part = Part {
+    let part = TurnPart {
         text: text.to_owned(),
         stable: false,
     };
     Turn { role, parts: vec![part] }
 }
 
-fn ask(asking: &Asking, runtime: &Runtime, key: &str, turns: &[Turn], about: About<'_>) -> Result<Answer, Failure> {
+fn ask(asking: &Asking, runtime: &Runtime, key: &str, turns: &[Turn], about: About<'_>) -> Result<ModelReply, Failure> {
     let key = ActionKey(Digest::of(key.as_bytes()));
     let question = Question {
         model: &asking.model,
@@ -40,8 +40,8 @@ const ABOUT: About<'static> = About {
     faults: &[],
 };
 
-fn given(text: &str) -> Given {
-    Given {
+fn given(text: &str) -> SubmittedAnswer {
+    SubmittedAnswer {
         agent: "ann".to_owned(),
         at: 7,
         text: text.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::Stage;
 use super::server::{Act, STREAM, Seen, Server, answer, json, stream};
-use crate::llm::{About, Answer, Ask, Limits, Part, Question, Role, Runtime, Turn, Wants, model};
+use crate::llm::{About, Ask, Limits, ModelReply, Question, Role, Runtime, Turn, TurnPart, Wants, model};
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::{ActionKey, Digest};
@@ -82,16 +82,16 @@ impl Asking {
         files
     }
 
-    pub(super) fn ask(&self) -> Result<Answer, Failure> {
+    pub(super) fn ask(&self) -> Result<ModelReply, Failure> {
         self.ask_of(&self.runtime(), "What is it?")
     }
 
-    pub(super) fn ask_of(&self, runtime: &Runtime, text: &str) -> Result<Answer, Failure> {
+    pub(super) fn ask_of(&self, runtime: &Runtime, text: &str) -> Result<ModelReply, Failure> {
         self.ask_as(runtime, text, 0, &Cancel::default())
     }
 
-    pub(super) fn ask_as(&self, runtime: &Runtime, text: &str, attempt: u32, cancel: &Cancel) -> Result<Answer, Failure> {
-        let part = |text: &str, stable: bool| Part {
+    pub(super) fn ask_as(&self, runtime: &Runtime, text: &str, attempt: u32, cancel: &Cancel) -> Result<ModelReply, Failure> {
+        let part = |text: &str, stable: bool| TurnPart {
             text: text.to_owned(),
             stable,
         };
@@ -120,7 +120,7 @@ impl Asking {
     }
 }
 
-pub(super) fn why(result: Result<Answer, Failure>) -> Box<Diagnostic> {
+pub(super) fn why(result: Result<ModelReply, Failure>) -> Box<Diagnostic> {
     match result {
         Err(Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why)) => why,
         other => panic!("{other:?}"),

@@ -2,16 +2,16 @@
 
 use super::providers::{Asking, why};
 use super::server::{Act, Server, answer, json};
-use crate::llm::{About, Answer, Ask, Part, Question, Role, Turn, Wants};
+use crate::llm::{About, Ask, ModelReply, Question, Role, Turn, TurnPart, Wants};
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::digest::{ActionKey, Digest};
 use serde_json::{Value, json as value};
 
-fn ask(asking: &Asking, text: &str) -> Result<Answer, Failure> {
+fn ask(asking: &Asking, text: &str) -> Result<ModelReply, Failure> {
     let key = ActionKey(Digest::of(text.as_bytes()));
     let turns = [Turn {
         role: Role::User,
-        parts: vec![Part {
+        parts: vec![TurnPart {
             text: text.to_owned(),
             stable: false,
         }],

@@ -51,7 +51,7 @@ use workbench::symbols::outputs::{ListedOutputs, Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
 use workbench::symbols::word_index::{WordIndex, WordSource};
 use workbench::workspace::Workspace;
-use workspace_names::Names;
+use workspace_names::WorkspaceNames;
 
 /// The tables that [`Symbols`] reads.
 const SYMBOL_TABLES: [&str; 3] = ["//index:declarations", "//index:members", "//index:types"];
@@ -118,9 +118,9 @@ pub trait Serving {
     /// Returns the figures of the service.
     fn figures(&self) -> Service;
     /// Returns the last names of the workspace and their moment; sources may have changed since.
-    fn names(&self) -> Option<(Names, Option<Moment>)>;
+    fn names(&self) -> Option<(WorkspaceNames, Option<Moment>)>;
     /// Caches the names, true as of `moment`; those of an overlay have none.
-    fn remember_names(&self, names: &Names, moment: Option<Moment>);
+    fn remember_names(&self, names: &WorkspaceNames, moment: Option<Moment>);
     /// Returns the last search index of types and its moment; sources may have changed since.
     fn index(&self) -> Option<(Arc<IndexWithSources>, Moment)>;
     /// Caches the index, true as of `moment`.
@@ -335,7 +335,7 @@ impl<'c> Desk<'c> {
     }
 
     /// Returns the names of the workspace as they are now.
-    pub fn workspace_names(&mut self) -> Result<Names, Failed> {
+    pub fn workspace_names(&mut self) -> Result<WorkspaceNames, Failed> {
         if let Some((names, Some(moment))) = self.memory().and_then(Serving::names)
             && moment.stands()
         {
@@ -345,7 +345,7 @@ impl<'c> Desk<'c> {
         let (symbols, tables) = self.read_symbols()?;
         let (host, is_of_files) = (self.indexes, self.memory().is_some());
         let (_, session) = self.open_to_build()?;
-        let names = Names {
+        let names = WorkspaceNames {
             symbols,
             tables,
             flaws: Arc::new(flaws(session)?),
@@ -367,7 +367,7 @@ impl<'c> Desk<'c> {
         let labels = SYMBOL_TABLES.map(str::to_owned);
         if let Some(host) = self.indexes {
             tables = self.list_digests(&labels)?.into_iter().map(|(_, digest)| digest).collect();
-            let same = |names: &Names| names.tables == tables && !tables.contains(&None);
+            let same = |names: &WorkspaceNames| names.tables == tables && !tables.contains(&None);
             if let Some((names, _)) = host.names().filter(|(names, _)| same(names)) {
                 return Ok((names.symbols, tables));
             }
@@ -415,7 +415,7 @@ impl<'c> Desk<'c> {
     }
 
     /// Returns the search index of the workspace's types as it is now. Reads again only the types that changed since the last index.
-    pub fn index(&mut self, names: &Names) -> Result<Arc<IndexWithSources>, Failed> {
+    pub fn index(&mut self, names: &WorkspaceNames) -> Result<Arc<IndexWithSources>, Failed> {
         let before = self.memory().and_then(Serving::index);
         if let Some((index, moment)) = &before
             && moment.stands()

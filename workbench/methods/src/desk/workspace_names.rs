@@ -3,11 +3,11 @@
 use engine::values::digest::Digest;
 use std::sync::Arc;
 use workbench::symbols::index::Symbols;
-use workbench::symbols::state::{Flaws, State};
+use workbench::symbols::state::{AnswerState, Flaws};
 
 /// The symbol index of the workspace, and the files for which it may be incomplete.
 #[derive(Clone)]
-pub struct Names {
+pub struct WorkspaceNames {
     /// All types and members.
     pub symbols: Arc<Symbols>,
     /// The digests of the tables that they were read from; empty if not known.
@@ -16,9 +16,9 @@ pub struct Names {
     pub flaws: Arc<Flaws>,
 }
 
-impl Names {
+impl WorkspaceNames {
     /// Returns the state of an answer about symbols declared in these files.
-    pub fn state_of_symbols<'f>(&self, files: impl Iterator<Item = &'f String>) -> State {
-        State::default().of_files(&self.flaws, files)
+    pub fn state_of_symbols<'f>(&self, files: impl Iterator<Item = &'f String>) -> AnswerState {
+        AnswerState::default().of_files(&self.flaws, files)
     }
 }

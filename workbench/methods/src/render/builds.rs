@@ -6,7 +6,7 @@ use super::{Style, duration, format_count, moment, printable};
 use engine::seams::annotate::Revision;
 use engine::store::builds::{Answers, BuildRecord, Outcome};
 use serde_json::{Value, json};
-use workbench::builds::{Cause, Difference, FileChange, Why};
+use workbench::builds::{Cause, DiffReason, Difference, FileChange};
 
 /// Limit of causes shown, and of nodes for each.
 const SHOWN: usize = 12;
@@ -213,24 +213,24 @@ fn describe_ending(build: &BuildRecord, style: Style) -> String {
 
 fn because(cause: &Cause, style: Style) -> String {
     let what = match &cause.why {
-        Why::File {
+        DiffReason::File {
             path,
             from: Some(from),
             to: Some(to),
         } => format!("{} changed ({} → {})", printable(path), from.short(), to.short()),
-        Why::File { path, from: None, .. } => format!("{} was not read before", printable(path)),
-        Why::File { path, .. } => format!("{} is no longer read", printable(path)),
-        Why::Set { label } => format!("other files are in {}", printable(label)),
-        Why::Producer { from, to } => format!("{} became {}", printable(from), printable(to)),
-        Why::SameInputs => "the same inputs: a parameter, the rule or an answer changed".to_owned(),
-        Why::OtherInputs => {
+        DiffReason::File { path, from: None, .. } => format!("{} was not read before", printable(path)),
+        DiffReason::File { path, .. } => format!("{} is no longer read", printable(path)),
+        DiffReason::Set { label } => format!("other files are in {}", printable(label)),
+        DiffReason::Producer { from, to } => format!("{} became {}", printable(from), printable(to)),
+        DiffReason::SameInputs => "the same inputs: a parameter, the rule or an answer changed".to_owned(),
+        DiffReason::OtherInputs => {
             "the rule, or a node that decides the inputs, changed: the target has other inputs now, and none of them changed".to_owned()
         }
-        Why::New => "not built before".to_owned(),
-        Why::Gone => "no longer built".to_owned(),
-        Why::Collected => "the results were evicted: their inputs are no longer known".to_owned(),
-        Why::Input { label } => format!("{} changed; its inputs are no longer known", printable(label)),
-        Why::Many => "many causes".to_owned(),
+        DiffReason::New => "not built before".to_owned(),
+        DiffReason::Gone => "no longer built".to_owned(),
+        DiffReason::Collected => "the results were evicted: their inputs are no longer known".to_owned(),
+        DiffReason::Input { label } => format!("{} changed; its inputs are no longer known", printable(label)),
+        DiffReason::Many => "many causes".to_owned(),
     };
     style.bold(&what)
 }

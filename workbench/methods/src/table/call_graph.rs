@@ -11,9 +11,9 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::symbols::call_graph::{Edge, Relation, Walk, callees, callers};
+use workbench::symbols::call_graph::{Edge, Relation, WalkEdges, callees, callers};
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{Empty, State};
+use workbench::symbols::state::{AnswerState, Empty};
 use workbench::symbols::usages::Subject;
 
 /// List the members that use a member, with the places of these uses.
@@ -79,7 +79,7 @@ pub struct Calls {
     places: Vec<Edge>,
     /// Total number.
     total: usize,
-    state: State,
+    state: AnswerState,
 }
 
 impl Of {
@@ -107,11 +107,11 @@ impl Of {
             }
             false => callees(desk, &names.symbols, &symbols, self.depth)?,
         };
-        let Walk { edges, unread, unseen } = walk;
+        let WalkEdges { edges, unread, unseen } = walk;
         let total = edges.len();
         let places: Vec<Edge> = edges.into_iter().skip(self.offset).take(self.limit).collect();
         let state = match walks_up {
-            true => State::default().of_workspace(&names.flaws).of_projects(&health),
+            true => AnswerState::default().of_workspace(&names.flaws).of_projects(&health),
             false => names.state_of_symbols(symbols.iter().flat_map(|one| &one.files)),
         };
         let unread: Vec<String> = unread.into_iter().collect();

@@ -7,7 +7,7 @@ use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::request_context::RequestContext;
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::printable;
 use engine::values::codes::ErrorCode;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 use workbench::checkout;
-use workbench::context::attached::{Attached, Place, attach, tails};
+use workbench::context::attached::{Attached, WorkspaceFiles, attach, tails};
 use workbench::context::choose::{Question, choose};
 use workbench::context::comment_matches::mention_by_comments;
 use workbench::context::compose::{Material, compose};
@@ -26,7 +26,7 @@ use workbench::context::forms::Form;
 use workbench::context::gather::{self, gather};
 use workbench::context::index::Index;
 use workbench::context::members;
-use workbench::context::mentioned::{Mention, Wanted, mentions, mentions_among, query_words};
+use workbench::context::mentioned::{Mention, MentionedPart, mentions, mentions_among, query_words};
 use workbench::context::names_with_spaces::possible;
 use workbench::context::package::Package;
 use workbench::context::quality::Quality;
@@ -36,7 +36,7 @@ use workbench::context::secret::WithheldFiles;
 use workbench::context::secret::never_send;
 use workbench::context::source_cache::IndexWithSources;
 use workbench::context::stored_conversations::{Absent, Conversations, MOST};
-use workbench::symbols::state::State;
+use workbench::symbols::state::AnswerState;
 use workbench::window::state::Window;
 
 /// Show the types that a task needs, within a budget of tokens.
@@ -128,7 +128,7 @@ pub struct Built {
     /// Whether the text contains the reasons.
     #[serde(default, skip_serializing_if = "is_false")]
     explains: bool,
-    state: State,
+    state: AnswerState,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -390,7 +390,7 @@ impl Build {
         let question = ground.question();
         let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
         let choice = choose(&question, most, budget / 4, LISTED);
-        let wanted = gather::Wanted {
+        let wanted = gather::GatherRequest {
             chosen: &choice.chosen,
             mentions: &ground.mentions,
             words: &ground.words,
@@ -462,7 +462,7 @@ impl Build {
 
 /// Inputs of an answer that do not depend on its length.
 struct Ground {
-    names: Names,
+    names: WorkspaceNames,
     known: Arc<IndexWithSources>,
     mentions: Vec<Mention>,
     packages: Vec<Package>,
@@ -552,13 +552,13 @@ fn log(root: &Path, conversation: &Conversation) -> Log {
 
 /// Returns the named files without types, and named lines outside of every type.
 fn attached(desk: &mut Desk<'_>, root: &Path, mentions: &mut Vec<Mention>) -> Result<Vec<Attached>, Failed> {
-    let names_some = |mention: &Mention| matches!(mention.wanted, Wanted::File(_)) || !mention.outside.is_empty();
+    let names_some = |mention: &Mention| matches!(mention.wanted, MentionedPart::File(_)) || !mention.outside.is_empty();
     if !mentions.iter().any(names_some) {
         return Ok(Vec::new());
     }
     let store = desk.context.store_folder();
     let (workspace, session) = desk.open_to_build()?;
-    let place = Place {
+    let place = WorkspaceFiles {
         root,
         store: store.as_deref(),
         world: &*workspace.engine.world,

@@ -1,6 +1,6 @@
 //! Report of `context build`: the shown items with reasons, the omitted ones with reasons, and completeness.
 
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::context::attached::{Attached, Fitted};
@@ -10,7 +10,7 @@ use workbench::context::forms::{Form, Texts};
 use workbench::context::package::Grade;
 use workbench::context::relevance::{Factors, figure};
 use workbench::context::rounds::Inherited;
-use workbench::symbols::state::State;
+use workbench::symbols::state::AnswerState;
 
 /// Limit of omitted types that an answer lists.
 pub(super) const LISTED: usize = 20;
@@ -171,7 +171,7 @@ impl ContextReport<'_> {
     }
 
     /// Returns the completeness of the answer.
-    pub fn completeness(&self, names: &Names, items: &[Item], left_out: usize) -> State {
+    pub fn completeness(&self, names: &WorkspaceNames, items: &[Item], left_out: usize) -> AnswerState {
         let (index, withheld) = (self.question.index, self.choice.withheld);
         let no_room = self.made.left_out.len();
         let cut = self.made.files.iter().filter(|(_, fitted)| fitted.left_out.is_some()).count();

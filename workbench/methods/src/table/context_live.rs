@@ -1,7 +1,7 @@
 //! `context live`: a document in its present state with its recent history, for a model that edits it.
 
 use super::context_live_arguments::Show;
-use super::context_live_document::{Place, Seen};
+use super::context_live_document::{LiveFile, ReadDocument};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
@@ -25,7 +25,7 @@ const LONGEST_WORDS: usize = 4 << 10;
 /// A live context.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct LiveContext {
     /// The sections as one text.
     context_text: String,
     /// The text as a message to a model; not by MCP, which sends one form.
@@ -103,17 +103,17 @@ impl Method for Show {
     const NAME: &'static str = "context live";
     const EFFECT: Effect = Effect::Acts;
     const TOOL: AsTool = AsTool::Operation;
-    type Answer = Answer;
+    type Answer = LiveContext;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Answer, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<LiveContext, Failed> {
         let editor_state = self.checked()?;
-        let place = Place::from_path(desk, &self.file, self.session.as_deref())?;
+        let place = LiveFile::from_path(desk, &self.file, self.session.as_deref())?;
         let buffer = self.session.as_deref().map(|session| place.in_session(session)).transpose()?;
         if let Some(number) = self.version {
             let budget = Budget::of_tokens(self.budget, desk.context.room());
             return self.earlier(&place, number, buffer.as_ref(), (editor_state.unwrap_or_default(), &budget));
         }
-        let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), editor_state)?;
+        let ReadDocument { text, journal, mut notes } = place.seen(self, buffer.as_ref(), editor_state)?;
         let current = journal.current().map_or(journal.given, |version| version.number);
         let known = |digest: &str| place.version_text(digest);
         let text_of = |number| self.shown_text_of_version(number, &place, &journal, buffer.as_ref());
@@ -157,7 +157,7 @@ impl Method for Show {
         Ok(self.rendered(&live, &journal, desk.context.room(), notes))
     }
 
-    fn text(answer: &Answer) -> String {
+    fn text(answer: &LiveContext) -> String {
         let cut = answer.cut.iter().map(|what| format!("cut: {what}\n"));
         let notes = answer.notes.iter().map(|note| format!("note: {note}\n"));
         let below: String = cut.chain(notes).collect();
@@ -240,7 +240,7 @@ impl Show {
     }
 
     /// Returns the state to compare with if the request names none: an earlier one of the session, or a timed anchor.
-    fn usual_anchor(&self, place: &Place, journal: &Journal, current: u64, buffer: Option<&Buffer>) -> Option<(String, u64, String)> {
+    fn usual_anchor(&self, place: &LiveFile, journal: &Journal, current: u64, buffer: Option<&Buffer>) -> Option<(String, u64, String)> {
         if let Some(buffer) = buffer {
             let number = buffer.anchor(place.now);
             let before = self
@@ -254,7 +254,7 @@ impl Show {
     }
 
     /// Renders the document within the budget.
-    fn rendered(&self, live: &Live<'_>, journal: &Journal, room: Option<Room>, mut notes: Vec<String>) -> Answer {
+    fn rendered(&self, live: &Live<'_>, journal: &Journal, room: Option<Room>, mut notes: Vec<String>) -> LiveContext {
         let room = room.map(|room| Room {
             most: room.most.saturating_sub((room.taken)(&notes.join("\n"))),
             ..room
@@ -281,7 +281,7 @@ impl Show {
                 made.tokens, self.budget
             ));
         }
-        Answer {
+        LiveContext {
             context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
             message: user(made.sections).filter(|_| is_full),
             recent_diffs,
@@ -318,7 +318,7 @@ impl Show {
     }
 
     /// Returns the text of a version, of the session or of the file.
-    fn shown_text_of_version(&self, number: u64, place: &Place, journal: &Journal, buffer: Option<&Buffer>) -> Option<String> {
+    fn shown_text_of_version(&self, number: u64, place: &LiveFile, journal: &Journal, buffer: Option<&Buffer>) -> Option<String> {
         let known = |digest| place.version_text(digest);
         match buffer {
             Some(buffer) => {
@@ -330,7 +330,13 @@ impl Show {
     }
 
     /// Returns the answer with an earlier version.
-    fn earlier(&self, place: &Place, number: u64, buffer: Option<&Buffer>, (editor, budget): (Editor, &Budget)) -> Result<Answer, Failed> {
+    fn earlier(
+        &self,
+        place: &LiveFile,
+        number: u64,
+        buffer: Option<&Buffer>,
+        (editor, budget): (Editor, &Budget),
+    ) -> Result<LiveContext, Failed> {
         let path = &place.path;
         let journal = place.journal()?;
         let Some(text) = self.shown_text_of_version(number, place, &journal, buffer) else {
@@ -352,7 +358,7 @@ impl Show {
             moment,
         };
         let made = live.render_only(budget);
-        Ok(Answer {
+        Ok(LiveContext {
             context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
             message: user(made.sections),
             recent_diffs: None,

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use workbench::checkout::{self, Held};
+use workbench::checkout::{self, CheckoutLock};
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::{Form, decode};
 use workbench::edit::files::Files;
@@ -20,7 +20,7 @@ use workbench::edit::session::NoSession;
 use workbench::live::editor::Editor;
 use workbench::live::edits::{self, Buffer, Missing};
 use workbench::live::journal::{self, ANCHORS, Anchor, ChangeReport, Journal};
-use workbench::live::names::Names;
+use workbench::live::names::DocumentNames;
 use workbench::live::stored_journals::{self, LONGEST};
 use workbench::symbols::file::no_text;
 
@@ -28,7 +28,7 @@ use workbench::symbols::file::no_text;
 pub(super) const NO_FILE: ErrorCode = ErrorCode::E_NO_FILE;
 
 /// A document of the workspace at the time of the call.
-pub(super) struct Place {
+pub(super) struct LiveFile {
     root: PathBuf,
     files: Disk,
     /// Path from the root; for a file with several hard links, the one with the history.
@@ -42,7 +42,7 @@ pub(super) struct Place {
 }
 
 /// A document that was read.
-pub(super) struct Seen {
+pub(super) struct ReadDocument {
     /// Its text.
     pub(super) text: String,
     /// Its stored history, or for a session's document its versions.
@@ -64,7 +64,7 @@ struct Noted {
     forgotten: Option<Anchor>,
 }
 
-impl Place {
+impl LiveFile {
     /// Resolves a path as given. A path without a file resolves to the document of that path in a session or in the history.
     pub(super) fn from_path(desk: &Desk<'_>, file: &str, session: Option<&str>) -> Result<Self, Failed> {
         let root = root_of_workspace(desk)?;
@@ -83,7 +83,7 @@ impl Place {
         };
         let former = |why: &Refused| matches!(why, Refused::NoFile(_) | Refused::BelowFile(_)).then(|| place.former(file, session))?;
         let asked = resolved.or_else(|why| former(&why).ok_or_else(|| not_shown(&why)))?;
-        let names = Names::from_path(&place.files, &place.root, &asked).map_err(|error| unread(&error))?;
+        let names = DocumentNames::from_path(&place.files, &place.root, &asked).map_err(|error| unread(&error))?;
         (place.path, place.names, place.requested) = (names.path, names.all, asked);
         Ok(place)
     }
@@ -110,7 +110,7 @@ impl Place {
     }
 
     /// Reads the document and records its state and the call's arguments, under the lock of the histories.
-    pub(super) fn seen(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<Seen, Failed> {
+    pub(super) fn seen(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<ReadDocument, Failed> {
         let held = stored_journals::lock_journal(&self.root).map_err(|error| self.unkept(&error))?;
         let unsaved = edits::take_over(&self.files, &self.root, &held, &self.path);
         let unsaved = unsaved.map_err(|error| self.unkept(&error))?;
@@ -146,14 +146,14 @@ impl Place {
         if let Some(buffer) = buffer {
             (journal.given, journal.versions) = (buffer.version(), buffer.versions.clone());
         }
-        Ok(Seen { text, journal, notes })
+        Ok(ReadDocument { text, journal, notes })
     }
 
     /// Records the arguments of this call in the document's history.
     fn noted(
         &self,
         show: &Show,
-        held: &Held,
+        held: &CheckoutLock,
         file: Option<&str>,
         buffer: Option<&Buffer>,
         editor: Option<Editor>,

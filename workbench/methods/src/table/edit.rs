@@ -11,7 +11,7 @@ use super::{Effect, Method, window};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::printable;
 use engine::values::codes::ErrorCode;
@@ -23,13 +23,13 @@ use std::str::FromStr;
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
-use workbench::edit::order::{EditRequest, Order, Part};
+use workbench::edit::order::{BatchEdit, EditRequest, Order};
 use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
 use workbench::edit::replies;
 use workbench::edit::response::{Level, Response};
 use workbench::edit::state::{Mode, Status};
-use workbench::edit::symbol::{self, Head, Where};
+use workbench::edit::symbol::{self, HeadPolicy, Where};
 use workbench::edit::{brief, markdown};
 use workbench::live::edits;
 use workbench::symbols::meaning::Candidate;
@@ -340,7 +340,7 @@ fn is_conditional(disk: &Disk, file: &str) -> bool {
 
 /// Returns the files that declare a symbol. The index lists the files that declare a member in compiled code; other files of its type are searched,
 /// because they may declare it under another `#if`.
-fn declaring_files(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> Vec<String> {
+fn declaring_files(desk: &mut Desk<'_>, names: &WorkspaceNames, disk: &Disk, found: &Candidate) -> Vec<String> {
     let owner = found.member().and_then(|_| resolve_one(desk, names, found.key()).ok());
     let others = owner
         .map(|(owner, _)| owner.files)
@@ -489,7 +489,11 @@ impl Edit {
                 symbol: self.needed("symbol", symbol.as_ref())?,
                 at,
                 new: new()?,
-                head: if self.whole { Head::Replaced } else { Head::UnlessBrought },
+                head: if self.whole {
+                    HeadPolicy::Replaced
+                } else {
+                    HeadPolicy::UnlessBrought
+                },
                 defines: defines.clone(),
             }))
         };
@@ -539,7 +543,7 @@ impl Edit {
             }
             Op::Patch => Order::Patch(new()?),
             Op::Batch => {
-                let parts = self.edits.iter().map(|edit| Part {
+                let parts = self.edits.iter().map(|edit| BatchEdit {
                     path: edit.path.clone(),
                     old: edit.old_text.clone(),
                     new: edit.new_text.clone(),

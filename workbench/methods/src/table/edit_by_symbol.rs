@@ -8,7 +8,7 @@ use super::symbols::resolve_for_edit;
 use super::{Method, window};
 use crate::code::Code;
 use crate::desk::Desk;
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -159,7 +159,7 @@ impl SymbolEdit<'_> {
         desk: &mut Desk<'_>,
         rewriting: &Rewriting<'_>,
         planned: Planned,
-        also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), Obstacles>, Failed>,
+        also: impl FnOnce(&mut Desk<'_>, &WorkspaceNames) -> Result<Result<(), Obstacles>, Failed>,
     ) -> Result<Response, Failed> {
         let done = saved(desk, rewriting, &planned.files, self.to, also)?;
         let is_dry = self.to.is_dry && done.changed.is_empty() && done.detail.is_some();
@@ -215,7 +215,7 @@ pub(super) fn text_in_workspace(desk: &mut Desk<'_>, path: &str) -> Result<Optio
 
 /// Whether the target of a directive exists, or may belong to a package: a name that shares its first part with a namespace of the workspace does
 /// not.
-fn is_known(names: &Names, using: &Using) -> bool {
+fn is_known(names: &WorkspaceNames, using: &Using) -> bool {
     let target = using.target.strip_prefix("global::").unwrap_or(&using.target);
     let target = target.split('<').next().unwrap_or(target);
     let root = |name: &str| name.split('.').next().map(str::to_owned);
@@ -237,7 +237,7 @@ fn saved(
     rewriting: &Rewriting<'_>,
     files: &[Rewritten],
     to: Destination<'_>,
-    also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), Obstacles>, Failed>,
+    also: impl FnOnce(&mut Desk<'_>, &WorkspaceNames) -> Result<Result<(), Obstacles>, Failed>,
 ) -> Result<Response, Failed> {
     let (before, world) = to.plan_in(desk, Edit::NAME, |desk| {
         Ok((Bound::from_outputs(desk)?, desk.open_to_build()?.0.engine.world.clone()))
@@ -247,7 +247,7 @@ fn saved(
         None => Some(decode(&world.read_at_most(path, LARGEST).ok()?).ok()?.0),
     };
     let looked = |inside: &mut Desk<'_>| {
-        let names: Names = inside.workspace_names()?;
+        let names: WorkspaceNames = inside.workspace_names()?;
         let lost = Bound::from_outputs(inside)?.lost(&before, &names.symbols, read)?;
         match lost.is_empty() {
             true => also(inside, &names),

@@ -16,7 +16,7 @@ use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
 use workbench::edit::replies::{check_of_manifest, refuses_lost_names};
 use workbench::edit::response::Response;
-use workbench::edit::session::Session;
+use workbench::edit::session::EditSession;
 use workbench::edit::state::{Mode, Status};
 use workbench::rename::Obstacles;
 use workbench::symbols::index::Symbols;
@@ -64,7 +64,7 @@ pub(super) fn with_compiler(desk: &Desk<'_>, response: Response, is_trial: bool)
     let session = response.session.as_deref().filter(|_| response.status == Status::Success);
     let found = session.and_then(|session| {
         let disk = Disk::new(&desk.context.root_around()?);
-        let session = Session::load(&disk, session, current_seconds()).ok()?;
+        let session = EditSession::load(&disk, session, current_seconds()).ok()?;
         let files = files_of_last_edit(&disk, &session);
         (is_trial || session.mode == Mode::Immediate).then(|| compile(desk, &files))?
     });
@@ -113,7 +113,7 @@ pub(super) fn compile(desk: &Desk<'_>, files: &[EditedBytes]) -> Option<Compiled
 pub(super) fn compile_commit(desk: &Desk<'_>, session: &str, path: Option<&str>, is_strict: bool) -> Result<Option<Compiled>, Failed> {
     let Some(root) = desk.context.root_around() else { return Ok(None) };
     let disk = Disk::new(&root);
-    let Ok(session) = Session::load(&disk, session, current_seconds()) else {
+    let Ok(session) = EditSession::load(&disk, session, current_seconds()) else {
         return Ok(None);
     };
     let found = compile(desk, &files_to_commit(&disk, &session, path));
@@ -129,7 +129,7 @@ pub(super) fn refused_by_compiler(desk: &Desk<'_>, disk: &Disk, session: &str) -
     if !manifest.is_some_and(|manifest| refuses_lost_names(&manifest.bytes)) {
         return Ok(());
     }
-    let session = Session::load(disk, session, current_seconds());
+    let session = EditSession::load(disk, session, current_seconds());
     let found = session.ok().and_then(|session| compile(desk, &files_of_last_edit(disk, &session)));
     match found.map(|found| found.errors) {
         Some(errors) if !errors.is_empty() => Err(Obstacles(errors.into_iter().collect())),
@@ -224,7 +224,7 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u
     let root = desk.context.root_around()?;
     let disk = Disk::new(&root);
     let id = response.session.as_deref()?;
-    let session = Session::load(&disk, id, now).ok()?;
+    let session = EditSession::load(&disk, id, now).ok()?;
     let changes = session.done.last()?.changes.iter();
     let files: Vec<EditedFile> = changes
         .filter(|change| change.path.ends_with(".cs"))

@@ -13,8 +13,8 @@ use producers::csharp::deps::dotnet;
 use producers::csharp::types::symbol_of;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use workbench::edit::extracting_interfaces::{Asked, extract};
-use workbench::edit::implementing::{Known, with_stubs};
+use workbench::edit::extracting_interfaces::{RequestedInterface, extract};
+use workbench::edit::implementing::{TypeNames, with_stubs};
 use workbench::edit::order::Rewritten;
 use workbench::edit::response::Response;
 use workbench::edit::symbol::Refused;
@@ -46,7 +46,7 @@ impl SymbolEdit<'_> {
             let subject = RenameSubject::from_symbol(desk, self.symbol)?;
             let of = &subject.candidate;
             let (path, before) = path_and_text(desk, &file_of(of, self.path)?)?;
-            let request = Asked::from_text(self.new).map_err(|why| of_file(&path, &why))?;
+            let request = RequestedInterface::from_text(self.new).map_err(|why| of_file(&path, &why))?;
             let defines = defines_of(desk, &path)?;
             let made = extract(&before, symbol_of(&of.path), &request, &defines).map_err(|why| of_file(&path, &why))?;
             if let Some(at) = subject.names.symbols.find(&made.symbol) {
@@ -131,7 +131,7 @@ impl SymbolEdit<'_> {
             symbols.find(&key).is_some() || dotnet::known(&key).is_some()
         };
         let is_namespace = |space: &str| dotnet::has_namespace(space) || symbols.namespaces().iter().any(|one| is_within(one, space));
-        let known = Known {
+        let known = TypeNames {
             has_type: &has_type,
             is_namespace: &is_namespace,
         };

@@ -7,7 +7,7 @@ use super::rename::RenameSubject;
 use super::symbols::resolve_for_edit;
 use super::{Method, window};
 use crate::desk::Desk;
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::plural;
 use producers::csharp::types::symbol_of;
@@ -134,6 +134,6 @@ impl SymbolEdit<'_> {
             let files = vec![Rewritten::of(path, before, after)];
             Ok(Planned { files, summary })
         })?;
-        self.saved_if(desk, &rewriting, planned, |_: &mut Desk<'_>, _: &Names| Ok(Ok(())))
+        self.saved_if(desk, &rewriting, planned, |_: &mut Desk<'_>, _: &WorkspaceNames| Ok(Ok(())))
     }
 }

@@ -22,7 +22,7 @@ use engine::values::event::Reason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::aliases;
-use workbench::builds::{self, Difference, FileChange, Past, Why};
+use workbench::builds::{self, DiffReason, Difference, FileChange, Past};
 use workbench::generating;
 use workbench::versions::{Version, versions};
 use workbench::workspace::Workspace;
@@ -221,7 +221,7 @@ fn compare_builds(workspace: &Workspace, session: &Session, from: u64, to: u64) 
     })?;
     let past = Past::new(&workspace.root, session, &[&difference.from, &difference.to])?;
     for cause in difference.causes.iter_mut().take(FILES) {
-        if let Why::File {
+        if let DiffReason::File {
             path,
             from: Some(from),
             to: Some(to),

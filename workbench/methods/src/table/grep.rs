@@ -9,7 +9,7 @@ use engine::values::wildcard::Wildcard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::grep::{Hit, Query, grep, locate};
-use workbench::symbols::state::{Empty, State};
+use workbench::symbols::state::{AnswerState, Empty};
 
 /// Find lines of sources that match a regular expression, each with its type or member.
 ///
@@ -66,7 +66,7 @@ pub struct GrepAnswer {
     hits: Vec<Hit>,
     /// Number of matching lines.
     total: usize,
-    state: State,
+    state: AnswerState,
 }
 
 impl Method for Grep {
@@ -96,7 +96,7 @@ impl Method for Grep {
             let names = desk.workspace_names()?;
             locate(desk, &names.symbols, &mut hits)?;
         }
-        let mut state = State::default();
+        let mut state = AnswerState::default();
         match &self.path {
             Some(path) if files.is_empty() => state.notes.push(match world.read_at_most(path, 1).is_ok() {
                 true => format!("{path} is in no source set of the workspace, so it was not searched"),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use workbench::symbols::ancestors::ancestors;
 use workbench::symbols::hierarchy::{Implementation, implementations, locate};
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{Empty, State};
+use workbench::symbols::state::{AnswerState, Empty};
 
 /// List what a type or member derives from, implements or overrides, and its heirs.
 ///
@@ -46,7 +46,7 @@ pub struct Hierarchy {
     heirs: Vec<Implementation>,
     /// Number of heirs.
     total: usize,
-    state: State,
+    state: AnswerState,
 }
 
 impl Method for HierarchyOf {
@@ -75,7 +75,7 @@ impl Method for HierarchyOf {
             locate(desk, &names.symbols, rows)?;
         }
         let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
-        let state = State::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
+        let state = AnswerState::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
         let mut state = state.renamed(former.as_deref(), &first.path);
         if total == 0 && bases.is_empty() {
             state = state.empty(Empty::None);

@@ -7,7 +7,7 @@ use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::{plural, printable};
 use engine::values::codes::ErrorCode;
@@ -20,7 +20,7 @@ use workbench::edit::disk::Disk;
 use workbench::edit::files::Files;
 use workbench::overlay::build::documents;
 use workbench::symbols::impact::{Affected, Reached, at_lines, impact};
-use workbench::symbols::state::{Empty, State};
+use workbench::symbols::state::{AnswerState, Empty};
 
 /// List what a change of a member reaches: its users over several steps, its heirs, and the tests among these.
 ///
@@ -106,7 +106,7 @@ pub struct Reach {
     /// The graph in the language of Graphviz, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dot: Option<String>,
-    state: State,
+    state: AnswerState,
 }
 
 impl Method for ImpactOf {
@@ -124,7 +124,7 @@ impl Method for ImpactOf {
         let found = impact(desk, &names.symbols, &changed, self.depth, &health.gaps())?;
         let unread: Vec<String> = found.unread.iter().cloned().collect();
         let unseen: Vec<String> = found.unseen.iter().cloned().collect();
-        let mut state = State::default()
+        let mut state = AnswerState::default()
             .of_workspace(&names.flaws)
             .of_projects(&health)
             .unread(&unread)
@@ -249,7 +249,7 @@ fn count_affected<'a>(rows: impl Iterator<Item = &'a Affected>) -> (usize, usize
 }
 
 /// Returns the members and types that differ between the workspace and an overlay or edit session.
-fn changed_by_overlay(desk: &mut Desk<'_>, names: &Names, overlay: &str) -> Result<BTreeSet<String>, Failed> {
+fn changed_by_overlay(desk: &mut Desk<'_>, names: &WorkspaceNames, overlay: &str) -> Result<BTreeSet<String>, Failed> {
     let root = root_of_workspace(desk)?;
     let disk = Disk::new(&root);
     let documents = documents(&disk, overlay, current_seconds())?;
@@ -276,7 +276,7 @@ impl ImpactOf {
     }
 
     /// Returns the changed symbols, and the former name of a requested one.
-    fn changed(&self, desk: &mut Desk<'_>, names: &Names) -> Result<(BTreeSet<String>, Option<String>), Failed> {
+    fn changed(&self, desk: &mut Desk<'_>, names: &WorkspaceNames) -> Result<(BTreeSet<String>, Option<String>), Failed> {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
         match (&self.symbol, self.diff) {
             (Some(_), true) => Err(wrong("symbol and diff cannot go together", "leave one of them out")),

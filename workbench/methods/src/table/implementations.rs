@@ -4,7 +4,7 @@ use super::paging::{ROWS, default_rows};
 use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::printable;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use workbench::symbols::hierarchy::{Implementation, implementations, locate};
 use workbench::symbols::meaning::Candidate;
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{Empty, State};
+use workbench::symbols::state::{AnswerState, Empty};
 
 /// List the types that implement or derive from a type, or the members that implement or override a member.
 ///
@@ -50,7 +50,7 @@ pub struct Implementations {
     implementations: Vec<Implementation>,
     /// Total number.
     total: usize,
-    state: State,
+    state: AnswerState,
 }
 
 impl Method for ImplementationsOf {
@@ -76,7 +76,7 @@ impl Method for ImplementationsOf {
         locate(desk, &names.symbols, &mut found)?;
         let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
         // An unreadable file may declare more.
-        let state = State::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
+        let state = AnswerState::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
         let mut state = state.renamed(former.as_deref(), &first.path);
         if total == 0 {
             state = state.empty(Empty::None);
@@ -112,7 +112,7 @@ pub(super) fn relative_line(one: &Implementation) -> String {
 }
 
 /// Returns a note about implementations more than one step away.
-fn further(desk: &mut Desk<'_>, names: &Names, of: &[Candidate], direct: &[Implementation]) -> Result<Option<String>, Failed> {
+fn further(desk: &mut Desk<'_>, names: &WorkspaceNames, of: &[Candidate], direct: &[Implementation]) -> Result<Option<String>, Failed> {
     let mut more: BTreeSet<Implementation> = BTreeSet::new();
     for one in of {
         more.extend(implementations(desk, &names.symbols, one, true)?);

@@ -25,7 +25,7 @@ use serde_json::Value;
 use std::path::Path;
 use workbench::context::secret::WithheldFiles;
 use workbench::context::secret::never_send;
-use workbench::investigation::{Candidate, Material, Operation, State, gather};
+use workbench::investigation::{Candidate, Material, Operation, Stage, gather};
 use workbench::symbols::state as symbols;
 
 /// Answer a question about the code from outlines and summaries.
@@ -104,7 +104,7 @@ pub struct InvestigateAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     answer: Option<Findings>,
-    state: symbols::State,
+    state: symbols::AnswerState,
 }
 
 impl Method for Investigate {
@@ -124,7 +124,7 @@ impl Method for Investigate {
         let mut operation = Operation::start_operation(question, &self.scope);
         if self.background && desk.is_served() {
             let root = desk.context.root_around().unwrap_or_default();
-            record_progress(desk.context, &root, &mut operation, State::Gathering, "is to begin".to_owned());
+            record_progress(desk.context, &root, &mut operation, Stage::Gathering, "is to begin".to_owned());
             desk.later(
                 Self::NAME,
                 &Self {
@@ -138,18 +138,18 @@ impl Method for Investigate {
                 cached: false,
                 spent: None,
                 answer: None,
-                state: symbols::State::default().lacking(&[IN_BACKGROUND.to_owned()]),
+                state: symbols::AnswerState::default().lacking(&[IN_BACKGROUND.to_owned()]),
             });
         }
         desk.limit_models(self.asking.clone());
         let found = self.look_into(desk, question, &mut operation);
-        if let (Err(failed), true) = (&found, operation.state < State::Done) {
+        if let (Err(failed), true) = (&found, operation.state < Stage::Done) {
             // A client that follows the operation sees that it ended.
             let why = failed.diagnostics.first().cloned().or_else(|| desk.context.complaint());
             operation.error = why.as_ref().map(diagnostic::diagnostic_json);
             let words = why.map_or_else(|| "it came to no answer".to_owned(), |why| why.message);
             let root = desk.context.root_around().unwrap_or_default();
-            record_progress(desk.context, &root, &mut operation, State::Failed, words);
+            record_progress(desk.context, &root, &mut operation, Stage::Failed, words);
         }
         found
     }
@@ -190,8 +190,8 @@ impl Investigate {
     fn look_into(&self, desk: &mut Desk<'_>, question: &str, operation: &mut Operation) -> Result<InvestigateAnswer, Failed> {
         let context = desk.context;
         let root = desk.open_to_build()?.0.root.clone();
-        let step = |operation: &mut Operation, state: State, event: String| record_progress(context, &root, operation, state, event);
-        step(operation, State::Gathering, format!("gathers what is in {}", self.scope.join(" ")));
+        let step = |operation: &mut Operation, state: Stage, event: String| record_progress(context, &root, operation, state, event);
+        step(operation, Stage::Gathering, format!("gathers what is in {}", self.scope.join(" ")));
         // Names are looked up in the index of types.
         desk.outputs_of_labels(&["//index:types".to_owned()], true)?;
         let mut patterns = Vec::new();
@@ -207,10 +207,10 @@ impl Investigate {
         if material.shown == 0 {
             let why = nothing_shown(&material, self.budget).label(&operation.label);
             operation.error = Some(diagnostic::diagnostic_json(&why));
-            step(operation, State::Failed, why.message.clone());
+            step(operation, Stage::Failed, why.message.clone());
             return Err(Failed::new(Code::Usage, why));
         }
-        step(operation, State::Asking, describe_material(&material));
+        step(operation, Stage::Asking, describe_material(&material));
         let label = operation.label.clone();
         let params = params(question, self.model.as_deref(), session);
         let wanted = AdHocRequest {
@@ -228,7 +228,7 @@ impl Investigate {
                 }
                 let (code, why) = as_failed(failure, &label);
                 operation.error = Some(diagnostic::diagnostic_json(&why));
-                step(operation, State::Failed, why.message.clone());
+                step(operation, Stage::Failed, why.message.clone());
                 return Err(Failed::new(code, why));
             }
         };
@@ -255,7 +255,7 @@ impl Investigate {
             (Some(spent), false) => money::spent(spent),
             (None, false) => "asked no model".to_owned(),
         };
-        step(operation, State::Done, cost);
+        step(operation, Stage::Done, cost);
         Ok(InvestigateAnswer {
             op_id: operation.op_id.clone(),
             label,
@@ -267,7 +267,7 @@ impl Investigate {
     }
 
     /// Returns freshness and completeness of the shown material, with the number of `stale` summaries.
-    fn state_of_material(&self, material: &Material, stale: usize, findings: &Findings) -> symbols::State {
+    fn state_of_material(&self, material: &Material, stale: usize, findings: &Findings) -> symbols::AnswerState {
         let (shown, withheld) = (material.shown, material.withheld.len());
         let left_out = &material.left_out;
         let names: Vec<&str> = left_out.iter().take(LEFT_OUT).map(String::as_str).collect();
@@ -277,7 +277,7 @@ impl Investigate {
         };
         let names = names.join(", ");
         let why = format!("types of the scope do not fit the budget ({names}{more}): raise it or narrow the scope");
-        let mut state = symbols::State::default().cut(shown, shown + left_out.len(), &why);
+        let mut state = symbols::AnswerState::default().cut(shown, shown + left_out.len(), &why);
         if withheld > 0 {
             state = state.lacking(&[format!(
                 "{withheld} types of the scope lie in files that are never sent, and were not shown"
@@ -306,7 +306,7 @@ fn stale(session: &mut Session, material: &Material) -> Result<usize, Failed> {
 }
 
 /// Records an event and the new state of an operation.
-fn record_progress(context: &RequestContext, root: &Path, operation: &mut Operation, state: State, event: String) {
+fn record_progress(context: &RequestContext, root: &Path, operation: &mut Operation, state: Stage, event: String) {
     context.print_status(&format!("{}: {event}", operation.op_id));
     operation.state = state;
     operation.events.push(event);

@@ -189,7 +189,7 @@ pub struct Answered {
 type DrawAnswer = fn(&Value, Drawing) -> Result<String, serde_json::Error>;
 
 /// A line of the table.
-pub struct Entry {
+pub struct MethodEntry {
     /// Words of the command.
     pub name: &'static str,
     /// The JSON-RPC names of seed 000 §6.
@@ -225,7 +225,7 @@ pub struct Entry {
 }
 
 /// All methods, in the order of the help.
-pub static METHODS: &[Entry] = &[
+pub static METHODS: &[MethodEntry] = &[
     entry::<resolve::Resolve>(),
     entry::<search::Search>(),
     entry::<grep::Grep>(),
@@ -282,8 +282,8 @@ pub static METHODS: &[Entry] = &[
 ];
 
 /// Returns the line of a method.
-pub const fn entry<M: Method>() -> Entry {
-    Entry {
+pub const fn entry<M: Method>() -> MethodEntry {
+    MethodEntry {
         name: M::NAME,
         also: M::ALSO,
         effect: M::EFFECT,
@@ -336,7 +336,7 @@ pub const fn entry<M: Method>() -> Entry {
     }
 }
 
-impl Entry {
+impl MethodEntry {
     /// Returns the group of the method, if it is in one, and its name in the group.
     pub fn group_and_word(&self) -> (Option<&'static str>, &'static str) {
         match self.name.split_once(' ') {
@@ -361,13 +361,13 @@ impl Entry {
 }
 
 /// Returns the operations of a tool, in the order of the help.
-pub fn operations(tool: &str) -> impl Iterator<Item = &'static Entry> {
+pub fn operations(tool: &str) -> impl Iterator<Item = &'static MethodEntry> {
     METHODS.iter().filter(move |entry| entry.operation_of() == Some(tool))
 }
 
 /// Finds a method by its name, with words joined by a space, `.` or `_`, or by a name of seed 000.
-pub fn find_method(name: &str) -> Option<&'static Entry> {
-    let same = |entry: &&Entry| entry.name.replace(' ', "_") == name.replace(['.', ' '], "_") || entry.also.contains(&name);
+pub fn find_method(name: &str) -> Option<&'static MethodEntry> {
+    let same = |entry: &&MethodEntry| entry.name.replace(' ', "_") == name.replace(['.', ' '], "_") || entry.also.contains(&name);
     METHODS.iter().find(same)
 }
 

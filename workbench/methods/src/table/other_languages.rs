@@ -18,7 +18,7 @@ use workbench::symbols::meaning::Candidate;
 use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{How, Resolved};
 use workbench::symbols::search::{KINDS, MOST, Matched, Page, Query, cursor};
-use workbench::symbols::state::State;
+use workbench::symbols::state::AnswerState;
 
 /// Most candidates that an error names.
 const SHOWN: usize = 5;
@@ -75,8 +75,8 @@ impl Meant {
     }
 
     /// Returns the state of an answer about it.
-    pub fn state_of_file(&self, symbols: &FileSymbols) -> State {
-        let mut state = State::default().unread(&self.names.unread);
+    pub fn state_of_file(&self, symbols: &FileSymbols) -> AnswerState {
+        let mut state = AnswerState::default().unread(&self.names.unread);
         state.notes.extend(provenance(&self.symbol.file, symbols));
         state
     }
@@ -108,11 +108,11 @@ impl Meant {
 }
 
 /// Outlines a file of another language, or a definition in one, with the source of the facts; `None` if the text names neither.
-pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, State)>, Failed> {
+pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, AnswerState)>, Failed> {
     let names = desk.other_names()?;
     if let Some(file) = names.known_file(text) {
         let symbols = symbols_of_file(desk, &names, file)?.unwrap_or_default();
-        let mut state = State::default().unread(&names.unread);
+        let mut state = AnswerState::default().unread(&names.unread);
         state.notes.extend(provenance(file, &symbols));
         let shown = outlined(file, &symbols, None) + &lines_of_notes(&state);
         return Ok(Some((Resolved::gone(file), shown, state)));
@@ -125,7 +125,7 @@ pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, Stri
 }
 
 /// Lists the files of other languages in a folder, each with its first definitions; `None` for a folder without any.
-pub fn folder_outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, State)>, Failed> {
+pub fn folder_outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, AnswerState)>, Failed> {
     let names = desk.other_names()?;
     let folder = text.replace('\\', "/");
     let folder = folder.trim_start_matches("./").trim_end_matches('/');
@@ -142,7 +142,7 @@ pub fn folder_outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolve
         let more = if defined.len() > SHOWN { " …" } else { "" };
         shown.push_str(&format!("{file}: {}{more}\n", defined[..defined.len().min(SHOWN)].join(", ")));
     }
-    let state = State::default().unread(&names.unread);
+    let state = AnswerState::default().unread(&names.unread);
     shown.push_str(&lines_of_notes(&state));
     Ok(Some((Resolved::gone(folder), shown, state)))
 }

@@ -9,7 +9,7 @@ use crate::desk::Desk;
 use crate::desk::build;
 use crate::desk::last_good;
 use crate::desk::names::{no_file, unread_file};
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::printable;
 use engine::build::query::Reach;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workbench::symbols::contents::{Container, FEW, Layout, Listed, contents};
 use workbench::symbols::resolve::{How, NAMESPACE, SHOWN};
-use workbench::symbols::state::{Freshness, State};
+use workbench::symbols::state::{AnswerState, Freshness};
 use workbench::unread_files::EXTENSIONS;
 
 /// Outline types, members, files, folders, namespaces or projects: their members or contents.
@@ -98,7 +98,7 @@ struct One {
     /// The outline as data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
-    state: State,
+    state: AnswerState,
 }
 
 impl Method for Outline {
@@ -139,7 +139,7 @@ impl Method for Outline {
                 Failed::new(Code::Usage, why.hint("use `cortex show --raw`"))
             };
             let (resolved, files) = resolved(desk, &label)?;
-            let state = State::default().of_files(&*desk.flaws()?, files.iter());
+            let state = AnswerState::default().of_files(&*desk.flaws()?, files.iter());
             outlines.push(One {
                 state: if self.last_good {
                     state.as_of(Freshness::LastGood, "its files may have changed since")
@@ -266,7 +266,7 @@ impl Outline {
         let names = desk.workspace_names()?;
         let layout = Layout::from_outputs(desk)?;
         let found = contents(desk, &names.symbols, &layout, container, (self.offset, self.limit))?;
-        let mut state = State::default().of_workspace(&names.flaws);
+        let mut state = AnswerState::default().of_workspace(&names.flaws);
         if !also.is_empty() {
             state.notes.push(format!("of this name there is also {}", also.join(", ")));
         }
@@ -286,7 +286,7 @@ impl Outline {
 
 impl One {
     /// Returns the outline from another language.
-    fn of_other((resolved, outline_text, state): (Resolved, String, State)) -> Self {
+    fn of_other((resolved, outline_text, state): (Resolved, String, AnswerState)) -> Self {
         Self {
             resolved,
             outline_text,
@@ -313,7 +313,7 @@ fn is_page(symbol: &str) -> bool {
 }
 
 /// Finds the container of a name that no type or member has; returns it with the alternative meanings as further requests.
-fn container(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<Option<(Container, Vec<String>)>, Failed> {
+fn container(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> Result<Option<(Container, Vec<String>)>, Failed> {
     let found = resolution(desk, names, symbol, SHOWN)?;
     let namespace = found.candidates.first().filter(|one| one.kind == NAMESPACE);
     if namespace.is_none() && !matches!(found.how, None | Some(How::Fuzzy)) || namespace.is_some() && found.total > 1 {

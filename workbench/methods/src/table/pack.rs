@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use workbench::packs::{self, Pack, PackError, PackRow};
-use workbench::symbols::state::{Freshness, State};
+use workbench::symbols::state::{AnswerState, Freshness};
 
 /// Build the text of a pack: outlines of the types that a filter selects and of those that their declarations name, within a budget of tokens.
 ///
@@ -71,7 +71,7 @@ pub struct Built {
     token_estimate: u64,
     /// Path of the file with the text.
     path: String,
-    state: State,
+    state: AnswerState,
 }
 
 /// An item that the text of a pack omits.
@@ -109,7 +109,7 @@ impl Method for Build {
         let contents = desk.output_of_label(&pack_label(&self.name, "contents"))?;
         let contents: Contents = serde_json::from_slice(&contents.bytes).map_err(|error| Failed::bug(&error))?;
         let left_out: Vec<LeftOut> = contents.left_out.iter().cloned().map(LeftOut::from).collect();
-        let state = State::default().of_workspace(&*desk.flaws()?);
+        let state = AnswerState::default().of_workspace(&*desk.flaws()?);
         let state = renamed(desk, &self.name, state)?;
         Ok(Built {
             name: self.name.clone(),
@@ -129,7 +129,7 @@ impl Method for Build {
 }
 
 /// Notes the present names of types that the filter calls by former names, which match nothing.
-fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, Failed> {
+fn renamed(desk: &mut Desk<'_>, name: &str, mut state: AnswerState) -> Result<AnswerState, Failed> {
     let packs = packs::list_packs(desk.open_to_build()?.0)?;
     let Some(Ok(filter)) = packs
         .iter()
@@ -164,7 +164,7 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
 }
 
 /// Notes the omitted types of those that are `meant`, and why the text is empty.
-fn with_omissions(mut state: State, chosen: &[String], contents: &Contents, left_out: &[LeftOut]) -> State {
+fn with_omissions(mut state: AnswerState, chosen: &[String], contents: &Contents, left_out: &[LeftOut]) -> AnswerState {
     let shown = &contents.types;
     let left = |part: &str| left_out.iter().filter(|out| out.part == part).count();
     let (summaries, files) = (left("summary"), left("file"));
@@ -245,7 +245,7 @@ pub struct List {}
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Packs {
     packs: Vec<Info>,
-    state: State,
+    state: AnswerState,
 }
 
 /// A pack.
@@ -284,7 +284,7 @@ impl Method for List {
         let (workspace, session) = desk.open_to_read()?;
         let known = packs::list_packs(workspace)?;
         let mut infos = Vec::with_capacity(known.len());
-        let mut state = State::default();
+        let mut state = AnswerState::default();
         let mut changed = Vec::new();
         for Pack { name, row, made } in known {
             let selection = last_built::<Selection>(session, &pack_label(&name, "selection"))?;

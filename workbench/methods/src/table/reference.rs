@@ -1,11 +1,11 @@
 //! The table of methods as a listing for programs, and as the reference page.
 
 use super::within::ARGUMENT;
-use super::{AsTool, Effect, Entry, METHODS};
+use super::{AsTool, Effect, METHODS, MethodEntry};
 use serde_json::{Value, json};
 
 /// Returns the names of a method's arguments, in the order of its help.
-pub fn argument_names(entry: &Entry) -> Vec<String> {
+pub fn argument_names(entry: &MethodEntry) -> Vec<String> {
     let command = (entry.arguments_of)(clap::Command::new(entry.name));
     let schema = (entry.arguments)();
     let names = command.get_arguments().map(|argument| camel(argument.get_id().as_str()));
@@ -15,7 +15,7 @@ pub fn argument_names(entry: &Entry) -> Vec<String> {
 }
 
 /// Returns a method's description from its help.
-pub fn about(entry: &Entry) -> String {
+pub fn about(entry: &MethodEntry) -> String {
     let command = (entry.arguments_of)(clap::Command::new(entry.name));
     let about = command.get_long_about().or(command.get_about());
     about.map(ToString::to_string).unwrap_or_default()
@@ -23,7 +23,7 @@ pub fn about(entry: &Entry) -> String {
 
 /// Returns all methods with their schemas.
 pub fn listing() -> Value {
-    let line = |entry: &Entry| {
+    let line = |entry: &MethodEntry| {
         json!({
             "name": entry.name.replace(' ', "."),
             "also": entry.also,
@@ -44,7 +44,7 @@ pub fn methods_page() -> String {
 }
 
 /// Returns the page's section on one method.
-pub fn section_of_method(entry: &Entry) -> String {
+pub fn section_of_method(entry: &MethodEntry) -> String {
     let mut section = format!("\n## {}\n\n", entry.name);
     section.push_str(&about(entry));
     let also: Vec<String> = entry.also.iter().map(|name| format!("`{name}`")).collect();

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use workbench::health::Health;
 use workbench::symbols::contents::Layout;
-use workbench::symbols::relations::{Edges, Graph, Relations, Way};
+use workbench::symbols::relations::{Edges, Graph, Relations, WalkDirection};
 use workbench::symbols::resolve::{Candidate, Resolved};
-use workbench::symbols::state::{Empty, State};
+use workbench::symbols::state::{AnswerState, Empty};
 
 /// List the types that a type depends on; with --reverse those that depend on it.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -89,7 +89,7 @@ pub struct Related {
     relations: Relations,
     /// Number of types.
     total: usize,
-    state: State,
+    state: AnswerState,
 }
 
 impl Of {
@@ -104,7 +104,7 @@ impl Of {
         Ok(health)
     }
 
-    fn answer_relations(&self, desk: &mut Desk<'_>, way: Way) -> Result<Related, Failed> {
+    fn answer_relations(&self, desk: &mut Desk<'_>, way: WalkDirection) -> Result<Related, Failed> {
         // Arguments from JSON were not checked by the command line.
         if self.structure && self.body {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "structure and body cannot go together");
@@ -127,17 +127,17 @@ impl Of {
         relations.types = relations.types.into_iter().skip(self.offset).take(self.limit).collect();
         relations.locate(desk, &names.symbols)?;
         let mut state = match way {
-            Way::Deps => names
+            WalkDirection::Deps => names
                 .state_of_symbols(found.files.iter())
                 .of_projects(&self.health_of(desk, &found)?),
             // The uses of an unreadable file are unknown.
-            Way::Rdeps => State::default().of_workspace(&names.flaws).of_projects(&desk.health()?),
+            WalkDirection::Rdeps => AnswerState::default().of_workspace(&names.flaws).of_projects(&desk.health()?),
         };
         state = state.renamed(former.as_deref(), &found.path).unread(&relations.unread);
         if total == 0 {
             state = state.empty(Empty::None);
         }
-        if matches!(way, Way::Rdeps) {
+        if matches!(way, WalkDirection::Rdeps) {
             state = state.beside_unread(&unread_uses(desk, &[&found.path])?);
         }
         Ok(Related {
@@ -181,7 +181,8 @@ impl Method for Deps {
     type Answer = Related;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {
-        self.of.answer_relations(desk, if self.reverse { Way::Rdeps } else { Way::Deps })
+        self.of
+            .answer_relations(desk, if self.reverse { WalkDirection::Rdeps } else { WalkDirection::Deps })
     }
 
     fn text(answer: &Related) -> String {
@@ -198,7 +199,7 @@ impl Method for Rdeps {
     type Answer = Related;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {
-        self.of.answer_relations(desk, Way::Rdeps)
+        self.of.answer_relations(desk, WalkDirection::Rdeps)
     }
 
     fn text(answer: &Related) -> String {

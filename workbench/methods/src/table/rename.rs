@@ -6,7 +6,7 @@ use super::rewriting::{Destination, Rewriting};
 use super::symbols::resolve_for_edit;
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::printable;
 use engine::seams::world::World;
@@ -136,7 +136,7 @@ impl Rename {
         };
         let plan = to.plan_in(desk, Self::NAME, |desk| self.planned(desk))?;
         let looked = |inside: &mut Desk<'_>| {
-            let names: Names = inside.workspace_names()?;
+            let names: WorkspaceNames = inside.workspace_names()?;
             let gaps = inside.health()?.gaps();
             rename::verify(inside, &names.symbols, &plan, &gaps)
         };
@@ -158,7 +158,7 @@ impl Rename {
 
 /// A symbol with the facts about the workspace that a rename or a deletion needs.
 pub(super) struct RenameSubject {
-    pub names: Names,
+    pub names: WorkspaceNames,
     pub candidate: Candidate,
     pub world: Arc<dyn World>,
     gaps: BTreeSet<String>,

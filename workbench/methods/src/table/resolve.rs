@@ -11,7 +11,7 @@ use crate::render::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::resolve::{How, Resolution};
-use workbench::symbols::state::{Empty, State};
+use workbench::symbols::state::{AnswerState, Empty};
 
 /// Show which types or members a name means. Builds only the index of names.
 ///
@@ -45,7 +45,7 @@ fn default_limit_of_resolve() -> usize {
 pub struct Meaning {
     #[serde(flatten)]
     found: Resolution,
-    state: State,
+    state: AnswerState,
 }
 
 impl Method for Resolve {
@@ -82,7 +82,7 @@ impl Method for Resolve {
         let mut state = match found.how {
             None | Some(How::Fuzzy) => {
                 desk.worsen(Code::Usage);
-                let mut state = State::default().of_workspace(&names.flaws).empty(Empty::Unknown);
+                let mut state = AnswerState::default().of_workspace(&names.flaws).empty(Empty::Unknown);
                 state.notes.extend(note_of_name(desk, &self.symbol)?);
                 state
             }

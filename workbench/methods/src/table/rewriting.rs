@@ -21,7 +21,7 @@ use workbench::edit::order::{EditRequest, Order, Rewritten};
 use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
 use workbench::edit::response::{Metrics, Response};
-use workbench::edit::session::{Content, Session, read_kept_content};
+use workbench::edit::session::{Content, EditSession, read_kept_content};
 use workbench::edit::state::{Mode, Status, WorkflowState};
 use workbench::live::edits;
 use workbench::rename::{self, Obstacles};
@@ -115,7 +115,7 @@ pub(super) fn session_text_of(disk: &Disk, content: &Content) -> Option<String> 
 
 /// Returns the unsaved files of a session, together with new texts, which replace those of the session.
 fn trial_texts(disk: &Disk, session: Option<&str>, files: &[Rewritten]) -> Vec<Rewritten> {
-    let session = session.and_then(|session| Session::load(disk, session, current_seconds()).ok());
+    let session = session.and_then(|session| EditSession::load(disk, session, current_seconds()).ok());
     let mut texts = files.to_vec();
     for (path, document) in session.iter().flat_map(|session| &session.documents) {
         if !document.is_edited() {

@@ -17,7 +17,7 @@ use workbench::neighbours::{REMAKE, Vectors};
 use workbench::symbols::describe::{describe, locate_hits};
 use workbench::symbols::search::{Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
-use workbench::symbols::state::{Empty, State};
+use workbench::symbols::state::{AnswerState, Empty};
 
 /// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; similar spellings if nothing
 /// else matches.
@@ -72,7 +72,7 @@ fn default_limit_of_search() -> usize {
 pub struct Hits {
     #[serde(flatten)]
     page: Page,
-    state: State,
+    state: AnswerState,
 }
 
 impl Method for Search {
@@ -102,7 +102,7 @@ impl Method for Search {
         locate_hits(desk, &mut page)?;
         let others = desk.other_names()?;
         let shown = other_languages::add_hits(&others, &names.symbols, &self.query(None), &mut page, shown);
-        let mut state = State::default().of_workspace(&names.flaws).unread(&others.unread);
+        let mut state = AnswerState::default().of_workspace(&names.flaws).unread(&others.unread);
         if page.total == 0 && page.filtered == 0 {
             state.notes.extend(note_of_name(desk, &self.query)?);
         }

@@ -19,7 +19,7 @@ use workbench::generating;
 use workbench::status::{semantic_state, target_status};
 use workbench::symbols::outputs::file_label;
 use workbench::symbols::path::is_wild;
-use workbench::symbols::state::{Freshness, State};
+use workbench::symbols::state::{AnswerState, Freshness};
 
 /// Print the summary of a type: its role, life cycle, edge cases, limitations.
 ///
@@ -52,7 +52,7 @@ pub struct Summary {
     /// Why the last attempt failed, or that of a node that it waits for, if it is `pending` (seed 000 §3.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
-    state: State,
+    state: AnswerState,
 }
 
 /// Returns why a summary is not current.
@@ -139,7 +139,7 @@ impl Method for SemanticOf {
             let (resolved, files) = resolved(desk, &label)?;
             let last_error = status.error_message();
             let why = describe_state(desk, &label, &status, last_error.as_deref())?;
-            let mut as_it_is = State::default().of_files(&*desk.flaws()?, files.iter());
+            let mut as_it_is = AnswerState::default().of_files(&*desk.flaws()?, files.iter());
             as_it_is.complete &= shown.is_some();
             return Ok(Summary {
                 resolved,
@@ -153,7 +153,7 @@ impl Method for SemanticOf {
         let (resolved, files) = resolved(desk, &shown.label)?;
         Ok(Summary {
             resolved,
-            state: State::default().of_files(&*desk.flaws()?, files.iter()),
+            state: AnswerState::default().of_files(&*desk.flaws()?, files.iter()),
             semantic_text: Some(String::from_utf8_lossy(&shown.bytes).into_owned()),
             semantic_state: "cached".to_owned(),
             last_error: None,

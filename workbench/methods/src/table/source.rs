@@ -22,7 +22,7 @@ use workbench::symbols::file::{ENDINGS, FileRequest, lines};
 use workbench::symbols::fitting::fit;
 use workbench::symbols::resolve::{Candidate, Resolved};
 use workbench::symbols::source::{Source, USUAL_LINES, sources};
-use workbench::symbols::state::State;
+use workbench::symbols::state::AnswerState;
 
 /// Print the source of types, members and files, exactly, with line numbers.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -57,7 +57,7 @@ pub struct Texts {
     /// Requested symbols that cannot be shown, as errors with `asked`; only if others can be shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     failed: Vec<Value>,
-    state: State,
+    state: AnswerState,
 }
 
 /// A resolved request: the symbols of a name, with the former name if that was requested, or a part of a file.
@@ -76,7 +76,7 @@ impl Method for SourceOf {
         let (sources_found, failed) = self.resolve_places(desk)?;
         let symbols: Vec<&Candidate> = sources_found.iter().flat_map(Meant::symbols).collect();
         let mut state = match symbols.is_empty() {
-            true => State::default(),
+            true => AnswerState::default(),
             false => desk
                 .workspace_names()?
                 .state_of_symbols(symbols.iter().flat_map(|symbol| &symbol.files)),

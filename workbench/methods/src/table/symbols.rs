@@ -4,7 +4,7 @@ use super::uncompiled::explain_unknown;
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::last_good;
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -12,12 +12,12 @@ use workbench::aliases;
 use workbench::symbols::matching::differs_in_case;
 use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
-use workbench::symbols::state::State;
+use workbench::symbols::state::AnswerState;
 use workbench::unread_files::{self, UnreadUses};
 use workbench::workspace::WorkbenchError;
 
 /// Resolves a symbol.
-pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize) -> Result<Resolution, Failed> {
+pub fn resolution(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str, most: usize) -> Result<Resolution, Failed> {
     if symbol.starts_with("//") {
         return Err(label_for_name(symbol));
     }
@@ -58,28 +58,28 @@ pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
 }
 
 /// Resolves a symbol, allowing several of one name ([`Resolution::namesakes`]); returns also the former name.
-pub fn namesakes(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
+pub fn namesakes(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, MOST)?;
     let all = symbol_or_error(desk, None, symbol, "outline", found.namesakes())?;
     Ok((all.into_iter().flatten().collect(), found.former))
 }
 
 /// Resolves a symbol to a type or member, or all overloads of a name; returns also the former name.
-pub fn meant_with_overloads(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
+pub fn meant_with_overloads(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, MOST)?;
     let all = symbol_or_error(desk, None, symbol, "outline", found.meant_with_overloads().map(<[_]>::to_vec))?;
     Ok((all, found.former))
 }
 
 /// Resolves a symbol to one type or member.
-pub fn resolve_one(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
+pub fn resolve_one(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, workbench::symbols::resolve::SHOWN)?;
     let one = symbol_or_error(desk, None, symbol, "outline", found.candidate().cloned())?;
     Ok((one, found.former))
 }
 
 /// Resolves a symbol that is to be edited: its letters count as they are.
-pub fn resolve_for_edit(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
+pub fn resolve_for_edit(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
     let (one, former) = resolve_one(desk, names, symbol)?;
     if !differs_in_case(symbol, &one.path) {
         return Ok((one, former));
@@ -189,12 +189,12 @@ pub fn unread_uses(desk: &mut Desk<'_>, paths: &[&str]) -> Result<UnreadUses, Fa
 }
 
 /// Formats the notes of a state as lines below an answer.
-pub fn lines_of_notes(state: &State) -> String {
+pub fn lines_of_notes(state: &AnswerState) -> String {
     state.notes.iter().map(|note| format!("note: {note}\n")).collect()
 }
 
 /// Returns the state of a page with offset and number of shown entries, out of all.
-pub fn state_of_page(state: State, (offset, shown): (usize, usize), total: usize) -> State {
+pub fn state_of_page(state: AnswerState, (offset, shown): (usize, usize), total: usize) -> AnswerState {
     let more = match shown {
         0 => "raise the limit".to_owned(),
         shown => format!("raise the limit, or continue with `offset` {}", offset + shown),

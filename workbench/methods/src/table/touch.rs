@@ -1,6 +1,6 @@
 //! Records viewed types for the prompt window.
 
-use super::Entry;
+use super::MethodEntry;
 use serde_json::Value;
 use std::path::Path;
 use workbench::window::state::Window;
@@ -9,7 +9,7 @@ use workbench::window::state::Window;
 const LOOK_AT_ONE: [&str; 5] = ["outline", "source", "usages", "deps", "semantic"];
 
 /// Records the type of an answer. A failed write does not change the answer.
-pub fn touch(root: Option<&Path>, entry: &Entry, answer: &Value) {
+pub fn touch(root: Option<&Path>, entry: &MethodEntry, answer: &Value) {
     let path = answer["resolved"]["path"].as_str().filter(|_| LOOK_AT_ONE.contains(&entry.name));
     if let (Some(root), Some(path)) = (root, path) {
         let key = path.split('#').next().unwrap_or(path);

@@ -3,7 +3,7 @@
 use super::symbols::{lines_of_notes, resolution, state_of_page, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::desk::Desk;
-use crate::desk::workspace_names::Names;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::printable;
 use producers::csharp::usages::Place;
@@ -13,8 +13,8 @@ use workbench::other_languages::usages::usages as other_usages;
 use workbench::symbols::framework_uses::label_wired;
 use workbench::symbols::override_places::override_places;
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{Empty, State};
-use workbench::symbols::usages::{Subject, Usages, Why, usages};
+use workbench::symbols::state::{AnswerState, Empty};
+use workbench::symbols::usages::{Subject, Usages, UseDoubt, usages};
 use workbench::unread_files;
 
 /// List the places that use a type or a member.
@@ -108,7 +108,7 @@ struct SpotsOfOne {
     impossible: usize,
     /// Total number of places.
     total: usize,
-    state: State,
+    state: AnswerState,
 }
 
 /// A reason why places are possible, with the number of these places.
@@ -164,13 +164,13 @@ impl Method for UsagesOf {
 
 impl UsagesOf {
     /// Returns the places of one of the resolved symbols.
-    fn spots(&self, desk: &mut Desk<'_>, names: &Names, subject: Subject, former: Option<&str>) -> Result<SpotsOfOne, Failed> {
+    fn spots(&self, desk: &mut Desk<'_>, names: &WorkspaceNames, subject: Subject, former: Option<&str>) -> Result<SpotsOfOne, Failed> {
         let health = desk.health()?;
         let mut found = usages(desk, &names.symbols, &subject, &health.gaps())?;
         let one = (std::slice::from_ref(&subject), std::slice::from_mut(&mut found));
         label_wired(desk, &names.symbols, one.0, &health.gaps(), one.1)?;
         found.certain.extend(override_places(desk, &names.symbols, &subject)?);
-        let state = State::default()
+        let state = AnswerState::default()
             .of_workspace(&names.flaws)
             .of_projects(&health)
             .unread(&found.unread)
@@ -188,7 +188,7 @@ impl UsagesOf {
     }
 
     /// Returns a page of places.
-    fn page_of(&self, resolved: Resolved, found: Usages, mut state: State) -> SpotsOfOne {
+    fn page_of(&self, resolved: Resolved, found: Usages, mut state: AnswerState) -> SpotsOfOne {
         let total = found.certain.len() + found.possible.len();
         if total == 0 {
             state = state.empty(Empty::None);
@@ -196,7 +196,7 @@ impl UsagesOf {
         let behind = self.offset.saturating_sub(found.certain.len());
         let certain = found.certain.into_iter().skip(self.offset).take(self.limit);
         let certain: Vec<Spot> = certain.map(|place| spot(place, None)).collect();
-        let mut ordered: Vec<(Why, Place)> = found.possible.into_iter().map(|(place, why)| (why, place)).collect();
+        let mut ordered: Vec<(UseDoubt, Place)> = found.possible.into_iter().map(|(place, why)| (why, place)).collect();
         ordered.sort();
         let mut reasons: Vec<Reason> = Vec::new();
         for (why, _) in &ordered {
@@ -282,13 +282,13 @@ impl Spot {
     }
 }
 
-fn spot(place: Place, why: Option<&Why>) -> Spot {
+fn spot(place: Place, why: Option<&UseDoubt>) -> Spot {
     Spot {
         file: place.file,
         line: place.line,
         column: place.column,
         text: place.text,
         kind: place.kind.as_str().to_owned(),
-        why: why.map(Why::to_string),
+        why: why.map(UseDoubt::to_string),
     }
 }

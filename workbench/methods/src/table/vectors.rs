@@ -16,7 +16,7 @@ use producers::embedding::vector::Vector;
 use producers::embedding::{NAME, QUERY};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use workbench::symbols::state::{Freshness, State};
+use workbench::symbols::state::{AnswerState, Freshness};
 
 /// Label of the table of all vectors.
 const VECTORS: &str = "//index:vectors";
@@ -30,10 +30,10 @@ pub(super) struct TypeVectors {
 
 impl TypeVectors {
     /// Returns the freshness of an answer that is based on them.
-    pub fn state_of_vectors(&self) -> State {
+    pub fn state_of_vectors(&self) -> AnswerState {
         match self.is_current {
-            true => State::default(),
-            false => State::default().as_of(
+            true => AnswerState::default(),
+            false => AnswerState::default().as_of(
                 Freshness::Stale,
                 format!("the vectors are those of the last build; `cortex build {VECTORS}` updates them"),
             ),

@@ -21,7 +21,7 @@ use workbench::checkout;
 use workbench::packs;
 use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{Freshness, State};
+use workbench::symbols::state::{AnswerState, Freshness};
 use workbench::window::OUT;
 use workbench::window::compose::{Card, Composed, candidate_types, compose};
 use workbench::window::room::Room;
@@ -56,7 +56,7 @@ pub struct WindowAnswer {
     pinned_room: usize,
     /// Approximate number of tokens.
     tokens: usize,
-    state: State,
+    state: AnswerState,
 }
 
 /// Average bytes of a token.
@@ -130,7 +130,7 @@ struct KnownTypes {
 
 impl KnownTypes {
     /// Returns freshness and completeness of a window composed of them.
-    fn state_of_window(&self, desk: &mut Desk<'_>, made: &Composed) -> Result<State, Failed> {
+    fn state_of_window(&self, desk: &mut Desk<'_>, made: &Composed) -> Result<AnswerState, Failed> {
         let names = desk.workspace_names()?;
         let mut files = Vec::new();
         let (mut stale, mut unasked) = (0, 0);
@@ -272,7 +272,7 @@ pub struct Changed {
     success: bool,
     /// Pinned types, in order.
     pinned: Vec<String>,
-    state: State,
+    state: AnswerState,
 }
 
 /// Pin a type in the prompt window.
@@ -315,7 +315,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
         .chain(before.recent.iter().map(|recent| &recent.path));
     let (resolved, state) = if gone && known.clone().any(|path| path == symbol) {
         // Use the name in the window; a present type of that name was not viewed.
-        (Resolved::gone(symbol), State::default())
+        (Resolved::gone(symbol), AnswerState::default())
     } else {
         let names = desk.workspace_names()?;
         let is_gone = |path: &str| {
@@ -324,7 +324,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
         };
         let ends_so: BTreeSet<&String> = known.filter(|path| gone && is_gone(path)).collect();
         match (resolve_one(desk, &names, symbol), ends_so.first()) {
-            (Err(_), Some(path)) if ends_so.len() == 1 => (Resolved::gone(path), State::default()),
+            (Err(_), Some(path)) if ends_so.len() == 1 => (Resolved::gone(path), AnswerState::default()),
             (resolution, _) => {
                 let (found, former) = resolution?;
                 let state = names.state_of_symbols(found.files.iter()).renamed(former.as_deref(), found.key());

@@ -8,7 +8,7 @@ use crate::render::{format_count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use workbench::symbols::state::State;
+use workbench::symbols::state::AnswerState;
 use workbench::work::holder;
 
 /// Most questions listed.
@@ -40,7 +40,7 @@ pub struct Listed {
     taken: usize,
     /// The first hundred questions.
     questions: Vec<Line>,
-    state: State,
+    state: AnswerState,
 }
 
 /// A question.
@@ -79,7 +79,7 @@ impl Method for List {
             waiting: round.waiting.len(),
             taken: 0,
             questions: Vec::new(),
-            state: State::default(),
+            state: AnswerState::default(),
         };
         for question in &round.waiting {
             let note = noted(notes.read_note(&question.id))?;

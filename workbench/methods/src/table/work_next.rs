@@ -7,7 +7,7 @@ use crate::failed::Failed;
 use crate::render::{format_count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::symbols::state::State;
+use workbench::symbols::state::AnswerState;
 use workbench::work::{LONGEST_LEASE, LeaseRequest, LeasedQuestion, holder, lease_questions};
 
 /// Most questions per call.
@@ -57,7 +57,7 @@ pub struct Questions {
     waiting: usize,
     /// Number of waiting questions that other agents lease.
     taken: usize,
-    state: State,
+    state: AnswerState,
 }
 
 /// A question.
@@ -118,7 +118,7 @@ impl Method for Next {
             taken += usize::from(!is_given && note.is_some_and(|note| holder(&note, now).is_some()));
         }
         // A prompt about a file that does not parse may be incomplete.
-        let mut state = State::default().of_workspace(&*desk.flaws()?);
+        let mut state = AnswerState::default().of_workspace(&*desk.flaws()?);
         if given.is_empty() {
             state.notes.push(match round.waiting.len() {
                 0 => "no question of the scope waits for an answer".to_owned(),

@@ -8,7 +8,7 @@ use crate::failed::Failed;
 use crate::render::printable;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use producers::llm::{Given, Note, Waiting, is_id};
+use producers::llm::{Note, SubmittedAnswer, Waiting, is_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::work::{Handed, TypeGraph, changed_lines, hand_in};
@@ -85,7 +85,7 @@ impl Method for Submit {
         work::open_for_agents(desk)?;
         let (workspace, session) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
-        let given = Given {
+        let given = SubmittedAnswer {
             agent: agent.to_owned(),
             at: session.engine.world.now_secs(),
             text: self.answer.clone(),

@@ -8,7 +8,7 @@ mod run;
 use super::disk::Disk;
 use super::files::Files;
 use super::replies::CheckSetting;
-use super::session::{Change, Content, Session, read_kept_content};
+use super::session::{Content, EditSession, FileEdit, read_kept_content};
 use super::tree::Tree;
 use crate::checkout;
 use engine::seams::producer::Cancel;
@@ -59,14 +59,14 @@ struct KnownRun {
 }
 
 /// Returns the files of the last edit of a session.
-pub fn files_of_last_edit(disk: &Disk, session: &Session) -> Vec<EditedBytes> {
+pub fn files_of_last_edit(disk: &Disk, session: &EditSession) -> Vec<EditedBytes> {
     let changes = session.done.last().map_or(&[][..], |edit| &edit.changes);
-    let of = |change: &Change| edited_bytes(disk, &change.path, (&change.from.text, &change.to.text));
+    let of = |change: &FileEdit| edited_bytes(disk, &change.path, (&change.from.text, &change.to.text));
     changes.iter().map(of).collect()
 }
 
 /// Returns the files that a commit of a session saves; with `only`, that file alone.
-pub fn files_to_commit(disk: &Disk, session: &Session, only: Option<&str>) -> Vec<EditedBytes> {
+pub fn files_to_commit(disk: &Disk, session: &EditSession, only: Option<&str>) -> Vec<EditedBytes> {
     let edited = session.documents.iter().filter(|(_, document)| document.is_edited());
     let edited = edited.filter(|(path, _)| only.is_none_or(|only| *path == only));
     edited

@@ -1,7 +1,7 @@
 //! Rearranges the arguments of a call for changed parameters.
 
-use super::wanted::Wanted;
-use crate::rename::lists::{Entry, List, code, rewritten};
+use super::wanted::WantedParameter;
+use crate::rename::lists::{List, ListItem, code, rewritten};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ pub(super) struct Reordering<'w> {
     /// Old parameters, as the requested member declares them.
     pub(super) own: &'w [ParameterRow],
     /// New parameters.
-    pub(super) wanted: &'w [Wanted],
+    pub(super) wanted: &'w [WantedParameter],
     /// For each old parameter, its names in all declarations of the member.
     pub(super) names: &'w [BTreeSet<String>],
     /// Whether the call is an attribute, which may also set properties.
@@ -63,7 +63,7 @@ impl Reordering<'_> {
         let is_kept = |number: usize| {
             self.wanted
                 .iter()
-                .any(|one| matches!(one, Wanted::Kept { from, .. } if *from == number))
+                .any(|one| matches!(one, WantedParameter::Kept { from, .. } if *from == number))
         };
         for (number, Argument { value, .. }) in &supplied.by_number {
             if !is_kept(*number) {
@@ -118,7 +118,7 @@ impl Reordering<'_> {
             }
         }
         if let (Some(variadic), true) = (variadic, !supplied.more.is_empty()) {
-            let stays = matches!(self.wanted.last(), Some(Wanted::Kept { from, .. }) if *from == variadic);
+            let stays = matches!(self.wanted.last(), Some(WantedParameter::Kept { from, .. }) if *from == variadic);
             if !stays {
                 return Err(format!("it passes arguments for the removed {} (params)", self.own[variadic].name));
             }
@@ -135,13 +135,13 @@ impl Reordering<'_> {
         }
     }
 
-    fn entries(&self, supplied: &Supplied, is_on_value: bool) -> Result<Vec<Entry>, String> {
+    fn entries(&self, supplied: &Supplied, is_on_value: bool) -> Result<Vec<ListItem>, String> {
         let mut passing: Vec<Passing> = Vec::new();
         let mut in_order = true;
         for one in self.wanted.iter().skip(usize::from(is_on_value)) {
             let (from, value, name, is_labelled) = match one {
-                Wanted::Added(added) => (None, added.argument.as_deref(), Ok(added.name.clone()), false),
-                Wanted::Kept { from, .. } if self.own[*from].params && !supplied.more.is_empty() => {
+                WantedParameter::Added(added) => (None, added.argument.as_deref(), Ok(added.name.clone()), false),
+                WantedParameter::Kept { from, .. } if self.own[*from].params && !supplied.more.is_empty() => {
                     if !in_order {
                         return Err(format!("it passes arguments one by one for {} (params)", self.own[*from].name));
                     }
@@ -154,7 +154,7 @@ impl Reordering<'_> {
                     }));
                     continue;
                 }
-                Wanted::Kept { from, renamed } => {
+                WantedParameter::Kept { from, renamed } => {
                     let given = supplied.by_number.get(from);
                     let label = given.and_then(|given| given.label.as_deref());
                     let name = match label {

@@ -1,6 +1,6 @@
 //! Changes the parameters of a declaration: the list, their names in the body, and the documentation.
 
-use super::wanted::{Wanted, parameter_name};
+use super::wanted::{WantedParameter, parameter_name};
 use crate::rename::lists::{List, ListKind, code, list_at, rewritten, tokens_behind};
 use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ pub(super) struct Declaration<'d> {
     /// Names of the parameters in the requested member.
     pub(super) own: &'d [&'d str],
     /// New parameters.
-    pub(super) wanted: &'d [Wanted],
+    pub(super) wanted: &'d [WantedParameter],
 }
 
 /// Non-overlapping replacements of byte ranges of a text.
@@ -58,7 +58,7 @@ impl Declaration<'_> {
         }
         let mut renamed: BTreeMap<String, String> = BTreeMap::new();
         for one in self.wanted {
-            if let Wanted::Kept { from, renamed: Some(new) } = one
+            if let WantedParameter::Kept { from, renamed: Some(new) } = one
                 && names[*from] == self.own[*from]
             {
                 renamed.insert(names[*from].clone(), new.clone());
@@ -68,8 +68,8 @@ impl Declaration<'_> {
         let mut entries = Vec::new();
         for one in self.wanted {
             entries.push(match one {
-                Wanted::Added(added) => (None, added.text.clone()),
-                Wanted::Kept { from, renamed: new } => {
+                WantedParameter::Added(added) => (None, added.text.clone()),
+                WantedParameter::Kept { from, renamed: new } => {
                     let written = &text[code(text, &list.pieces[*from])];
                     let declared = match new {
                         // A declaration keeps its own name for the parameter if that differs from the requested member's.
@@ -96,7 +96,7 @@ impl Declaration<'_> {
         let is_kept = |number: usize| {
             self.wanted
                 .iter()
-                .any(|one| matches!(one, Wanted::Kept { from, .. } if *from == number))
+                .any(|one| matches!(one, WantedParameter::Kept { from, .. } if *from == number))
         };
         (0..names.len()).filter(|at| !is_kept(*at)).map(|at| names[at].clone()).collect()
     }
@@ -105,8 +105,8 @@ impl Declaration<'_> {
     fn in_body(&self, text: &str, body: Range<usize>, renamed: &BTreeMap<String, String>, gone: &[String]) -> Result<Replacements, String> {
         let mut changes = Replacements::new();
         let came = self.wanted.iter().filter_map(|one| match one {
-            Wanted::Added(added) => Some(added.name.as_str()),
-            Wanted::Kept { .. } => None,
+            WantedParameter::Added(added) => Some(added.name.as_str()),
+            WantedParameter::Kept { .. } => None,
         });
         let came: Vec<&str> = came.chain(renamed.values().map(String::as_str)).collect();
         for word in words_in(text, body)? {

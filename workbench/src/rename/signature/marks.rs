@@ -1,10 +1,10 @@
 //! Marks at the changing places of a text: each change shifts the others, and calls may be nested in arguments of calls. Changes are applied from the
 //! last place to the first.
 
-use super::Change;
+use super::SignatureChange;
 use super::arguments::{Passed, Reordering};
 use super::declarations::{Declaration, Replacements};
-use super::wanted::Wanted;
+use super::wanted::WantedParameter;
 use crate::rename::lists;
 use crate::rename::lists::{ListKind, list_at, tokens_behind, type_arguments_end};
 use producers::csharp::lexer::Kind;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of a place, which decides how it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum PlaceKind {
     /// A call of the member.
     Call {
         /// Whether the call is of an extension method on a value.
@@ -29,11 +29,11 @@ pub(super) enum Mark {
 /// The marks of files, by the offsets of names.
 #[derive(Default)]
 pub(super) struct Marked {
-    pub(super) files: BTreeMap<String, BTreeMap<usize, Vec<Mark>>>,
+    pub(super) files: BTreeMap<String, BTreeMap<usize, Vec<PlaceKind>>>,
 }
 
 impl Marked {
-    pub(super) fn mark_place(&mut self, file: &str, at: usize, mark: Mark) {
+    pub(super) fn mark_place(&mut self, file: &str, at: usize, mark: PlaceKind) {
         let marks = self.files.entry(file.to_owned()).or_default().entry(at).or_default();
         if !marks.contains(&mark) {
             marks.push(mark);
@@ -59,7 +59,12 @@ pub(super) struct Rewrite {
 const MARK: char = '\u{e000}';
 
 /// Changes all marked places of a text.
-pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: &Change, names: &[BTreeSet<String>]) -> Rewrite {
+pub(super) fn rewrite(
+    before: &str,
+    marks: &BTreeMap<usize, Vec<PlaceKind>>,
+    change: &SignatureChange,
+    names: &[BTreeSet<String>],
+) -> Rewrite {
     let mut made = Rewrite {
         text: before.to_owned(),
         ..Rewrite::default()
@@ -83,16 +88,16 @@ pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: 
         let name = mark_at + MARK.len_utf8();
         for mark in all {
             let found = match mark {
-                Mark::Stays => Ok((Vec::new(), Vec::new())),
-                Mark::Declaration => {
+                PlaceKind::Stays => Ok((Vec::new(), Vec::new())),
+                PlaceKind::Declaration => {
                     let declaration = Declaration {
                         own: &own,
                         wanted: &change.wanted,
                     };
                     declaration.replacements(&made.text, name).map(|changes| (changes, Vec::new()))
                 }
-                Mark::Reference => Ok((reference(&made.text, name, change), Vec::new())),
-                Mark::Call { is_on_value } => call(&made.text, name, *is_on_value, change, names),
+                PlaceKind::Reference => Ok((reference(&made.text, name, change), Vec::new())),
+                PlaceKind::Call { is_on_value } => call(&made.text, name, *is_on_value, change, names),
             };
             match found {
                 Ok((changes, dropped)) => {
@@ -104,7 +109,7 @@ pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: 
             }
         }
     }
-    let is_use = |all: &Vec<Mark>| all.iter().any(|mark| matches!(mark, Mark::Call { .. } | Mark::Stays));
+    let is_use = |all: &Vec<PlaceKind>| all.iter().any(|mark| matches!(mark, PlaceKind::Call { .. } | PlaceKind::Stays));
     let positions: Vec<usize> = made.text.match_indices(MARK).map(|(at, _)| at).collect();
     // If a mark is missing, it was in a deleted part, and the others cannot be matched.
     if positions.len() == marks.len() {
@@ -134,7 +139,7 @@ fn call(
     text: &str,
     name: usize,
     is_on_value: bool,
-    change: &Change,
+    change: &SignatureChange,
     names: &[BTreeSet<String>],
 ) -> Result<(Replacements, Vec<String>), String> {
     let reordering = Reordering {
@@ -215,19 +220,19 @@ fn arguments_open(text: &str, name: usize) -> Option<Open> {
 }
 
 /// Returns the replacements of the parameter types in a reference of documentation.
-fn reference(text: &str, name: usize, change: &Change) -> Replacements {
+fn reference(text: &str, name: usize, change: &SignatureChange) -> Replacements {
     let rest = &text[name..];
     let end = rest.find(['"', '\'', '\n']).unwrap_or(rest.len());
     let Some(open) = rest[..end].find('(') else { return Vec::new() };
     let Some(list) = list_at(text, name + open, ListKind::Parameters).filter(|list| list.pieces.len() == change.own.len()) else {
         return Vec::new();
     };
-    let entries: Vec<lists::Entry> = change
+    let entries: Vec<lists::ListItem> = change
         .wanted
         .iter()
         .map(|one| match one {
-            Wanted::Kept { from, .. } => (Some(*from), text[lists::trimmed(text, &list.pieces[*from])].to_owned()),
-            Wanted::Added(added) => (None, added.kind.replace('<', "{").replace('>', "}")),
+            WantedParameter::Kept { from, .. } => (Some(*from), text[lists::trimmed(text, &list.pieces[*from])].to_owned()),
+            WantedParameter::Added(added) => (None, added.kind.replace('<', "{").replace('>', "}")),
         })
         .collect();
     let made = lists::rewritten(text, &list, &entries);

@@ -28,17 +28,17 @@ use declarations::{parameter_names, parameters_behind};
 use engine::planning::symbol::name_of;
 use engine::seams::world::World;
 use engine::values::label::halves;
-use marks::{Mark, Marked};
+use marks::{Marked, PlaceKind};
 use producers::csharp::lexer::lex;
 use producers::csharp::members::ParameterRow;
 use producers::csharp::usages::{Place, UseKind};
 use std::collections::{BTreeMap, BTreeSet};
-use wanted::Wanted;
+use wanted::WantedParameter;
 
 /// A validated change, before its places are known.
-struct Change {
+struct SignatureChange {
     own: Vec<ParameterRow>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedParameter>,
     family: Family,
     is_constructor: bool,
 }
@@ -110,7 +110,7 @@ fn change_of<O: Outputs>(
     (symbols, world): (&Symbols, &dyn World),
     request: RenameRequest<'_>,
     way: &mut Obstacles,
-) -> Result<Option<Change>, O::Error> {
+) -> Result<Option<SignatureChange>, O::Error> {
     let candidate = request.candidate;
     let is_constructor = candidate.kind == "constructor";
     if let Some(heir) = &candidate.inherited_by {
@@ -153,7 +153,10 @@ fn change_of<O: Outputs>(
             return Ok(None);
         }
     };
-    let is_same = wanted.len() == own.len() && (0..).zip(&wanted).all(|(at, one)| *one == Wanted::Kept { from: at, renamed: None });
+    let is_same = wanted.len() == own.len()
+        && (0..)
+            .zip(&wanted)
+            .all(|(at, one)| *one == WantedParameter::Kept { from: at, renamed: None });
     if is_same {
         way.add_obstacle(format!("{} has these parameters already", candidate.path));
         return Ok(None);
@@ -166,7 +169,7 @@ fn change_of<O: Outputs>(
         },
         false => Family::from_symbol(outputs, symbols, candidate, way)?,
     };
-    let change = Change {
+    let change = SignatureChange {
         own,
         wanted,
         family,
@@ -189,7 +192,7 @@ fn change_of<O: Outputs>(
     Ok(Some(change))
 }
 
-impl Change {
+impl SignatureChange {
     /// Returns the old names of renamed parameters if the change does nothing else: code that writes none of them stays right.
     fn names_that_only_change(&self) -> Option<BTreeSet<&str>> {
         let mut names = BTreeSet::new();
@@ -208,7 +211,7 @@ impl Change {
     fn asks_for_more(&self) -> bool {
         self.wanted
             .iter()
-            .any(|one| matches!(one, Wanted::Added(added) if !added.is_optional))
+            .any(|one| matches!(one, WantedParameter::Added(added) if !added.is_optional))
     }
 
     /// Returns the paths of the changed members, before and after.
@@ -217,8 +220,8 @@ impl Change {
             let Some((key, member)) = halves(path) else { return path.clone() };
             let types = parameter_types(member);
             let kinds = self.wanted.iter().map(|one| match one {
-                Wanted::Kept { from, .. } => types.get(*from).copied().unwrap_or_default(),
-                Wanted::Added(added) => added.kind.as_str(),
+                WantedParameter::Kept { from, .. } => types.get(*from).copied().unwrap_or_default(),
+                WantedParameter::Added(added) => added.kind.as_str(),
             });
             format!("{key}#{}({})", name_of(member), kinds.collect::<Vec<_>>().join(","))
         };
@@ -230,7 +233,7 @@ impl Change {
 fn check_clashes<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
-    change: &Change,
+    change: &SignatureChange,
     renamed: &BTreeMap<String, String>,
     way: &mut Obstacles,
 ) -> Result<(), O::Error> {
@@ -265,7 +268,7 @@ fn with_files(symbols: &Symbols, path: &str) -> Candidate {
 fn mark_declarations<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
-    change: &Change,
+    change: &SignatureChange,
     (texts, marked): (&mut Texts<'_>, &mut Marked),
     way: &mut Obstacles,
 ) -> Result<Vec<BTreeSet<String>>, O::Error> {
@@ -284,7 +287,7 @@ fn mark_declarations<O: Outputs>(
         for (all, name) in names.iter_mut().zip(parameter_names(text, &list)) {
             all.insert(name);
         }
-        marked.mark_place(&spot.0, at, Mark::Declaration);
+        marked.mark_place(&spot.0, at, PlaceKind::Declaration);
     }
     if marked.files.is_empty() {
         way.add_obstacle("the present files do not declare it");
@@ -296,7 +299,7 @@ fn mark_declarations<O: Outputs>(
 fn mark_uses<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
-    (change, request): (&Change, RenameRequest<'_>),
+    (change, request): (&SignatureChange, RenameRequest<'_>),
     (texts, marked): (&mut Texts<'_>, &mut Marked),
     way: &mut Obstacles,
 ) -> Result<(), O::Error> {
@@ -329,15 +332,15 @@ fn mark_uses<O: Outputs>(
         let text = texts.text_of(&place.file).unwrap_or_default();
         match mark_of(text, at, place, called.contains(place)) {
             // A conversion operator to the type contains its name, but does not call the constructor.
-            Some(Mark::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => {
-                marked.mark_place(&place.file, at, Mark::Stays)
+            Some(PlaceKind::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => {
+                marked.mark_place(&place.file, at, PlaceKind::Stays)
             }
             _ if !change.is_constructor && word != change.family.old => {
                 way.add_obstacle(format!("{position}: this code uses it without writing its name: {}", place.text));
             }
-            Some(Mark::Call { .. }) => {
+            Some(PlaceKind::Call { .. }) => {
                 let is_on_value = change.own.first().is_some_and(|one| one.this) && follows_value(text, at, owner);
-                marked.mark_place(&place.file, at, Mark::Call { is_on_value });
+                marked.mark_place(&place.file, at, PlaceKind::Call { is_on_value });
             }
             Some(mark) => marked.mark_place(&place.file, at, mark),
             None => way.add_obstacle(format!("{position}: it is named here without a call: {}", place.text)),
@@ -375,13 +378,13 @@ fn labels_argument(text: &str, names: &BTreeSet<&str>) -> bool {
 }
 
 /// Returns the mark of a use; `None` if it names the member as a value.
-fn mark_of(text: &str, at: usize, place: &Place, is_called: bool) -> Option<Mark> {
+fn mark_of(text: &str, at: usize, place: &Place, is_called: bool) -> Option<PlaceKind> {
     match place.kind {
-        UseKind::Cref => Some(Mark::Reference),
-        UseKind::Override | UseKind::Implement => Some(Mark::Stays),
-        UseKind::Call | UseKind::Construct => Some(Mark::Call { is_on_value: false }),
-        _ if is_called => Some(Mark::Call { is_on_value: false }),
-        _ => is_in_nameof(text, at).then_some(Mark::Stays),
+        UseKind::Cref => Some(PlaceKind::Reference),
+        UseKind::Override | UseKind::Implement => Some(PlaceKind::Stays),
+        UseKind::Call | UseKind::Construct => Some(PlaceKind::Call { is_on_value: false }),
+        _ if is_called => Some(PlaceKind::Call { is_on_value: false }),
+        _ => is_in_nameof(text, at).then_some(PlaceKind::Stays),
     }
 }
 

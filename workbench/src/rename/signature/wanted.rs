@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// A parameter of the new signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum WantedParameter {
     /// An existing parameter.
     Kept {
         /// Old number of the parameter, from 0.
@@ -42,7 +42,7 @@ pub(super) struct Added {
 ///
 /// # Errors
 /// The invalid part of the list, with the reason.
-pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
+pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<WantedParameter>, String> {
     let is_whole = |text: &str| list_at(text, 0, ListKind::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
     let request = list.trim();
     let inside = 0..request.len();
@@ -70,7 +70,7 @@ pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wante
     Ok(wanted)
 }
 
-fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
+fn read_one(piece: &str, own: &[ParameterRow]) -> Result<WantedParameter, String> {
     let number = |name: &str| own.iter().position(|one| one.name == name.trim_start_matches('@'));
     if let Some((old, new)) = piece.split_once("->")
         && let Some(from) = number(old.trim())
@@ -79,13 +79,13 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
         if !is_name(new) {
             return Err(format!("C# does not allow the name '{new}' for a parameter"));
         }
-        return Ok(Wanted::Kept {
+        return Ok(WantedParameter::Kept {
             from,
             renamed: (own[from].name != new).then(|| new.to_owned()),
         });
     }
     if let Some(from) = number(piece) {
-        return Ok(Wanted::Kept { from, renamed: None });
+        return Ok(WantedParameter::Kept { from, renamed: None });
     }
     let (declared, argument) = match piece.split_once(":=") {
         Some((declared, argument)) => (declared.trim(), Some(argument.trim().to_owned())),
@@ -105,7 +105,7 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
     if let Some(from) = number(&name) {
         let plain = |kind: &str| kind.replace(' ', "");
         return match plain(kind) == plain(&own[from].kind) && argument.is_none() {
-            true => Ok(Wanted::Kept { from, renamed: None }),
+            true => Ok(WantedParameter::Kept { from, renamed: None }),
             false => Err(format!(
                 "{name} stays {}: its type is not changed here; write its name alone",
                 own[from].kind
@@ -127,7 +127,7 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
             "a new parameter that is this, params, ref or out is not added here: {declared}"
         ));
     }
-    Ok(Wanted::Added(Added {
+    Ok(WantedParameter::Added(Added {
         text: declared.to_owned(),
         name,
         kind: kind.clone(),
@@ -183,17 +183,17 @@ fn ends_statement(text: &str) -> bool {
 }
 
 /// Checks that C# allows the order of parameters.
-fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
+fn check_order(wanted: &[WantedParameter], own: &[ParameterRow]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     let mut optional: Option<String> = None;
     for (at, one) in wanted.iter().enumerate() {
         let (name, is_optional, is_params, is_receiver) = match one {
-            Wanted::Kept { from, renamed } => {
+            WantedParameter::Kept { from, renamed } => {
                 let row = &own[*from];
                 let name = renamed.clone().unwrap_or_else(|| row.name.clone());
                 (name, row.optional, row.params, row.this)
             }
-            Wanted::Added(added) => (added.name.clone(), added.is_optional, false, false),
+            WantedParameter::Added(added) => (added.name.clone(), added.is_optional, false, false),
         };
         if !seen.insert(name.clone()) {
             return Err(format!("two parameters would be called {name}"));
@@ -213,7 +213,11 @@ fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
             optional = Some(name);
         }
     }
-    let is_kept = |at: usize| wanted.iter().any(|one| matches!(one, Wanted::Kept { from, .. } if *from == at));
+    let is_kept = |at: usize| {
+        wanted
+            .iter()
+            .any(|one| matches!(one, WantedParameter::Kept { from, .. } if *from == at))
+    };
     match own.first() {
         Some(receiver) if receiver.this && !is_kept(0) => Err(format!(
             "{} is the receiver of the extension method, and cannot be removed",
@@ -269,7 +273,7 @@ mod tests {
 
     #[test]
     fn parameters_are_kept_renamed_and_added() {
-        let kept = |from, renamed: Option<&str>| Wanted::Kept {
+        let kept = |from, renamed: Option<&str>| WantedParameter::Kept {
             from,
             renamed: renamed.map(str::to_owned),
         };
@@ -293,7 +297,9 @@ mod tests {
         let Ok(found) = parse_wanted("count, Dictionary<int, string> map := new()", &own()) else {
             panic!("refused")
         };
-        let Wanted::Added(added) = &found[1] else { panic!("{found:?}") };
+        let WantedParameter::Added(added) = &found[1] else {
+            panic!("{found:?}")
+        };
         assert_eq!((added.name.as_str(), added.argument.as_deref()), ("map", Some("new()")));
         assert_eq!(added.kind, "Dictionary<int, string>");
     }

@@ -10,7 +10,7 @@ use engine::build::explanation_chain::Step;
 use engine::build::input_changes::InputChange;
 use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthChar;
-use workbench::report::{Because, Drawn, Near, Report, State};
+use workbench::report::{Because, Drawn, DrawnState, FocusGraph, Report};
 
 /// Limit of changes and steps listed.
 const SHOWN: usize = 12;
@@ -58,8 +58,8 @@ pub fn write_graph(html: &mut Html, report: &Report) {
     });
 }
 
-fn legend(html: &mut Html, near: &Near, report: &Report) {
-    let states: BTreeSet<State> = near.nodes.iter().map(|node| report.targets[node.target].state).collect();
+fn legend(html: &mut Html, near: &FocusGraph, report: &Report) {
+    let states: BTreeSet<DrawnState> = near.nodes.iter().map(|node| report.targets[node.target].state).collect();
     html.element("ul", &[("class", "legend")], |html| {
         for one in states {
             html.element("li", &[], |html| write_state(html, one));
@@ -87,7 +87,7 @@ fn ending(text: &str) -> String {
     text
 }
 
-fn drawing(html: &mut Html, near: &Near, report: &Report) {
+fn drawing(html: &mut Html, near: &FocusGraph, report: &Report) {
     let drawn = layout(near.nodes.len(), &near.edges);
     let way: BTreeSet<(usize, usize)> = near.way.windows(2).map(|pair| (pair[1], pair[0])).collect();
     let (width, height) = (drawn.width.to_string(), drawn.height.to_string());
@@ -142,7 +142,7 @@ pub fn svg_path(points: &[(i32, i32)]) -> String {
     path
 }
 
-fn shape(html: &mut Html, at: usize, node: &Drawn, (x, y): (i32, i32), near: &Near, report: &Report) {
+fn shape(html: &mut Html, at: usize, node: &Drawn, (x, y): (i32, i32), near: &FocusGraph, report: &Report) {
     let target = &report.targets[node.target];
     let (word, class) = state_name(target.state);
     let on_way = if near.way.contains(&at) && near.way.len() > 1 {
@@ -318,7 +318,7 @@ fn steps(html: &mut Html, chain: &[Step]) {
 }
 
 /// Writes the list of drawn nodes, with details that do not fit in the drawing.
-fn listing(html: &mut Html, near: &Near, report: &Report) {
+fn listing(html: &mut Html, near: &FocusGraph, report: &Report) {
     html.element("details", &[("class", "listing")], |html| {
         html.write_line("summary", &[], &format!("The {} nodes drawn", near.nodes.len()));
         html.element("ul", &[("class", "plain"), ("id", "nodes")], |html| {

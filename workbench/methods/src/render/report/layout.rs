@@ -32,7 +32,7 @@ pub struct Layout {
 }
 
 /// Element of a layer: a node, or an edge that passes through.
-struct Place {
+struct LayerElement {
     layer: usize,
     height: i32,
     /// Upper side.
@@ -45,7 +45,7 @@ struct Place {
 pub fn layout(count: usize, edges: &[(usize, usize)]) -> Layout {
     let layers_of = layers(count, edges);
     let depth = layers_of.iter().max().map_or(0, |last| last + 1);
-    let mut places: Vec<Place> = layers_of.iter().map(|&layer| place_at(layer, HEIGHT)).collect();
+    let mut places: Vec<LayerElement> = layers_of.iter().map(|&layer| place_at(layer, HEIGHT)).collect();
     let mut ways: Vec<Vec<usize>> = Vec::with_capacity(edges.len());
     for &(from, to) in edges {
         // In a cycle, the first node of an edge may be in the later layer.
@@ -75,7 +75,7 @@ pub fn layout(count: usize, edges: &[(usize, usize)]) -> Layout {
         place.y += MARGIN - top;
     }
     let bottom = places.iter().map(|place| place.y + place.height).max().unwrap_or(0);
-    let x = |place: &Place| MARGIN + i32::try_from(place.layer).unwrap_or(0) * STEP;
+    let x = |place: &LayerElement| MARGIN + i32::try_from(place.layer).unwrap_or(0) * STEP;
     let route = |way: &Vec<usize>| {
         let mut points = Vec::new();
         for (at, &id) in way.iter().enumerate() {
@@ -98,9 +98,9 @@ pub fn layout(count: usize, edges: &[(usize, usize)]) -> Layout {
     }
 }
 
-fn place_at(layer: usize, height: i32) -> Place {
+fn place_at(layer: usize, height: i32) -> LayerElement {
     let (before, after) = (Vec::new(), Vec::new());
-    Place {
+    LayerElement {
         layer,
         height,
         y: 0,
@@ -145,7 +145,7 @@ fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 }
 
 /// Sorts each layer by the mean of its neighbours, from the left and from the right in turn; keeps the best order.
-fn sort(order: &mut Vec<Vec<usize>>, places: &[Place]) {
+fn sort(order: &mut Vec<Vec<usize>>, places: &[LayerElement]) {
     let mut best = (crossings(order, places), order.clone());
     for sweep in 0..SWEEPS {
         let forwards = sweep % 2 == 0;
@@ -181,7 +181,7 @@ fn sort(order: &mut Vec<Vec<usize>>, places: &[Place]) {
 }
 
 /// Counts the edges that cross between adjacent layers. A drawing has few edges, so it compares all pairs.
-fn crossings(order: &[Vec<usize>], places: &[Place]) -> usize {
+fn crossings(order: &[Vec<usize>], places: &[LayerElement]) -> usize {
     let mut rank = vec![0; places.len()];
     for layer in order {
         for (index, &id) in layer.iter().enumerate() {
@@ -206,7 +206,7 @@ fn crossings(order: &[Vec<usize>], places: &[Place]) -> usize {
 }
 
 /// Assigns heights: stacks each layer, then pulls it towards its neighbours without changing its order.
-fn assign_heights(order: &[Vec<usize>], places: &mut [Place]) {
+fn assign_heights(order: &[Vec<usize>], places: &mut [LayerElement]) {
     for layer in order {
         let mut y = 0;
         for &id in layer {
@@ -232,7 +232,7 @@ fn assign_heights(order: &[Vec<usize>], places: &mut [Place]) {
 }
 
 /// Returns the preferred upper side of a place: centred on the mean of its neighbours.
-fn ideal_top(id: usize, places: &[Place]) -> i32 {
+fn ideal_top(id: usize, places: &[LayerElement]) -> i32 {
     let place = &places[id];
     let near = || place.before.iter().chain(&place.after);
     let count = i32::try_from(near().count()).unwrap_or(i32::MAX);
@@ -245,7 +245,7 @@ fn ideal_top(id: usize, places: &[Place]) -> i32 {
 
 /// Moves a layer as close to its preferred positions as its order and the gaps allow. Places that would overlap form a block at the mean of
 /// their preferred positions.
-fn stack(layer: &[usize], wanted: &[i32], places: &mut [Place]) {
+fn stack(layer: &[usize], wanted: &[i32], places: &mut [LayerElement]) {
     struct Block {
         first: usize,
         length: i32,

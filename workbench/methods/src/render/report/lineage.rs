@@ -7,7 +7,7 @@ use crate::render::money::{format_notes, spent};
 use crate::render::result_facts::confined;
 use crate::render::{duration, format_count, moment};
 use workbench::report::Report;
-use workbench::report::lineage::{Change, Lineage};
+use workbench::report::lineage::{Lineage, VersionDifference};
 use workbench::versions::Version;
 
 /// Limit of lines in a diff of outputs.
@@ -97,7 +97,7 @@ fn heading(html: &mut Html, version: &Version) {
     html.write_line("p", &[("class", "note")], &facts.join(", "));
 }
 
-fn sides(html: &mut Html, change: &Change, open: bool) {
+fn sides(html: &mut Html, change: &VersionDifference, open: bool) {
     let attributes: &[(&'static str, &str)] = if open { &[("open", "")] } else { &[] };
     html.element("details", attributes, |html| {
         html.write_line("summary", &[], &format!("Changes since version {}", change.numbers.0));
@@ -114,7 +114,7 @@ fn sides(html: &mut Html, change: &Change, open: bool) {
     });
 }
 
-fn made_of(html: &mut Html, change: &Change) {
+fn made_of(html: &mut Html, change: &VersionDifference) {
     let Some(inputs) = &change.inputs else {
         return html.write_line("p", &[("class", "note")], "What one of them had as inputs is no longer recorded.");
     };

@@ -14,7 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use html::Html;
 use ring::digest::{SHA256, digest};
-use workbench::report::{Report, State};
+use workbench::report::{DrawnState, Report};
 
 /// Style of the report and the live page: colours, marks of states, tables and drawings.
 pub const STYLE: &str = include_str!("style.css");
@@ -120,20 +120,20 @@ fn write_label(html: &mut Html, label: &str) {
 }
 
 /// Returns the state of a node as a word, and as a class for the style.
-fn state_name(state: State) -> (&'static str, &'static str) {
+fn state_name(state: DrawnState) -> (&'static str, &'static str) {
     match state {
-        State::Pending => ("pending", "failed"),
-        State::Stale => ("stale", "stale"),
-        State::MaybeStale => ("maybe stale", "open"),
-        State::None => ("not made", "none"),
-        State::Moved => ("changed source", "moved"),
-        State::Current => ("current", "current"),
-        State::Source => ("source", "source"),
+        DrawnState::Pending => ("pending", "failed"),
+        DrawnState::Stale => ("stale", "stale"),
+        DrawnState::MaybeStale => ("maybe stale", "open"),
+        DrawnState::None => ("not made", "none"),
+        DrawnState::Moved => ("changed source", "moved"),
+        DrawnState::Current => ("current", "current"),
+        DrawnState::Source => ("source", "source"),
     }
 }
 
 /// Writes the state of a node as a mark with its word.
-fn write_state(html: &mut Html, state: State) {
+fn write_state(html: &mut Html, state: DrawnState) {
     let (word, class) = state_name(state);
     html.write_line("span", &[("class", &format!("state s-{class}"))], word);
 }

@@ -4,7 +4,7 @@ use super::html::Html;
 use super::{prose, state_name, write_label};
 use crate::render::money::amount;
 use crate::render::{duration, format_count, moment};
-use workbench::report::{Report, State};
+use workbench::report::{DrawnState, Report};
 
 /// Limit of failures listed; the table has all.
 const FAILURES: usize = 12;
@@ -58,7 +58,7 @@ pub fn overview(html: &mut Html, report: &Report) {
 }
 
 fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
-    let made = |state: &State| !matches!(state, State::Source | State::Moved);
+    let made = |state: &DrawnState| !matches!(state, DrawnState::Source | DrawnState::Moved);
     let targets: usize = report
         .states()
         .iter()
@@ -107,9 +107,9 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
 /// Writes a bar of the targets' states, with a legend.
 fn states(html: &mut Html, report: &Report) {
     let states = report.states();
-    let shown: Vec<(State, u64)> = State::ALL
+    let shown: Vec<(DrawnState, u64)> = DrawnState::ALL
         .into_iter()
-        .filter(|state| !matches!(state, State::Source))
+        .filter(|state| !matches!(state, DrawnState::Source))
         .filter_map(|state| Some((state, *states.get(&state)? as u64)))
         .collect();
     let all: u64 = shown.iter().map(|(_, number)| number).sum();

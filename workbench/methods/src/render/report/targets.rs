@@ -6,7 +6,7 @@ use crate::render::money::amount;
 use crate::render::{duration, format_count, format_size};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use workbench::report::{Report, State, Target};
+use workbench::report::{DrawnState, Report, Target};
 
 /// Length of each list of the largest.
 const TOP: usize = 12;
@@ -205,7 +205,7 @@ pub fn data(report: &Report) -> Value {
         let label = visible(&target.label);
         let same = before.chars().zip(label.chars()).take_while(|(a, b)| a == b);
         let (bytes, units) = same.fold((0, 0), |(bytes, units), (c, _)| (bytes + c.len_utf8(), units + c.len_utf16()));
-        let state = State::ALL.iter().position(|state| *state == target.state);
+        let state = DrawnState::ALL.iter().position(|state| *state == target.state);
         let producer = target.producer.as_deref().map(|producer| producers[producer]);
         rows.push(json!([
             units,
@@ -220,7 +220,7 @@ pub fn data(report: &Report) -> Value {
         ]));
         before = label;
     }
-    let states: Vec<[&str; 2]> = State::ALL
+    let states: Vec<[&str; 2]> = DrawnState::ALL
         .into_iter()
         .map(|state| [state_name(state).0, state_name(state).1])
         .collect();
@@ -237,7 +237,11 @@ mod tests {
     fn report(targets: usize) -> Report {
         let target = |at: usize| Target {
             label: Arc::from(format!("//n/{at:06}:x")),
-            state: if at == targets - 1 { State::Pending } else { State::Current },
+            state: if at == targets - 1 {
+                DrawnState::Pending
+            } else {
+                DrawnState::Current
+            },
             producer: None,
             len: None,
             took_us: None,
