@@ -1,6 +1,6 @@
 //! Client of the remote cache and workers that the manifest names, and `cortex remote ping`.
 
-use crate::commands::remote_cache::{none, offline};
+use crate::commands::remote_cache::{no_remote_cache, offline};
 use crate::commands::show;
 use crate::context::Context;
 use crate::sharing;
@@ -90,7 +90,7 @@ fn also(answer: &Ping, worker: Option<&Path>) -> String {
 pub fn ping(context: &Context) -> Outcome {
     let workspace = context.workspace("remote ping")?;
     let manifest = workspace.manifest()?;
-    let def = manifest.remote.as_ref().ok_or_else(none)?;
+    let def = manifest.remote.as_ref().ok_or_else(no_remote_cache)?;
     if context.is_offline() {
         return Err(offline());
     }

@@ -39,7 +39,7 @@ fn client(def: &RemoteDef) -> Result<Client, String> {
     Client::new(def.clone(), usage, around).map_err(|error| error.to_string())
 }
 
-fn told(what: &str, began: Instant, summary: &RemoteSummary) {
+fn print_traffic(what: &str, began: Instant, summary: &RemoteSummary) {
     let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     println!("{}", serde_json::json!({ "step": what, "took_ms": took_ms, "summary": summary }));
 }
@@ -79,7 +79,7 @@ fn exchange(def: &RemoteDef, count: usize) -> Result<(), String> {
         }
     }
     let summary = one.finish(None);
-    told("offer", began, &summary);
+    print_traffic("offer", began, &summary);
     if summary.stored != made.len() as u64 {
         return Err("not all offers were stored".to_owned());
     }
@@ -94,14 +94,14 @@ fn exchange(def: &RemoteDef, count: usize) -> Result<(), String> {
         })
         .collect();
     let found = two.find(&wanted);
-    told("find", began, &two.finish(None));
+    print_traffic("find", began, &two.finish(None));
     if found.iter().zip(&made).any(|(found, (made, _))| found.as_ref() != Some(made)) {
         return Err("a result did not come back as it went".to_owned());
     }
     let began = Instant::now();
     let blobs: Vec<BlobRef> = made.iter().map(|(result, _)| result.outputs[0].blob).collect();
     let fetched = two.fetch(&blobs);
-    told("fetch", began, &two.finish(None));
+    print_traffic("fetch", began, &two.finish(None));
     if fetched.iter().zip(&made).any(|(blob, (_, made))| blob.as_ref() != Some(made)) {
         return Err("a blob did not come back as it went".to_owned());
     }
@@ -130,7 +130,7 @@ fn exchange(def: &RemoteDef, count: usize) -> Result<(), String> {
     if !is_whole {
         return Err(format!("the bundle was not stored: {:?}", three.finish(None)));
     }
-    told("offer bundle", began, &three.finish(None));
+    print_traffic("offer bundle", began, &three.finish(None));
     let began = Instant::now();
     let four = client(def)?;
     let bundle = four.find_bundle(&[name]).ok_or("the bundle is not there")?;
@@ -141,7 +141,7 @@ fn exchange(def: &RemoteDef, count: usize) -> Result<(), String> {
         return Err("the bundle did not come back as it went".to_owned());
     }
     let outputs: std::collections::HashMap<Digest, Arc<[u8]>> = four.read_outputs(&addresses).into_iter().flatten().collect();
-    told("find bundle, read it", began, &four.finish(None));
+    print_traffic("find bundle, read it", began, &four.finish(None));
     if outputs != by_digest {
         return Err("an output of the bundle did not come back as it went".to_owned());
     }

@@ -44,7 +44,7 @@ impl Bucket {
             Err(why) => return Ok(Err(why)),
         };
         let question = bucket.bucket.head_bucket(bucket.credentials.as_ref()).sign(SIGNED_FOR);
-        let answer = bucket.agent.head(question.as_str()).call().map_err(|error| lost(&error))?;
+        let answer = bucket.agent.head(question.as_str()).call().map_err(to_status)?;
         Ok(match answer.status() {
             StatusCode::NOT_FOUND => Err("there is no such bucket".to_owned()),
             // Keys may be allowed to use objects, but not to inspect the bucket.
@@ -99,7 +99,7 @@ impl Objects for Bucket {
     fn length(&self, name: &str) -> Result<Option<u64>, Status> {
         let key = self.object_key(name);
         let question = self.bucket.head_object(self.credentials.as_ref(), &key).sign(SIGNED_FOR);
-        let answer = self.agent.head(question.as_str()).call().map_err(|error| lost(&error))?;
+        let answer = self.agent.head(question.as_str()).call().map_err(to_status)?;
         if self.is_missing(answer.status()) {
             return Ok(None);
         }
@@ -111,7 +111,7 @@ impl Objects for Bucket {
     fn read(&self, name: &str, most: u64) -> Result<Vec<u8>, Status> {
         let key = self.object_key(name);
         let question = self.bucket.get_object(self.credentials.as_ref(), &key).sign(SIGNED_FOR);
-        let mut answer = self.agent.get(question.as_str()).call().map_err(|error| lost(&error))?;
+        let mut answer = self.agent.get(question.as_str()).call().map_err(to_status)?;
         if self.is_missing(answer.status()) {
             return Err(Status::not_found("there is no such object"));
         }
@@ -125,7 +125,7 @@ impl Objects for Bucket {
     fn write(&self, name: &str, bytes: &[u8], _: &str) -> Result<(), Status> {
         let key = self.object_key(name);
         let question = self.bucket.put_object(self.credentials.as_ref(), &key).sign(SIGNED_FOR);
-        let answer = self.agent.put(question.as_str()).send(bytes).map_err(|error| lost(&error))?;
+        let answer = self.agent.put(question.as_str()).send(bytes).map_err(to_status)?;
         refuse(answer.status())
     }
 
@@ -220,7 +220,7 @@ fn refuse(code: StatusCode) -> Result<(), Status> {
 }
 
 /// Converts a failed request. Reports only the error's kind, because the error may contain the signed address.
-fn lost(error: &ureq::Error) -> Status {
+fn to_status(error: ureq::Error) -> Status {
     Status::unavailable(match error {
         ureq::Error::Timeout(_) => "it gave no answer in time",
         ureq::Error::HostNotFound => "the name of its host is not known (DNS)",
@@ -263,6 +263,6 @@ mod tests {
     #[test]
     fn errors_show_no_signed_address() {
         let error = ureq::Error::BadUri("https://bucket/?X-Amz-Signature=secret".to_owned());
-        assert!(!lost(&error).message().contains("secret"));
+        assert!(!to_status(error).message().contains("secret"));
     }
 }

@@ -47,7 +47,7 @@ impl Credentials {
             Some(Credential::Helper(argv)) => found.read_from_helper(def, folder, argv).await?,
         }
         for (name, value) in &def.headers {
-            let filled = filled(value, variables)?;
+            let filled = replace_variables(value, variables)?;
             if filled != *value {
                 found.secrets.push(filled.clone());
             }
@@ -149,7 +149,7 @@ pub(crate) fn read_file(folder: &Path, path: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Replaces the variables in a text by their values.
-fn filled(text: &str, variables: &Variables) -> Result<String, String> {
+fn replace_variables(text: &str, variables: &Variables) -> Result<String, String> {
     let mut pieces = text.split('$');
     let mut filled = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {

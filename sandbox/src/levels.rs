@@ -47,7 +47,7 @@ pub struct Levels {
 }
 
 /// Returns the levels that work here; tries them on the first call, in an empty folder.
-pub fn levels(folder: &Path) -> &'static Levels {
+pub fn supported_levels(folder: &Path) -> &'static Levels {
     static TRIED: OnceLock<Levels> = OnceLock::new();
     TRIED.get_or_init(|| tried(folder))
 }

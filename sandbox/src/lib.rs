@@ -21,7 +21,7 @@ mod supervise;
 mod system_calls;
 mod wire;
 
-pub use levels::{Level, Levels, levels};
+pub use levels::{Level, Levels, supported_levels};
 pub use spec::{Limits, Spec, WORK};
 pub use start::{Confined, Ended};
 

@@ -31,7 +31,7 @@ pub(crate) fn answers() {
 static LEAVING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// Reaps processes of [`LEAVING`] that have ended, and adds one.
-fn leaves(child: Child) {
+fn reap_ended(child: Child) {
     let mut leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner);
     leaving.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     leaving.push(child);
@@ -154,7 +154,7 @@ impl Confined {
             ));
         };
         // The supervisor reports once all processes below it have ended.
-        leaves(self.child);
+        reap_ended(self.child);
         match report {
             Report::Exited(code) => Ok(ExitStatus::from_raw(code << 8)),
             Report::Signalled(signal) => Ok(ExitStatus::from_raw(signal)),

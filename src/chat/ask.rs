@@ -113,7 +113,7 @@ impl Method for Turn {
         };
         let made = match session.produce_ad_hoc(&wanted, &cancel)? {
             Ok(made) => made,
-            Err(failure) => return Ok(unmade(failure)),
+            Err(failure) => return Ok(failed_turn(failure)),
         };
         desk.context.say(&made.diagnostics);
         Ok(Turned {
@@ -130,7 +130,7 @@ impl Method for Turn {
 }
 
 /// Creates a failed turn with its cost, because the limits of the conversation count that, too.
-fn unmade(failure: Failure) -> Turned {
+fn failed_turn(failure: Failure) -> Turned {
     let (why, text, spent) = match failure {
         Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why) => (*why, String::new(), None),
         Failure::Rejected(rejected) => (rejected.why, String::from_utf8_lossy(&rejected.raw).into_owned(), rejected.spent),
@@ -270,7 +270,7 @@ impl Method for WithheldTypes {
 }
 
 /// Returns the failure of a conversation's request as one fault.
-pub fn fault(failed: &Failed) -> Fault {
+pub fn fault_of_request(failed: &Failed) -> Fault {
     match failed.diagnostics.first() {
         Some(why) => Fault::from_diagnostic(why),
         None => Fault {

@@ -41,7 +41,7 @@ pub fn answer_plainly(context: &Context, talk: &mut Talk, question: Option<&str>
             Event::Looks(line) => note_line!("{}", style.dim(&format!("looks at {}", printable(&line)))),
             Event::Note(line) => note_line!("{}", style.dim(&printable(&line))),
             Event::Preview(diff) => note_line!("{}", printable(diff.trim_end())),
-            Event::Failed(why) => note_line!("{}", fault(&why, style)),
+            Event::Failed(why) => note_line!("{}", format_fault(&why, style)),
             Event::Growing(_) | Event::Said(_) | Event::Proposal(_) => {}
         }
     });
@@ -99,7 +99,7 @@ fn read_line() -> Result<String, Failed> {
 }
 
 /// Formats a fault like a diagnostic.
-pub fn fault(why: &Fault, style: Style) -> String {
+pub fn format_fault(why: &Fault, style: Style) -> String {
     let diagnostic = Diagnostic {
         code: why.code.clone(),
         hint: why.hint.clone(),

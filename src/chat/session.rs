@@ -347,7 +347,7 @@ impl Screen {
             Event::Failed(why) => {
                 let tail = self.growing.take().map(|growing| growing.tail()).unwrap_or_default();
                 self.draw(&tail)?;
-                let text = plain::fault(&why, Style::plain());
+                let text = plain::format_fault(&why, Style::plain());
                 let lines = text.lines().map(|line| (style.yellow(line), line.to_owned()));
                 lines.collect()
             }

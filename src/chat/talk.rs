@@ -1,7 +1,7 @@
 //! A conversation from one question to the next: its rounds and contexts, the model's turns and tool calls, and the cost. It does not depend on
 //! a terminal; the caller receives [`Event`]s as they happen.
 
-use super::ask::{END_ROUND, Fault, TURN, Turned, TypeKeys, WITHHELD_TYPES, fault};
+use super::ask::{END_ROUND, Fault, TURN, Turned, TypeKeys, WITHHELD_TYPES, fault_of_request};
 use super::secrets::ChatSecrets;
 use super::tools::{self, Tools};
 use crate::service::Host;
@@ -274,7 +274,7 @@ impl Talk {
     fn call_tools(&mut self, calls: &[Result<calls::Call, String>], cancel: &Cancel, tell: &Tell) -> Vec<TurnData> {
         let secrets = match self.secrets(cancel) {
             Ok(secrets) => secrets,
-            Err(failed) => return vec![unmade(&tools::describe_failure(&failed), tell)],
+            Err(failed) => return vec![failed_calls(&tools::describe_failure(&failed), tell)],
         };
         let mut tools = Tools {
             host: &self.host,
@@ -389,7 +389,7 @@ fn code_of(why: &Fault, cancel: &Cancel) -> Code {
 }
 
 /// Builds the tool result for a turn whose calls could not run at all.
-fn unmade(why: &str, tell: &Tell) -> TurnData {
+fn failed_calls(why: &str, tell: &Tell) -> TurnData {
     tell(Event::Looks(format!("nothing: {}", why.lines().next().unwrap_or_default())));
     TurnData {
         label: "the calls".to_owned(),
@@ -417,7 +417,7 @@ fn context_line(context: &Value) -> String {
 /// Reports why there is no answer: the person cancelled it, or an error.
 fn tell_failure(failed: &Failed, cancel: &Cancel, tell: &Tell) -> Code {
     let is_ended = cancel.is_cancelled();
-    tell(Event::Failed(if is_ended { interrupted() } else { fault(failed) }));
+    tell(Event::Failed(if is_ended { interrupted() } else { fault_of_request(failed) }));
     if is_ended { Code::Interrupted } else { failed.code }
 }
 

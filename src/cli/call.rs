@@ -39,7 +39,12 @@ impl Subcommand for Call {
             command = match group {
                 None => command.subcommand(method),
                 Some(group) if command.find_subcommand(group).is_some() => command.mut_subcommand(group, |group| group.subcommand(method)),
-                Some(group) => command.subcommand(Command::new(group).about(about(group)).subcommand_required(true).subcommand(method)),
+                Some(group) => command.subcommand(
+                    Command::new(group)
+                        .about(describe_group(group))
+                        .subcommand_required(true)
+                        .subcommand(method),
+                ),
             };
         }
         command
@@ -86,7 +91,7 @@ impl FromArgMatches for Call {
 }
 
 /// Returns the description of a group of methods.
-fn about(group: &str) -> &'static str {
+fn describe_group(group: &str) -> &'static str {
     match group {
         "context" => "Show the code for a task, or the present state of one document",
         "node" => "Print the output of any target of the graph",

@@ -70,7 +70,7 @@ pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
     if is_default {
         request.patterns = patterns(&definition.manifest.default)?;
     }
-    if args.dry_run && workbench::paid::any(&definition.manifest, &workspace.engine.registry) {
+    if args.dry_run && workbench::paid::asks_any_model(&definition.manifest, &workspace.engine.registry) {
         // The prompts are known only after all their free inputs are built.
         (request.options.dry_run, request.options.price) = (false, true);
         request.list = true;

@@ -30,7 +30,7 @@ pub fn run_dev(context: &Context, command: &DevCommand) -> Outcome {
                 let why = Diagnostic::error(ErrorCode::E_TMPDIR, format!("cannot create a folder for temporary files: {error}"));
                 Failed::new(Code::Io, why.hint("set TMPDIR to a writable folder"))
             })?;
-            let levels = sandbox::levels(folder.path());
+            let levels = sandbox::supported_levels(folder.path());
             let refused: BTreeMap<&str, &str> = levels.refused.iter().map(|(level, why)| (level.name(), why.as_str())).collect();
             let found = serde_json::json!({"best": levels.best, "refused": refused});
             show::outcome_of_write(writeln!(std::io::stdout().lock(), "{found}"))

@@ -23,7 +23,7 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
     let label = one_label(&mut session, &args.label, "pinned")?;
     let (store, view) = (&*session.engine.store, session.engine.view);
     let versions = store.history(view, &label)?;
-    let Some(version) = chosen(&versions, args.version) else {
+    let Some(version) = find_version(&versions, args.version) else {
         let there: Vec<String> = versions.iter().map(|version| version.version.to_string()).collect();
         let (what, hint) = if versions.is_empty() {
             let never = || ("it was never built in this checkout", format!("cortex build '{label}'"));
@@ -58,7 +58,7 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
 }
 
 /// Returns the version with a number, or the newest.
-fn chosen(versions: &[HistoryRecord], number: Option<u32>) -> Option<&HistoryRecord> {
+fn find_version(versions: &[HistoryRecord], number: Option<u32>) -> Option<&HistoryRecord> {
     match number {
         Some(number) => versions.iter().find(|version| version.version == number),
         None => versions.last(),

@@ -27,7 +27,7 @@ pub fn run_remote_cache(context: &Context, command: &RemoteCommand) -> Outcome {
 }
 
 /// Builds the failure of a manifest without a remote cache.
-pub fn none() -> Failed {
+pub fn no_remote_cache() -> Failed {
     let why = Diagnostic::error(ErrorCode::E_NO_REMOTE, "cortex.toml names no remote cache");
     Failed::new(
         Code::Usage,

@@ -79,7 +79,7 @@ struct Page {
 impl Page {
     /// Serves the page and the socket until one of them ends.
     fn serve(self, context: &Context, entrance: Entrance, host: Arc<Host>, socket: &Socket, stop: &Stop) -> Outcome {
-        let _ = writeln!(context.stdout(), "{}", begun(context, &socket_path(context)?, &entrance));
+        let _ = writeln!(context.stdout(), "{}", start_line(context, &socket_path(context)?, &entrance));
         let (shared, store, page_stop) = (server::shared(host.clone(), stop), context.store_folder(), Stop::default());
         let way = entrance.announce("");
         let served = std::thread::scope(|scope| {
@@ -102,7 +102,7 @@ impl Page {
 
 /// Builds the line that announces page and service. Only on a terminal the address includes the token: elsewhere it might be stored in a log.
 #[cfg(feature = "http")]
-fn begun(context: &Context, path: &Path, entrance: &Entrance) -> String {
+fn start_line(context: &Context, path: &Path, entrance: &Entrance) -> String {
     let page = format!("http://{}/", entrance.at);
     if context.prints_json() {
         let mut document = serving(path);
@@ -149,7 +149,7 @@ fn outcome_of_serving(result: std::io::Result<()>) -> Outcome {
 
 fn status(context: &Context) -> Outcome {
     let path = socket_path(context)?;
-    let about = match client::about(&path) {
+    let about = match client::ask_about_service(&path) {
         Ok(about) => about,
         Err(error) => match client::unanswering(&path, &error) {
             Some(pid) => {
@@ -185,7 +185,7 @@ fn status(context: &Context) -> Outcome {
 
 fn stop_serving(context: &Context) -> Outcome {
     let path = socket_path(context)?;
-    let (pid, ended) = match client::about(&path) {
+    let (pid, ended) = match client::ask_about_service(&path) {
         Ok(about) => (about["pid"].clone(), client::stop_service(&path)),
         Err(error) => match client::unanswering(&path, &error) {
             Some(pid) => {

@@ -75,7 +75,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
         bundle = store_bundle(context, &mut session, &request, (&*cache, insists), &near, &mut report)?;
     }
     let Some(used) = sharing::finish_sharing(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
-        return Err(remote_cache::none());
+        return Err(remote_cache::no_remote_cache());
     };
     context.say(&used.diagnostics());
     print_report(context, &report, &bundle, (paid, looked_at), &used, start)?;
@@ -88,7 +88,7 @@ fn writable_cache(context: &Context, workspace: &Workspace) -> Result<Arc<dyn Re
         Some(cache) => Ok(cache),
         None if context.is_offline() => Err(remote_cache::offline()),
         None if workspace.remote_waits()? => Err(sharing::untrusted()),
-        None if workspace.manifest()?.remote.is_none() => Err(remote_cache::none()),
+        None if workspace.manifest()?.remote.is_none() => Err(remote_cache::no_remote_cache()),
         None => Err(not_offered(workspace.manifest()?.remote.as_ref().map(|def| def.write))),
     }
 }
@@ -240,7 +240,7 @@ fn offer_paid(workspace: &Workspace, session: &Session) -> Result<PaidOffers, Fa
 /// Reports a run with only paid results, which builds nothing.
 fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outcome {
     let Some(used) = sharing::finish_sharing(workspace, None)? else {
-        return Err(remote_cache::none());
+        return Err(remote_cache::no_remote_cache());
     };
     context.say(&used.diagnostics());
     if context.prints_json() {

@@ -4,7 +4,7 @@ use super::show;
 use crate::cli::WatchArgs;
 use crate::context::Context;
 use crate::render::watch as render;
-use crate::service::build_ahead::{IDLE, build_ahead, free, request};
+use crate::service::build_ahead::{IDLE, build_ahead, no_paid_calls, request};
 use crate::signals;
 use engine::build::session::Session;
 use engine::seams::producer::Cancel;
@@ -120,7 +120,7 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
     watching.reported.news(&session);
     drop((session, workspace));
     context.release_locks_to_reopen();
-    watching.print(&render::begun(context, directories));
+    watching.print(&render::start_line(context, directories));
     if watching.patterns.is_some() {
         watching.batch(
             &watch,
@@ -192,7 +192,7 @@ impl Watching<'_> {
     }
 
     fn report_batch(&mut self, watch: &Watch, batch: &Batch) -> Result<(), Failed> {
-        let (workspace, builds) = self.context.watching("watch", &free())?;
+        let (workspace, builds) = self.context.watching("watch", &no_paid_calls())?;
         let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
         watch.cover(sources.state.set_defs());
         let mut session = Session::open(workspace.engine.clone(), &workspace.manifest_definition()?, sources)?;
@@ -304,7 +304,7 @@ impl Watching<'_> {
         let reported = &mut self.reported;
         let ahead = build_ahead(self.context, &cancel, |session| reported.built(session))?;
         if let Some(ahead) = ahead.filter(|ahead| ahead.ran > 0) {
-            self.print(&render::ahead(self.context, &ahead));
+            self.print(&render::ahead_line(self.context, &ahead));
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ pub fn parse_address(uri: &str) -> Option<Meant> {
     match (kind, what) {
         ("type", Some(what)) if OF_TYPES.contains(&what) && is_symbol(&name) => {
             let entry = table::find_method(what)?;
-            Some(Meant::Asked(entry, about(entry, &name)?))
+            Some(Meant::Asked(entry, arguments_about(entry, &name)?))
         }
         ("pack", None) if name.len() <= LONGEST && name.split('/').all(is_word) => {
             table::find_method("pack build")?;
@@ -78,7 +78,7 @@ fn is_word(name: &str) -> bool {
 }
 
 /// Builds the arguments of a method about a symbol: the symbol is its first argument.
-fn about(entry: &MethodEntry, symbol: &str) -> Option<Value> {
+fn arguments_about(entry: &MethodEntry, symbol: &str) -> Option<Value> {
     let first = reference::argument_names(entry).into_iter().next()?;
     let schema = (entry.arguments)();
     let several = schema.as_value()["properties"][&first]["type"] == "array";
@@ -90,13 +90,13 @@ fn about(entry: &MethodEntry, symbol: &str) -> Option<Value> {
 pub fn templates() -> Vec<ResourceTemplate> {
     let of_types = OF_TYPES.iter().filter_map(|what| {
         let entry = table::find_method(what)?;
-        let about = reference::about(entry);
+        let about = reference::method_description(entry);
         Some(template(&format!("cortex://type/{{symbol}}/{what}"), what, first_sentence(&about)))
     });
     let packs =
         table::find_method("pack build").map(|_| template("cortex://pack/{name}", "pack", "A pack: what is known of chosen types."));
     let operations = table::find_method(OPERATION).map(|entry| {
-        let about = reference::about(entry);
+        let about = reference::method_description(entry);
         template("cortex://operation/{id}", OPERATION, first_sentence(&about))
     });
     let methods = template(
@@ -115,7 +115,7 @@ fn template(uri: &str, name: &str, about: &str) -> ResourceTemplate {
 pub fn fixed() -> Vec<Resource> {
     let window = table::find_method(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
     let methods = METHODS.iter().map(|entry| {
-        let about = reference::about(entry);
+        let about = reference::method_description(entry);
         let uri = format!("cortex://method/{}", tools::tool_name(entry));
         resource(uri, entry.name, &format!("Reference: {}", first_sentence(&about)))
     });

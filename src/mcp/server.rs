@@ -307,7 +307,7 @@ fn with_remarks(mut data: Value, code: Code, diagnostics: &[Diagnostic]) -> Valu
 
 /// Builds the error for a resource that cannot be read.
 fn unread(failed: &Failed, diagnostics: &[Diagnostic]) -> ErrorData {
-    let data = message::fault(failed, diagnostics);
+    let data = message::error_object(failed, diagnostics);
     let words = data["message"].as_str().unwrap_or("it cannot be read").to_owned();
     match failed.code {
         Code::TargetFailed | Code::Usage => ErrorData::resource_not_found(words, Some(data)),

@@ -22,7 +22,7 @@ pub fn json_line(value: &Value, event: &str) -> String {
 }
 
 /// Formats the start of the watch.
-pub fn begun(context: &Context, directories: usize) -> String {
+pub fn start_line(context: &Context, directories: usize) -> String {
     if context.prints_json() {
         return json_line(&json!({"directories": directories}), "watching");
     }
@@ -110,7 +110,7 @@ pub fn busy(context: &Context) {
 }
 
 /// Formats the result of building ahead.
-pub fn ahead(context: &Context, ahead: &Ahead) -> String {
+pub fn ahead_line(context: &Context, ahead: &Ahead) -> String {
     let Ahead { ran, requests, took } = *ahead;
     let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if context.prints_json() {

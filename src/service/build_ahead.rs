@@ -31,7 +31,7 @@ pub struct Ahead {
 
 /// Builds ahead until `cancel`; calls `built` with each session that was built. Returns `None` if another process has the checkout.
 pub fn build_ahead(context: &RequestContext, cancel: &Cancel, mut built: impl FnMut(&Session)) -> Result<Option<Ahead>, Failed> {
-    let (workspace, builds) = context.watching("build ahead", &free())?;
+    let (workspace, builds) = context.watching("build ahead", &no_paid_calls())?;
     if !builds {
         return Ok(None);
     }
@@ -81,7 +81,7 @@ fn build_gently(session: &mut Session, texts: &[String], cancel: &Cancel) -> Res
 }
 
 /// Returns limits that allow no model call, because no user requested one.
-pub fn free() -> AskingArgs {
+pub fn no_paid_calls() -> AskingArgs {
     AskingArgs {
         max_calls: Some(0),
         ..AskingArgs::default()

@@ -81,7 +81,7 @@ pub fn request_method(socket: &Path, entry: &MethodEntry, arguments: &Value, wai
         return unasked(error);
     }
     let params = json!({"version": super::version(), "method": entry.name, "arguments": arguments});
-    let stream = match sent(socket, "cortex.cli", &params, Some(MOMENT)) {
+    let stream = match write_request(socket, "cortex.cli", &params, Some(MOMENT)) {
         Ok(stream) => stream,
         Err(error) => return unasked(error),
     };
@@ -125,7 +125,7 @@ fn read_reply(mut message: Value) -> Option<ServiceReply> {
 ///
 /// # Errors
 /// When no service answers, or it cannot describe itself.
-pub fn about(socket: &Path) -> io::Result<Value> {
+pub fn ask_about_service(socket: &Path) -> io::Result<Value> {
     let mut reply = exchange(socket, "cortex.about", &json!({}), Some(PATIENCE))?;
     match reply["result"].take() {
         Value::Null => Err(io::Error::other(reply["error"]["message"].as_str().unwrap_or("no answer"))),
@@ -162,7 +162,7 @@ pub fn end_service(socket: &Path, pid: i32) -> io::Result<bool> {
 /// # Errors
 /// When no service listens, or it does not close the connection in time.
 pub fn stop_service(socket: &Path) -> io::Result<()> {
-    let mut stream = sent(socket, "cortex.stop", &json!({}), Some(END))?;
+    let mut stream = write_request(socket, "cortex.stop", &json!({}), Some(END))?;
     io::copy(&mut stream, &mut io::sink())?;
     Ok(())
 }
@@ -200,13 +200,13 @@ fn is_silent(read: io::Result<()>) -> io::Result<bool> {
 }
 
 fn exchange(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<Value> {
-    let stream = sent(socket, method, params, patience)?;
+    let stream = write_request(socket, method, params, patience)?;
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
 }
 
-fn sent(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<Stream> {
+fn write_request(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<Stream> {
     let mut stream = engine::watch::connect(socket)?;
     stream.set_read_timeout(patience)?;
     // A long request can exceed the socket buffer of a service that does not read.

@@ -64,7 +64,7 @@ pub fn parse_message(bytes: &[u8]) -> Result<Message, Malformed> {
     #[derive(Deserialize)]
     struct Raw {
         jsonrpc: Option<Value>,
-        #[serde(default, deserialize_with = "there")]
+        #[serde(default, deserialize_with = "read_present")]
         id: Option<Value>,
         method: Option<Value>,
         params: Option<Value>,
@@ -141,7 +141,7 @@ pub fn id_in(bytes: &[u8]) -> Value {
 }
 
 /// Reads a field that is present, also as `null`: a request with the id `null` gets an answer, a message without an id does not.
-fn there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+fn read_present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
 
@@ -162,7 +162,7 @@ pub fn notification(method: &str, params: Value) -> Value {
 
 /// Builds the message of a failed method; `diagnostics` are its other diagnostics.
 pub fn error_message(id: &Value, failed: &Failed, diagnostics: &[engine::values::diagnostic::Diagnostic]) -> Value {
-    let data = fault(failed, diagnostics);
+    let data = error_object(failed, diagnostics);
     let message = data["message"].as_str().unwrap_or("it failed").to_owned();
     let code = match (failed.code, data["code"].as_str().and_then(ErrorCode::parse)) {
         (_, Some(ErrorCode::E_PARAM)) => code::PARAMS,
@@ -175,7 +175,7 @@ pub fn error_message(id: &Value, failed: &Failed, diagnostics: &[engine::values:
 }
 
 /// Builds the error that all programs get: the deciding error, and the other diagnostics.
-pub fn fault(failed: &Failed, diagnostics: &[engine::values::diagnostic::Diagnostic]) -> Value {
+pub fn error_object(failed: &Failed, diagnostics: &[engine::values::diagnostic::Diagnostic]) -> Value {
     use engine::values::diagnostic::{Diagnostic, Severity};
     let all: Vec<&Diagnostic> = failed.diagnostics.iter().chain(diagnostics).collect();
     let first = all.iter().position(|one| one.severity == Severity::Error);

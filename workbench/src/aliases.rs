@@ -169,7 +169,7 @@ pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, S
         return Ok(Vec::new());
     }
     let states = States::from_session(session);
-    let moves = moves(&states, &before)?;
+    let moves = find_moves(&states, &before)?;
     let came: BTreeSet<&String> = moves.steps.iter().flat_map(|step| step.come.keys()).collect();
     let mut required = Vec::new();
     for key in came {
@@ -274,7 +274,7 @@ struct Moves<'a> {
     digest: String,
 }
 
-fn moves<'a>(states: &'a States<'_>, before: &Aliases) -> Result<Moves<'a>, StoreError> {
+fn find_moves<'a>(states: &'a States<'_>, before: &Aliases) -> Result<Moves<'a>, StoreError> {
     let versions = (states.versions)(TYPES)?;
     let last_known = versions.iter().rposition(|(_, output)| output.to_string() == before.types);
     let mut moves = Moves {
@@ -298,7 +298,7 @@ fn moves<'a>(states: &'a States<'_>, before: &Aliases) -> Result<Moves<'a>, Stor
 
 /// Returns the aliases of the file, with the renames that History shows.
 fn updated_aliases(states: &States<'_>, before: &Aliases) -> Result<Aliases, StoreError> {
-    let moves = moves(states, before)?;
+    let moves = find_moves(states, before)?;
     let mut after = before.clone();
     let mut whole = true;
     for TypesChange { gone, come, at } in &moves.steps {
@@ -383,7 +383,7 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
     if known.aliases.is_empty() {
         return Ok(Vec::new());
     }
-    let Some(id) = present(session)?.remove(&key) else {
+    let Some(id) = present_identifiers(session)?.remove(&key) else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
@@ -413,14 +413,17 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn renamed(root: &Path, session: &Session, name: &str) -> Result<Option<String>, StoreError> {
+pub fn present_name(root: &Path, session: &Session, name: &str) -> Result<Option<String>, StoreError> {
     let known = read_aliases(root);
     let [id] = known.renamed(name)[..] else { return Ok(None) };
-    Ok(present(session)?.into_iter().find(|(_, present)| present == id).map(|(key, _)| key))
+    Ok(present_identifiers(session)?
+        .into_iter()
+        .find(|(_, present)| present == id)
+        .map(|(key, _)| key))
 }
 
 /// Returns the identifiers of the present types, by key.
-fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
+fn present_identifiers(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
     let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result);
     let blob = now.map_or(Ok(None), |filed| session.engine.store.output(&filed.output))?;
     let types = blob.map(|blob| types_in(&blob)).unwrap_or_default();

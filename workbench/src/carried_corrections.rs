@@ -2,7 +2,7 @@
 //!
 //! Names follow from earlier sources (see [`crate::aliases`]), so no producer can know them: the summary is built first, then corrected.
 
-use crate::aliases::renamed;
+use crate::aliases::present_name;
 use crate::correction::{CORRECTED, Sections};
 use crate::last_good::{label_of_type as label_of, parts};
 use crate::paid::is_paid;
@@ -26,7 +26,7 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
             continue;
         }
         let Some((key, rest)) = parts(&label) else { continue };
-        let Some(now) = renamed(root, session, &key)? else { continue };
+        let Some(now) = present_name(root, session, &key)? else { continue };
         let present = label_of(&now, rest);
         if replace_words_in_output(session, &present, &record.words)? {
             let rows = vec![corrections::release(&label, record.view)];

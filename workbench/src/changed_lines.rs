@@ -14,7 +14,7 @@ pub type ChangedLines = BTreeMap<String, Vec<(u32, u32)>>;
 
 /// Returns the changed lines of sources; an uncommitted file is new in all its lines. `None` if git gives no answer.
 pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Option<ChangedLines> {
-    let (commit, files) = git::changed(root, sources)?;
+    let (commit, files) = git::changed_files(root, sources)?;
     let mut found = ChangedLines::new();
     for file in files.into_iter().filter(|file| sources.binary_search(file).is_ok()) {
         let Some(now) = world.read_at_most(&file, LARGEST).ok().and_then(|bytes| decode_lf(&bytes)) else {
@@ -23,7 +23,7 @@ pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Opti
         let before = git::file_at(root, &commit, &file)
             .and_then(|bytes| decode_lf(&bytes))
             .unwrap_or_default();
-        let lines = between(&before, &now);
+        let lines = changed_ranges(&before, &now);
         if !lines.is_empty() {
             found.insert(file, lines);
         }
@@ -37,7 +37,7 @@ pub fn lines_of_overlay(documents: &Documents, file_at: impl Fn(&str) -> Option<
     let differing = documents.iter().filter_map(|(path, document)| {
         let now = decode_lf(document.as_deref()?)?;
         let before = file_at(path).and_then(|bytes| decode_lf(&bytes)).unwrap_or_default();
-        Some((path.clone(), between(&before, &now))).filter(|(_, lines)| !lines.is_empty())
+        Some((path.clone(), changed_ranges(&before, &now))).filter(|(_, lines)| !lines.is_empty())
     });
     differing.collect()
 }
@@ -47,7 +47,7 @@ fn decode_lf(bytes: &[u8]) -> Option<String> {
     decode(bytes).ok().map(|(text, _)| fit(&text, "\n"))
 }
 
-fn between(before: &str, now: &str) -> Vec<(u32, u32)> {
+fn changed_ranges(before: &str, now: &str) -> Vec<(u32, u32)> {
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
     let lines = changes(before, now).into_iter().map(|change| {
         let first = line_and_column(now, change.new.start).0;

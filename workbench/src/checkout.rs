@@ -309,7 +309,7 @@ fn read_in(folder: &Folder, below: &str, most: usize) -> io::Result<Option<Vec<u
 }
 
 /// Creates an empty file under a name that only the caller uses: an existing one is a leftover of a killed process.
-pub(crate) fn fresh(folder: &Folder, name: &str) -> io::Result<File> {
+pub(crate) fn create_empty(folder: &Folder, name: &str) -> io::Result<File> {
     fresh_as(folder, name, SHARED)
 }
 

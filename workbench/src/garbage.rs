@@ -160,7 +160,7 @@ pub fn collect_garbage(disk: &DiskStore, options: &Options) -> Result<Report, Ga
     };
     report.after = report.before;
     if options.dry_run {
-        let wanted = options.max_size.map(|max| surplus(disk, max)).transpose()?;
+        let wanted = options.max_size.map(|max| estimate_surplus(disk, max)).transpose()?;
         report.taken = plan_eviction(disk, options, wanted, &mut report)?.to_remove;
         if let (Some(max), false) = (options.max_size, wanted == Some(0)) {
             let mut left = disk.fill()?;
@@ -175,7 +175,7 @@ pub fn collect_garbage(disk: &DiskStore, options: &Options) -> Result<Report, Ga
         return Ok(report);
     }
     for round in 0..ROUNDS {
-        let surplus = options.max_size.map(|max| surplus(disk, max)).transpose()?;
+        let surplus = options.max_size.map(|max| estimate_surplus(disk, max)).transpose()?;
         // A round whose estimate was too low asks for more in the next one.
         let wanted = surplus.map(|surplus| surplus.saturating_mul(1 + round as u64));
         // A file that is open for writing is longer than after it is closed.
@@ -304,7 +304,7 @@ fn mark_view_results(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Resul
 }
 
 /// Estimates the bytes of rows to evict so that a copy of the file has the wanted size.
-fn surplus(disk: &DiskStore, max: u64) -> Result<u64, StoreError> {
+fn estimate_surplus(disk: &DiskStore, max: u64) -> Result<u64, StoreError> {
     let fill = disk.fill()?;
     if fill.file_bytes <= max || fill.copied_bytes() <= max {
         return Ok(0);

@@ -95,7 +95,7 @@ pub fn author(root: &Path, commit: &str) -> Option<String> {
 
 /// Returns the commit that is checked out, and the files below a workspace that may differ from it: tracked ones, and untracked ones in `sources`.
 /// `None` outside of checkouts or if git's index cannot be read.
-pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<String>)> {
+pub fn changed_files(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<String>)> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;
     let index = read_git_file(&checkout.own.join("index"), LARGEST).and_then(|index| Index::from_bytes(&index, commit.len() / 2))?;

@@ -64,7 +64,7 @@ pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
     let (basis, stem) = basis(&root);
     let name = stem
         .or_else(|| root.file_name().map(|name| name.to_string_lossy().into_owned()))
-        .and_then(|name| fitting(&name))
+        .and_then(|name| valid_name(&name))
         .unwrap_or_else(|| "workspace".to_owned());
     let code = survey(&root);
     write_manifest(&root.join(MANIFEST), &manifest_for(&name, &code)).map_err(io("written"))?;
@@ -111,7 +111,7 @@ fn basis(root: &Path) -> (String, Option<String>) {
 }
 
 /// Returns the name in a form valid for a manifest: on one line and not too long. `None` when nothing is left.
-fn fitting(name: &str) -> Option<String> {
+fn valid_name(name: &str) -> Option<String> {
     let plain = name.chars().map(|c| if c.is_control() { ' ' } else { c });
     let words: String = plain.take(LONGEST_NAME).collect();
     let name = words.split_whitespace().collect::<Vec<_>>().join(" ");

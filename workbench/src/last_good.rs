@@ -169,7 +169,7 @@ pub fn is_type(session: &Session, key: &str) -> Result<bool, StoreError> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn gone(session: &Session, key: &str) -> Result<Option<HistoryRecord>, StoreError> {
+pub fn first_version_without(session: &Session, key: &str) -> Result<Option<HistoryRecord>, StoreError> {
     let mut since = None;
     for version in session.engine.store.history(session.engine.view, TYPES)?.into_iter().rev() {
         let table = session.engine.store.output(&version.output)?;

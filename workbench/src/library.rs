@@ -108,7 +108,7 @@ impl Library {
         }
         let [root] = report.roots.as_slice() else {
             let message = format!("{} targets match; only one can be given", report.roots.len());
-            return Err(refused(Diagnostic::error(ErrorCode::E_SEVERAL, message)));
+            return Err(library_error(Diagnostic::error(ErrorCode::E_SEVERAL, message)));
         };
         let output = root.output.zip(report.outputs.into_iter().next().flatten());
         let (digest, bytes) = output.ok_or(LibraryError::Refused(report.failures))?;
@@ -162,7 +162,7 @@ impl Library {
     /// # Errors
     /// When the query is wrong.
     pub fn query(&self, expr: &str) -> Result<Vec<String>> {
-        let query = parse(expr).map_err(|why| refused(Diagnostic::error(ErrorCode::E_QUERY, why.message)))?;
+        let query = parse(expr).map_err(|why| library_error(Diagnostic::error(ErrorCode::E_QUERY, why.message)))?;
         let (_workspace, mut session) = self.session(Access::Look)?;
         let answer = answer(&mut session, &query, false)?;
         if !answer.refused.is_empty() {
@@ -240,6 +240,6 @@ fn patterns(label: &str) -> Result<PatternSet> {
     })
 }
 
-fn refused(why: Diagnostic) -> LibraryError {
+fn library_error(why: Diagnostic) -> LibraryError {
     LibraryError::Refused(vec![why])
 }

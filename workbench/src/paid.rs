@@ -50,7 +50,7 @@ pub fn target_that_asks(session: &Session, label: &str) -> Result<Option<String>
 }
 
 /// Whether a model answers for any target of the workspace.
-pub fn any(manifest: &Manifest, registry: &Registry) -> bool {
+pub fn asks_any_model(manifest: &Manifest, registry: &Registry) -> bool {
     (0..manifest.producers.len()).any(|producer| pays(manifest, registry, u32::try_from(producer).unwrap_or(u32::MAX)))
 }
 

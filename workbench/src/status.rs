@@ -165,7 +165,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
     status.types = counted(session)?;
     status.semantic.none += types_without_summary(session, &nodes, status.types)?;
     status.health = Health::from_session(session)?;
-    said(session, ids, &states, &mut status)?;
+    collect_diagnostics(session, ids, &states, &mut status)?;
     Ok(status)
 }
 
@@ -222,7 +222,7 @@ fn counted(session: &Session) -> Result<usize, WorkbenchError> {
 }
 
 /// Collects the diagnostics of current targets, and the causes of failures.
-fn said(session: &Session, ids: &[NodeId], states: &[NodeState], status: &mut Status) -> Result<(), WorkbenchError> {
+fn collect_diagnostics(session: &Session, ids: &[NodeId], states: &[NodeState], status: &mut Status) -> Result<(), WorkbenchError> {
     for (label, remark) in session.remarks()? {
         let place = session.graph.find(&label).and_then(|id| ids.binary_search(&id).ok());
         let Some(at) = place else { continue };

@@ -12,7 +12,7 @@ use engine::manifest::remote::{Credential, RemoteDef, SigningKey};
 use engine::seams::producer::Params;
 use engine::values::digest::Digest;
 use os::info::FileInfo;
-use producers::command::{Trust, digest_of_program, program_params, sent};
+use producers::command::{Trust, digest_of_program, program_params, settings_to_approve};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,7 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
         let runs = argv.map(|argv| program_params(&argv.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>()));
         let of = format!("model.{name}");
         runs.into_iter()
-            .chain(sent(model))
+            .chain(settings_to_approve(model))
             .map(move |params| Waiting::from_params(&of, params))
     });
     let remote = manifest

@@ -130,7 +130,7 @@ pub fn lineage(root: &Path, session: &Session, label: &str) -> Result<Vec<Versio
             all.push(Version {
                 former: Some(name.clone()),
                 present: false,
-                record: version.record.map(|record| under(record, &name, label)),
+                record: version.record.map(|record| with_inputs_of_type(record, &name, label)),
                 ..version
             });
         }
@@ -143,7 +143,7 @@ pub fn lineage(root: &Path, session: &Session, label: &str) -> Result<Vec<Versio
 }
 
 /// Renames the inputs of a record that belong to the type of `from` to those of the type of `to`.
-fn under(mut record: ActionRecord, from: &str, to: &str) -> ActionRecord {
+fn with_inputs_of_type(mut record: ActionRecord, from: &str, to: &str) -> ActionRecord {
     if let (Some((from, _)), Some((to, _))) = (parts(from), parts(to)) {
         for input in &mut record.inputs {
             if let Some((key, rest)) = parts(&input.label)

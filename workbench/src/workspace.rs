@@ -197,7 +197,10 @@ fn with_documents(engine: Engine, documents: Option<(&str, Documents)>, root: &P
     match documents {
         None if is_beside => (overlay::build::reading(engine), None),
         None => (engine, None),
-        Some((name, documents)) => (overlay::build::over(engine.clone(), documents, root, name), Some(engine)),
+        Some((name, documents)) => (
+            overlay::build::engine_over_documents(engine.clone(), documents, root, name),
+            Some(engine),
+        ),
     }
 }
 

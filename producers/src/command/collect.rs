@@ -59,7 +59,7 @@ impl CollectedOutput {
             (FileKind::File, false) => self.read_entry(&at, last, &info, name, path),
             (FileKind::Folder, false) => Err(output_refused(path, "is a folder", "write a / at its end in `outputs`")),
             (FileKind::File, true) => Err(output_refused(path, "is a file", "take the / at its end away in `outputs`")),
-            (other, _) => Err(strange(path, other)),
+            (other, _) => Err(unexpected_entry(path, other)),
         }
     }
 
@@ -93,7 +93,7 @@ impl CollectedOutput {
                 match info.kind() {
                     FileKind::Folder => waiting.push((folder.clone(), own.to_owned(), below, inner)),
                     FileKind::File => self.read_entry(&folder, own, &info, &below, &inner)?,
-                    other => return Err(strange(&inner, other)),
+                    other => return Err(unexpected_entry(&inner, other)),
                 }
                 if self.files.len() + waiting.len() > MOST {
                     return Err(output_refused(&path, "holds too many files", "make fewer, or one file of them"));
@@ -108,7 +108,7 @@ impl CollectedOutput {
         let file = open_entry(folder, entry, || folder.open_to_read(entry)).map_err(|error| unreadable(path, error))?;
         let info = FileInfo::from_handle(&file).map_err(|error| unreadable(path, error))?;
         if info.kind() != FileKind::File {
-            return Err(strange(path, info.kind()));
+            return Err(unexpected_entry(path, info.kind()));
         }
         // The length of a file with holes exceeds its space on disk.
         let len = info.size;
@@ -147,7 +147,7 @@ fn output_refused(path: &str, what: &str, hint: &str) -> Failure {
     Failure::Permanent(Box::new(why.hint(hint)))
 }
 
-fn strange(path: &str, kind: FileKind) -> Failure {
+fn unexpected_entry(path: &str, kind: FileKind) -> Failure {
     let what = match kind {
         FileKind::Link => "is a symbolic link",
         FileKind::Pipe => "is a pipe",

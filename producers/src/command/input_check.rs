@@ -77,7 +77,7 @@ fn write_spoilt_tree(
         }
     }
     for path in std::iter::once("").chain(folders.iter().copied()) {
-        if let Some(why) = added(folder, name, path, files, folders)? {
+        if let Some(why) = describe_unstaged(folder, name, path, files, folders)? {
             return Ok(Some(why));
         }
     }
@@ -85,7 +85,13 @@ fn write_spoilt_tree(
 }
 
 /// Describes an entry of a tree's folder that was not staged.
-fn added(folder: &Path, name: &str, path: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>) -> io::Result<Option<String>> {
+fn describe_unstaged(
+    folder: &Path,
+    name: &str,
+    path: &str,
+    files: &BTreeMap<String, File>,
+    folders: &BTreeSet<&str>,
+) -> io::Result<Option<String>> {
     let at = folder.join(name).join(path);
     let names: io::Result<Vec<_>> = std::fs::read_dir(at)?.map(|entry| Ok(entry?.file_name())).collect();
     let mut names = names?;

@@ -37,7 +37,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 
 pub(crate) use trust::untrusted;
-pub use trust::{All, Nothing, Trust, digest_of_program, program_params, sent};
+pub use trust::{All, Nothing, Trust, digest_of_program, program_params, settings_to_approve};
 
 /// Runs programs.
 pub struct CommandProducer {
@@ -172,8 +172,8 @@ fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, F
 fn level(wanted: Confinement, folder: &Path) -> Result<Level, Failure> {
     match wanted {
         Confinement::Off => Ok(Level::None),
-        Confinement::BestEffort => Ok(sandbox::levels(folder).best),
-        Confinement::Strict => match sandbox::levels(folder).why_not(Level::Strict) {
+        Confinement::BestEffort => Ok(sandbox::supported_levels(folder).best),
+        Confinement::Strict => match sandbox::supported_levels(folder).why_not(Level::Strict) {
             None => Ok(Level::Strict),
             Some(why) => Err(unavailable(why.to_owned())),
         },

@@ -73,7 +73,7 @@ pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
 }
 
 /// Removes a file, if it exists.
-fn gone(file: &Path) -> io::Result<()> {
+fn remove_if_exists(file: &Path) -> io::Result<()> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -177,7 +177,7 @@ impl Scratch {
     /// Creates a folder for an input that is a tree, or for one inside it. It is removed with its contents.
     pub(super) fn create_folder(&mut self, path: &str) -> io::Result<()> {
         let place = self.folder.path().join(path);
-        self.reusable.remove(path).then(|| gone(&place)).transpose()?;
+        self.reusable.remove(path).then(|| remove_if_exists(&place)).transpose()?;
         modes::create_folder(&place, 0o755)?;
         if self.modes.folder == 0 {
             self.modes.folder = FileInfo::of_path(&place)?.mode;
@@ -205,7 +205,7 @@ impl Scratch {
     /// Removes files of the previous program that this one does not have.
     pub(super) fn remove_leftover_files(&mut self) -> io::Result<()> {
         while let Some(name) = self.reusable.pop_first() {
-            gone(&self.folder.path().join(name))?;
+            remove_if_exists(&self.folder.path().join(name))?;
         }
         Ok(())
     }

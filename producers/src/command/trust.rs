@@ -32,8 +32,8 @@ impl Trust for Nothing {
     }
 }
 
-/// Returns the digest of how a program is run (its parameters and bounds, as bound), or of what is [sent]. Another argument, variable, bound or
-/// address is another definition.
+/// Returns the digest of how a program is run (its parameters and bounds, as bound), or of the
+/// [settings to approve](settings_to_approve). Another argument, variable, bound or address is another definition.
 pub fn digest_of_program(params: &Params, settings: &Params) -> Digest {
     let text = serde_json::json!([params, settings]).to_string();
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 trusted program 1");
@@ -43,7 +43,7 @@ pub fn digest_of_program(params: &Params, settings: &Params) -> Digest {
 
 /// Returns the part of a model's settings that needs approval: a program that prints a key and the address that receives it, or environment variables
 /// that go to an address that the manifest chooses. `None` when there is none.
-pub fn sent(settings: &Params) -> Option<Params> {
+pub fn settings_to_approve(settings: &Params) -> Option<Params> {
     let has = |name: &str| settings.contains_key(name);
     let names_variable = |headers: &Value| headers.as_object().is_some_and(|headers| headers.values().any(is_variable));
     let headers = settings.get("headers").is_some_and(names_variable);

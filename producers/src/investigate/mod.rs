@@ -48,7 +48,7 @@ impl Producer for Investigate {
     }
 
     fn pool(&self, params: &Params) -> Pool {
-        if asks(params) { Pool::Paid } else { Pool::Cpu }
+        if asks_model(params) { Pool::Paid } else { Pool::Cpu }
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
@@ -97,7 +97,7 @@ impl Producer for Investigate {
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
         let case = KnownTypesQuestion::from_inputs(inputs)?;
-        if !asks(inputs.params) {
+        if !asks_model(inputs.params) {
             return Ok(Plan::default());
         }
         let turns = case.turns();
@@ -125,7 +125,7 @@ impl Producer for Investigate {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let case = KnownTypesQuestion::from_inputs(inputs)?;
-        if !asks(inputs.params) {
+        if !asks_model(inputs.params) {
             return Ok(Output::new(encode_findings(&case.extracted())));
         }
         let model = bound_model(inputs)?;
@@ -188,7 +188,7 @@ impl Producer for Investigate {
     }
 }
 
-fn asks(params: &Params) -> bool {
+fn asks_model(params: &Params) -> bool {
     params.get("asks").and_then(Value::as_bool).unwrap_or(false)
 }
 

@@ -122,7 +122,7 @@ impl<'a> Reach<'a> {
                 .collect(),
             recording: text_setting(settings, "recording"),
             record: text_setting(settings, "record"),
-            sent: command::sent(settings),
+            sent: command::settings_to_approve(settings),
         }
     }
 

@@ -49,7 +49,7 @@ impl ModelContextSize<'_> {
     /// only smaller questions are tried.
     pub(super) fn learn_limit(&self, text: &str, types: usize, refusal: &Diagnostic) {
         let needed = self.needed(text, types);
-        let room = match stated(&refusal.message) {
+        let room = match parse_token_counts(&refusal.message) {
             Some((Some(requested), fits)) if requested > fits => {
                 u64::try_from(u128::from(needed) * u128::from(fits) / u128::from(requested)).ok()
             }
@@ -64,7 +64,7 @@ impl ModelContextSize<'_> {
 }
 
 /// Parses the tokens asked for and the tokens that fit at the end of a refusal: `… 4096 tokens fit`, `… 5000 tokens, and 4096 fit`.
-fn stated(message: &str) -> Option<(Option<u64>, u64)> {
+fn parse_token_counts(message: &str) -> Option<(Option<u64>, u64)> {
     let head = message.strip_suffix(" fit")?;
     let (before, fits) = head.strip_suffix(" tokens").unwrap_or(head).rsplit_once(' ')?;
     let requested = before.strip_suffix(" tokens, and").and_then(|before| before.rsplit(' ').next());
@@ -78,10 +78,13 @@ mod tests {
     #[test]
     fn what_a_server_states_is_read() {
         assert_eq!(
-            stated("the question is too long for m: 5000 tokens, and 4096 fit"),
+            parse_token_counts("the question is too long for m: 5000 tokens, and 4096 fit"),
             Some((Some(5000), 4096))
         );
-        assert_eq!(stated("the question is too long for m: 4096 tokens fit"), Some((None, 4096)));
-        assert_eq!(stated("the question is too long for m"), None);
+        assert_eq!(
+            parse_token_counts("the question is too long for m: 4096 tokens fit"),
+            Some((None, 4096))
+        );
+        assert_eq!(parse_token_counts("the question is too long for m"), None);
     }
 }

@@ -247,15 +247,17 @@ fn claims_of_body(name: &str, member: &ImplMember, facts: &BodyFacts, sections: 
     for throw in &facts.throws {
         let simple = throw.exception.rsplit('.').next().unwrap_or(&throw.exception);
         match simple {
-            "NotImplementedException" => {
-                sections
-                    .limitations
-                    .push(format!("`{name}` is not implemented{}{}.", when(throw), because(throw)))
-            }
+            "NotImplementedException" => sections.limitations.push(format!(
+                "`{name}` is not implemented{}{}.",
+                condition_clause(throw),
+                cause_clause(throw)
+            )),
             "NotSupportedException" | "PlatformNotSupportedException" => {
-                sections
-                    .limitations
-                    .push(format!("`{name}` is not supported{}{}.", when(throw), because(throw)));
+                sections.limitations.push(format!(
+                    "`{name}` is not supported{}{}.",
+                    condition_clause(throw),
+                    cause_clause(throw)
+                ));
             }
             _ => sections.edge_cases.push(throw_claim(name, throw)),
         }
@@ -264,7 +266,7 @@ fn claims_of_body(name: &str, member: &ImplMember, facts: &BodyFacts, sections: 
             .as_deref()
             .is_some_and(|text| ["TODO", "HACK", "FIXME", "not yet"].iter().any(|mark| text.contains(mark)))
         {
-            sections.limitations.push(format!("`{name}` is unfinished{}.", because(throw)));
+            sections.limitations.push(format!("`{name}` is unfinished{}.", cause_clause(throw)));
         }
     }
     if facts.returns_null {
@@ -299,14 +301,19 @@ fn claims_of_body(name: &str, member: &ImplMember, facts: &BodyFacts, sections: 
 }
 
 fn throw_claim(name: &str, throw: &Throw) -> String {
-    format!("`{name}` throws {}{}{}.", throw.exception, when(throw), because(throw))
+    format!(
+        "`{name}` throws {}{}{}.",
+        throw.exception,
+        condition_clause(throw),
+        cause_clause(throw)
+    )
 }
 
-fn when(throw: &Throw) -> String {
+fn condition_clause(throw: &Throw) -> String {
     throw.guard.as_ref().map(|guard| format!(" when `{guard}`")).unwrap_or_default()
 }
 
-fn because(throw: &Throw) -> String {
+fn cause_clause(throw: &Throw) -> String {
     throw
         .message
         .as_ref()

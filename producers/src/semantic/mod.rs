@@ -76,7 +76,7 @@ impl Producer for Semantic {
     }
 
     fn pool(&self, params: &Params) -> Pool {
-        if parameters::asks(params) { Pool::Paid } else { Pool::Cpu }
+        if parameters::asks_model(params) { Pool::Paid } else { Pool::Cpu }
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
@@ -86,7 +86,7 @@ impl Producer for Semantic {
     fn sees(&self, params: &Params) -> Sees {
         // The summary of a member names it.
         Sees {
-            vars: parameters::asks(params),
+            vars: parameters::asks_model(params),
             label: false,
         }
     }
@@ -100,8 +100,8 @@ impl Producer for Semantic {
     }
 
     fn grouping(&self, params: &Params, settings: &Params) -> Grouping {
-        match parameters::together(settings) {
-            _ if !parameters::asks(params) => Grouping::Never,
+        match parameters::max_joint_questions(settings) {
+            _ if !parameters::asks_model(params) => Grouping::Never,
             None => Grouping::AfterEdits,
             Some(1) => Grouping::Never,
             Some(_) => Grouping::Always,
@@ -109,7 +109,7 @@ impl Producer for Semantic {
     }
 
     fn builds_on_previous(&self, params: &Params) -> bool {
-        parameters::asks(params)
+        parameters::asks_model(params)
     }
 
     fn former_labels(&self, inputs: &Inputs<'_>) -> Vec<String> {
@@ -125,7 +125,7 @@ impl Producer for Semantic {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        if parameters::asks(inputs.params) {
+        if parameters::asks_model(inputs.params) {
             model_answer::produce(inputs, &*self.ask, &self.rooms)
         } else {
             extractive::produce(inputs)

@@ -122,7 +122,7 @@ impl Wishes {
                 .and_then(Value::as_str)
                 .and_then(Carry::from_word)
                 .unwrap_or_default(),
-            together: together(settings).unwrap_or(TOGETHER),
+            together: max_joint_questions(settings).unwrap_or(TOGETHER),
             never_send: texts("never_send"),
             declarations_only: texts("declarations_only"),
             template: params.get("template").and_then(Value::as_str).map(str::to_owned),
@@ -152,7 +152,7 @@ impl Wishes {
 /// Replaces the model's name by its definition, fills in the switches that rules look at, and removes parameters that must not enter the key.
 pub(super) fn bind_semantic_params(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
     let mut bound = model::bind_model(params, models);
-    let asks = asks(&bound.params);
+    let asks = asks_model(&bound.params);
     if !asks {
         // Other producers that ask models respect it too.
         if let Some(globs) = bound.params.get("never_send") {
@@ -175,13 +175,13 @@ pub(super) fn bind_semantic_params(params: &Params, models: &BTreeMap<String, Pa
 }
 
 /// Returns the limit of questions that are asked as one, if it is set.
-pub(super) fn together(settings: &Params) -> Option<usize> {
+pub(super) fn max_joint_questions(settings: &Params) -> Option<usize> {
     let most = settings.get("together").and_then(Value::as_u64)?;
     usize::try_from(most).ok()
 }
 
 /// Whether bound parameters name a language model.
-pub(super) fn asks(params: &Params) -> bool {
+pub(super) fn asks_model(params: &Params) -> bool {
     params.get("asks").and_then(Value::as_bool).unwrap_or(false)
 }
 

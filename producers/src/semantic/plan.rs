@@ -22,10 +22,10 @@ const GUESSED_ROLE: u64 = 60;
 /// When an input or the template is wrong, or no prompt fits.
 pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Plan, Failure> {
     let case = match Author::from_inputs(inputs)? {
-        Author::PartOfGroup(_, wishes) => return Ok(free(&wishes, inputs, ask, "part", "its group is asked about as one")),
+        Author::PartOfGroup(_, wishes) => return Ok(free_plan(&wishes, inputs, ask, "part", "its group is asked about as one")),
         Author::Withheld(subject, wishes) => {
             let reason = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
-            return Ok(free(&wishes, inputs, ask, "withheld", &reason));
+            return Ok(free_plan(&wishes, inputs, ask, "withheld", &reason));
         }
         Author::Asked(case) => case,
     };
@@ -55,10 +55,10 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
             )
         }
         AnswerPlan::Unchanged(why) => {
-            return Ok(free(wishes, inputs, ask, "unchanged", &why));
+            return Ok(free_plan(wishes, inputs, ask, "unchanged", &why));
         }
         AnswerPlan::Carried(why) => {
-            return Ok(free(wishes, inputs, ask, "carried", &why));
+            return Ok(free_plan(wishes, inputs, ask, "carried", &why));
         }
         AnswerPlan::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
@@ -76,7 +76,7 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
     if cost.calls == 0 {
         return Ok(Plan {
             prompt: format!("{}\n", shown.trim_end()),
-            ..free(wishes, inputs, ask, "pending", "it was handed over in a batch")
+            ..free_plan(wishes, inputs, ask, "pending", "it was handed over in a batch")
         });
     }
     cost.input_tokens += inputs.unknown as u64 * GUESSED_ROLE;
@@ -140,12 +140,12 @@ fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, turns: &[Turn], ty
             ..Spent::default()
         },
         is_edit: inputs.previous.is_some(),
-        needs_edit: parameters::together(inputs.settings).is_none(),
+        needs_edit: parameters::max_joint_questions(inputs.settings).is_none(),
     })
 }
 
 /// Returns a plan without a question.
-fn free(wishes: &Wishes, inputs: &Inputs<'_>, ask: &dyn Ask, mode: &str, why: &str) -> Plan {
+fn free_plan(wishes: &Wishes, inputs: &Inputs<'_>, ask: &dyn Ask, mode: &str, why: &str) -> Plan {
     Plan {
         mode: mode.to_owned(),
         why: why.to_owned(),

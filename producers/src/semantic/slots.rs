@@ -143,7 +143,7 @@ pub(super) fn holds_code(declaration: &str) -> bool {
 pub(super) type Blobs = BTreeMap<String, BTreeMap<String, Input>>;
 
 /// Returns the present inputs; those of a role with one input belong to the type `own`.
-pub(super) fn present(inputs: &Inputs<'_>, own: &str) -> Blobs {
+pub(super) fn present_inputs(inputs: &Inputs<'_>, own: &str) -> Blobs {
     let of = |input: &Input| {
         let key = if input.item.is_empty() { own } else { &input.item };
         (key.to_owned(), input.clone())

@@ -74,7 +74,7 @@ impl Subject {
     pub(super) fn from_inputs(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Self, Failure> {
         let rows = type_rows_of_inputs(inputs)?;
         let own = rows.first().map(|(key, _)| key.clone()).unwrap_or_default();
-        let blobs = slots::present(inputs, &own);
+        let blobs = slots::present_inputs(inputs, &own);
         let several = inputs.all("structure").iter().any(|input| !input.item.is_empty());
         let digest = |role: &str, key: &str| blobs.get(role)?.get(key).map(|input| input.digest);
         let (mut heads, mut keys, mut never, mut bare) = (Vec::new(), Vec::new(), BTreeMap::new(), BTreeSet::new());

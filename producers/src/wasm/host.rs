@@ -113,7 +113,7 @@ fn read_module_bytes(caller: &mut Caller<'_, Host>, from: i32, len: i32, most: u
 }
 
 /// Copies as many bytes as fit and returns their total number.
-fn given(caller: &mut Caller<'_, Host>, bytes: &[u8], to: i32, room: i32) -> Result<i32, Error> {
+fn copy_to_module(caller: &mut Caller<'_, Host>, bytes: &[u8], to: i32, room: i32) -> Result<i32, Error> {
     let (start, room) = (to.cast_unsigned() as usize, room.cast_unsigned() as usize);
     let fits = &bytes[..bytes.len().min(room)];
     caller.data_mut().charge(1 + fits.len() as u64 / COPIED)?;
@@ -159,7 +159,7 @@ pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
         "item",
         |mut caller: Caller<'_, Host>, role: i32, role_len: i32, number: i32, to: i32, room: i32| {
             let input = input(&mut caller, (role, role_len), number)?;
-            given(&mut caller, input.item.as_bytes(), to, room)
+            copy_to_module(&mut caller, input.item.as_bytes(), to, room)
         },
     )?;
     linker.func_wrap(
@@ -167,12 +167,12 @@ pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
         "read",
         |mut caller: Caller<'_, Host>, role: i32, role_len: i32, number: i32, to: i32, room: i32| {
             let input = input(&mut caller, (role, role_len), number)?;
-            given(&mut caller, &table::readable_blob(&input.bytes), to, room)
+            copy_to_module(&mut caller, &table::readable_blob(&input.bytes), to, room)
         },
     )?;
     linker.func_wrap(NAMED, "params", |mut caller: Caller<'_, Host>, to: i32, room: i32| {
         let params = caller.data().params.clone();
-        given(&mut caller, &params, to, room)
+        copy_to_module(&mut caller, &params, to, room)
     })?;
     linker.func_wrap(NAMED, "output", |mut caller: Caller<'_, Host>, from: i32, len: i32| {
         let bytes = read_module_bytes(&mut caller, from, len, usize::MAX)?;

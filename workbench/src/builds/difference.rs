@@ -83,7 +83,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
         moved.insert(label, between);
     }
     let is_made = |label: &str| session.rules.find(label).is_some() && file_path(label).is_none();
-    let leaves = leaves(session, &targets, one_sided_leaves(&moved, &is_made))?;
+    let leaves = digests_of_leaves(session, &targets, one_sided_leaves(&moved, &is_made))?;
     let causes = causes(&moved, &leaves, &is_made);
     let (first, last) = (one.number.min(other.number), one.number.max(other.number));
     let unnamed = |taken: &dyn Fn(u64) -> bool| -> u64 {
@@ -120,7 +120,7 @@ fn record_of_target(session: &Session, label: &str, key: Option<ActionKey>) -> R
 }
 
 /// Returns the digests of these leaves, as read by targets that existed after either build.
-fn leaves(session: &Session, targets: &[TargetKeys], wanted: BTreeSet<Arc<str>>) -> Result<Leaves, StoreError> {
+fn digests_of_leaves(session: &Session, targets: &[TargetKeys], wanted: BTreeSet<Arc<str>>) -> Result<Leaves, StoreError> {
     let mut leaves = Leaves::new(wanted);
     if leaves.is_empty() {
         return Ok(leaves);

@@ -2,7 +2,7 @@
 //! and stored old outputs.
 
 use super::departure::{Departure, departure, files_behind};
-use crate::last_good::{gone, gone_member, is_type, label_of_type};
+use crate::last_good::{first_version_without, gone_member, is_type, label_of_type};
 use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::label::{escape_joined, unescape};
@@ -45,7 +45,7 @@ fn of_type(session: &Session, key: &str, rest: &str) -> Result<LastDeparture, St
     let asked = departure(session, &label)?;
     // Every built type had this target; others may never have been built.
     let whole = departure(session, &self::label_of_type(key, ":complete"))?;
-    let since = gone(session, key)?;
+    let since = first_version_without(session, key)?;
     if asked.is_none() && whole.is_none() && since.is_none() {
         return Ok(None);
     }

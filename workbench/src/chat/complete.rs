@@ -18,7 +18,7 @@ pub fn complete_files<'f>(paths: impl Iterator<Item = &'f str>, typed: &str) -> 
             _ => Some(2),
         }
     };
-    best(paths.filter_map(|path| Some((rank(path)?, path.to_owned()))))
+    best_matches(paths.filter_map(|path| Some((rank(path)?, path.to_owned()))))
 }
 
 /// Returns the types, and after `TYPE#` the members, that begin with a text. A name that several types have is returned in full.
@@ -50,7 +50,7 @@ fn complete_types(symbols: &Symbols, typed: &str) -> Vec<String> {
             Some((rank, if full { key } else { name }.to_owned()))
         })
     });
-    best(found)
+    best_matches(found)
 }
 
 fn complete_members(symbols: &Symbols, owner: &str, typed: &str) -> Vec<String> {
@@ -66,10 +66,10 @@ fn complete_members(symbols: &Symbols, owner: &str, typed: &str) -> Vec<String> 
         let rank = usize::from(!name.to_lowercase().starts_with(&wanted));
         declares.then(|| (rank, format!("{owner}#{name}")))
     });
-    best(found)
+    best_matches(found)
 }
 
-fn best(found: impl Iterator<Item = (usize, String)>) -> Vec<String> {
+fn best_matches(found: impl Iterator<Item = (usize, String)>) -> Vec<String> {
     let mut found: Vec<(usize, String)> = found.collect();
     found.sort_by(|(rank, one), (other_rank, other)| (rank, one.len(), one).cmp(&(other_rank, other.len(), other)));
     found.dedup();

@@ -35,7 +35,7 @@ const IN_BRIEF: usize = 8;
 /// Number of first chosen types whose members are considered.
 pub const LOOKED_AT: usize = 40;
 
-/// Words of a member of usual length, with names weighted as in [`likeness`]. A shorter member fits no better: it is little more than its name.
+/// Words of a member of usual length, with names weighted as in [`bm25`]. A shorter member fits no better: it is little more than its name.
 const USUAL_LENGTH: f32 = 60.0;
 /// Weight of a word in the name of a member.
 const IN_NAME: f32 = 4.0;
@@ -113,13 +113,13 @@ pub fn rate<'s>(index: &Index, asked: &[String], members: impl Iterator<Item = &
     let mut members: Vec<&mut Stretch> = members.collect();
     let mut best = f32::MIN_POSITIVE;
     for member in &mut members {
-        member.fit = likeness(&rarity, member);
+        member.fit = bm25(&rarity, member);
         best = best.max(member.fit);
     }
     members.into_iter().for_each(|member| member.fit /= best);
 }
 
-fn likeness(rarity: &FxHashMap<&str, f32>, member: &Stretch) -> f32 {
+fn bm25(rarity: &FxHashMap<&str, f32>, member: &Stretch) -> f32 {
     let mut counted: BTreeMap<&str, f32> = BTreeMap::new();
     let mut length = 0.0;
     for (text, counts) in [(member.name(), IN_NAME), (member.text.as_str(), 1.0)] {

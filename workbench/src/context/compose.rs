@@ -116,7 +116,7 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
         draft.raise(form, false);
     }
     give(files, &mut attached, draft.free(), count);
-    joined(&heading, draft.sections, attached, material, budget, count)
+    join_within_budget(&heading, draft.sections, attached, material, budget, count)
 }
 
 impl Draft<'_> {
@@ -222,7 +222,7 @@ fn give(files: &[Attached], shown: &mut [Option<Fitted>], mut free: usize, count
 }
 
 /// Joins the pieces. Joined pieces may take a token more, so the least important are dropped until the text fits: types, then files.
-fn joined(
+fn join_within_budget(
     heading: &str,
     mut sections: Vec<Option<Section>>,
     mut files: Vec<Option<Fitted>>,

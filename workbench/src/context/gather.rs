@@ -5,7 +5,7 @@ use super::answers::{LOOKED_AT, rate};
 use super::choose::Chosen;
 use super::document::Document;
 use super::forms::Texts;
-use super::members::{Stretch, stretches};
+use super::members::{Stretch, mentioned_members};
 use super::mentioned::Mention;
 use super::source_cache::{Code, IndexWithSources};
 use crate::symbols::meaning::Candidate;
@@ -48,7 +48,7 @@ pub fn gather<O: Outputs>(
     let others = documents().filter(|(one, _)| one.mention.is_none()).take(LOOKED_AT);
     let outlines = outlines(outputs, known, chosen)?;
     let codes = codes(outputs, known, named.chain(others).map(|(one, document)| (one.at, &**document)))?;
-    let stretches = stretches(outputs, &known.index, mentions)?;
+    let stretches = mentioned_members(outputs, &known.index, mentions)?;
     let texts = documents().map(|(one, document)| {
         let named: Vec<Stretch> = stretches
             .iter()

@@ -138,7 +138,7 @@ impl Index {
         for document in documents.iter().filter(|one| one.language.is_none()) {
             // The source of a type contains its nested types.
             let mut key = document.key.clone();
-            while let Some(around) = around(&key) {
+            while let Some(around) = enclosing_type(&key) {
                 if let Some(&at) = at.get(around.as_str()) {
                     index.sizes[at] += document.size;
                 }
@@ -433,7 +433,7 @@ fn other_documents<O: Outputs>(
 }
 
 /// Returns the key of the type around a nested one: `A+B@Tests` of `A+B+C@Tests`.
-fn around(key: &str) -> Option<String> {
+fn enclosing_type(key: &str) -> Option<String> {
     let symbol = symbol_of(key);
     let (around, _) = symbol.rsplit_once('+')?;
     Some(format!("{around}{}", &key[symbol.len()..]))

@@ -77,15 +77,15 @@ fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &
             .collect();
         let mut types: Vec<(bool, u32, &str)> = Vec::new();
         let mut members: Vec<(Span, String)> = Vec::new();
-        for decl in tree.types.iter().filter(|decl| stands(&decl.span, lines)) {
+        for decl in tree.types.iter().filter(|decl| overlaps_lines(&decl.span, lines)) {
             let Some(key) = keys.get(decl.symbol().as_str()) else { continue };
-            let here = decl.members.iter().filter(|member| stands(&member.span, lines));
+            let here = decl.members.iter().filter(|member| overlaps_lines(&member.span, lines));
             let here: Vec<_> = here.map(|member| (member.span, format!("{key}#{}", member_key(member)))).collect();
             types.push((here.is_empty(), u32::MAX - decl.span.first, key));
             members.extend(here);
         }
-        let spans = tree.types.iter().map(|decl| decl.span).filter(|span| stands(span, lines));
-        let gaps = gaps(spans, lines).into_iter().map(|gap| (file.clone(), gap));
+        let spans = tree.types.iter().map(|decl| decl.span).filter(|span| overlaps_lines(span, lines));
+        let gaps = lines_before_types(spans, lines).into_iter().map(|gap| (file.clone(), gap));
         mention.outside.extend(gaps);
         types.sort_unstable();
         first.extend(types.into_iter().map(|(.., key)| key.to_owned()));
@@ -104,7 +104,7 @@ fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &
 }
 
 /// Returns the lines before each type in a range that belong to none. After the last type nothing is declared.
-fn gaps(spans: impl Iterator<Item = Span>, (from, _): Lines) -> Vec<Lines> {
+fn lines_before_types(spans: impl Iterator<Item = Span>, (from, _): Lines) -> Vec<Lines> {
     let mut spans: Vec<Span> = spans.collect();
     spans.sort_unstable();
     let mut from = from.max(1);
@@ -119,7 +119,7 @@ fn gaps(spans: impl Iterator<Item = Span>, (from, _): Lines) -> Vec<Lines> {
     gaps
 }
 
-fn stands(span: &Span, (from, to): Lines) -> bool {
+fn overlaps_lines(span: &Span, (from, to): Lines) -> bool {
     u64::from(span.first) <= to && from <= u64::from(span.last)
 }
 
@@ -162,7 +162,7 @@ impl Stretch {
 ///
 /// # Errors
 /// When the outputs cannot be read or are malformed.
-pub fn stretches<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention]) -> Result<Vec<Stretch>, O::Error> {
+pub fn mentioned_members<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention]) -> Result<Vec<Stretch>, O::Error> {
     let mut wanted: Vec<Candidate> = Vec::new();
     for path in mentions.iter().flat_map(|mention| &mention.members) {
         let document = index.find(path).and_then(|at| index.document(at));
@@ -199,7 +199,7 @@ mod tests {
         let index = Index::from_outputs(&mut sample, &symbols, &OtherNames::default(), |_| None, Default::default()).expect("an index");
         let mut mentions = mentions(query, &index);
         find_members(&mut sample, &symbols, &index, &mut mentions).expect("members");
-        let stretches = stretches(&mut sample, &index, &mentions).expect("sources");
+        let stretches = mentioned_members(&mut sample, &index, &mentions).expect("sources");
         (mentions, stretches)
     }
 

@@ -76,7 +76,7 @@ pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<It
     // Most queries name no file.
     let files = LazyCell::new(|| Files::from_index(index));
     let mut found: Vec<Mention> = Vec::new();
-    for word in named_words::split_words(text, &names_with_spaces::stretches(text, there)) {
+    for word in named_words::split_words(text, &names_with_spaces::spans_of_file_names(text, there)) {
         let whole = resolve_word(word, index, &files);
         // Chinese text surrounds names without spaces: which part belongs to a name is known only for existing files.
         let is_open =

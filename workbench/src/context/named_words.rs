@@ -27,7 +27,7 @@ const ESCAPE: usize = 3;
 /// Returns the words of a text, in order; `names` are the ranges of file names, which are one word whatever they contain.
 pub fn split_words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
     let mut found: Vec<(Range<usize>, bool, Option<usize>)> = Vec::new();
-    for (base, stretch, quoted) in stretches(text, names) {
+    for (base, stretch, quoted) in split_by_script(text, names) {
         let mut start = None;
         let mut behind = 0;
         // The end of the file name that begins the word.
@@ -60,7 +60,7 @@ pub fn split_words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
     let words = words.map(|(word, quoted, name)| Word {
         text: match name {
             Some(end) => with_lines(&text[word.clone()], end - word.start),
-            None => bare(&text[word]),
+            None => trim_punctuation(&text[word]),
         },
         quoted,
         is_file: name.is_some(),
@@ -79,13 +79,17 @@ fn with_lines(word: &str, name: usize) -> &str {
 pub fn inside(word: Word<'_>) -> impl Iterator<Item = Word<'_>> {
     let divides = |c: char| matches!(c, '(' | ')' | '<' | '>' | ',' | ' ' | '&' | '?') || is_wide(c);
     let has = word.text.contains(divides);
-    let parts = word.text.split(divides).map(bare).filter(move |part| has && !part.is_empty());
+    let parts = word
+        .text
+        .split(divides)
+        .map(trim_punctuation)
+        .filter(move |part| has && !part.is_empty());
     parts.map(move |text| Word { text, ..word })
 }
 
 /// Splits a text at backquotes, each part with its first byte and whether it is quoted. A backquote of an arity, as in `` Cache`2 ``, or in the name
 /// of a file does not count.
-fn stretches<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<(usize, &'t str, bool)> {
+fn split_by_script<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<(usize, &'t str, bool)> {
     let (mut found, mut from, mut quoted) = (Vec::new(), 0, false);
     for (at, _) in text.match_indices('`') {
         let rest = &text[at + 1..];
@@ -208,7 +212,7 @@ fn brackets(text: &str) -> Option<usize> {
 }
 
 /// Returns a word without punctuation and emphasis around it. The beginning of a path stays: `./a`, `../a`, `.editorconfig`.
-fn bare(word: &str) -> &str {
+fn trim_punctuation(word: &str) -> &str {
     let marks = |c: char| matches!(c, ':' | '!' | '?' | '*' | '-' | '@');
     let ends =
         |word: &'_ str, open: char, close: char| word.matches(open).count() == word.matches(close).count() && !word.starts_with(open);

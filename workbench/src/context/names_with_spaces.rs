@@ -28,7 +28,7 @@ const WORDS: usize = 8;
 const LETTERS: usize = 32;
 
 /// Returns the ranges of such file names in a text, in order, as whole paths or their ends. Of those with the same beginning, the longest counts.
-pub fn stretches<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Vec<Range<usize>> {
+pub fn spans_of_file_names<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Vec<Range<usize>> {
     let plain = folded(text);
     let links = unescaped(text).map(|(text, at)| (folded(&text), at));
     let mut found: Vec<Range<usize>> = Vec::new();
@@ -59,7 +59,7 @@ fn ranges_of_path(text: &str, path: &str) -> impl Iterator<Item = Range<usize>> 
 
 /// Returns the parts of a text that may name such a file, each within one line: quoted texts, and words up to one with a file extension or up to
 /// Chinese text after an extension, also from each leading Chinese letter on; as written, and decoded as in links.
-pub fn possible(text: &str) -> BTreeSet<Cow<'_, str>> {
+pub fn possible_file_names(text: &str) -> BTreeSet<Cow<'_, str>> {
     let words = split_words(text, &[]);
     let at = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
     let ends = words.iter().enumerate().flat_map(|(last, word)| {
@@ -165,7 +165,7 @@ mod tests {
     ];
 
     fn spaced_words(text: &str) -> Vec<&str> {
-        stretches(text, FILES).into_iter().map(|one| &text[one]).collect()
+        spans_of_file_names(text, FILES).into_iter().map(|one| &text[one]).collect()
     }
 
     #[test]
@@ -207,19 +207,19 @@ mod tests {
     #[test]
     fn what_may_be_a_name_is_in_quotes_or_ends_like_one() {
         let text = "\"a b\" or 'c' `d (e)` \"f\ng <h i> “j k” it's";
-        assert_eq!(Vec::from_iter(possible(text)), ["a b", "d (e)", "h i", "j k"]);
-        let found = Vec::from_iter(possible("see a\nmy b (1).md:7, x"));
+        assert_eq!(Vec::from_iter(possible_file_names(text)), ["a b", "d (e)", "h i", "j k"]);
+        let found = Vec::from_iter(possible_file_names("see a\nmy b (1).md:7, x"));
         assert_eq!(found, ["1).md", "b (1).md", "my b (1).md"]);
-        let found = Vec::from_iter(possible("看文/a.md的x"));
+        let found = Vec::from_iter(possible_file_names("看文/a.md的x"));
         assert_eq!(found, ["文/a.md", "看文/a.md"]);
-        let found = Vec::from_iter(possible("see\n[a](%5Bb%5D,c.md)"));
+        let found = Vec::from_iter(possible_file_names("see\n[a](%5Bb%5D,c.md)"));
         assert_eq!(found, ["%5Bb%5D,c.md", "[b],c.md", "a](%5Bb%5D,c.md", "a]([b],c.md"]);
     }
 
     proptest! {
         #[test]
         fn stretches_are_apart_and_name_files(text in "( |%20|%|a b/|a%20b/|c d.md|x|/|\\.|\"|My |Notes.md|docs/|文档){0,12}") {
-            let found = stretches(&text, FILES);
+            let found = spans_of_file_names(&text, FILES);
             prop_assert!(found.windows(2).all(|two| two[0].end <= two[1].start));
             for one in found {
                 let name = text[one].to_lowercase();

@@ -38,7 +38,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
             "name another type",
         ));
     }
-    let made = match beside(text, &all, of, &kinds(decl, new, defines), defines) {
+    let made = match declaration_before(text, &all, of, &kinds(decl, new, defines), defines) {
         Some(neighbour) => {
             let request = SymbolEdit {
                 symbol: neighbour.is.name.clone(),
@@ -49,7 +49,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
             };
             edited(text, &request)?.0
         }
-        None => first(text, of, new, defines)?,
+        None => add_first_member(text, of, new, defines)?,
     };
     let after = parse_code(&made, defines);
     let own = |syntax: &Syntax| -> Vec<Member> {
@@ -81,7 +81,7 @@ fn kinds(decl: &TypeDecl, new: &str, defines: &BTreeSet<String>) -> Vec<(&'stati
 }
 
 /// Returns the declaration after which to insert: the last of the name, of the kind, or of all inside the type's own braces.
-fn beside<'d>(
+fn declaration_before<'d>(
     text: &str,
     all: &'d [Declared],
     of: &Declared,
@@ -114,7 +114,7 @@ fn beside<'d>(
 }
 
 /// Adds the first member to a type without members.
-fn first(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Result<String, Refused> {
+fn add_first_member(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Result<String, Refused> {
     let whole = &text[of.range.clone()];
     let line = line_start(text, of.range.start);
     let outer: String = text[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();

@@ -73,7 +73,7 @@ pub fn with_using(text: &str, given: &str, defines: &BTreeSet<String>) -> Result
         return Err(Refused::new(why, "choose another name"));
     }
     let compiled = blank(text, defines);
-    let made = placed(text, &compiled, &format!("{};", written(given)), &wanted, &before)?;
+    let made = insert_using(text, &compiled, &format!("{};", written(given)), &wanted, &before)?;
     let after = parse_code(&made, defines);
     let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
     let came: Vec<&Using> = after.usings.iter().filter(|one| !before.usings.contains(one)).collect();
@@ -140,7 +140,7 @@ fn parsed(text: &str) -> Vec<UsingDirective> {
 }
 
 /// Inserts the directive at its place.
-fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax) -> Result<String, Refused> {
+fn insert_using(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax) -> Result<String, Refused> {
     let lexed = lex(compiled);
     let tokens = &lexed.tokens;
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(compiled));

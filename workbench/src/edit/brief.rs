@@ -9,7 +9,7 @@ const NAMED: usize = 20;
 /// Formats an answer briefly, without a line end at its end.
 pub fn format(response: &Response) -> String {
     if response.status == Status::Success && !response.changed.is_empty() {
-        let mut text = done(response);
+        let mut text = edit_line(response);
         for line in response.guidance.iter().filter(|_| !response.lost.is_empty()) {
             text.push('\n');
             text.push_str(line);
@@ -28,7 +28,7 @@ pub fn format(response: &Response) -> String {
 }
 
 /// Returns the line of an edit; for several files, with the numbers of added and removed lines.
-fn done(response: &Response) -> String {
+fn edit_line(response: &Response) -> String {
     if let [one] = response.changed.as_slice() {
         return format!("{one}: {}", response.summary);
     }

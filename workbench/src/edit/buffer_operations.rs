@@ -98,7 +98,7 @@ pub(super) fn discard<F: Files>(run: &mut EditRun<'_, F>, paths: &[String], offe
 }
 
 /// Returns both sides' changes against their common base.
-pub(super) fn both<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result<String, Trouble> {
+pub(super) fn both_changes<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result<String, Trouble> {
     let document = run.document(path)?;
     let text = |version| Ok::<_, Trouble>(run.text_of(path, version)?.map(|(text, _)| text).unwrap_or_default());
     let mut diffs = String::new();
@@ -119,7 +119,7 @@ pub(super) fn both<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result<String,
 pub(super) fn diff<F: Files>(run: &mut EditRun<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
     let mut detail = String::new();
     for path in paths {
-        detail.push_str(&both(run, path)?);
+        detail.push_str(&both_changes(run, path)?);
     }
     let out = paths
         .iter()
@@ -158,7 +158,7 @@ pub(super) fn refresh<F: Files>(run: &mut EditRun<'_, F>, paths: Vec<String>) ->
             Reread::Taken | Reread::Carried => {}
             Reread::Conflict => {
                 sentences.push(how_moved(run, path)?);
-                detail.push_str(&both(run, path)?);
+                detail.push_str(&both_changes(run, path)?);
                 guidance = both_seen(run.document(path)?.state, run.session.mode);
             }
         }
@@ -219,7 +219,7 @@ pub(super) fn persist_as<F: Files>(run: &mut EditRun<'_, F>, path: &str, given: 
 }
 
 /// Undoes or redoes an edit. If the request named none, `shown` adds the resulting changes.
-pub(super) fn again<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only: Option<&str>, shown: bool) -> Result<Done, Trouble> {
+pub(super) fn undo_or_redo<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only: Option<&str>, shown: bool) -> Result<Done, Trouble> {
     let mut before = Vec::new();
     for (path, document) in run.session.documents.iter().filter(|_| shown) {
         before.push((path.clone(), run.text_of(path, &document.now.text)?.map(|(text, _)| text)));
@@ -229,7 +229,7 @@ pub(super) fn again<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only: Option
     let summary = format!("{what}: {}{}", taken.operation, what_became(run, &taken.paths, taken.status));
     let mut detail = String::new();
     for path in taken.paths.iter().filter(|_| taken.status == Status::ExternalConflict) {
-        detail.push_str(&both(run, path)?);
+        detail.push_str(&both_changes(run, path)?);
     }
     for (path, before) in before
         .iter()

@@ -53,7 +53,7 @@ pub fn candidates(text: &str, length: usize, at: &[usize], from: usize) -> Vec<C
     let mut made = Vec::new();
     for (number, at) in (from..).zip(at) {
         chars += text[bytes..*at].chars().count();
-        line += ends(text.as_bytes(), bytes..*at);
+        line += count_line_ends(text.as_bytes(), bytes..*at);
         bytes = *at;
         let before: Vec<char> = text[..*at]
             .chars()
@@ -96,7 +96,7 @@ pub fn candidates(text: &str, length: usize, at: &[usize], from: usize) -> Vec<C
 }
 
 /// Counts the line ends in a range of a text; CR LF counts once, at the LF.
-fn ends(text: &[u8], stretch: Range<usize>) -> usize {
+fn count_line_ends(text: &[u8], stretch: Range<usize>) -> usize {
     let places = memchr::memchr2_iter(b'\r', b'\n', &text[stretch.clone()]).map(|at| stretch.start + at);
     places.filter(|at| text[*at] == b'\n' || text.get(at + 1) != Some(&b'\n')).count()
 }

@@ -175,7 +175,12 @@ fn join_names<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
 ///
 /// # Errors
 /// When the edit would do otherwise; names the declarations concerned.
-pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Declared], place: &EditRange) -> Result<(), Refused> {
+pub(super) fn check_kept_declarations(
+    all: &[Declared],
+    replaced: Option<&Declared>,
+    made: &[Declared],
+    place: &EditRange,
+) -> Result<(), Refused> {
     let (held, beside): (Vec<&Declared>, Vec<&Declared>) = all.iter().partition(|one| encloses(&place.old, one));
     let (inside, outside): (Vec<&Declared>, Vec<&Declared>) = made.iter().partition(|one| encloses(&place.new, one));
     // `with`: declared by the same text as the replaced one, as the fields of `int A, B;` are.

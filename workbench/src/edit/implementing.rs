@@ -45,7 +45,7 @@ pub fn with_stubs(
     let decl = syntax.types.iter().find(|decl| decl.symbol() == symbol);
     let namespace = decl.map_or("", |decl| &decl.namespace);
     let mut usings: Vec<String> = Vec::new();
-    for using in owed.iter().flat_map(|one| needed(one, &syntax, namespace, known)) {
+    for using in owed.iter().flat_map(|one| missing_namespaces(one, &syntax, namespace, known)) {
         if !usings.contains(&using) {
             usings.push(using);
         }
@@ -175,7 +175,7 @@ fn is_name_before(tokens: &[producers::csharp::lexer::Token], text: &str, open: 
 }
 
 /// Returns the namespaces that the types of a member need, and that the target file does not import yet.
-fn needed(owed: &Owed, target: &Syntax, namespace: &str, known: &TypeNames<'_>) -> Vec<String> {
+fn missing_namespaces(owed: &Owed, target: &Syntax, namespace: &str, known: &TypeNames<'_>) -> Vec<String> {
     let plain = |one: &&Using| one.alias.is_none() && !one.is_static;
     let mut sources: Vec<&str> = ancestors(&owed.namespace);
     sources.extend(

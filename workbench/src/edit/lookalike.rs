@@ -18,7 +18,7 @@ fn is_space(c: char) -> bool {
 }
 
 /// Normalizes a text to its appearance: composed accents, one kind of space, no invisible characters. Line ends stay.
-pub(super) fn seen(text: &str) -> String {
+pub(super) fn normalize_appearance(text: &str) -> String {
     let spaced = |c| if is_space(c) { ' ' } else { c };
     text.nfc().filter(|c| !is_unseen(*c)).map(spaced).collect()
 }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn what_looks_equal_is_named() {
-        assert_eq!(seen("a\u{a0}b\u{200b}\n\u{feff}e\u{301}"), "a b\n\u{e9}");
+        assert_eq!(normalize_appearance("a\u{a0}b\u{200b}\n\u{feff}e\u{301}"), "a b\n\u{e9}");
         for (file, wanted, said) in [
             ("a\u{a0}b", "a b", "the file has U+00A0 (no-break space), and old_text has not"),
             ("a b", "\u{feff}a b", "old_text has U+FEFF (byte order mark), and the file has not"),
@@ -75,7 +75,7 @@ mod tests {
             ),
             ("a\u{a0} b", "a \u{a0}b", "they occur there in another order or number"),
         ] {
-            assert_eq!(seen(file), seen(wanted));
+            assert_eq!(normalize_appearance(file), normalize_appearance(wanted));
             assert_eq!(describe_lookalikes("the file", file, wanted), said);
         }
     }

@@ -3,7 +3,7 @@
 
 use super::declared::Declared;
 use super::symbol::Refused;
-use crate::symbols::matching::{best, differs_in_case, target_name};
+use crate::symbols::matching::{best_matches, differs_in_case, target_name};
 use crate::symbols::overloads::{Overload, fitting, named_as_type};
 use crate::symbols::path::SymbolPath;
 use std::collections::BTreeSet;
@@ -59,7 +59,7 @@ fn declarations_of_path<'d>(all: &'d [Declared], wanted: &str) -> Vec<&'d Declar
     }
     let types = |names| {
         let types = all.iter().filter(|one| one.owner.is_empty());
-        best(names, path.rooted, types.map(|one| (one.is.name.as_str(), one))).map_or_else(Vec::new, |(_, found)| found)
+        best_matches(names, path.rooted, types.map(|one| (one.is.name.as_str(), one))).map_or_else(Vec::new, |(_, found)| found)
     };
     let parameters = path.parameters.as_deref();
     let of = |owners: BTreeSet<&str>, name: &str| -> Vec<&'d Declared> {

@@ -191,8 +191,8 @@ fn unified_by(old: &str, new: &str, old_name: &str, new_name: &str, lines: fn(&s
         return String::new();
     };
     let (a, b) = (
-        around(old, &(first.old.start..last.old.end)),
-        around(new, &(first.new.start..last.new.end)),
+        with_context_lines(old, &(first.old.start..last.old.end)),
+        with_context_lines(new, &(first.new.start..last.new.end)),
     );
     // Both texts are equal before the first change, so the line numbers shift by the same count.
     let skipped = lines(&old[..a.start]).len();
@@ -210,7 +210,7 @@ fn unified_by(old: &str, new: &str, old_name: &str, new_name: &str, lines: fn(&s
 const CONTEXT: usize = 3;
 
 /// Extends a range by the context lines of a diff, and one more to show that the text continues.
-fn around(text: &str, stretch: &Range<usize>) -> Range<usize> {
+fn with_context_lines(text: &str, stretch: &Range<usize>) -> Range<usize> {
     let mut start = line_start(text, stretch.start);
     let mut end = line_end(text, stretch.end);
     for _ in 0..=CONTEXT {

@@ -47,12 +47,12 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
             "only the line ends differ: {held} has {ends}, old_text has {} (line {line}); write the file's ends, or ask for them",
             Ends::from_text(needle)
         );
-        return with(why, text, line, split(needle).count());
+        return similar_miss(why, text, line, split(needle).count());
     }
     if let Some((bare, what)) = numbered(&fitted).filter(|(bare, _)| find_occurrences(&plain, bare, 0, 1).count > 0) {
         let at = find_occurrences(&plain, &bare, 0, 1).at[0];
         let line = 1 + plain[..at].matches('\n').count();
-        return with(
+        return similar_miss(
             format!("{what}; without them it occurs at line {line}"),
             text,
             line,
@@ -64,7 +64,7 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
             "it does not occur in {held}, which is too large to search for similar text"
         ));
     }
-    alike_in_looks(held, text, &plain, &fitted).unwrap_or_else(|| near(held, text, needle))
+    alike_in_looks(held, text, &plain, &fitted).unwrap_or_else(|| most_similar_lines(held, text, needle))
 }
 
 /// Finds text that only looks like the needle. Both `plain` and `fitted` have LF as line ends.
@@ -72,7 +72,7 @@ fn alike_in_looks(held: &str, text: &str, plain: &str, fitted: &str) -> Option<M
     if plain.is_ascii() && fitted.is_ascii() {
         return None;
     }
-    let (seen, wanted) = (lookalike::seen(plain), lookalike::seen(fitted));
+    let (seen, wanted) = (lookalike::normalize_appearance(plain), lookalike::normalize_appearance(fitted));
     let at = *find_occurrences(&seen, &wanted, 0, 1).at.first()?;
     let line = 1 + seen[..at].matches('\n').count();
     let count = split(fitted).count();
@@ -81,7 +81,7 @@ fn alike_in_looks(held: &str, text: &str, plain: &str, fitted: &str) -> Option<M
         "only characters that look alike, or like nothing, differ at line {line}: {}",
         lookalike::describe_lookalikes(held, &there, fitted)
     );
-    Some(with(why, text, line, count))
+    Some(similar_miss(why, text, line, count))
 }
 
 fn miss_because(why: &str) -> Miss {
@@ -91,7 +91,7 @@ fn miss_because(why: &str) -> Miss {
     }
 }
 
-fn with(why: String, text: &str, line: usize, count: usize) -> Miss {
+fn similar_miss(why: String, text: &str, line: usize, count: usize) -> Miss {
     let near = (1..).zip(split(text)).skip(line - 1).take(count.clamp(1, 5));
     Miss {
         why,
@@ -119,12 +119,12 @@ fn numbered(needle: &str) -> Option<(String, &'static str)> {
 }
 
 /// Finds the lines most similar to the needle.
-fn near(held: &str, text: &str, needle: &str) -> Miss {
+fn most_similar_lines(held: &str, text: &str, needle: &str) -> Miss {
     let wanted: Vec<&str> = split(needle).map(body).take(MOST_LINES).collect();
     let lines: Vec<&str> = split(text).map(body).collect();
-    let start = aligned(&lines, &wanted, exactly)
+    let start = aligned(&lines, &wanted, trimmed_line)
         .or_else(|| aligned(&lines, &wanted, loosely))
-        .or_else(|| alike(&lines, &wanted));
+        .or_else(|| most_similar_line(&lines, &wanted));
     let Some(start) = start else {
         return miss_because(&format!("it does not occur in {held}, and nothing there is similar"));
     };
@@ -137,7 +137,7 @@ fn near(held: &str, text: &str, needle: &str) -> Miss {
     };
     let differs = (0..wanted.len()).find(|at| lines.get(start + at).is_none_or(|line| !part(*at, wanted[*at], line)));
     let Some(at) = differs else {
-        return with(
+        return similar_miss(
             format!("it does not occur in {held} as written; line {} is similar", start + 1),
             text,
             start + 1,
@@ -165,12 +165,12 @@ fn near(held: &str, text: &str, needle: &str) -> Miss {
             )
         }
     };
-    with(why, text, start + 1, wanted.len())
+    similar_miss(why, text, start + 1, wanted.len())
 }
 
 /// Describes the difference of two lines, if it is simple.
 fn difference(held: &str, line: &str, wanted: &str) -> Cow<'static, str> {
-    if line != wanted && lookalike::seen(line) == lookalike::seen(wanted) {
+    if line != wanted && lookalike::normalize_appearance(line) == lookalike::normalize_appearance(wanted) {
         return format!(
             " in characters that look alike ({})",
             lookalike::describe_lookalikes(held, line, wanted)
@@ -200,7 +200,7 @@ fn difference_of_words(line: &str, wanted: &str) -> &'static str {
     }
 }
 
-fn exactly(line: &str) -> String {
+fn trimmed_line(line: &str) -> String {
     line.trim_end().to_owned()
 }
 
@@ -250,7 +250,7 @@ fn aligned(lines: &[&str], wanted: &[&str], key: fn(&str) -> String) -> Option<u
 }
 
 /// Returns the line that shares most character pairs with the needle's longest line; `None` when it shares few.
-fn alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
+fn most_similar_line(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     let (at, longest) = wanted
         .iter()
         .enumerate()
@@ -368,9 +368,13 @@ mod tests {
         let text = format!("{}here\n{0}", "a\n".repeat(20_000));
         let lines: Vec<&str> = split(&text).map(body).collect();
         let wanted = [vec!["a"; 198], vec!["here", "b"]].concat();
-        assert_eq!(aligned(&lines, &wanted, exactly), Some(20_000 - 198), "the one that is telling");
-        assert_eq!(aligned(&lines, &["a"; 199], exactly), None);
-        assert_eq!(aligned(&lines, &["a", "b"], exactly), Some(0));
+        assert_eq!(
+            aligned(&lines, &wanted, trimmed_line),
+            Some(20_000 - 198),
+            "the one that is telling"
+        );
+        assert_eq!(aligned(&lines, &["a"; 199], trimmed_line), None);
+        assert_eq!(aligned(&lines, &["a", "b"], trimmed_line), Some(0));
     }
 
     #[test]

@@ -143,7 +143,7 @@ pub(super) fn file_beside(text: &str, compiled: &str, at: usize, directives: &[S
         made.push_str(end);
     }
     let mut closing = String::new();
-    for level in levels(compiled, &tokens, at) {
+    for level in enclosing_scopes(compiled, &tokens, at) {
         let indent = |at: usize| -> &str {
             let line = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
             let lead = &text[line..at];
@@ -208,7 +208,7 @@ struct Level {
 }
 
 /// Returns the scopes around an offset, outermost first.
-fn levels(text: &str, tokens: &[Token], at: usize) -> Vec<Level> {
+fn enclosing_scopes(text: &str, tokens: &[Token], at: usize) -> Vec<Level> {
     let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));
     let mut stack = vec![Level {
         header: None,

@@ -207,12 +207,12 @@ fn update(hunks: &mut Vec<Hunk>, line: &str, ended: &str, number: usize) -> Resu
     if let Some(below) = line.strip_prefix("@@") {
         let below = below.trim();
         let below = below.strip_suffix("@@").unwrap_or(below).trim();
-        begun(hunks, number, |last| last.lines.is_empty())
+        open_hunk(hunks, number, |last| last.lines.is_empty())
             .below
             .extend((!below.is_empty()).then(|| below.to_owned()));
         return Ok(());
     }
-    let hunk = begun(hunks, number, |_| true);
+    let hunk = open_hunk(hunks, number, |_| true);
     match line.chars().next() {
         None => hunk.push(' ', "", ended),
         Some(sign @ (' ' | '-' | '+')) => hunk.push(sign, &line[1..], ended),
@@ -222,7 +222,7 @@ fn update(hunks: &mut Vec<Hunk>, line: &str, ended: &str, number: usize) -> Resu
 }
 
 /// Returns the last hunk if it continues; otherwise adds one at a line of the patch.
-fn begun(hunks: &mut Vec<Hunk>, number: usize, goes_on: impl Fn(&Hunk) -> bool) -> &mut Hunk {
+fn open_hunk(hunks: &mut Vec<Hunk>, number: usize, goes_on: impl Fn(&Hunk) -> bool) -> &mut Hunk {
     if !hunks.last().is_some_and(goes_on) {
         hunks.push(Hunk {
             at: number,

@@ -10,11 +10,11 @@ const NONE: &str = "/dev/null";
 
 /// Returns the old and new name of a file, `None` for a missing one, from the `---` and `+++` lines at `number` and the next line; `git_names` are
 /// the names of the `diff --git` line.
-pub(super) fn both(old: &str, new: &str, git_names: Option<&str>, number: usize) -> Result<(Option<String>, Option<String>), String> {
+pub(super) fn both_names(old: &str, new: &str, git_names: Option<&str>, number: usize) -> Result<(Option<String>, Option<String>), String> {
     let (old, new) = (path(old, number)?, path(new, number + 1)?);
     // Only the `diff --git` line has both names of a created or deleted file.
     let git = match git_names {
-        Some(git_names) if old == NONE || new == NONE => halves(git_names, number)?,
+        Some(git_names) if old == NONE || new == NONE => equal_halves(git_names, number)?,
         git_names => git_names.map(|_| (old.clone(), new.clone())),
     };
     let (before, behind) = git.as_ref().map_or((&old, &new), |(old, new)| (old, new));
@@ -32,8 +32,8 @@ pub(super) fn both(old: &str, new: &str, git_names: Option<&str>, number: usize)
 }
 
 /// Returns the path that `diff --git` has twice, as for a file that is not moved.
-pub(super) fn twice(names: &str, number: usize) -> Result<String, String> {
-    let own = halves(names, number)?.and_then(|(old, new)| match prefixes(&old, &new) {
+pub(super) fn repeated_name(names: &str, number: usize) -> Result<String, String> {
+    let own = equal_halves(names, number)?.and_then(|(old, new)| match prefixes(&old, &new) {
         Some((one, other)) => (old[one.len()..] == new[other.len()..]).then(|| old[one.len()..].to_owned()),
         None => (old == new).then_some(old),
     });
@@ -41,7 +41,7 @@ pub(super) fn twice(names: &str, number: usize) -> Result<String, String> {
 }
 
 /// Splits the names of a `diff --git` line, if they have equal lengths.
-fn halves(names: &str, number: usize) -> Result<Option<(String, String)>, String> {
+fn equal_halves(names: &str, number: usize) -> Result<Option<(String, String)>, String> {
     let at = names.len() / 2;
     let both = names.get(..at).zip(names.get(at..).and_then(|rest| rest.strip_prefix(' ')));
     both.map(|(old, new)| Ok((path(old, number)?, path(new, number)?))).transpose()

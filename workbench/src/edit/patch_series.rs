@@ -163,7 +163,7 @@ pub(super) fn open<F: Files>(
     }
     for (path, is_there) in &met {
         match (is_there, end(path)) {
-            (true, Some(Origin::File(other))) if other != *path => alike(run, &other, path)?,
+            (true, Some(Origin::File(other))) if other != *path => check_same_attributes(run, &other, path)?,
             (false, Some(Origin::File(other))) => run.open_like(path, &other)?,
             (false, Some(Origin::Made { executable })) => {
                 run.open_new(path)?;
@@ -178,7 +178,7 @@ pub(super) fn open<F: Files>(
 }
 
 /// Checks that a file can take the path of an existing one, whose permissions and encoding stay.
-fn alike<F: Files>(run: &EditRun<'_, F>, path: &str, to: &str) -> Result<(), Trouble> {
+fn check_same_attributes<F: Files>(run: &EditRun<'_, F>, path: &str, to: &str) -> Result<(), Trouble> {
     let (own, other) = (&run.document(path)?.now, &run.document(to)?.now);
     let differs = match () {
         () if own.mode != other.mode => "other permissions",
@@ -220,8 +220,8 @@ type Texts = BTreeMap<String, Option<Written>>;
 fn text<F: Files>(run: &EditRun<'_, F>, now: &Texts, step: &FileStep<'_>) -> Result<Option<Written>, Trouble> {
     let path = &step.path;
     let after = |hunks: &[Hunk]| match now.get(path) {
-        Some(Some(known)) => changed(&known.text, known.encoding, hunks, path, run.held(path)),
-        Some(None) | None => changed(&run.text(path)?, run.document(path)?.now.encoding, hunks, path, run.held(path)),
+        Some(Some(known)) => apply_hunks(&known.text, known.encoding, hunks, path, run.held(path)),
+        Some(None) | None => apply_hunks(&run.text(path)?, run.document(path)?.now.encoding, hunks, path, run.held(path)),
     };
     match &step.part.kind {
         PatchOperation::Add(text) => {
@@ -242,7 +242,7 @@ fn text<F: Files>(run: &EditRun<'_, F>, now: &Texts, step: &FileStep<'_>) -> Res
 }
 
 /// Applies hunks to a text. Hunks of git have the byte order mark in the first line; then they also decide whether it stays.
-fn changed(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str, held: SearchedText) -> Result<Written, Trouble> {
+fn apply_hunks(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str, held: SearchedText) -> Result<Written, Trouble> {
     let tells = hunks.iter().any(|hunk| hunk.old().any(|(line, _)| line.starts_with(MARK)));
     if !(encoding.mark && tells) {
         return Ok(Written::from_edit(fitted(text, hunks, path, held)?, Some(text), encoding));

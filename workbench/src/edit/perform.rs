@@ -1,7 +1,7 @@
 //! Performs one operation, from its order to its answer: read the documents' files, check that their states allow the operation, carry it out, and
 //! compose the answer.
 
-use super::buffer_operations::{again, both, close, commit, diff, discard, persist_as, refresh};
+use super::buffer_operations::{both_changes, close, commit, diff, discard, persist_as, refresh, undo_or_redo};
 use super::candidate::Candidate;
 use super::changed::Changed;
 use super::choose_session::session_of;
@@ -203,7 +203,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
     let mut is_told = !closed && !is_nothing;
     let mut response = match kept {
         Ok(()) => answer(&run, request, done, focus),
-        Err(error) if stands(&run, closed) => {
+        Err(error) if is_stored_anyway(&run, closed) => {
             let mut response = answer(&run, request, done, focus);
             response.status = Status::PersistFailure;
             response.summary = format!("{}; but the session cannot be stored: {error}", response.summary);
@@ -213,7 +213,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
         Err(error) => {
             is_told = !is_new;
             run.notes = recovered;
-            unkept(&mut run, request, done, focus, only_tells, &error)
+            answer_rolled_back(&mut run, request, done, focus, only_tells, &error)
         }
     };
     if !is_told {
@@ -231,7 +231,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
 
 /// Whether an operation counts although its session could not be stored: the next operation finds the journal of its save, or the closed session is
 /// gone.
-fn stands<F: Files>(run: &EditRun<'_, F>, closed: bool) -> bool {
+fn is_stored_anyway<F: Files>(run: &EditRun<'_, F>, closed: bool) -> bool {
     let id = &run.session.id;
     match closed {
         true => matches!(EditSession::load(run.files, id, run.now), Err(NoSession::Unknown(_))),
@@ -244,7 +244,7 @@ fn stands<F: Files>(run: &EditRun<'_, F>, closed: bool) -> bool {
 }
 
 /// Returns the answer for an operation that is rolled back because its session could not be stored.
-fn unkept<F: Files>(
+fn answer_rolled_back<F: Files>(
     run: &mut EditRun<'_, F>,
     request: &EditRequest,
     done: Done,
@@ -475,7 +475,7 @@ fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Resu
             found => found?,
         };
         if found == Reread::Conflict && !goes_on {
-            let both = both(run, path)?;
+            let both = both_changes(run, path)?;
             return Err(Trouble {
                 status: Status::ExternalConflict,
                 summary: format!("{}; nothing was done", how_moved(run, path)?),
@@ -536,7 +536,7 @@ fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Resu
         Order::PersistAs(given) => persist_as(run, &paths[0], given)?,
         Order::Undo | Order::Redo => {
             let only = request.path.as_ref().and(paths.first());
-            again(
+            undo_or_redo(
                 run,
                 request.order == Order::Redo,
                 only.map(String::as_str),

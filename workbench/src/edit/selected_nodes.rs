@@ -64,7 +64,7 @@ pub(super) fn replace_nodes<F: Files>(
             Ok(Done {
                 count: Some(found.len()),
                 guidance: Some("narrow the selector, set old_text to the text of one node, or replace all of them with `all`".to_owned()),
-                ..Done::of(Status::MultiMatch, why).with(places(&text, &found))
+                ..Done::of(Status::MultiMatch, why).with(first_lines_of_nodes(&text, &found))
             })
         }
         _ => {
@@ -119,7 +119,7 @@ fn spliced(text: &str, ranges: &[Range<usize>], new: &str) -> String {
 }
 
 /// Returns the first lines of nodes, with their numbers.
-fn places(text: &str, found: &[Range<usize>]) -> String {
+fn first_lines_of_nodes(text: &str, found: &[Range<usize>]) -> String {
     let mut listed = Vec::new();
     for range in found.iter().take(LISTED) {
         let line = split(&text[..range.start]).filter(|line| body(line).len() < line.len()).count() + 1;
@@ -142,6 +142,6 @@ mod tests {
         let outer = outermost(&found);
         assert_eq!(outer, [0..9, 9..10, 12..15]);
         assert_eq!(spliced("0123456789abcdefg", &outer, "-"), "--ab-fg");
-        assert_eq!(places("a\r\nb\nc", &[3..4, 5..6]), "line 2: b\nline 3: c");
+        assert_eq!(first_lines_of_nodes("a\r\nb\nc", &[3..4, 5..6]), "line 2: b\nline 3: c");
     }
 }

@@ -3,7 +3,7 @@
 
 use super::disk::{Disk, stamp, stat_if_exists};
 use super::files::{Save, SaveError};
-use crate::checkout::fresh;
+use crate::checkout::create_empty;
 use crate::kill_points;
 use os::attributes::carry_over;
 use os::errors::SystemError;
@@ -89,7 +89,7 @@ impl<'s> Staged<'s> {
         };
         let is_whole = matches!(how, How::Replace);
         if several && !is_whole {
-            fresh(&folder, &staged(name)).map_err(failed)?;
+            create_empty(&folder, &staged(name)).map_err(failed)?;
         }
         let beside = (several || is_whole).then(|| staged(name));
         Ok(Self {
@@ -147,7 +147,7 @@ pub(super) fn staged(name: &str) -> String {
 fn stage(folder: &Folder, name: &str, bytes: &[u8], save: &Save, before: Option<&FileInfo>) -> io::Result<How> {
     // The lock excludes other editing processes.
     let new = staged(name);
-    let mut file = fresh(folder, &new)?;
+    let mut file = create_empty(folder, &new)?;
     let written = (|| {
         if let Some(before) = before {
             let own = FileInfo::from_handle(&file)?;

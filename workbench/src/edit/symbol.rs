@@ -5,7 +5,7 @@
 pub use super::conditional::declares;
 use super::conditional::edit_same_under_all_symbols;
 use super::declarations_only::{keeps_directives, only_declares};
-use super::declared::{EditRange, declared, stays};
+use super::declared::{EditRange, check_kept_declarations, declared};
 pub use super::head::HeadPolicy;
 use super::head::{Replaced, keep_missing_head_parts};
 use super::meaning::find_declaration;
@@ -149,7 +149,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
         let why = "it would be statements outside of every type; nothing was changed";
         return Err(Refused::new(why, "give a whole declaration"));
     }
-    stays(&all, replaced, &declared(&made, &after), &place)?;
+    check_kept_declarations(&all, replaced, &declared(&made, &after), &place)?;
     let what = match request.at {
         Where::Replace => match kept {
             Some(kept) => format!("replaced {} but {kept}", found.is.name),

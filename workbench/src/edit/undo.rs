@@ -45,7 +45,7 @@ fn inverse(change: &FileEdit, own: &FileEdit) -> FileEdit {
 }
 
 /// Formats `a.cs was`, `a.cs, b.cs were`.
-fn were(paths: &[String]) -> String {
+fn paths_with_verb(paths: &[String]) -> String {
     format!("{} {}", paths.join(", "), if paths.len() == 1 { "was" } else { "were" })
 }
 
@@ -138,7 +138,7 @@ impl<F: Files> EditRun<'_, F> {
         let (first, own) = (&barred[0], if again { "redo" } else { "undo" });
         let why = format!(
             "{} changed since at the place of the edit, which `{own}` cannot go past",
-            were(barred)
+            paths_with_verb(barred)
         );
         let guidance = match (free, barred) {
             ([], [_]) if self.allows(first, Tool::Commit) => "`commit` the edits made since, or edit the place by hand".to_owned(),

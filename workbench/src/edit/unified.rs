@@ -4,7 +4,7 @@
 use super::lines::{Ends, body, line_end};
 use super::miss;
 use super::patch::{FilePatch, Hunk, PatchOperation};
-use super::patch_names::{both, path, twice};
+use super::patch_names::{both_names, path, repeated_name};
 
 /// Git's names of the empty blob, by SHA-1 and by SHA-256.
 const EMPTY: [&str; 2] = [
@@ -183,7 +183,7 @@ impl<'p> GitHeader<'p> {
         let (path, to, kind) = match (self.change, &self.moved) {
             (None, (Some(from), Some(to))) => (from.clone(), Some(to.clone()), PatchOperation::Update(Vec::new())),
             (None, _) => return lost(),
-            (Some(GitChange::Made), _) => (twice(names, number)?, None, PatchOperation::Add(String::new())),
+            (Some(GitChange::Made), _) => (repeated_name(names, number)?, None, PatchOperation::Add(String::new())),
             (Some(GitChange::Removed), _) => {
                 // An empty hunk that must cover the file: it matches only an empty one.
                 let nothing = Hunk {
@@ -191,7 +191,7 @@ impl<'p> GitHeader<'p> {
                     line: Some(1),
                     ..Hunk::default()
                 };
-                (twice(names, number)?, None, PatchOperation::Delete(vec![nothing]))
+                (repeated_name(names, number)?, None, PatchOperation::Delete(vec![nothing]))
             }
         };
         let executable = self.is_executable(&path)?;
@@ -231,7 +231,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &GitHeader<'_>) -
     let (old, new) = match &head.moved {
         // Paths of a move have no prefixes.
         (Some(from), Some(to)) => (Some(from.clone()), Some(to.clone())),
-        _ => both(old, new, git_names, at + 1)?,
+        _ => both_names(old, new, git_names, at + 1)?,
     };
     // A patch that itself uses CRLF everywhere does not define the file's line ends.
     let tells = whole[at + 1].ends_with('\n') && !whole[at + 1].ends_with("\r\n");
@@ -240,7 +240,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &GitHeader<'_>) -
     let mut hunks = Vec::new();
     while let Some(ranges) = lines.get(at).and_then(|line| line.strip_prefix("@@ ")) {
         let (mut hunk, next) = hunk(lines, whole, at, ranges)?;
-        hunk.end = Some(Ends::from_text(&added(&whole[at..next], tells)).most_frequent());
+        hunk.end = Some(Ends::from_text(&join_added_lines(&whole[at..next], tells)).most_frequent());
         hunks.push(hunk);
         at = next;
     }
@@ -253,7 +253,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &GitHeader<'_>) -
             if hunks.iter().flat_map(|hunk| &hunk.lines).any(|(sign, _)| *sign != '+') {
                 return Err(format!("{path} is new, and the patch has old lines of it"));
             }
-            let mut text = added(&whole[first..at], tells);
+            let mut text = join_added_lines(&whole[first..at], tells);
             if is_open {
                 text.truncate(text.strip_suffix('\n').map_or(text.len(), str::len));
             }
@@ -277,7 +277,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &GitHeader<'_>) -
 }
 
 /// Joins the added lines of hunks, with their own ends if the patch `tells` them, else with LF.
-fn added(whole: &[&str], tells: bool) -> String {
+fn join_added_lines(whole: &[&str], tells: bool) -> String {
     let lines = whole.iter().filter_map(|line| line.strip_prefix('+'));
     let ended = lines.flat_map(|line| match tells && line.ends_with('\n') {
         true => [line, ""],

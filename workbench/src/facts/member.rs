@@ -1,7 +1,7 @@
 //! One member in comparable form: its key and everything a caller can see of it.
 
 use super::written::{
-    Aliases, canonical_tokens, is_name, mate, mate_back, path_start, simple, simple_text, spaced, split_at_commas, without_at_sign,
+    Aliases, canonical_tokens, is_name, join_tokens, mate, mate_back, path_start, simple, simple_text, split_at_commas, without_at_sign,
 };
 use producers::csharp::hashes::member_access;
 use producers::csharp::model::{Member, MemberKind, TypeKind};
@@ -54,7 +54,7 @@ pub(super) fn canonical(member: &Member, of: &str, owner: TypeKind, aliases: &Al
         key.push_str(&format!("`{arity}"));
     }
     if let Some(parameters) = &shape.parameters {
-        let bare: Vec<&str> = parameters.iter().map(|one| bare(one)).collect();
+        let bare: Vec<&str> = parameters.iter().map(|one| without_modifiers(one)).collect();
         key.push_str(&format!("({})", bare.join(",")));
     }
     if member.kind == MemberKind::Conversion {
@@ -304,7 +304,7 @@ fn parameter_text(tokens: &[&str], aliases: &Aliases) -> String {
 }
 
 /// Returns a parameter without the words that do not distinguish overloads.
-pub(super) fn bare(parameter: &str) -> &str {
+pub(super) fn without_modifiers(parameter: &str) -> &str {
     ["this ", "params "]
         .iter()
         .fold(parameter, |rest, word| rest.strip_prefix(word).unwrap_or(rest))
@@ -324,7 +324,7 @@ pub(super) fn constraints(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
                 .filter(|one| *one != ["default"])
                 .map(|one| {
                     if one.first() == Some(&"allows") {
-                        spaced(one)
+                        join_tokens(one)
                     } else {
                         simple(one, aliases)
                     }
@@ -414,7 +414,7 @@ pub(super) fn header_parts(kind: TypeKind, header: &str, clauses: &[String], ali
 fn generics(tokens: &[&str]) -> String {
     let open = tokens.iter().position(|word| *word == "<" && tokens.last() == Some(&">"));
     let open = open.and_then(|first| (first..tokens.len()).find(|at| tokens[*at] == "<" && mate(tokens, *at) == Some(tokens.len() - 1)));
-    open.map_or_else(String::new, |open| spaced(&tokens[open..]))
+    open.map_or_else(String::new, |open| join_tokens(&tokens[open..]))
 }
 
 /// Returns the parameters of the constructor that a primary parameter list declares.

@@ -261,7 +261,11 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
     if let Some(parameters) = member::primary(&whole.header, aliases).filter(|_| has_primary) {
         let key = format!(
             ".ctor({})",
-            parameters.iter().map(|one| member::bare(one)).collect::<Vec<_>>().join(",")
+            parameters
+                .iter()
+                .map(|one| member::without_modifiers(one))
+                .collect::<Vec<_>>()
+                .join(",")
         );
         let access = if modifiers.contains(&"abstract") { "protected" } else { "public" };
         if constructors.insert(key.clone()) {

@@ -39,7 +39,7 @@ pub(super) fn simple(words: &[&str], aliases: &Aliases) -> String {
         }
         at += 1;
     }
-    spaced(&out)
+    join_tokens(&out)
 }
 
 /// Returns the comparable form of a text.
@@ -188,7 +188,7 @@ fn keyword(name: &str) -> &str {
 }
 
 /// Joins tokens without spaces except where a word follows a word or a closing bracket.
-pub(super) fn spaced(words: &[&str]) -> String {
+pub(super) fn join_tokens(words: &[&str]) -> String {
     let mut out = String::new();
     for word in words {
         let closes = out.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '>' | ')' | ']' | '?' | '*'));

@@ -94,7 +94,7 @@ fn record_edits<F: Files>(
         journal = match step.did {
             Did::Saved { over, to } => {
                 let texts = [text_of_content(files, &over), text_of_content(files, &to)];
-                saved(root, lock, path, texts.each_ref().map(Option::as_deref), step.at, &report)?
+                record_write(root, lock, path, texts.each_ref().map(Option::as_deref), step.at, &report)?
             }
             // A failed try leaves the document unchanged.
             Did::Failed(why) => match journal
@@ -122,7 +122,7 @@ fn record_found_text(root: &Path, lock: &CheckoutLock, path: &str, text: &str, a
 }
 
 /// Records the write of a file: its text before, if not yet recorded, is a person's version; its text after is a version of the writer.
-fn saved(
+fn record_write(
     root: &Path,
     lock: &CheckoutLock,
     path: &str,
@@ -163,7 +163,7 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
         what: Some(format!("overlay merge {overlay}")),
         ..ChangeReport::default()
     };
-    saved(root, &lock, path, texts.each_ref().map(Option::as_deref), now, &report).map(drop)
+    record_write(root, &lock, path, texts.each_ref().map(Option::as_deref), now, &report).map(drop)
 }
 
 /// Records a failed edit without a session, which no session remembers. Does nothing for a document that is not observed.

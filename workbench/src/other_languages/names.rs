@@ -126,8 +126,13 @@ impl OtherNames {
         if path.is_empty() {
             return Vec::new();
         }
-        let in_file = |one: &&OtherSymbol| file.is_none_or(|file| ends(&one.file, file, '/'));
-        let exact: Vec<&OtherSymbol> = self.all.iter().filter(in_file).filter(|one| ends(&one.within, path, '.')).collect();
+        let in_file = |one: &&OtherSymbol| file.is_none_or(|file| ends_with_mark(&one.file, file, '/'));
+        let exact: Vec<&OtherSymbol> = self
+            .all
+            .iter()
+            .filter(in_file)
+            .filter(|one| ends_with_mark(&one.within, path, '.'))
+            .collect();
         let whole: Vec<&OtherSymbol> = exact.iter().copied().filter(|one| one.within == path).collect();
         if !whole.is_empty() {
             return whole;
@@ -136,7 +141,7 @@ impl OtherNames {
             return exact;
         }
         let path = folded(path);
-        let in_any_case = |one: &&OtherSymbol| ends(&folded(&one.within), &path, '.');
+        let in_any_case = |one: &&OtherSymbol| ends_with_mark(&folded(&one.within), &path, '.');
         self.all.iter().filter(in_file).filter(in_any_case).collect()
     }
 
@@ -150,7 +155,7 @@ impl OtherNames {
 }
 
 /// Whether a text equals `end` or ends with it after a mark.
-fn ends(text: &str, end: &str, mark: char) -> bool {
+fn ends_with_mark(text: &str, end: &str, mark: char) -> bool {
     text.strip_suffix(end)
         .is_some_and(|before| before.is_empty() || before.ends_with(mark))
 }

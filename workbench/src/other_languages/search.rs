@@ -51,7 +51,7 @@ fn is_type(kind: &str) -> bool {
 }
 
 /// Converts a definition to a hit of a page.
-pub fn hit(matched: Matched, one: &OtherSymbol) -> Hit {
+pub fn hit_of_other_language(matched: Matched, one: &OtherSymbol) -> Hit {
     Hit {
         path: one.path_in_requests(),
         type_id: String::new(),

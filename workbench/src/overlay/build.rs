@@ -2,7 +2,7 @@
 //! changes nothing of the checkout itself (graph, History, laid-out files).
 
 use super::OverlayError;
-use super::record::{LIFETIME, is_session, lives, seen, used};
+use super::record::{LIFETIME, is_session, lives, overlay_or_session, used};
 use super::{edited, texts};
 use crate::edit::disk::Disk;
 use crate::edit::files::Files;
@@ -26,9 +26,9 @@ pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents,
     used(files, name, now)?;
     let _alone = files.lock_for_editing()?;
     if is_session(files, name)? {
-        edited::stands(files, name, now)?;
+        edited::check_replaceable_documents(files, name, now)?;
     }
-    texts::documents(files, &seen(files, name, now)?.documents)
+    texts::documents(files, &overlay_or_session(files, name, now)?.documents)
 }
 
 /// Returns a store for a build beside its checkout: another process may build the checkout meanwhile.
@@ -38,7 +38,7 @@ pub fn store_beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
 
 /// Returns the engine of an overlay over that of its workspace at a root. The overlay records the results that it needs; nothing is sent to other
 /// machines.
-pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> Engine {
+pub fn engine_over_documents(engine: Engine, documents: Documents, root: &Path, name: &str) -> Engine {
     let (files, name) = (Disk::new(root), name.to_owned());
     let on_results = move |keys: &[ActionKey]| {
         // Results that are not recorded may be evicted, and are then built again.

@@ -2,7 +2,7 @@
 
 use super::OverlayError;
 use super::merge::{Outcome, outcome, read_target_file};
-use super::record::seen;
+use super::record::overlay_or_session;
 use super::texts;
 use crate::edit::encoding::{Form, Unreadable, decode};
 use crate::edit::files::Files;
@@ -55,9 +55,9 @@ pub enum Since {
 /// # Errors
 /// When there is no such overlay, or its texts are missing.
 pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared>, OverlayError> {
-    seen(files, name, now)?;
+    overlay_or_session(files, name, now)?;
     let _alone = files.lock_for_editing()?;
-    let overlay = seen(files, name, now)?;
+    let overlay = overlay_or_session(files, name, now)?;
     let mut compared = Vec::new();
     for (path, document) in &overlay.documents {
         let (base, is) = (

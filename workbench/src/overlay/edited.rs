@@ -67,7 +67,7 @@ pub(super) fn read_foreign_writes<F: Files>(files: &F, handle: &str, now: u64) {
 ///
 /// # Errors
 /// When they cannot, with the file.
-pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), OverlayError> {
+pub(super) fn check_replaceable_documents<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), OverlayError> {
     let Ok(session) = EditSession::load(files, handle, now) else {
         return Ok(());
     };

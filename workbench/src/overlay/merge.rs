@@ -112,7 +112,7 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
             match files.save(&saves.iter().map(|planned| planned.save.clone()).collect::<Vec<_>>()) {
                 Ok(()) => {}
                 Err(error) => {
-                    let is_back = back(files, &saves, &error);
+                    let is_back = restore_saved(files, &saves, &error);
                     if is_back {
                         overlay.merging.clear();
                         store(files, name, &overlay)?;
@@ -221,7 +221,7 @@ fn record_planned_files<F: Files>(files: &F, name: &str, overlay: &mut Overlay, 
 }
 
 /// Restores the files that a failed save has written. Returns whether all files are as before.
-fn back<F: Files>(files: &F, saves: &[Planned], error: &SaveError) -> bool {
+fn restore_saved<F: Files>(files: &F, saves: &[Planned], error: &SaveError) -> bool {
     // The file whose write failed may have all of the new bytes, or some.
     let tried = match error {
         SaveError::Io { saved, .. } => saves.len().min(saved + 1),
@@ -313,7 +313,7 @@ fn merge_three_texts(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Out
             let [base, ours, theirs] = [base, ours, theirs].map(|text| split(text).collect::<Vec<&str>>());
             let conflicts = clashes.iter().map(|clash| Conflict {
                 path: path.to_owned(),
-                why: why(&ours[clash.ours.clone()], &theirs[clash.theirs.clone()]),
+                why: describe_conflict(&ours[clash.ours.clone()], &theirs[clash.theirs.clone()]),
                 base: Some(span(&base, &clash.base)),
                 ours: Some(span(&ours, &clash.ours)),
                 theirs: Some(span(&theirs, &clash.theirs)),
@@ -324,7 +324,7 @@ fn merge_three_texts(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Out
 }
 
 /// Describes how both sides changed the same lines, given the present lines of each.
-fn why(ours: &[&str], theirs: &[&str]) -> String {
+fn describe_conflict(ours: &[&str], theirs: &[&str]) -> String {
     let bodies = |lines: &[&str]| lines.iter().map(|line| body(line).to_owned()).collect::<Vec<_>>();
     match bodies(ours) == bodies(theirs) {
         true => {

@@ -274,7 +274,7 @@ pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putti
             }
         }
     }
-    apart(&overlay)?;
+    check_disjoint(&overlay)?;
     // A kill before the record is written leaves unreferenced texts.
     for bytes in &kept {
         texts::write_text(files, Some(bytes))?;
@@ -317,7 +317,7 @@ fn huge(path: &str) -> OverlayError {
 }
 
 /// Checks that no document is below another.
-fn apart(overlay: &Overlay) -> Result<(), OverlayError> {
+fn check_disjoint(overlay: &Overlay) -> Result<(), OverlayError> {
     let there = |path: &str| overlay.documents.get(path).is_some_and(|document| document.now.is_some());
     for path in overlay.documents.keys().filter(|path| there(path)) {
         let mut above = path.as_str();

@@ -127,7 +127,7 @@ fn no_such_overlay<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
     }
 }
 
-fn over(name: &str, overlay: &Overlay) -> OverlayError {
+fn expired_overlay(name: &str, overlay: &Overlay) -> OverlayError {
     let spans = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
     let (unit, word) = spans
         .into_iter()
@@ -159,7 +159,7 @@ pub fn unexpired_overlay<F: Files>(files: &F, name: &str, now: u64) -> Result<Ov
             let hint = format!("`cortex overlay discard {name}` removes it");
             Err(OverlayError::refused(ErrorCode::E_OVERLAY, why, "", hint))
         }
-        Some(Some(overlay)) if overlay.is_over(now) => Err(over(name, &overlay)),
+        Some(Some(overlay)) if overlay.is_over(now) => Err(expired_overlay(name, &overlay)),
         Some(Some(overlay)) => Ok(overlay),
     }
 }
@@ -176,7 +176,7 @@ pub fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError>
 ///
 /// # Errors
 /// When no overlay has the name, or it has expired, or it cannot be read.
-pub(super) fn seen<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
+pub(super) fn overlay_or_session<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     match unexpired_overlay(files, name, now) {
         Err(why) if is_session(files, name).is_ok_and(|is| is) => edited::overlay(files, name, now)?.ok_or(why),
         found => found,
@@ -250,7 +250,7 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
 /// # Errors
 /// When no overlay has the name.
 pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
-    let overlay = seen(files, name, now)?;
+    let overlay = overlay_or_session(files, name, now)?;
     if is_session(files, name)? {
         edited::read_foreign_writes(files, name, now);
         return Ok(());

@@ -52,7 +52,7 @@ pub fn join(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Clash>> 
     // Lines up to here are joined.
     let (mut done, mut at_mine, mut at_yours) = (0, 0, 0);
     let (mut own, mut other) = (own.as_slice(), other.as_slice());
-    while let Some(start) = first(own, other) {
+    while let Some(start) = first_conflict(own, other) {
         // Collect all changes that touch one region.
         let (mut end, mut of_own, mut of_other) = (start, 0, 0);
         loop {
@@ -86,7 +86,7 @@ pub fn join(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Clash>> 
     if clashes.is_empty() { Ok(joined) } else { Err(clashes) }
 }
 
-fn first(own: &[Hunk], other: &[Hunk]) -> Option<usize> {
+fn first_conflict(own: &[Hunk], other: &[Hunk]) -> Option<usize> {
     own.first().into_iter().chain(other.first()).map(|hunk| hunk.old.start).min()
 }
 

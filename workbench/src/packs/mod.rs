@@ -11,7 +11,7 @@ use crate::workspace::{WorkbenchError, Workspace};
 use engine::manifest::model::Manifest;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-pub use place::placed;
+pub use place::locate_filter_error;
 use producers::csharp::pack::filter;
 pub use producers::csharp::pack::select::PackRow;
 use producers::csharp::pack::select::names_exist;

@@ -16,7 +16,7 @@ const LONGEST_LINE: usize = 400;
 
 /// Moves an error of a filter to its position in `cortex.toml` or the file of packs below `root`. Leaves other errors, and those of a filter that is
 /// no longer there, unchanged.
-pub fn placed(root: &Path, mut why: Diagnostic) -> Diagnostic {
+pub fn locate_filter_error(root: &Path, mut why: Diagnostic) -> Diagnostic {
     let Some(pack) = pack_of(&why) else { return why };
     let made = || checkout::read_file(root, FILE, MOST_BYTES).ok().flatten();
     let found = place_of_pack(MANIFEST, manifest_bytes(root), &pack, &why).or_else(|| place_of_pack(FILE, made(), &pack, &why));
@@ -136,7 +136,7 @@ mod tests {
         std::fs::create_dir(folder.path().join(".cortex")).expect("folder");
         std::fs::write(folder.path().join(FILE), made).expect("written");
         let wrong = filter::parse_filter(text).expect_err("it is wrong").diagnostic(text);
-        placed(folder.path(), wrong.label("//packs/p/q:selection"))
+        locate_filter_error(folder.path(), wrong.label("//packs/p/q:selection"))
     }
 
     fn place_of_error(manifest: &str, text: &str) -> String {
@@ -195,6 +195,6 @@ mod tests {
         // It was edited meanwhile: only the filter's beginning is certain.
         assert_eq!(place_of_error("[pack.'p/q']\nfilter = \"x\"", "type:A & b"), "cortex.toml:2:10");
         let other = Diagnostic::error("E_X", "another").at("filter", 1, 1).label("//types/A:outline");
-        assert_eq!(placed(Path::new("/nowhere"), other.clone()), other);
+        assert_eq!(locate_filter_error(Path::new("/nowhere"), other.clone()), other);
     }
 }

@@ -59,7 +59,7 @@ pub fn delete<O: Outputs>(
         way.add_obstacle(place);
     }
     let mut texts = Texts::new(world);
-    let gone = without(outputs, symbols, request, &mut texts, &mut way)?;
+    let gone = sources_without_symbol(outputs, symbols, request, &mut texts, &mut way)?;
     let mut outside = BTreeSet::new();
     for place in used(outputs, symbols, request, &mut outside, &mut way)? {
         let spot = (place.file.clone(), place.line, place.column);
@@ -210,7 +210,7 @@ fn with_files(symbols: &Symbols, path: &str) -> Candidate {
 type Gone = (String, String, Vec<Range<usize>>);
 
 /// Returns the declaring files without the symbol.
-fn without<O: Outputs>(
+fn sources_without_symbol<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     request: RenameRequest<'_>,

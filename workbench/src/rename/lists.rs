@@ -143,7 +143,7 @@ struct Around<'t> {
 }
 
 /// Returns the texts around each item, and the white space before the closing bracket.
-fn around<'t>(text: &'t str, list: &List) -> (Vec<Around<'t>>, &'t str) {
+fn texts_around_items<'t>(text: &'t str, list: &List) -> (Vec<Around<'t>>, &'t str) {
     let mut all: Vec<Around<'_>> = Vec::with_capacity(list.pieces.len());
     let mut rest = "";
     for piece in &list.pieces {
@@ -173,7 +173,7 @@ pub(super) type ListItem = (Option<usize>, String);
 
 /// Returns the text of a list with new items: each gets the white space at its position, and keeps its comments.
 pub(super) fn rewritten(text: &str, list: &List, entries: &[ListItem]) -> String {
-    let (around, rest) = around(text, list);
+    let (around, rest) = texts_around_items(text, list);
     let lead = |at: usize| match (around.get(at), around.last()) {
         (Some(one), _) => one.lead,
         (None, Some(last)) if around.len() > 1 || last.lead.contains('\n') => last.lead,

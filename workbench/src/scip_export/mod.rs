@@ -6,7 +6,7 @@
 mod documents;
 mod names;
 
-use crate::symbols::calls::{counterparts, possible};
+use crate::symbols::calls::{counterparts, possible_overloads};
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::locations::{SourceLocation, declared_parts};
 use crate::symbols::meaning::Candidate;
@@ -55,7 +55,7 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
         let files: BTreeSet<&String> = names.values().flat_map(|named| &named.row.files).collect();
         let mut open = Documents::from_outputs(outputs, &files, &mut unread)?;
         define(outputs, &names, &mut open)?;
-        refer(outputs, &names, &mut open, &mut unread)?;
+        add_uses(outputs, &names, &mut open, &mut unread)?;
         let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
         let lookups = Lookups::new(&rows);
         let world = World::new(&lookups);
@@ -108,7 +108,7 @@ fn define<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents) -> R
 }
 
 /// Adds all uses.
-fn refer<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unread: &mut Vec<String>) -> Result<(), O::Error> {
+fn add_uses<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unread: &mut Vec<String>) -> Result<(), O::Error> {
     for (label, _, bytes) in outputs_of_types(outputs, "usages", unread)? {
         let damaged = || SymbolError::damaged().at_label(&label);
         for (key, row) in Table::open(&bytes).ok_or_else(damaged)?.rows() {
@@ -144,7 +144,7 @@ fn refer<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unrea
 fn used<'n>(named: &'n NamedType, name: &str, place: &Place) -> Vec<&'n Rc<str>> {
     let overloads = named.overloads.get(name).map_or(&[][..], Vec::as_slice);
     let left: Vec<&Overload> = match &place.call {
-        Some(call) if overloads.len() > 1 => possible(overloads, call),
+        Some(call) if overloads.len() > 1 => possible_overloads(overloads, call),
         _ => overloads.iter().collect(),
     };
     let left = if left.is_empty() { overloads.iter().collect() } else { left };

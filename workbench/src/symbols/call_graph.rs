@@ -3,7 +3,7 @@
 //! Callers are the members around the places that [`super::usages`] reports. Callees come from the rows of a type's `:usages` for the places in a
 //! member. Only certain uses are followed further.
 
-use super::calls::possible;
+use super::calls::possible_overloads;
 use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError, read_one, type_label};
 use super::overloads::{self, Overload};
@@ -224,7 +224,7 @@ fn used_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk
         };
         let rows: Vec<Overload> = rows.iter().filter(|one| one.name == name).cloned().collect();
         let left: Vec<&Overload> = match &place.call {
-            Some(call) if rows.len() > 1 => possible(&rows, call),
+            Some(call) if rows.len() > 1 => possible_overloads(&rows, call),
             _ => rows.iter().collect(),
         };
         let (to, why) = match left.as_slice() {

@@ -5,18 +5,18 @@
 //! reported; nothing is guessed.
 
 use super::numbers;
-use super::overloads::{Overload, alike, arity, parameter_types, without_words};
+use super::overloads::{Overload, arity, comparable_type, parameter_types, without_words};
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::members::ParameterRow;
 use producers::csharp::usages::{Call, TARGET_TYPED_NEW};
 use std::cmp::Ordering;
 
 /// Returns the overloads that a call may refer to, in their order.
-pub fn possible<'o>(overloads: &'o [Overload], call: &Call) -> Vec<&'o Overload> {
+pub fn possible_overloads<'o>(overloads: &'o [Overload], call: &Call) -> Vec<&'o Overload> {
     possible_of(overloads.iter().map(|one| (one, false)), call)
 }
 
-/// As [`possible`]; each overload has a flag whether the calling code certainly sees it.
+/// As [`possible_overloads`]; each overload has a flag whether the calling code certainly sees it.
 pub fn possible_of<'o>(overloads: impl Iterator<Item = (&'o Overload, bool)>, call: &Call) -> Vec<&'o Overload> {
     let fitting: Vec<(&Overload, bool, Laid<'_>)> = overloads
         .filter_map(|(one, is_seen)| Some((one, is_seen, lay(one, call)?)))
@@ -253,15 +253,15 @@ pub fn counterparts<'o>(of: &Overload, among: &'o [Overload]) -> Vec<&'o Overloa
     let same = |other: &&Overload| {
         parameter_types(&other.key)
             .into_iter()
-            .map(alike)
-            .eq(own.iter().copied().map(alike))
+            .map(comparable_type)
+            .eq(own.iter().copied().map(comparable_type))
     };
     if found.iter().any(same) {
         found.retain(same);
     }
     let likeness = |other: &Overload| -> usize {
         let others = parameter_types(&other.key);
-        own.iter().zip(others).map(|(own, other)| likeness(own, other)).sum()
+        own.iter().zip(others).map(|(own, other)| type_similarity(own, other)).sum()
     };
     let most = found.iter().map(|one| likeness(one)).max().unwrap_or_default();
     found.retain(|one| likeness(one) == most);
@@ -269,11 +269,11 @@ pub fn counterparts<'o>(of: &Overload, among: &'o [Overload]) -> Vec<&'o Overloa
 }
 
 /// Returns the similarity of two parameter types: 2 or more as written, 1 for the same generic type with other arguments, else 0.
-fn likeness(one: &str, other: &str) -> usize {
+fn type_similarity(one: &str, other: &str) -> usize {
     let head = |written: &str| without_marks(written).split_once('<').map(|(head, _)| head.to_owned());
     match (head(one), head(other)) {
         // `int` and `int?` are two types, but `string` and `string?` are one.
-        _ if alike(one) == alike(other) => 2 + usize::from(one.ends_with('?') == other.ends_with('?')),
+        _ if comparable_type(one) == comparable_type(other) => 2 + usize::from(one.ends_with('?') == other.ends_with('?')),
         (Some(one), Some(other)) if one == other => 1,
         _ => 0,
     }
@@ -310,7 +310,7 @@ static void M(A on, string[] many, ref int there) { }
                 exact,
                 ..Call::default()
             };
-            let found = possible(&overloads, &call);
+            let found = possible_overloads(&overloads, &call);
             found.into_iter().map(|one| one.key.as_str()).collect::<Vec<_>>().join(" ")
         };
         [keys((0..arguments.len()).collect()), keys(Vec::new())]
@@ -427,7 +427,7 @@ static void M(A on, string[] many, ref int there) { }
             extension,
             ..Call::default()
         };
-        let found = possible(&overloads, &call);
+        let found = possible_overloads(&overloads, &call);
         assert!(found.iter().all(|one| can_mean(one, &call, false)));
         let keys: Vec<&str> = found.into_iter().map(|one| one.key.as_str()).collect();
         keys.join(" ")

@@ -7,9 +7,9 @@ use super::calls::counterparts;
 use super::index::{Symbols, simple_name};
 use super::locations::{SourceLocation, declarations_of_paths};
 use super::outputs::{Outputs, SymbolError};
-use super::overloads::{self, Overload, alike, parameter_types, short_of};
+use super::overloads::{self, Overload, comparable_type, parameter_types, short_of};
 use super::resolve::Candidate;
-use super::substituted_parameters::{base_levels, differs, differs_in_result};
+use super::substituted_parameters::{base_levels, differs_in_result, parameters_differ};
 use producers::csharp::deps::lookups::{Lookups, TableRows};
 use producers::csharp::deps::resolve::all_parameters;
 use producers::csharp::deps::shape::Shape;
@@ -231,7 +231,7 @@ impl Search<'_> {
         let known = self.known.get(key).into_iter().flatten();
         // The implementation of an interface's member has exactly its result type.
         let has_other_result = |one: &Overload| self.of_interface && differs_in_result(&self.wanted, levels, one);
-        let may_be = |one: &&Overload| fits(one) && !differs(&self.wanted, levels, one) && !has_other_result(one);
+        let may_be = |one: &&Overload| fits(one) && !parameters_differ(&self.wanted, levels, one) && !has_other_result(one);
         let rows: Vec<Overload> = known.filter(may_be).cloned().collect();
         let found = counterparts(&self.wanted, &rows);
         // Each of several overloads that differ only by type parameters may implement it.
@@ -242,7 +242,7 @@ impl Search<'_> {
 
     /// Whether a member has the written parameter types of the wanted one.
     fn is_alike(&self, one: &Overload) -> bool {
-        let types = |of: &Overload| parameter_types(&of.key).into_iter().map(alike).collect::<Vec<_>>();
+        let types = |of: &Overload| parameter_types(&of.key).into_iter().map(comparable_type).collect::<Vec<_>>();
         types(one) == types(&self.wanted)
     }
 

@@ -1,7 +1,7 @@
 //! Calls that an edit leaves without a fitting overload: by the number and names of their arguments, and by their types if certainly no conversion
 //! exists.
 
-use super::calls::{none_takes, possible, simple};
+use super::calls::{none_takes, possible_overloads, simple};
 use super::index::Symbols;
 use super::lost_names::EditedFile;
 use super::lost_types::may_be_generated;
@@ -62,7 +62,7 @@ pub(super) fn misfits<O: Outputs>(
             };
             // A range of a value has another type than one of its elements.
             let are_types_known = !place.text.contains("..");
-            let is_misfit = possible(&own, &untyped(call)).is_empty()
+            let is_misfit = possible_overloads(&own, &untyped(call)).is_empty()
                 || are_types_known
                     && none_takes(&own, call, &|argument, parameter| excludes(&world, argument, parameter))
                     && are_whole(outputs, symbols, &own, call)?;

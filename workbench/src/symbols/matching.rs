@@ -43,7 +43,7 @@ pub(crate) fn target_name(names: &[Segment]) -> Option<String> {
 
 /// Finds the types that names refer to, in key order. `plain`: the names in the form of a build target; `rooted`: the names are whole.
 pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: Option<&str>, rooted: bool) -> (How, Vec<usize>) {
-    let is_meant = |key: &str, wild: bool| ends(names, symbol_of(key), wild).filter(|whole| *whole || !rooted);
+    let is_meant = |key: &str, wild: bool| matches_end(names, symbol_of(key), wild).filter(|whole| *whole || !rooted);
     if names.iter().any(|name| is_wild(&name.name)) {
         let matches = |at: &usize| in_scope(symbols.key(*at), scope) && is_meant(symbols.key(*at), true).is_some();
         return (How::Wildcard, (0..symbols.len()).filter(matches).collect());
@@ -57,7 +57,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
             .collect();
         let found = symbol::meanings(plain, &keys);
         if !found.is_empty() {
-            let is_whole = |key: &&str| *key == plain || ends(names, symbol_of(key), false) == Some(true);
+            let is_whole = |key: &&str| *key == plain || matches_end(names, symbol_of(key), false) == Some(true);
             let whole: Vec<&str> = found.iter().copied().filter(is_whole).collect();
             let (how, found) = match whole.is_empty() {
                 true => (How::Suffix, found),
@@ -71,7 +71,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
         return (How::Suffix, Vec::new());
     };
     let keyed = symbols.ending(&last.name).into_iter().map(|at| (symbols.key(at), at));
-    let found = best(names, rooted, keyed.filter(|(key, _)| in_scope(key, scope)));
+    let found = best_matches(names, rooted, keyed.filter(|(key, _)| in_scope(key, scope)));
     let (how, found) = found.unwrap_or((How::Suffix, Vec::new()));
     (how, preferred(symbols, names, scope, found))
 }
@@ -122,10 +122,10 @@ fn begins_in_type(symbol: &str, count: usize) -> bool {
 
 /// Returns the best matches among items keyed by type: exact case before any case, whole names before endings, with the written number of type
 /// arguments. `rooted`: the names are whole.
-pub(crate) fn best<'k, T>(names: &[Segment], rooted: bool, keyed: impl Iterator<Item = (&'k str, T)>) -> Option<(How, Vec<T>)> {
+pub(crate) fn best_matches<'k, T>(names: &[Segment], rooted: bool, keyed: impl Iterator<Item = (&'k str, T)>) -> Option<(How, Vec<T>)> {
     let mut tiers: [Vec<(&str, T)>; 4] = Default::default();
     for (key, one) in keyed {
-        if let Some(whole) = ends(names, symbol_of(key), false).filter(|whole| *whole || !rooted) {
+        if let Some(whole) = matches_end(names, symbol_of(key), false).filter(|whole| *whole || !rooted) {
             let other_case = !names.iter().all(|name| key.contains(&name.name));
             tiers[usize::from(other_case) * 2 + usize::from(!whole)].push((key, one));
         }
@@ -160,7 +160,7 @@ pub(super) fn outer_part(key: &str) -> &str {
 }
 
 /// Whether a symbol ends with these names; `Some(true)` when it has no others. A `.` before a name also matches `+`.
-pub(super) fn ends(names: &[Segment], symbol: &str, wild: bool) -> Option<bool> {
+pub(super) fn matches_end(names: &[Segment], symbol: &str, wild: bool) -> Option<bool> {
     let mut rest = symbol;
     for (at, name) in names.iter().enumerate().rev() {
         let start = rest.rfind(['.', '+']);

@@ -39,20 +39,20 @@ const SIGNED: [(&str, &[&str]); 4] = [
 
 /// Whether every value of `from` converts to `to`.
 pub fn widens(from: &str, to: &str) -> bool {
-    stands(&WIDER, from, to)
+    table_has(&WIDER, from, to)
 }
 
 /// Whether a literal of type `from` may convert to `to`, whatever its value.
 pub fn converts_literal(from: &str, to: &str) -> bool {
-    from == to || widens(from, to) || stands(&CONSTANTS, from, to)
+    from == to || widens(from, to) || table_has(&CONSTANTS, from, to)
 }
 
 /// Whether `one` is the better conversion target.
 pub fn is_nearer(one: &str, other: &str) -> bool {
-    widens(one, other) || stands(&SIGNED, one, other)
+    widens(one, other) || table_has(&SIGNED, one, other)
 }
 
-fn stands(table: &[(&str, &[&str])], from: &str, to: &str) -> bool {
+fn table_has(table: &[(&str, &[&str])], from: &str, to: &str) -> bool {
     let (Some(from), Some(to)) = (from.strip_prefix("~System."), to.strip_prefix("~System.")) else {
         return false;
     };

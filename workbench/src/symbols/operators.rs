@@ -49,9 +49,9 @@ pub(super) fn symbol(text: &str) -> Option<String> {
         .find_map(|kind| Some((kind, before.strip_suffix(kind)?)));
     let (owner, member) = match conversion {
         Some(("implicit", owner)) => (owner, "Implicit".to_owned()),
-        Some((_, owner)) => (owner, format!("{}Explicit", checked(name).1)),
+        Some((_, owner)) => (owner, format!("{}Explicit", split_checked(name).1)),
         None => {
-            let (sign, checked) = checked(name);
+            let (sign, checked) = split_checked(name);
             let is_unary = types.as_ref().is_some_and(|types| types.len() == 1);
             (before, format!("{checked}{}", member_of(sign, is_unary)?))
         }
@@ -62,7 +62,7 @@ pub(super) fn symbol(text: &str) -> Option<String> {
 }
 
 /// Splits off `checked`; returns the rest and the prefix of the member's name.
-fn checked(name: &str) -> (&str, &'static str) {
+fn split_checked(name: &str) -> (&str, &'static str) {
     match name.strip_prefix("checked ") {
         Some(rest) => (rest.trim_start(), "Checked"),
         None => (name, ""),

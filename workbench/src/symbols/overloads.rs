@@ -265,9 +265,9 @@ pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) 
             }
             return named.into_iter().cloned().collect();
         };
-        let plainly = |one: &str, two: &str| alike(without_words(one)) == alike(without_words(two));
+        let plainly = |one: &str, two: &str| comparable_type(without_words(one)) == comparable_type(without_words(two));
         let spaceless = |one: &str, two: &str| one.replace(' ', "") == two.replace(' ', "");
-        let nearly = |one: &str, two: &str| alike(one) == alike(two);
+        let nearly = |one: &str, two: &str| comparable_type(one) == comparable_type(two);
         for same in [spaceless, nearly, plainly] {
             let fits = |member: &&&Overload| {
                 let own = parameter_types(&member.key);
@@ -340,7 +340,7 @@ pub fn parameter_types(key: &str) -> Vec<&str> {
 }
 
 /// Normalizes a written type for comparison: .NET names, no spaces, nullable marks or namespaces.
-pub(super) fn alike(written: &str) -> String {
+pub(super) fn comparable_type(written: &str) -> String {
     let mut text = String::new();
     for word in written.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')) {
         let end = word

@@ -180,14 +180,14 @@ fn split_parameters(names: &str) -> Result<Split<'_>, (usize, &'static str)> {
                 }
                 let last = inner[start..at].trim();
                 if !last.is_empty() || !listed.is_empty() {
-                    listed.push(spaced(last));
+                    listed.push(normalize_spaces(last));
                 }
                 return Ok((&names[..open], Some(listed)));
             }
             '(' | '<' | '[' | '{' => depth += 1,
             ')' | '>' | ']' | '}' => depth -= 1,
             ',' if depth == 0 => {
-                listed.push(spaced(&inner[start..at]));
+                listed.push(normalize_spaces(&inner[start..at]));
                 start = at + 1;
             }
             _ => {}
@@ -197,7 +197,7 @@ fn split_parameters(names: &str) -> Result<Split<'_>, (usize, &'static str)> {
 }
 
 /// Normalizes a type: single spaces between words and none elsewhere.
-fn spaced(written: &str) -> String {
+fn normalize_spaces(written: &str) -> String {
     let mut text = String::with_capacity(written.len());
     for c in written.trim().chars() {
         let word = |c: char| c.is_alphanumeric() || c == '_';

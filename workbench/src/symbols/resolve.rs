@@ -21,7 +21,7 @@
 
 use super::distance::Word;
 use super::index::{Symbols, simple_name};
-use super::matching::{across_names, ends, outer_part, rank, target_name, types};
+use super::matching::{across_names, matches_end, outer_part, rank, target_name, types};
 use super::operators;
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
@@ -71,7 +71,7 @@ struct MemberCandidate {
 /// # Errors
 /// When the path cannot be parsed, or an output cannot be read.
 pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, options: &Options<'_>) -> Result<Resolution, O::Error> {
-    if let Some(found) = exactly(symbols, outputs, text.trim())? {
+    if let Some(found) = find_by_exact_path(symbols, outputs, text.trim())? {
         let candidate = candidate(symbols, found).map_err(O::Error::from)?;
         return Ok(answer(text.trim(), Some(How::Exact), vec![candidate], 1, None));
     }
@@ -122,7 +122,7 @@ fn answer(symbol: &str, how: Option<How>, candidates: Vec<Candidate>, total: usi
 }
 
 /// Finds the type or member by its path as answers write it.
-fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result<Option<MemberCandidate>, O::Error> {
+fn find_by_exact_path<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result<Option<MemberCandidate>, O::Error> {
     let text = text.strip_prefix("global::").unwrap_or(text);
     if let Some(at) = symbols.find(text) {
         return Ok(Some(of_type(at)));
@@ -494,7 +494,7 @@ impl<O: Outputs> Asking<'_, O> {
             .collect();
         // A written namespace limits suggestions to types in it, if there are any.
         if names.len() > 1 {
-            let within = |at: &usize| ends(&names[..names.len() - 1], outer_part(symbols.key(*at)), false).is_some();
+            let within = |at: &usize| matches_end(&names[..names.len() - 1], outer_part(symbols.key(*at)), false).is_some();
             if near.iter().any(|(_, at)| within(at)) {
                 near.retain(|(_, at)| within(at));
             }

@@ -217,7 +217,7 @@ pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, Symbo
     let hits: Vec<Hit> = entries
         .skip(start)
         .take(limit)
-        .map(|(matched, entry)| hit(symbols, matched, entry))
+        .map(|(matched, entry)| hit_of_symbol(symbols, matched, entry))
         .collect::<Result<_, _>>()?;
     let end = start + hits.len();
     Ok(Page {
@@ -231,7 +231,7 @@ pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, Symbo
     })
 }
 
-pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &NameMatch<'_>) -> Result<Hit, SymbolError> {
+pub(super) fn hit_of_symbol(symbols: &Symbols, matched: Matched, entry: &NameMatch<'_>) -> Result<Hit, SymbolError> {
     match entry {
         NameMatch::Type(at) | NameMatch::Former(at, _) => {
             let row = symbols.type_row(*at)?;

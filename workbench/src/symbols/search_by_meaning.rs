@@ -2,7 +2,7 @@
 
 use super::index::Symbols;
 use super::outputs::{SymbolError, Trouble};
-use super::search::{Hit, MOST, Matched, NameMatch, Page, ParsedQuery, Query, hit};
+use super::search::{Hit, MOST, Matched, NameMatch, Page, ParsedQuery, Query, hit_of_symbol};
 use crate::neighbours::to_two_digits;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -38,7 +38,7 @@ pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, types: &[(f32, &str)])
             page.hits.push(Hit {
                 likeness: Some(to_two_digits(*likeness)),
                 place: None,
-                ..hit(symbols, Matched::Semantic, &NameMatch::Type(at))?
+                ..hit_of_symbol(symbols, Matched::Semantic, &NameMatch::Type(at))?
             });
         }
     }

@@ -180,7 +180,7 @@ pub fn enclosing<O: Outputs>(outputs: &mut O, places: &[&Place]) -> Result<Vec<O
     let files: BTreeSet<&String> = places.iter().map(|place| &place.file).collect();
     let known = files_of(outputs, &files)?;
     let lines: BTreeMap<&str, Vec<&str>> = known.iter().map(|(file, known)| (*file, lines(&known.text).collect())).collect();
-    let find = |place: &&Place| around(&known.get(place.file.as_str())?.tree, lines.get(place.file.as_str())?, place);
+    let find = |place: &&Place| enclosing_member(&known.get(place.file.as_str())?.tree, lines.get(place.file.as_str())?, place);
     Ok(places.iter().map(find).collect())
 }
 
@@ -199,7 +199,7 @@ pub fn enclosing_lines<O: Outputs>(outputs: &mut O, file: &str, line: u32) -> Re
 }
 
 /// Returns the innermost type and member around a place.
-fn around(tree: &Syntax, lines: &[&str], place: &Place) -> Option<Enclosing> {
+fn enclosing_member(tree: &Syntax, lines: &[&str], place: &Place) -> Option<Enclosing> {
     let line = lines.get(place.line.checked_sub(1)? as usize)?.trim_start_matches(MARK);
     let byte = line
         .char_indices()

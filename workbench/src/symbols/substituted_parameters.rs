@@ -15,7 +15,7 @@ pub(super) fn base_levels(world: &World<'_>, heir: &str, base: &str) -> Vec<Shap
 }
 
 /// Whether the parameters of an heir's member certainly differ from those of the base's member, as far as their types are bound.
-pub(super) fn differs(of_base: &Overload, levels: &[Shape], of_heir: &Overload) -> bool {
+pub(super) fn parameters_differ(of_base: &Overload, levels: &[Shape], of_heir: &Overload) -> bool {
     let is_bound = !of_base.bound.is_empty() && of_base.bound.len() == of_heir.bound.len();
     let differs_by = |level: &Shape| {
         let mut pairs = of_base.bound.iter().zip(&of_heir.bound);

@@ -85,7 +85,11 @@ impl Bound {
                 true => "would mean nothing that is known".to_owned(),
                 false => format!("could mean {}", one.meanings.join(" or ")),
             };
-            messages.insert(format!("{}: {} {means}", spot(symbols, &one.of, &one.name, &mut read)?, one.name));
+            messages.insert(format!(
+                "{}: {} {means}",
+                first_spot(symbols, &one.of, &one.name, &mut read)?,
+                one.name
+            ));
         }
         // A name whose former type is replaced by another type of that name has changed its meaning.
         for (key, named) in &self.named {
@@ -97,7 +101,7 @@ impl Bound {
                     let name = last(old).unwrap_or_default();
                     messages.insert(format!(
                         "{}: {name} would refer to {new} instead of {old}",
-                        spot(symbols, key, &name, &mut read)?
+                        first_spot(symbols, key, &name, &mut read)?
                     ));
                 }
             }
@@ -107,7 +111,7 @@ impl Bound {
 }
 
 /// Returns the place where a type writes a name: file, line and column.
-fn spot(symbols: &Symbols, key: &str, name: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Result<String, SymbolError> {
+fn first_spot(symbols: &Symbols, key: &str, name: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Result<String, SymbolError> {
     let Some(at) = symbols.find(key) else { return Ok(key.to_owned()) };
     let simple = name.rsplit(['.', ':', '+']).next().unwrap_or(name);
     let simple = simple.split(['`', '@']).next().unwrap_or(simple);

@@ -70,7 +70,7 @@ pub(super) fn add_unbound<O: Outputs>(
         let text = String::from_utf8_lossy(&source);
         let compiled = blank(&text, &known.own.into_iter().collect());
         for at in of {
-            for (byte, why) in places(&text, &compiled, &wanted[*at]) {
+            for (byte, why) in unbound_places(&text, &compiled, &wanted[*at]) {
                 found[*at].possible.entry(place_at(file, &text, byte)).or_insert(why);
             }
         }
@@ -95,7 +95,7 @@ fn place_at(file: &str, text: &str, byte: usize) -> Place {
 }
 
 /// Returns the places of a text where unbound names may refer to the subject.
-fn places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<(usize, UseDoubt)> {
+fn unbound_places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<(usize, UseDoubt)> {
     let outside = names_outside_types(compiled).into_iter();
     let is_constructed = |end: usize| !wanted.is_constructor || compiled[end..].trim_start().starts_with(['(', ']', ',']);
     let outside = outside.filter(|bytes| wanted.is_named(&compiled[bytes.clone()]) && is_constructed(bytes.end));
@@ -185,9 +185,9 @@ mod tests {
             "the name is the same; cortex does not bind names outside of types",
             "in code that #if excludes, which cortex does not bind",
         );
-        assert_eq!(places("A.Go"), [format!("b.cs:4:17 {excluded}")]);
+        assert_eq!(unbound_places("A.Go"), [format!("b.cs:4:17 {excluded}")]);
         assert_eq!(
-            places("A"),
+            unbound_places("A"),
             [
                 format!("a.cs:1:26 {outside}"),
                 format!("b.cs:1:11 {outside}"),
@@ -195,7 +195,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            places("MarkedAttribute"),
+            unbound_places("MarkedAttribute"),
             [format!("a.cs:1:12 {outside}"), format!("a.cs:2:10 {outside}")]
         );
     }

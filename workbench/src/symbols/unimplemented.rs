@@ -127,7 +127,7 @@ pub fn debts<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, ke
     let lookups = Lookups::new(&rows);
     let world = World::new(&lookups);
     let brought = Brought::by_classes(&world, key);
-    let levels = levels(outputs, symbols, (&world, &brought), disk, key, &mut found)?;
+    let levels = type_and_bases(outputs, symbols, (&world, &brought), disk, key, &mut found)?;
     let keys: Vec<&str> = levels
         .iter()
         .map(|level| level.key.as_str())
@@ -196,7 +196,7 @@ impl Brought {
 }
 
 /// Returns a type and its known bases, nearest first; notes unknown ones.
-fn levels<O: Outputs>(
+fn type_and_bases<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     (world, brought): (&World<'_>, &Brought),

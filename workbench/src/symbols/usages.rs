@@ -5,7 +5,7 @@
 //! arguments ([`super::calls`]): it is a certain use of the only one that fits, a possible use of several, and no use of the others.
 //! [`Usages::unseen`] lists code that was not checked.
 
-use super::calls::{can_mean, counterparts, possible, possible_of};
+use super::calls::{can_mean, counterparts, possible_of, possible_overloads};
 use super::index::{Symbols, simple_name};
 use super::meaning::{Candidate, Resolution};
 use super::mentioning::mentioning;
@@ -177,7 +177,7 @@ impl Usages {
 
     fn note_call(&mut self, place: &Place) {
         if place.call.is_some() {
-            self.called.insert(bare(place.clone()));
+            self.called.insert(without_call(place.clone()));
         }
     }
 }
@@ -207,7 +207,7 @@ pub fn usages_of_all<O: Outputs>(
     let mut found: Vec<Usages> = Vec::with_capacity(subjects.len());
     for subject in subjects {
         found.push(Usages {
-            unseen: unseen(symbols, subject).map_err(O::Error::from)?,
+            unseen: unlisted_uses(symbols, subject).map_err(O::Error::from)?,
             ..Usages::default()
         });
     }
@@ -242,16 +242,16 @@ pub fn usages_of_all<O: Outputs>(
     for found in &mut found {
         found.possible.retain(|place, _| !found.certain.contains(place));
         // Another project may compile the file with other symbols.
-        let spots: BTreeSet<_> = found.certain.iter().map(spot).collect();
+        let spots: BTreeSet<_> = found.certain.iter().map(position_of_place).collect();
         found
             .possible
-            .retain(|place, why| *why != UseDoubt::Excluded || !spots.contains(&spot(place)));
+            .retain(|place, why| *why != UseDoubt::Excluded || !spots.contains(&position_of_place(place)));
     }
     Ok(found)
 }
 
 /// Describes uses of a subject that no target lists.
-fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolError> {
+fn unlisted_uses(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolError> {
     let word = subject.name_in_uses();
     let Some((_, kind)) = subject.name.as_ref().filter(|_| word != CONSTRUCTOR) else {
         return Ok(Vec::new());
@@ -457,8 +457,8 @@ impl<'s> Search<'s> {
         if self.subject.name.is_none() {
             for place in places(&self.subject.key)? {
                 match place.elsewhere {
-                    true => _ = found.possible.entry(bare(place)).or_insert(UseDoubt::Elsewhere),
-                    false => _ = found.certain.insert(bare(place)),
+                    true => _ = found.possible.entry(without_call(place)).or_insert(UseDoubt::Elsewhere),
+                    false => _ = found.certain.insert(without_call(place)),
                 }
             }
             return Ok(());
@@ -467,8 +467,8 @@ impl<'s> Search<'s> {
             for place in places(&format!("{}#{}", self.subject.key, self.word))? {
                 found.note_call(&place);
                 match self.judged(&place) {
-                    Some(Ok(())) => _ = found.certain.insert(bare(place)),
-                    Some(Err(why)) => _ = found.possible.entry(bare(place)).or_insert(why),
+                    Some(Ok(())) => _ = found.certain.insert(without_call(place)),
+                    Some(Err(why)) => _ = found.possible.entry(without_call(place)).or_insert(why),
                     None => {}
                 }
             }
@@ -478,7 +478,7 @@ impl<'s> Search<'s> {
                 if self.may_be_through(&place, related.same.as_deref(), false) || self.passes(&place, related) {
                     found.note_call(&place);
                     let why = UseDoubt::Through(format!("{other}#{}", self.word));
-                    found.possible.entry(bare(place)).or_insert(why);
+                    found.possible.entry(without_call(place)).or_insert(why);
                 }
             }
         }
@@ -488,7 +488,7 @@ impl<'s> Search<'s> {
                     found.note_call(&place);
                     found
                         .possible
-                        .entry(bare(place))
+                        .entry(without_call(place))
                         .or_insert(UseDoubt::Through(format!("{base}#{}", self.word)));
                 }
             }
@@ -508,7 +508,7 @@ impl<'s> Search<'s> {
                     true => UseDoubt::UnknownValueNear(simple_name(&self.subject.key).to_owned()),
                     false => UseDoubt::UnknownValue,
                 };
-                found.possible.entry(bare(place)).or_insert(why);
+                found.possible.entry(without_call(place)).or_insert(why);
             } else if own || !through.is_empty() {
                 found.impossible += 1;
             }
@@ -584,7 +584,7 @@ impl<'s> Search<'s> {
     /// Whether a call on a related type fits none of that type's overloads, but does fit the wanted one, which the type inherits.
     fn passes(&self, place: &Place, related: &Related) -> bool {
         let wanted_fits = |call| self.wanted.as_ref().is_some_and(|wanted| can_mean(wanted, call, false));
-        let is_of = |call: &&Call| possible(&related.overloads, call).is_empty();
+        let is_of = |call: &&Call| possible_overloads(&related.overloads, call).is_empty();
         place.call.as_ref().filter(is_of).is_some_and(wanted_fits)
     }
 
@@ -599,12 +599,12 @@ impl<'s> Search<'s> {
 }
 
 /// Returns the position of a place.
-fn spot(place: &Place) -> (String, u32, u32) {
+fn position_of_place(place: &Place) -> (String, u32, u32) {
     (place.file.clone(), place.line, place.column)
 }
 
 /// Returns a place without its call.
-fn bare(place: Place) -> Place {
+fn without_call(place: Place) -> Place {
     Place {
         call: None,
         elsewhere: false,

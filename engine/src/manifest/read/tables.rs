@@ -255,7 +255,7 @@ impl Shape {
     /// Reads the row as JSON; reports errors.
     fn read_table_row(&self, report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Value> {
         match self {
-            Self::Value(kind) => checked(report, *kind, item, "a row of this table"),
+            Self::Value(kind) => checked_value(report, *kind, item, "a row of this table"),
             Self::Keys(keys) => {
                 let fields = Fields::from_item(report, item, "a row of this table")?;
                 table_row(report, keys, fields)
@@ -271,7 +271,7 @@ fn table_row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> O
     let mut whole = true;
     for key in keys {
         match fields.get(&key.name) {
-            Some(item) => match checked(report, key.kind, item, &format!("'{}'", key.name)) {
+            Some(item) => match checked_value(report, key.kind, item, &format!("'{}'", key.name)) {
                 Some(value) => drop(row.insert(key.name.clone(), value)),
                 None => whole = false,
             },
@@ -285,7 +285,7 @@ fn table_row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> O
     whole.then_some(Value::Object(row))
 }
 
-fn checked(report: &mut Report<'_>, kind: ValueKind, item: Item<'_, '_>, what: &str) -> Option<Value> {
+fn checked_value(report: &mut Report<'_>, kind: ValueKind, item: Item<'_, '_>, what: &str) -> Option<Value> {
     if kind.accepts(item.value) {
         return json_of_item(report, item, "", &mut Spans::new());
     }

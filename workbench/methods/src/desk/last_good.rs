@@ -32,7 +32,7 @@ pub fn remark<'l>(context: &RequestContext, session: &Session, command: &str, la
     let found = behind(session, &keys, &broken)?;
     let notes: Vec<Diagnostic> = labels
         .iter()
-        .filter_map(|(label, key)| note_of_lost_parts(label, found.get(key)?, &again(command, label)))
+        .filter_map(|(label, key)| note_of_lost_parts(label, found.get(key)?, &retry_command(command, label)))
         .collect();
     context.say(&notes);
     Ok(())
@@ -41,7 +41,7 @@ pub fn remark<'l>(context: &RequestContext, session: &Session, command: &str, la
 /// Reports the new name of a label's type, if it was renamed. Returns whether it was.
 pub fn remark_renamed(context: &RequestContext, workspace: &Workspace, session: &Session, label: &str) -> Result<bool, Failed> {
     let Some((name, rest)) = parts(label) else { return Ok(false) };
-    let Some(key) = workbench::aliases::renamed(&workspace.root, session, &name)? else {
+    let Some(key) = workbench::aliases::present_name(&workspace.root, session, &name)? else {
         return Ok(false);
     };
     let plain = producers::csharp::types::symbol_of;
@@ -91,7 +91,7 @@ pub fn remark_missing(
     let message = format!("{} does not parse; {key} was read from it before", first.file);
     let why = Diagnostic::new(Severity::Note, ErrorCode::N_NOT_WHOLE, message).at(first.file.clone(), first.line, first.column);
     let command = command.unwrap_or("show");
-    context.say(&[why.hint(format!("`{}` shows the last version from before", again(command, label)))]);
+    context.say(&[why.hint(format!("`{}` shows the last version from before", retry_command(command, label)))]);
     Ok(true)
 }
 
@@ -140,7 +140,7 @@ fn departed(what: &str, why: &Departure, has_versions: Option<impl AsRef<str>>) 
     }
 }
 
-fn again(command: &str, label: &str) -> String {
+fn retry_command(command: &str, label: &str) -> String {
     format!("cortex {command} {FLAG} '{label}'")
 }
 

@@ -28,12 +28,12 @@ pub struct LabelledOutput {
 pub fn build_and_read(context: &RequestContext, session: &mut Session, label: &str) -> Result<LabelledOutput, Failed> {
     match make_output(context, session, label)? {
         (shown, Code::Ok) => Ok(shown),
-        (_, code) => Err(unmade(code)),
+        (_, code) => Err(already_reported(code)),
     }
 }
 
 /// Creates a failure whose diagnostics are already reported.
-fn unmade(code: Code) -> Failed {
+fn already_reported(code: Code) -> Failed {
     Failed {
         code,
         diagnostics: Vec::new(),
@@ -44,7 +44,7 @@ fn unmade(code: Code) -> Failed {
 pub fn make_output(context: &RequestContext, session: &mut Session, label: &str) -> Result<(LabelledOutput, Code), Failed> {
     let (report, code) = build_outputs(context, session, "show", &[label.to_owned()], false)?;
     if code != Code::Ok && !matches!(report.outputs.as_slice(), [Some(_)]) {
-        return Err(unmade(code));
+        return Err(already_reported(code));
     }
     let ([root], [bytes]) = (report.roots.as_slice(), report.outputs.as_slice()) else {
         let why = Diagnostic::error(

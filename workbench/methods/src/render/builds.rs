@@ -38,13 +38,13 @@ pub fn log(builds: &[BuildRecord], style: Style) -> String {
             moment(build.at),
             printable(&build.command)
         ));
-        text.push_str(&format!("       {}\n", style.dim(&printable(&what(build)))));
+        text.push_str(&format!("       {}\n", style.dim(&printable(&build_line(build)))));
     }
     text
 }
 
 /// Summarizes a build in one line.
-fn what(build: &BuildRecord) -> String {
+fn build_line(build: &BuildRecord) -> String {
     let counts = &build.counts;
     let mut parts = Vec::new();
     for (number, word) in [
@@ -139,7 +139,7 @@ pub fn difference(difference: &Difference, style: Style) -> String {
     };
     text.push_str(&format!("{least}{} output{plural}{among}\n", format_count(*changed as u64)));
     for cause in causes.iter().take(SHOWN) {
-        text.push_str(&format!("\n{}\n", because(cause, style)));
+        text.push_str(&format!("\n{}\n", cause_text(cause, style)));
         for node in cause.moved.iter().take(SHOWN) {
             let short =
                 |digest: Option<engine::values::digest::Digest>| digest.map_or_else(|| "nothing".to_owned(), |digest| digest.short());
@@ -211,7 +211,7 @@ fn describe_ending(build: &BuildRecord, style: Style) -> String {
     text
 }
 
-fn because(cause: &Cause, style: Style) -> String {
+fn cause_text(cause: &Cause, style: Style) -> String {
     let what = match &cause.why {
         DiffReason::File {
             path,

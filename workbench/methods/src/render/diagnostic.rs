@@ -43,9 +43,9 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
         if !printed.insert(text.clone()) {
             continue;
         }
-        let count = alike.get(&likeness(one)).copied().unwrap_or(1);
+        let count = alike.get(&compared_fields(one)).copied().unwrap_or(1);
         if count > 1 {
-            let met = of_likeness.entry(likeness(one)).and_modify(|met| *met += 1).or_insert(1);
+            let met = of_likeness.entry(compared_fields(one)).and_modify(|met| *met += 1).or_insert(1);
             let is_last = *met == count.min(OF_A_KIND);
             if *met > OF_A_KIND {
                 continue;
@@ -83,7 +83,7 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
 /// Code, message and hint, which errors of several targets may share.
 type Likeness<'d> = (&'d str, &'d str, Option<&'d str>);
 
-fn likeness(one: &Diagnostic) -> Likeness<'_> {
+fn compared_fields(one: &Diagnostic) -> Likeness<'_> {
     (&one.code, &one.message, one.hint.as_deref())
 }
 
@@ -93,7 +93,7 @@ fn how_many_alike(diagnostics: &[Diagnostic]) -> HashMap<Likeness<'_>, usize> {
         .iter()
         .filter(|one| one.severity == Severity::Error && one.place.is_none());
     let apart: HashSet<(Likeness<'_>, [Option<&str>; 2])> = errors
-        .map(|one| (likeness(one), [one.label.as_deref(), one.found.as_deref()]))
+        .map(|one| (compared_fields(one), [one.label.as_deref(), one.found.as_deref()]))
         .collect();
     let mut alike = HashMap::new();
     apart.into_iter().for_each(|(likeness, _)| *alike.entry(likeness).or_default() += 1);

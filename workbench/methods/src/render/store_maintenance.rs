@@ -230,7 +230,10 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
     }
     for harm in found.harm.iter().take(SHOWN) {
         let paid = if harm.paid { " (it was paid for)" } else { "" };
-        text.push_str(&format!("  {}{paid}\n", printable(&format!("{}: {}", whose(harm), harm.what))));
+        text.push_str(&format!(
+            "  {}{paid}\n",
+            printable(&format!("{}: {}", labels_of_damage(harm), harm.what))
+        ));
     }
     if found.harm.len() > SHOWN {
         text.push_str(&format!(
@@ -250,7 +253,7 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
 const NAMED: usize = 4;
 
 /// Lists the labels of a damaged item: `//a:x, //b:x and 12 more`.
-fn whose(harm: &DamagedItem) -> String {
+fn labels_of_damage(harm: &DamagedItem) -> String {
     let named = harm.labels.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     match (harm.labels.len().saturating_sub(NAMED), harm.spot()) {
         (0, Spot::Row(..) | Spot::Other) if named.is_empty() => "of no label".to_owned(),

@@ -58,10 +58,10 @@ fn argument_error(name: Option<&str>, words: &str) -> Diagnostic {
     let typed = typed.and_then(|rest| rest.rsplit_once(", expected "));
     match (typed, name) {
         (Some((found, expected)), Some(name)) => {
-            wrong(format!("'{name}' must be {}", expected_words(expected))).found(cut_value(given(found)))
+            wrong(format!("'{name}' must be {}", expected_words(expected))).found(cut_value(describe_value(found)))
         }
         (Some((found, expected)), None) => {
-            wrong(format!("the arguments must be {}", expected_words(expected))).found(cut_value(given(found)))
+            wrong(format!("the arguments must be {}", expected_words(expected))).found(cut_value(describe_value(found)))
         }
         (None, Some(name)) => wrong(format!("{name}: {words}")),
         (None, None) => wrong(words.to_owned()),
@@ -86,7 +86,7 @@ fn expected_words(expected: &str) -> String {
 }
 
 /// Describes a given value, from serde's notation: `string "x"`, "integer `5`", `map`.
-fn given(found: &str) -> &str {
+fn describe_value(found: &str) -> &str {
     match found {
         "map" => "an object",
         "sequence" => "a list",

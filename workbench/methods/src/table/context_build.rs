@@ -27,7 +27,7 @@ use workbench::context::gather::{self, gather};
 use workbench::context::index::Index;
 use workbench::context::members;
 use workbench::context::mentioned::{Mention, MentionedPart, mentions, mentions_among, query_words};
-use workbench::context::names_with_spaces::possible;
+use workbench::context::names_with_spaces::possible_file_names;
 use workbench::context::package::Package;
 use workbench::context::quality::Quality;
 use workbench::context::relevance::{Factors, Log, WEIGHTS, figure};
@@ -318,7 +318,7 @@ impl Build {
         }
         let (_, session) = desk.open_to_build()?;
         let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
-        let names = possible(&self.query).into_iter().map(|name| name.replace('\\', "/"));
+        let names = possible_file_names(&self.query).into_iter().map(|name| name.replace('\\', "/"));
         let is_there = |name: String| Some(tails(&name).find(|tail| root.join(tail).is_file())?.to_owned());
         let others: Vec<String> = names.filter_map(is_there).collect();
         let there = sources.iter().chain(&others).map(String::as_str);
@@ -330,7 +330,7 @@ impl Build {
         match self.conversation.as_deref() {
             None | Some(NEW) => Ok(None),
             Some(id) => {
-                let all = Conversations::from_file(root).map_err(|error| unkept(&error))?;
+                let all = Conversations::from_file(root).map_err(|error| conversation_not_stored(&error))?;
                 Ok(Some(all.find(id).map_err(|why| absent(id, why))?.clone()))
             }
         }
@@ -515,7 +515,9 @@ fn write_round(root: &Path, id: &str, round: Round) -> Result<(String, u64), Fai
         let number = conversation.add_round(round);
         Ok((conversation.id.clone(), number))
     });
-    added.map_err(|error| unkept(&error))?.map_err(|why| absent(id, why))
+    added
+        .map_err(|error| conversation_not_stored(&error))?
+        .map_err(|why| absent(id, why))
 }
 
 pub(super) fn absent(id: &str, why: Absent) -> Failed {
@@ -530,7 +532,7 @@ pub(super) fn absent(id: &str, why: Absent) -> Failed {
     )
 }
 
-pub(super) fn unkept(error: &std::io::Error) -> Failed {
+pub(super) fn conversation_not_stored(error: &std::io::Error) -> Failed {
     let damaged = "check .cortex; a damaged conversations.json can be moved away, or ask without --conversation";
     Failed::new(Code::Io, checkout::trouble("the conversation", error, damaged))
 }

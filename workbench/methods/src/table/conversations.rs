@@ -1,6 +1,6 @@
 //! `context end` records the files that an answer used; `context conversations` lists the conversations.
 
-use super::context_build::{absent, unkept};
+use super::context_build::{absent, conversation_not_stored};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -71,7 +71,7 @@ impl Method for End {
             Ok(round.map(|round| (number, round.files.clone())))
         });
         let (round, files) = ended
-            .map_err(|error| unkept(&error))?
+            .map_err(|error| conversation_not_stored(&error))?
             .map_err(|why| absent(id, why))?
             .ok_or_else(|| {
                 let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "the conversation no longer has this round").found(id.clone());
@@ -173,9 +173,13 @@ impl Method for List {
                 all.open.retain(|one| one.id != *id);
                 Ok(())
             });
-            dropped.map_err(|error| unkept(&error))?.map_err(|why| absent(id, why))?;
+            dropped
+                .map_err(|error| conversation_not_stored(&error))?
+                .map_err(|why| absent(id, why))?;
         }
-        let mut open = Conversations::from_file(&root).map_err(|error| unkept(&error))?.open;
+        let mut open = Conversations::from_file(&root)
+            .map_err(|error| conversation_not_stored(&error))?
+            .open;
         open.sort_by_key(|one| std::cmp::Reverse(one.used));
         Ok(Listed {
             conversations: open.iter().map(Row::from_conversation).collect(),

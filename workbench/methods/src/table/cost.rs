@@ -29,13 +29,13 @@ pub struct CostOf {
     #[schemars(extend("x-tool" = false))]
     pub since: Option<String>,
     /// Also group the costs: by the commit that was checked out, its author, the producer that asked, or the month.
-    #[arg(long, value_name = "WHAT", value_parser = by)]
+    #[arg(long, value_name = "WHAT", value_parser = parse_grouping)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub by: Option<By>,
 }
 
-fn by(text: &str) -> Result<By, String> {
+fn parse_grouping(text: &str) -> Result<By, String> {
     serde_json::from_value(text.into()).map_err(|_| "give commit, author, producer or month".to_owned())
 }
 

@@ -161,7 +161,7 @@ fn format_difference(difference: &Difference, style: Style) -> String {
             coloured(&(head + &lines), usize::MAX, style)
         }
         None => {
-            let which = which(difference, difference.kept.map(|kept| !kept));
+            let which = name_versions(difference, difference.kept.map(|kept| !kept));
             let why = which.map_or_else(
                 || "they are not text".to_owned(),
                 |which| format!("the output of {which} is no longer in the store, so the two cannot be compared"),
@@ -171,7 +171,7 @@ fn format_difference(difference: &Difference, style: Style) -> String {
     };
     if !difference.inputs_known {
         let unknown = [&difference.from, &difference.to].map(|version| version.producer.is_none());
-        let which = which(difference, unknown).unwrap_or_default();
+        let which = name_versions(difference, unknown).unwrap_or_default();
         text.push_str(&style.dim(&format!("\nwhat {which} had as inputs is no longer recorded\n")));
         return text;
     }
@@ -203,7 +203,7 @@ fn date(version: &VersionFacts) -> String {
 }
 
 /// Names those of the two versions that `said` marks, each with the reason if it was collected or lost.
-fn which(difference: &Difference, flags: [bool; 2]) -> Option<String> {
+fn name_versions(difference: &Difference, flags: [bool; 2]) -> Option<String> {
     let name = |version: &VersionFacts| {
         let why = match (version.at, version.collected) {
             (None, _) => ", lost to damage",

@@ -81,7 +81,7 @@ impl SymbolEdit<'_> {
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let (path, before) = path_and_text(desk, self.path.unwrap_or_default())?;
             let names = desk.workspace_names()?;
-            let refused = |why: Refused| refused(&format!("{path}: {}", why.why), &why.hint);
+            let refused = |why: Refused| wrong_argument(&format!("{path}: {}", why.why), &why.hint);
             let using = adding_usings::directive(given).map_err(refused)?;
             if !is_known(&names, &using) {
                 let why = format!("{path}: the workspace declares no {}", using.target);
@@ -122,7 +122,7 @@ impl SymbolEdit<'_> {
         let new = fit(self.new, Ends::from_text(&before).most_frequent());
         let defines = defines_of(desk, &path)?;
         let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
-        let added = added.map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
+        let added = added.map_err(|why| wrong_argument(&format!("{path}: {}", why.why), &why.hint))?;
         let mut way = BTreeSet::new();
         // Other parts of the type.
         for own in overloads::read_overloads(desk, &[of.key()])?.into_iter().flatten() {
@@ -161,7 +161,7 @@ impl SymbolEdit<'_> {
         planned: Planned,
         also: impl FnOnce(&mut Desk<'_>, &WorkspaceNames) -> Result<Result<(), Obstacles>, Failed>,
     ) -> Result<Response, Failed> {
-        let done = saved(desk, rewriting, &planned.files, self.to, also)?;
+        let done = save_rewritten(desk, rewriting, &planned.files, self.to, also)?;
         let is_dry = self.to.is_dry && done.changed.is_empty() && done.detail.is_some();
         let summary = match is_dry {
             true => format!("{}: a dry run, nothing was changed", planned.summary),
@@ -198,11 +198,14 @@ pub(super) fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r
 /// Returns the real path of a C# file, and its text in the opened workspace.
 pub(super) fn path_and_text(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
     let disk = Disk::new(&window::root_of_workspace(desk)?);
-    let path = disk.resolve(path).map_err(|why| refused(&why.to_string(), why.hint()))?;
-    requires_csharp(&path).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
+    let path = disk.resolve(path).map_err(|why| wrong_argument(&why.to_string(), why.hint()))?;
+    requires_csharp(&path).map_err(|why| wrong_argument(&format!("{path}: {}", why.why), &why.hint))?;
     match text_in_workspace(desk, &path)? {
         Some(text) => Ok((path, text)),
-        None => Err(refused(&format!("{path} is not a text file of the workspace"), "name a file of C#")),
+        None => Err(wrong_argument(
+            &format!("{path} is not a text file of the workspace"),
+            "name a file of C#",
+        )),
     }
 }
 
@@ -227,12 +230,12 @@ fn is_known(names: &WorkspaceNames, using: &Using) -> bool {
 }
 
 /// Returns the failure for an invalid argument.
-pub(super) fn refused(why: &str, hint: &str) -> Failed {
+pub(super) fn wrong_argument(why: &str, hint: &str) -> Failed {
     Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, why).hint(hint))
 }
 
 /// Saves new texts of files, if all names of types keep their meaning and `also` finds no obstacle.
-fn saved(
+fn save_rewritten(
     desk: &mut Desk<'_>,
     rewriting: &Rewriting<'_>,
     files: &[Rewritten],

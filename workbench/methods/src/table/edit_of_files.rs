@@ -1,7 +1,7 @@
 //! Operations of `edit` about whole files: deleting, moving and renaming them.
 
 use super::edit::Edit;
-use super::edit_by_symbol::{SymbolEdit, refused, rewriting, text_in_workspace};
+use super::edit_by_symbol::{SymbolEdit, rewriting, text_in_workspace, wrong_argument};
 use super::edit_check::{names_lost, with_compiler, with_lost_names};
 use super::{Method, window};
 use crate::desk::Desk;
@@ -20,7 +20,7 @@ fn editable_path(disk: &Disk, given: &str) -> Result<String, Failed> {
             Refused::Manifest(_) => "`patch` can change it, with `--manifest` (JSON: manifest); nothing was changed",
             _ => why.hint(),
         };
-        refused(&why.to_string(), hint)
+        wrong_argument(&why.to_string(), hint)
     })
 }
 
@@ -44,7 +44,7 @@ impl SymbolEdit<'_> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let given = match is_name {
             true if self.new.contains(['/', '\\']) || matches!(self.new, "" | "." | "..") => {
-                return Err(refused(
+                return Err(wrong_argument(
                     &format!("`{}` is not a file name; nothing was changed", self.new),
                     "name it without a folder; `move` moves it to another one",
                 ));
@@ -55,7 +55,7 @@ impl SymbolEdit<'_> {
         };
         let to = editable_path(&Disk::new(&root), given.trim_start_matches('/').trim_start_matches("./"))?;
         if to == path {
-            return Err(refused(
+            return Err(wrong_argument(
                 &format!("{to} is where it is already; nothing was changed"),
                 "name another path",
             ));
@@ -85,11 +85,11 @@ impl SymbolEdit<'_> {
         let path = editable_path(&disk, given)?;
         if disk.is_link(given) {
             let why = format!("{given} is a link to {path}, and would lead nowhere without it");
-            return Err(refused(&why, &format!("nothing was changed: name {path} itself")));
+            return Err(wrong_argument(&why, &format!("nothing was changed: name {path} itself")));
         }
         let found = self.to.plan_in(desk, Edit::NAME, |desk| text_in_workspace(desk, &path))?;
         found.map(|text| (path.clone(), text)).ok_or_else(|| {
-            refused(
+            wrong_argument(
                 &format!("{path} is not a text file of the workspace"),
                 "check the path; nothing was changed",
             )

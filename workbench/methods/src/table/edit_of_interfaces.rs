@@ -1,7 +1,7 @@
 //! Operations of `edit` about interfaces: extracting one from a type, and adding stubs for members that the bases of a type require.
 
 use super::edit::{Edit, defines_of};
-use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, refused, rewriting};
+use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, rewriting, wrong_argument};
 use super::rename::RenameSubject;
 use super::rewriting::Rewriting;
 use super::{Method, symbols};
@@ -23,7 +23,7 @@ use workbench::symbols::index::is_within;
 use workbench::symbols::unimplemented::{Debts, debts};
 
 fn of_file(path: &str, why: &Refused) -> Failed {
-    refused(&format!("{path}: {}", why.why), &why.hint)
+    wrong_argument(&format!("{path}: {}", why.why), &why.hint)
 }
 
 /// Returns the members that a type with stubs still lacks, as obstacles.
@@ -98,7 +98,7 @@ impl SymbolEdit<'_> {
         let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
         let kind = symbols.find(of.key()).map(|at| symbols.glance(at).kind).unwrap_or_default();
         if of.member().is_some() || !matches!(kind, "class" | "struct" | "record" | "record struct") {
-            return Err(refused(
+            return Err(wrong_argument(
                 &format!("{} is neither a class nor a struct, and owes no members", of.path),
                 "name the type that has the bases",
             ));

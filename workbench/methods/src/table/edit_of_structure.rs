@@ -1,7 +1,7 @@
 //! Operations of `edit` that change the structure of code: parameters of members, files of types, using directives.
 
 use super::edit::{Edit, defines_of};
-use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, refused, rewriting};
+use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, rewriting, wrong_argument};
 use super::edit_check::names_lost;
 use super::rename::RenameSubject;
 use super::symbols::resolve_for_edit;
@@ -102,14 +102,14 @@ impl SymbolEdit<'_> {
         let target = given.map_or_else(|| format!("{folder}{}.cs", simple_name(key)), str::to_owned);
         let disk = Disk::new(&window::root_of_workspace(desk)?);
         let resolve = |path: &str| workbench::edit::files::Files::resolve(&disk, path);
-        let target = resolve(&target).map_err(|why| refused(&why.to_string(), why.hint()))?;
+        let target = resolve(&target).map_err(|why| wrong_argument(&why.to_string(), why.hint()))?;
         if !target.ends_with(".cs") {
-            return Err(refused(&format!("{target} is not a C# file"), "name one that ends in .cs"));
+            return Err(wrong_argument(&format!("{target} is not a C# file"), "name one that ends in .cs"));
         }
         let world = desk.open_to_build()?.0.engine.world.clone();
         let is_there = world.read_at_most(&target, LARGEST).is_ok() || window::root_of_workspace(desk)?.join(&target).exists();
         match is_there {
-            true => Err(refused(
+            true => Err(wrong_argument(
                 &format!("{target} exists already; nothing was changed"),
                 "name another file: --new-text (newText)",
             )),
@@ -125,7 +125,7 @@ impl SymbolEdit<'_> {
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let (path, before) = path_and_text(desk, path)?;
             let defines = defines_of(desk, &path)?;
-            let made = organized(&before, &defines).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
+            let made = organized(&before, &defines).map_err(|why| wrong_argument(&format!("{path}: {}", why.why), &why.hint))?;
             let summary = match made {
                 Some(_) => "put the using directives in order".to_owned(),
                 None => format!("the using directives of {path} are in order"),

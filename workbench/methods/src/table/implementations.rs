@@ -70,7 +70,11 @@ impl Method for ImplementationsOf {
         }
         found.sort();
         found.dedup();
-        let further = if self.all { None } else { further(desk, &names, &symbols, &found)? };
+        let further = if self.all {
+            None
+        } else {
+            note_further(desk, &names, &symbols, &found)?
+        };
         let total = found.len();
         let mut found: Vec<Implementation> = found.into_iter().skip(self.offset).take(self.limit).collect();
         locate(desk, &names.symbols, &mut found)?;
@@ -112,7 +116,12 @@ pub(super) fn relative_line(one: &Implementation) -> String {
 }
 
 /// Returns a note about implementations more than one step away.
-fn further(desk: &mut Desk<'_>, names: &WorkspaceNames, of: &[Candidate], direct: &[Implementation]) -> Result<Option<String>, Failed> {
+fn note_further(
+    desk: &mut Desk<'_>,
+    names: &WorkspaceNames,
+    of: &[Candidate],
+    direct: &[Implementation],
+) -> Result<Option<String>, Failed> {
     let mut more: BTreeSet<Implementation> = BTreeSet::new();
     for one in of {
         more.extend(implementations(desk, &names.symbols, one, true)?);

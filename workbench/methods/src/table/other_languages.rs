@@ -11,7 +11,7 @@ use producers::languages::model::FileSymbols;
 use std::collections::BTreeMap;
 use workbench::other_languages::files::{definitions, outlined, provenance, symbols_of_file};
 use workbench::other_languages::names::{OtherNames, OtherSymbol};
-use workbench::other_languages::search::{hit, search};
+use workbench::other_languages::search::{hit_of_other_language, search};
 use workbench::symbols::file::FileRequest;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::meaning::Candidate;
@@ -178,8 +178,13 @@ pub fn add_hits(names: &OtherNames, symbols: &Symbols, query: &Query<'_>, page: 
     let behind = page.start.saturating_sub(of_csharp);
     let room = query.limit.min(MOST).saturating_sub(shown);
     let before = page.hits.len();
-    page.hits
-        .extend(found.into_iter().skip(behind).take(room).map(|(matched, one)| hit(matched, one)));
+    page.hits.extend(
+        found
+            .into_iter()
+            .skip(behind)
+            .take(room)
+            .map(|(matched, one)| hit_of_other_language(matched, one)),
+    );
     shown += page.hits.len() - before;
     let kind = query.kind.and_then(|kind| KINDS.into_iter().find(|known| same(known, kind.trim())));
     let end = page.start + shown;

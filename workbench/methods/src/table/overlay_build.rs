@@ -264,7 +264,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     desk.context.use_overlay(name);
     let context = desk.context;
     let (workspace, session) = desk.open_to_build()?;
-    let asks = workbench::paid::any(&workspace.manifest_definition()?.manifest, &workspace.engine.registry);
+    let asks = workbench::paid::asks_any_model(&workspace.manifest_definition()?.manifest, &workspace.engine.registry);
     (request.options.dry_run, request.options.price) = (!asks, asks);
     request.list = true;
     let (now, before) = (marked(session), marked(&workspace.session_beneath()?));

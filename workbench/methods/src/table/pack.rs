@@ -110,7 +110,7 @@ impl Method for Build {
         let contents: Contents = serde_json::from_slice(&contents.bytes).map_err(|error| Failed::bug(&error))?;
         let left_out: Vec<LeftOut> = contents.left_out.iter().cloned().map(LeftOut::from).collect();
         let state = AnswerState::default().of_workspace(&*desk.flaws()?);
-        let state = renamed(desk, &self.name, state)?;
+        let state = note_former_names(desk, &self.name, state)?;
         Ok(Built {
             name: self.name.clone(),
             token_estimate: contents.token_estimate,
@@ -129,7 +129,7 @@ impl Method for Build {
 }
 
 /// Notes the present names of types that the filter calls by former names, which match nothing.
-fn renamed(desk: &mut Desk<'_>, name: &str, mut state: AnswerState) -> Result<AnswerState, Failed> {
+fn note_former_names(desk: &mut Desk<'_>, name: &str, mut state: AnswerState) -> Result<AnswerState, Failed> {
     let packs = packs::list_packs(desk.open_to_build()?.0)?;
     let Some(Ok(filter)) = packs
         .iter()

@@ -15,7 +15,7 @@ pub fn argument_names(entry: &MethodEntry) -> Vec<String> {
 }
 
 /// Returns a method's description from its help.
-pub fn about(entry: &MethodEntry) -> String {
+pub fn method_description(entry: &MethodEntry) -> String {
     let command = (entry.arguments_of)(clap::Command::new(entry.name));
     let about = command.get_long_about().or(command.get_about());
     about.map(ToString::to_string).unwrap_or_default()
@@ -27,7 +27,7 @@ pub fn listing() -> Value {
         json!({
             "name": entry.name.replace(' ', "."),
             "also": entry.also,
-            "about": about(entry),
+            "about": method_description(entry),
             "readOnly": entry.is_read_only(),
             "arguments": (entry.arguments)(),
             "answer": (entry.answers)(),
@@ -46,7 +46,7 @@ pub fn methods_page() -> String {
 /// Returns the page's section on one method.
 pub fn section_of_method(entry: &MethodEntry) -> String {
     let mut section = format!("\n## {}\n\n", entry.name);
-    section.push_str(&about(entry));
+    section.push_str(&method_description(entry));
     let also: Vec<String> = entry.also.iter().map(|name| format!("`{name}`")).collect();
     let also = if also.is_empty() {
         String::new()

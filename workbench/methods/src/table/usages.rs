@@ -195,7 +195,7 @@ impl UsagesOf {
         }
         let behind = self.offset.saturating_sub(found.certain.len());
         let certain = found.certain.into_iter().skip(self.offset).take(self.limit);
-        let certain: Vec<Spot> = certain.map(|place| spot(place, None)).collect();
+        let certain: Vec<Spot> = certain.map(|place| spot_of_place(place, None)).collect();
         let mut ordered: Vec<(UseDoubt, Place)> = found.possible.into_iter().map(|(place, why)| (why, place)).collect();
         ordered.sort();
         let mut reasons: Vec<Reason> = Vec::new();
@@ -208,7 +208,7 @@ impl UsagesOf {
         }
         let room = (self.limit - certain.len()).min(self.possible);
         let possible = ordered.into_iter().skip(behind).take(room);
-        let possible: Vec<Spot> = possible.map(|(why, place)| spot(place, Some(&why))).collect();
+        let possible: Vec<Spot> = possible.map(|(why, place)| spot_of_place(place, Some(&why))).collect();
         let shown = certain.len() + possible.len();
         let more = format!("raise --possible, or continue with `offset` {}", self.offset + shown);
         let state = match shown > 0 && possible.len() == self.possible {
@@ -282,7 +282,7 @@ impl Spot {
     }
 }
 
-fn spot(place: Place, why: Option<&UseDoubt>) -> Spot {
+fn spot_of_place(place: Place, why: Option<&UseDoubt>) -> Spot {
     Spot {
         file: place.file,
         line: place.line,

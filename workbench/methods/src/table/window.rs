@@ -73,7 +73,7 @@ impl Method for Show {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<WindowAnswer, Failed> {
         let root = root_of_workspace(desk)?;
         let mut window = Window::read_window(&root).map_err(|error| unwritten(&error))?;
-        let renamed = renamed(desk, &window)?;
+        let renamed = present_names(desk, &window)?;
         renamed.iter().for_each(|(from, to)| window.rename(from, to));
         let mut gone = None;
         let pack = match &window.pack {
@@ -223,7 +223,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownT
 }
 
 /// Returns the present names of renamed types in the window.
-fn renamed(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, String>, Failed> {
+fn present_names(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, String>, Failed> {
     let wanted = candidate_types(window, &[]);
     if wanted.is_empty() {
         return Ok(BTreeMap::new());
@@ -306,7 +306,7 @@ pub struct Dismiss {
 fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Window, &str) -> bool) -> Result<Changed, Failed> {
     let root = root_of_workspace(desk)?;
     let mut before = Window::read_window(&root).map_err(|error| unwritten(&error))?;
-    let renamed = renamed(desk, &before)?;
+    let renamed = present_names(desk, &before)?;
     renamed.iter().for_each(|(from, to)| before.rename(from, to));
     let known = before
         .pinned

@@ -52,7 +52,7 @@ impl RequestContext {
         let of_filters = placed.iter_mut().filter(|one| one.code == ErrorCode::InvalidFilter);
         for one in of_filters {
             if let Some(root) = self.root_around() {
-                *one = workbench::packs::placed(&root, one.clone());
+                *one = workbench::packs::locate_filter_error(&root, one.clone());
             }
         }
         placed

@@ -46,7 +46,7 @@ pub fn write_graph(html: &mut Html, report: &Report) {
         html.element("div", &[("class", "columns")], |html| {
             html.element("div", &[("class", "why")], |html| {
                 html.write_line("h3", &[], "Why this state");
-                why(html, &near.explanation);
+                write_reasons(html, &near.explanation);
             });
             html.element(
                 "div",
@@ -206,14 +206,14 @@ fn shape(html: &mut Html, at: usize, node: &Drawn, (x, y): (i32, i32), near: &Fo
 }
 
 /// Writes the reason chain, as in `cortex explain`.
-fn why(html: &mut Html, explanation: &Explanation) {
+fn write_reasons(html: &mut Html, explanation: &Explanation) {
     html.element("dl", &[("class", "facts")], |html| {
         if let Some(failure) = &explanation.failure {
             fact(html, "Failed", |html| {
                 html.write_text(&format!("{}: {}", failure.code, failure.message))
             });
         }
-        moves(html, "Moved", &explanation.moves);
+        write_input_changes(html, "Moved", &explanation.moves);
         if !explanation.chain.is_empty() {
             fact(html, "Because", |html| steps(html, &explanation.chain));
         }
@@ -228,7 +228,7 @@ fn why(html: &mut Html, explanation: &Explanation) {
                 ));
             });
         }
-        moves(html, "Last ran", &explanation.last_moves);
+        write_input_changes(html, "Last ran", &explanation.last_moves);
         if !explanation.last_redefined.is_empty() {
             fact(html, "Last ran", |html| {
                 for redefined in explanation.last_redefined.iter().take(SHOWN) {
@@ -267,7 +267,7 @@ fn fact(html: &mut Html, name: &str, inner: impl FnOnce(&mut Html)) {
     });
 }
 
-fn moves(html: &mut Html, name: &str, moves: &[InputChange]) {
+fn write_input_changes(html: &mut Html, name: &str, moves: &[InputChange]) {
     if moves.is_empty() {
         return;
     }
@@ -353,11 +353,11 @@ fn node_entry(html: &mut Html, node: &Drawn, report: &Report) {
     facts.extend(target.len.map(format_size));
     html.write_line("p", &[("class", "note")], &facts.join(", "));
     if !node.because.is_empty() {
-        because(html, &node.because);
+        write_causes(html, &node.because);
     }
 }
 
-fn because(html: &mut Html, way: &[Because]) {
+fn write_causes(html: &mut Html, way: &[Because]) {
     html.element("ol", &[("class", "chain")], |html| {
         let end = way.len() - 1;
         for (at, step) in way.iter().enumerate() {

@@ -132,7 +132,7 @@ fn is_plain_name(name: &str) -> bool {
 }
 
 /// Returns whether a character is invisible, or changes how others are shown.
-fn unseen(c: char) -> bool {
+fn is_hidden_character(c: char) -> bool {
     is_invisible(c)
         // Noncharacters are not valid HTML.
         || (c as u32 & 0xfffe) == 0xfffe
@@ -143,7 +143,7 @@ fn unseen(c: char) -> bool {
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if unseen(c) {
+        if is_hidden_character(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -161,7 +161,7 @@ fn escape(text: &str, lines: bool, to: &mut String) {
             '"' => to.push_str("&quot;"),
             '\'' => to.push_str("&#39;"),
             '\n' | '\t' if lines => to.push(c),
-            c if unseen(c) => to.extend(c.escape_default()),
+            c if is_hidden_character(c) => to.extend(c.escape_default()),
             c => to.push(c),
         }
     }

@@ -56,7 +56,7 @@ fn write_target(html: &mut Html, lineage: &Lineage) {
             html.element("li", &[], |html| {
                 heading(html, version);
                 match lineage.changes.get(at) {
-                    Some(change) => sides(html, change, at == 0),
+                    Some(change) => write_sides(html, change, at == 0),
                     None if version.number == 1 => html.write_line("p", &[("class", "note")], "The first."),
                     None => html.write_line("p", &[("class", "note")], "Earlier versions are no longer in the store."),
                 }
@@ -97,7 +97,7 @@ fn heading(html: &mut Html, version: &Version) {
     html.write_line("p", &[("class", "note")], &facts.join(", "));
 }
 
-fn sides(html: &mut Html, change: &VersionDifference, open: bool) {
+fn write_sides(html: &mut Html, change: &VersionDifference, open: bool) {
     let attributes: &[(&'static str, &str)] = if open { &[("open", "")] } else { &[] };
     html.element("details", attributes, |html| {
         html.write_line("summary", &[], &format!("Changes since version {}", change.numbers.0));

@@ -52,7 +52,7 @@ pub fn overview(html: &mut Html, report: &Report) {
             }
         });
         states(html, report);
-        changed(html, report);
+        write_changes(html, report);
         failures(html, report);
     });
 }
@@ -166,7 +166,7 @@ fn states(html: &mut Html, report: &Report) {
     });
 }
 
-fn changed(html: &mut Html, report: &Report) {
+fn write_changes(html: &mut Html, report: &Report) {
     if report.redefined {
         html.write_line(
             "p",
