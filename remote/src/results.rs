@@ -85,7 +85,7 @@ impl Server {
             self.clone().read_blobs(there).await
         };
         let whole = found.into_iter().zip(&wanted).map(|(found, wanted)| match found? {
-            Some((found, at)) => self.checked(&names, wanted, &found, at, &records),
+            Some((found, at)) => self.validate_record(&names, wanted, &found, at, &records),
             None => Ok(None),
         });
         whole.collect()
@@ -153,7 +153,7 @@ impl Server {
     }
 
     /// Returns the result of a record, if it is the requested one and lists all outputs that it names.
-    fn checked(
+    fn validate_record(
         &self,
         names: &ServerNames,
         wanted: &Wanted,

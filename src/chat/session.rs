@@ -159,7 +159,7 @@ fn answer_jobs(mut talk: Talk, news: Sender<News>) -> Sender<Job> {
             let hears = news.clone();
             let tell: Tell = Arc::new(move |event| drop(hears.send(News::Of(event))));
             if line == "/again" {
-                talk.again(&cancel, &tell);
+                talk.resume_answer(&cancel, &tell);
             } else if commands::is_command(&line) {
                 let answer = commands::obey(&mut talk, &line, &cancel).unwrap_or_else(|why| commands::failure_markdown(&why));
                 let _ = news.send(News::Told(answer));

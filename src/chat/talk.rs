@@ -90,7 +90,7 @@ impl Talk {
 
     /// Continues the last answer where it broke off. The context and the tool results stay the same, so that paid turns are found
     /// in the store.
-    pub fn again(&mut self, cancel: &Cancel, tell: &Tell) -> Code {
+    pub fn resume_answer(&mut self, cancel: &Cancel, tell: &Tell) -> Code {
         let Some(last) = self.transcript.last_mut() else {
             tell(Event::Note("nothing was asked yet".to_owned()));
             return Code::Ok;
@@ -198,7 +198,7 @@ impl Talk {
         let mut spent = Spent::default();
         let mut code = Code::Ok;
         for turn in 0..=LOOKS {
-            let turned = self.turn(model, &tools, turn < LOOKS, cancel, tell)?;
+            let turned = self.ask_model(model, &tools, turn < LOOKS, cancel, tell)?;
             if let Some(cost) = &turned.spent {
                 spent.add(cost);
                 self.used.add(cost);
@@ -240,7 +240,7 @@ impl Talk {
         Ok(code)
     }
 
-    fn turn(&self, model: &str, tools: &str, more: bool, cancel: &Cancel, tell: &Tell) -> Result<Turned, Failed> {
+    fn ask_model(&self, model: &str, tools: &str, more: bool, cancel: &Cancel, tell: &Tell) -> Result<Turned, Failed> {
         let room = prompt::Room {
             history: HISTORY,
             count: &o200k,

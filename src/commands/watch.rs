@@ -165,7 +165,7 @@ impl Watching<'_> {
                 }
                 Err(true) => {
                     idle = false;
-                    self.run_and_report(Self::ahead);
+                    self.run_and_report(Self::build_ahead);
                 }
                 Err(false) => return Ok(Code::Interrupted),
             }
@@ -298,7 +298,7 @@ impl Watching<'_> {
     }
 
     /// Builds ahead until another process wants the checkout.
-    fn ahead(&mut self) -> Result<(), Failed> {
+    fn build_ahead(&mut self) -> Result<(), Failed> {
         // Register before the checkout is acquired, so that a later request of another process cancels this.
         let cancel = self.running.start_build(true);
         let reported = &mut self.reported;

@@ -61,7 +61,7 @@ impl Progress {
     }
 
     /// Returns the input that caused a node to be checked again; empty without one, as in a first build.
-    fn why(&self, label: &str) -> String {
+    fn cause_of(&self, label: &str) -> String {
         let changed = self.first_changed.lock().unwrap_or_else(PoisonError::into_inner);
         changed
             .get(label)
@@ -81,12 +81,12 @@ impl Progress {
             ..
         } = &*counts;
         self.bar.set_length(*total);
-        self.bar.set_position(counts.done());
+        self.bar.set_position(counts.finished());
         if *total == 1 {
             // Start the bar with the first action, so that a build without work shows nothing.
             self.bar.enable_steady_tick(Duration::from_millis(120));
         }
-        if counts.done() == 0 {
+        if counts.finished() == 0 {
             return;
         }
         let failed = if *failed > 0 {
@@ -115,12 +115,12 @@ impl Progress {
             Event::Ran { label, took, changed, .. } => {
                 let cutoff = if *changed { "" } else { ", same output" };
                 let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-                let why = style.dim(&format!("({took}{cutoff}{})", self.why(label)));
+                let why = style.dim(&format!("({took}{cutoff}{})", self.cause_of(label)));
                 self.print_line(&format!("  {} {} {why}", style.green("ran    "), printable(label)));
             }
             Event::Hit { label, saved, .. } => {
                 let took = duration(u64::try_from(saved.as_micros()).unwrap_or(u64::MAX));
-                let why = style.dim(&format!("({took} saved{})", self.why(label)));
+                let why = style.dim(&format!("({took} saved{})", self.cause_of(label)));
                 self.print_line(&format!("  {} {} {why}", style.cyan("cached "), printable(label)));
             }
             Event::Verified { label } => self.print_line(&style.dim(&format!("  same    {}", printable(label)))),
@@ -172,7 +172,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn done(&self) -> u64 {
+    fn finished(&self) -> u64 {
         self.ran + self.cached + self.failed
     }
 
@@ -216,9 +216,9 @@ mod tests {
             } else {
                 hit
             });
-            assert!(counts.done() <= counts.total, "{} of {}", counts.done(), counts.total);
+            assert!(counts.finished() <= counts.total, "{} of {}", counts.finished(), counts.total);
         }
-        assert!(counts.done() > 100);
+        assert!(counts.finished() > 100);
         assert_eq!(writing(3_120, 11_058), "writing files 3,120 of 11,058");
     }
 }

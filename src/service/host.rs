@@ -291,7 +291,7 @@ impl Host {
         let answered = answered.map_err(|failed| match patience {
             // The command line reports the error as the command itself would.
             Patience::Long => failed,
-            Patience::Short | Patience::Fair => self.elsewhere(failed),
+            Patience::Short | Patience::Fair => self.as_service_error(failed),
         })?;
         if context.overlay().is_none() {
             touch(self.root.as_deref(), entry, &answered.answer);
@@ -380,7 +380,7 @@ impl Host {
     }
 
     /// Rewrites busy errors about another process into those of the service.
-    fn elsewhere(&self, mut failed: Failed) -> Failed {
+    fn as_service_error(&self, mut failed: Failed) -> Failed {
         for why in failed.diagnostics.iter_mut().filter(|why| why.code == ErrorCode::E_BUSY) {
             // The progress of another process is unknown.
             let busy = Diagnostic::error(ErrorCode::Busy, why.message.as_str()).found("0 % done");

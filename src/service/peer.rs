@@ -100,13 +100,13 @@ impl Shared {
         let answer = match method {
             "ping" | STOP => json!({}),
             "methods" => LISTING.clone(),
-            "cortex.about" => self.about(),
+            "cortex.about" => self.describe_service(),
             _ => return None,
         };
         Some(message::answer_message(id, answer))
     }
 
-    fn about(&self) -> Value {
+    fn describe_service(&self) -> Value {
         let mut about = json!(self.host.figures());
         about["version"] = super::version().into();
         about

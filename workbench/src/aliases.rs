@@ -61,7 +61,7 @@ impl Aliases {
 
     /// Returns the present identifiers of the types that had a name with this ending. Case does not matter, numbers of type parameters are optional,
     /// and `.` matches the `+` before a nested type.
-    pub fn renamed(&self, name: &str) -> Vec<&str> {
+    pub fn ids_of_name(&self, name: &str) -> Vec<&str> {
         let wanted = name.replace('+', ".");
         let ends = |whole: &str| {
             let before = strip_end(whole, &wanted);
@@ -415,7 +415,7 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
 /// When the store cannot be read.
 pub fn present_name(root: &Path, session: &Session, name: &str) -> Result<Option<String>, StoreError> {
     let known = read_aliases(root);
-    let [id] = known.renamed(name)[..] else { return Ok(None) };
+    let [id] = known.ids_of_name(name)[..] else { return Ok(None) };
     Ok(present_identifiers(session)?
         .into_iter()
         .find(|(_, present)| present == id)
@@ -453,18 +453,21 @@ mod tests {
         assert_eq!(known.aliases, map(&[("T_a", "T_c"), ("T_b", "T_c")]));
         assert_eq!(known.former("T_c").collect::<Vec<_>>(), ["N.A", "N.B"]);
         assert_eq!(
-            (known.renamed("A"), known.renamed("N.B"), known.renamed("C")),
+            (known.ids_of_name("A"), known.ids_of_name("N.B"), known.ids_of_name("C")),
             (vec!["T_c"], vec!["T_c"], vec![])
         );
-        assert_eq!((known.renamed("n.b"), known.renamed("xn.b")), (vec!["T_c"], vec![]));
+        assert_eq!((known.ids_of_name("n.b"), known.ids_of_name("xn.b")), (vec!["T_c"], vec![]));
         known.add_aliases(map(&[("T_x", "T_y")]), &map(&[("T_x", "N.Many`2")]));
         known.add_aliases(map(&[("T_z", "T_n")]), &map(&[("T_z", "N.Many`2+Row")]));
-        assert_eq!((known.renamed("Many"), known.renamed("Many`2")), (vec!["T_y"], vec!["T_y"]));
+        assert_eq!((known.ids_of_name("Many"), known.ids_of_name("Many`2")), (vec!["T_y"], vec!["T_y"]));
         for nested in ["Row", "Many.Row", "Many+Row", "N.Many`2+Row"] {
-            assert_eq!(known.renamed(nested), ["T_n"], "{nested}");
+            assert_eq!(known.ids_of_name(nested), ["T_n"], "{nested}");
         }
         known.add_aliases(map(&[("T_o", "T_p")]), &map(&[("T_o", "O.Many")]));
-        assert_eq!((known.renamed("Many"), known.renamed("O.Many")), (vec!["T_p", "T_y"], vec!["T_p"]));
+        assert_eq!(
+            (known.ids_of_name("Many"), known.ids_of_name("O.Many")),
+            (vec!["T_p", "T_y"], vec!["T_p"])
+        );
         let mut known = Aliases::default();
         known.add_aliases(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
         known.add_aliases(map(&[("T_b", "T_c")]), &map(&[("T_b", "N.B")]));

@@ -99,7 +99,7 @@ fn facts_of_document(document: &Document, file: &str, source: &str, text: &str) 
             .push(definition_at(one, &place, way, information, (&text, moves.by, file)));
     }
     for (range, one, way) in places.iter().filter(|(_, one, _)| !is_definition(one)) {
-        let by = moves.behind(range.0);
+        let by = moves.line_shift(range.0);
         let is_named = |place: &FileWord<'_>| renamed.can_refer_to(place.word, way);
         let Some(place) = text.word_behind(*range, by).filter(is_named) else {
             continue;
@@ -215,7 +215,7 @@ impl Moves {
     }
 
     /// Returns how far a line of the index has moved: as the definition before it.
-    fn behind(&self, line: i32) -> i32 {
+    fn line_shift(&self, line: i32) -> i32 {
         let next = self.known.partition_point(|(known, _)| *known <= line);
         self.known.get(next.saturating_sub(1)).map_or(0, |(_, by)| *by)
     }

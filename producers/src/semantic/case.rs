@@ -82,7 +82,7 @@ impl SummaryCase {
     ///
     /// # Errors
     /// When an earlier input is malformed.
-    pub(super) fn way(&self, inputs: &Inputs<'_>, base: Option<&mut Base>) -> Result<(AnswerPlan, String), Failure> {
+    pub(super) fn plan_answer(&self, inputs: &Inputs<'_>, base: Option<&mut Base>) -> Result<(AnswerPlan, String), Failure> {
         let material = self.material();
         let prompt = decide::full_prompt(&material);
         let renames = Renames::from_former(inputs.former);

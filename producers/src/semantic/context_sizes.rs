@@ -28,7 +28,7 @@ impl ModelContextSize<'_> {
     }
 
     /// Returns the tokens of a question and an answer about so many types.
-    fn needed(&self, text: &str, types: usize) -> u64 {
+    fn tokens_needed(&self, text: &str, types: usize) -> u64 {
         let prompt_tokens = self.ask.count(&self.wishes.model, text).tokens;
         prompt_tokens.saturating_add(self.wishes.answer_tokens(types))
     }
@@ -41,14 +41,14 @@ impl ModelContextSize<'_> {
         let Some(limit) = self.wishes.context_tokens().into_iter().chain(learnt).min() else {
             return Ok(());
         };
-        let needed = self.needed(text, types);
+        let needed = self.tokens_needed(text, types);
         if needed <= limit { Ok(()) } else { Err((needed, limit)) }
     }
 
     /// Records that a question was refused as too long. The server's limit is scaled by the ratio of its token count to ours; without a stated limit,
     /// only smaller questions are tried.
     pub(super) fn learn_limit(&self, text: &str, types: usize, refusal: &Diagnostic) {
-        let needed = self.needed(text, types);
+        let needed = self.tokens_needed(text, types);
         let room = match parse_token_counts(&refusal.message) {
             Some((Some(requested), fits)) if requested > fits => {
                 u64::try_from(u128::from(needed) * u128::from(fits) / u128::from(requested)).ok()

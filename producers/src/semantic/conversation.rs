@@ -162,7 +162,8 @@ impl<'a> Talk<'a> {
                 if let Failure::Permanent(diagnostic) = &failure
                     && diagnostic.code == ErrorCode::E_CONTEXT
                 {
-                    self.room().learn_limit(&prompt::conversation_text(turns), types, diagnostic);
+                    self.context_size()
+                        .learn_limit(&prompt::conversation_text(turns), types, diagnostic);
                 }
                 self.in_vain(failure)
             })?;
@@ -196,10 +197,10 @@ impl<'a> Talk<'a> {
 
     /// Checks whether a conversation and its answer fit; the error has the needed and the available tokens.
     fn check_room(&self, turns: &[Turn], types: usize) -> Result<(), (u64, u64)> {
-        self.room().check_room(&prompt::conversation_text(turns), types)
+        self.context_size().check_room(&prompt::conversation_text(turns), types)
     }
 
-    fn room(&self) -> ModelContextSize<'_> {
+    fn context_size(&self) -> ModelContextSize<'_> {
         ModelContextSize {
             rooms: self.rooms,
             ask: self.ask,

@@ -41,7 +41,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextS
         slots,
     } = &*case;
     let mut base = case.base(inputs);
-    let (way, prompt) = case.way(inputs, base.as_mut())?;
+    let (way, prompt) = case.plan_answer(inputs, base.as_mut())?;
     let mut talk = Talk::new(inputs, ask, rooms, wishes, template);
     let mut made = match talk.by_price(&case.material(), base.as_ref(), way) {
         AnswerPlan::Unchanged(why) => AnswerInProgress::free("unchanged", why, base.as_ref()),

@@ -38,7 +38,7 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
     } = &*case;
     let material = case.material();
     let mut base = case.base(inputs);
-    let (way, _) = case.way(inputs, base.as_mut())?;
+    let (way, _) = case.plan_answer(inputs, base.as_mut())?;
     let talk = Talk::new(inputs, ask, rooms, wishes, template);
     let way = talk.by_price(&material, base.as_ref(), way);
     let mut types = heads.len();

@@ -46,7 +46,7 @@ const B: f32 = 0.4;
 impl Draft<'_> {
     /// Shows the answering members, the best first, each with the head of its type.
     pub(super) fn show_answers(&mut self) {
-        let free = self.free() as f32;
+        let free = self.free_tokens() as f32;
         let (least, full) = FOR_MEMBERS;
         let share = least + (full - least) * ((self.room as f32 - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0);
         let most = self.used + (free * share) as usize;
@@ -87,11 +87,11 @@ impl Draft<'_> {
     /// Shows the types that are not shown yet: the first in brief, in half of the room, the others in a line each, as far as they fit.
     pub(super) fn show_neighbours(&mut self) {
         let open: Vec<usize> = (0..self.sections.len()).filter(|at| self.sections[*at].is_none()).collect();
-        let in_brief = self.used + self.free() / 2;
+        let in_brief = self.used + self.free_tokens() / 2;
         for (place, at) in open.into_iter().enumerate() {
             let shown = place < IN_BRIEF && self.show(at, Form::Brief, &[], in_brief.saturating_sub(self.used));
             if !shown {
-                self.show(at, Form::Line, &[], self.free());
+                self.show(at, Form::Line, &[], self.free_tokens());
             }
         }
     }

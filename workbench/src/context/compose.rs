@@ -99,12 +99,12 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
     draft.show_named_members();
     let for_files = if chosen.is_empty() { draft.room } else { draft.room / FOR_FILES };
     let mut attached = vec![None; files.len()];
-    give(files, &mut attached, for_files.min(draft.free()), count);
+    give(files, &mut attached, for_files.min(draft.free_tokens()), count);
     draft.used += attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
     // Reserve room for the names of named types and for the first lines of named files.
     draft.show_names_of_named();
     for (file, shown) in files.iter().zip(&mut attached).filter(|(_, shown)| shown.is_none()) {
-        *shown = file.least(draft.free(), count);
+        *shown = file.least(draft.free_tokens(), count);
         draft.used += shown.as_ref().map_or(0, |shown| shown.tokens);
     }
     for form in [Form::Brief, Form::Outline, Form::Code] {
@@ -115,13 +115,13 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
     for form in [Form::Brief, Form::Outline, Form::Code] {
         draft.raise(form, false);
     }
-    give(files, &mut attached, draft.free(), count);
+    give(files, &mut attached, draft.free_tokens(), count);
     join_within_budget(&heading, draft.sections, attached, material, budget, count)
 }
 
 impl Draft<'_> {
     /// Returns the unused tokens.
-    pub(super) fn free(&self) -> usize {
+    pub(super) fn free_tokens(&self) -> usize {
         self.room - self.used
     }
 
@@ -154,7 +154,7 @@ impl Draft<'_> {
     /// Shows a chosen type in another form, with other members, if it then takes at most `more` tokens more than now.
     pub(super) fn show(&mut self, at: usize, form: Form, members: &[usize], more: usize) -> bool {
         let own = self.sections[at].as_ref().map_or(0, |shown| shown.tokens);
-        let made = self.section(at, form, members, own + more.min(self.free()));
+        let made = self.section(at, form, members, own + more.min(self.free_tokens()));
         self.replace(at, made)
     }
 
@@ -175,7 +175,7 @@ impl Draft<'_> {
                     None => (Vec::new(), 0),
                 };
                 members.push(member);
-                let made = self.section_about(at, Form::Brief, &members, own + self.free(), None);
+                let made = self.section_about(at, Form::Brief, &members, own + self.free_tokens(), None);
                 self.replace(at, made);
             }
         }
@@ -184,7 +184,7 @@ impl Draft<'_> {
     fn show_names_of_named(&mut self) {
         for at in 0..self.sections.len() {
             if self.sections[at].is_none() && self.is_named(at) {
-                let made = self.section_about(at, Form::Brief, &[], self.free(), None);
+                let made = self.section_about(at, Form::Brief, &[], self.free_tokens(), None);
                 self.replace(at, made);
             }
         }
@@ -202,7 +202,7 @@ impl Draft<'_> {
             };
             // The brief form is shown beside members of a named type that are shown already.
             if before < Some(form) || named && form == Form::Brief {
-                self.show(at, form, &members, self.free());
+                self.show(at, form, &members, self.free_tokens());
             }
         }
     }

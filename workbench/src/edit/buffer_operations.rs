@@ -224,7 +224,7 @@ pub(super) fn undo_or_redo<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only:
     for (path, document) in run.session.documents.iter().filter(|_| shown) {
         before.push((path.clone(), run.text_of(path, &document.now.text)?.map(|(text, _)| text)));
     }
-    let taken = run.take_back(redo, only)?;
+    let taken = run.undo_or_redo(redo, only)?;
     let what = if redo { "redone" } else { "undone" };
     let summary = format!("{what}: {}{}", taken.operation, what_became(run, &taken.paths, taken.status));
     let mut detail = String::new();

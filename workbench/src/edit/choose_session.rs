@@ -36,7 +36,7 @@ fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Resul
         }
     };
     let news = session::tidy(files, now)?;
-    let id = format!("{:08x}", files.fresh() as u32);
+    let id = format!("{:08x}", files.unique_number() as u32);
     Ok(EditSession {
         opened: request.order == Order::Open,
         news,

@@ -34,7 +34,7 @@ pub enum EditOutcome {
 impl EditCounts {
     /// Reads the counts; none if they cannot be read.
     pub fn read_counts<F: Files>(files: &F) -> Self {
-        let note = files.note(NOTE).ok().flatten();
+        let note = files.read_note(NOTE).ok().flatten();
         note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 

@@ -139,17 +139,17 @@ impl Files for Disk {
         self.root.join(given).is_symlink()
     }
 
-    fn fresh(&self) -> u64 {
+    fn unique_number(&self) -> u64 {
         RandomState::new().hash_one(std::process::id())
     }
 
-    fn turn(&self) -> u64 {
+    fn increasing_number(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn tree(&self) -> io::Result<Tree> {
-        let (tree, known) = tree::read_tree(&self.root, &self.guard, self.note(KNOWN)?.as_deref())?;
+        let (tree, known) = tree::read_tree(&self.root, &self.guard, self.read_note(KNOWN)?.as_deref())?;
         if let Some(known) = known {
             // An unwritten note only costs reading again.
             let _ = self.write_note(KNOWN, &known);
@@ -168,7 +168,7 @@ impl Files for Disk {
         }
     }
 
-    fn tells(&self) -> bool {
+    fn is_logging(&self) -> bool {
         !self.logs.is_empty()
     }
 
@@ -250,7 +250,7 @@ impl Files for Disk {
         seen.is_ok_and(|seen| seen.links > 1)
     }
 
-    fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+    fn read_note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         checkout::read_file(&self.root, &note_path(name), LARGEST)
     }
 
@@ -470,9 +470,12 @@ mod tests {
         let _alone = place.disk.lock_for_editing().expect("alone");
         let mode = fs::metadata(place.path(FOLDER)).expect("folder").mode();
         assert_eq!(mode & 0o777, 0o700, "what is kept of files is its owner's");
-        assert_eq!(place.disk.note("sessions/s.json").expect("none"), None);
+        assert_eq!(place.disk.read_note("sessions/s.json").expect("none"), None);
         place.disk.write_note("sessions/s.json", b"{}").expect("kept");
-        assert_eq!(place.disk.note("sessions/s.json").expect("a note").as_deref(), Some(&b"{}"[..]));
+        assert_eq!(
+            place.disk.read_note("sessions/s.json").expect("a note").as_deref(),
+            Some(&b"{}"[..])
+        );
         assert_eq!(place.disk.notes("sessions").expect("notes"), [("s.json".to_owned(), 2)]);
         place.disk.drop_note("sessions/s.json").expect("dropped");
         assert_eq!(place.disk.notes("sessions").expect("notes"), []);

@@ -194,7 +194,7 @@ pub(super) fn place_one<F: Files>(
     match found.count {
         0 => {
             run.apply_event(path, Event::Nowhere);
-            let held = run.held(path);
+            let held = run.searched_text(path);
             let miss = miss::explain(held.name(), text, old);
             let way = match old.is_empty() {
                 true => "give the text to replace as old_text",
@@ -232,7 +232,7 @@ pub(super) fn place_one<F: Files>(
 
 /// Records the occurrences of a text (byte offsets) and the version searched, so that the log shows how a choice came about.
 fn trace<F: Files>(run: &mut EditRun<'_, F>, path: &str, text: &str, needle: &str) {
-    if run.files.tells() {
+    if run.files.is_logging() {
         let found = find_occurrences(text, needle, 0, TRACED);
         let snapshot = run.session.documents.get(path).map(|document| document.now.text.clone());
         run.met.matches = Some(json!({"snapshot": snapshot, "count": found.count, "at": found.at}));
@@ -425,7 +425,7 @@ pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], pat
         match found.at.as_slice() {
             [at] => text.replace_range(*at..at + old.len(), &new),
             [] => {
-                let held = run.held(&path);
+                let held = run.searched_text(&path);
                 let miss = miss::explain(held.name(), text, &old);
                 let why = match find_occurrences(&run.text(&path)?, &old, 0, 1).count {
                     0 => miss.why,

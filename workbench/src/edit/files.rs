@@ -115,10 +115,10 @@ pub trait Files {
     fn is_link(&self, given: &str) -> bool;
 
     /// Returns a unique number.
-    fn fresh(&self) -> u64;
+    fn unique_number(&self) -> u64;
 
     /// Returns a number larger than at any earlier call, also of another process within the same second.
-    fn turn(&self) -> u64;
+    fn increasing_number(&self) -> u64;
 
     /// Returns all files with their contents, except ignored files and those in folders whose names begin with a dot.
     ///
@@ -136,7 +136,7 @@ pub trait Files {
     fn log_line(&self, category: Category, line: &str);
 
     /// Whether any log is enabled.
-    fn tells(&self) -> bool;
+    fn is_logging(&self) -> bool;
 
     /// Reads a file of at most [`super::encoding::LARGEST`] bytes; `None` when it does not exist.
     ///
@@ -165,7 +165,7 @@ pub trait Files {
     ///
     /// # Errors
     /// When the note cannot be read.
-    fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
+    fn read_note(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
 
     /// Writes a note durably; the note is at every moment either the old or the new one.
     ///

@@ -88,7 +88,7 @@ impl<F: Files> EditRun<'_, F> {
     /// Applies a foreign change of the file's bytes to a document.
     pub(super) fn meet(&mut self, path: &str, document: &Document, seen: &Content) -> Result<Reread, Trouble> {
         let now = &document.now;
-        let theirs = self.seen(path, now.encoding);
+        let theirs = self.version_on_disk(path, now.encoding);
         self.document_mut(path).seen.clone_from(seen);
         let theirs = match theirs {
             Ok(theirs) => theirs,
@@ -99,7 +99,7 @@ impl<F: Files> EditRun<'_, F> {
         };
         if !now.is_edited() || now.text == *seen {
             if now.is_edited() {
-                self.concede(path, &now.base, &theirs, true)?;
+                self.rebase_onto_foreign_write(path, &now.base, &theirs, true)?;
             }
             self.foreign(path, &now.text, &theirs.text);
             self.document_mut(path).now = theirs;
@@ -109,11 +109,11 @@ impl<F: Files> EditRun<'_, F> {
             // The file again equals the base of the buffer.
             return Ok(Reread::Carried);
         }
-        if let Some((text, alike)) = self.carried(path, [&now.base, &now.text, seen], theirs.encoding)? {
+        if let Some((text, alike)) = self.carry_over(path, [&now.base, &now.text, seen], theirs.encoding)? {
             self.keep_looked(path)?;
             self.keep_text(path, &text)?;
             if alike {
-                self.concede(path, &now.base, &theirs, false)?;
+                self.rebase_onto_foreign_write(path, &now.base, &theirs, false)?;
             }
             self.foreign(path, &now.text, &text);
             let own = self.document_mut(path);
@@ -128,7 +128,7 @@ impl<F: Files> EditRun<'_, F> {
     ///
     /// # Errors
     /// When one of the texts was lost.
-    pub(super) fn carried(
+    pub(super) fn carry_over(
         &mut self,
         path: &str,
         [base, ours, theirs]: [&Content; 3],
@@ -153,7 +153,9 @@ impl<F: Files> EditRun<'_, F> {
     pub fn refresh(&mut self, path: &str) -> Result<(Reread, bool), Trouble> {
         let before = self.document(path)?.clone();
         let found = self.read_document_file(path)?;
-        let theirs = self.seen(path, before.now.encoding).map_err(|trouble| self.of_document(trouble))?;
+        let theirs = self
+            .version_on_disk(path, before.now.encoding)
+            .map_err(|trouble| self.of_document(trouble))?;
         let mut found = match found {
             Reread::Same { differs } if !matches!(before.state.ground(), Ground::OutOfSync { .. }) => Reread::Same { differs },
             // The conflict was reported before.
@@ -232,7 +234,7 @@ impl<F: Files> EditRun<'_, F> {
             return Ok((self.apply_event(path, Event::Discarded).0, None));
         }
         let read = self.see(path).map_err(|error| unread(path, &error));
-        let found = read.and_then(|seen| Ok((seen, self.seen(path, before.now.encoding)?)));
+        let found = read.and_then(|seen| Ok((seen, self.version_on_disk(path, before.now.encoding)?)));
         self.keep_looked(path)?;
         let status = self.apply_event(path, Event::Discarded).0;
         let to = match found {

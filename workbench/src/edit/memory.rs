@@ -150,12 +150,12 @@ impl Files for Memory {
         false
     }
 
-    fn fresh(&self) -> u64 {
+    fn unique_number(&self) -> u64 {
         self.clock.set(self.clock.get() + 1);
         self.clock.get()
     }
 
-    fn turn(&self) -> u64 {
+    fn increasing_number(&self) -> u64 {
         self.turns.set(self.turns.get() + 1);
         self.turns.get()
     }
@@ -174,7 +174,7 @@ impl Files for Memory {
         self.log.borrow_mut().push((category, line.to_owned()));
     }
 
-    fn tells(&self) -> bool {
+    fn is_logging(&self) -> bool {
         true
     }
 
@@ -234,7 +234,7 @@ impl Files for Memory {
         false
     }
 
-    fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+    fn read_note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         Ok(self.notes.borrow().get(name).cloned())
     }
 

@@ -66,12 +66,12 @@ impl Model {
         if self.buffer == self.base {
             self.take();
         } else if self.buffer == self.file {
-            self.concede(|_, file| Some(file.to_owned()));
+            self.rebase_onto_foreign_write(|_, file| Some(file.to_owned()));
             self.take();
         } else if let Some(Carried { text, alike }) = carry(&self.base, &self.buffer, &self.file) {
             let base = self.base.clone();
             if alike {
-                self.concede(|text, file| Some(carry(&base, text, file)?.text));
+                self.rebase_onto_foreign_write(|text, file| Some(carry(&base, text, file)?.text));
             }
             self.base.clone_from(&self.file);
             self.buffer = text;
@@ -84,7 +84,7 @@ impl Model {
     }
 
     /// Unsaved edits that the file already has count as foreign.
-    fn concede(&mut self, made_of: impl Fn(&str, &str) -> Option<String>) {
+    fn rebase_onto_foreign_write(&mut self, made_of: impl Fn(&str, &str) -> Option<String>) {
         for (from, to) in &mut self.done {
             if (&from.base, &to.base) == (&self.base, &self.base)
                 && let Some(texts) = made_of(&from.text, &self.file).zip(made_of(&to.text, &self.file))

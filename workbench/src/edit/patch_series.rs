@@ -147,7 +147,7 @@ pub(super) fn open<F: Files>(
         .filter(|(path, is_there)| !is_there && end(path).is_some())
         .map(|(path, _)| path.clone())
         .collect();
-    run.apart(&new)?;
+    run.check_disjoint(&new)?;
     for step in series.iter().flatten() {
         if step.goes() && run.files.is_link(&step.part.path) {
             let why = format!("{} is a link to {}, and would lead nowhere without it", step.part.path, step.path);
@@ -158,7 +158,7 @@ pub(super) fn open<F: Files>(
     for (path, is_there) in &met {
         match is_there {
             true => run.open(path)?,
-            false => run.free(path)?,
+            false => run.check_free(path)?,
         }
     }
     for (path, is_there) in &met {
@@ -220,8 +220,14 @@ type Texts = BTreeMap<String, Option<Written>>;
 fn text<F: Files>(run: &EditRun<'_, F>, now: &Texts, step: &FileStep<'_>) -> Result<Option<Written>, Trouble> {
     let path = &step.path;
     let after = |hunks: &[Hunk]| match now.get(path) {
-        Some(Some(known)) => apply_hunks(&known.text, known.encoding, hunks, path, run.held(path)),
-        Some(None) | None => apply_hunks(&run.text(path)?, run.document(path)?.now.encoding, hunks, path, run.held(path)),
+        Some(Some(known)) => apply_hunks(&known.text, known.encoding, hunks, path, run.searched_text(path)),
+        Some(None) | None => apply_hunks(
+            &run.text(path)?,
+            run.document(path)?.now.encoding,
+            hunks,
+            path,
+            run.searched_text(path),
+        ),
     };
     match &step.part.kind {
         PatchOperation::Add(text) => {

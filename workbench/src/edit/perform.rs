@@ -70,7 +70,7 @@ pub fn perform<F: Files>(files: &F, request: &EditRequest, now: u64) -> Response
         Err(error) => refusal_response(&Trouble::from(error), "-"),
     };
     let (response, violation) = formed(response);
-    if files.tells() {
+    if files.is_logging() {
         let log = Log {
             files,
             operation: request.order.name(),
@@ -402,11 +402,15 @@ fn answer<F: Files>(run: &EditRun<'_, F>, request: &EditRequest, done: Done, foc
             selection_count: done.count,
         },
         candidates: done.candidates,
-        flags: flags(state, mode, status, run.files.tells()),
+        flags: flags(state, mode, status, run.files.is_logging()),
         session: Some(run.session.id.clone()),
         path,
         operation_id: run.id(),
-        allowed: if closed { Vec::new() } else { run.possible(state.workflow_state()) },
+        allowed: if closed {
+            Vec::new()
+        } else {
+            run.allowed_tools(state.workflow_state())
+        },
         detail: done.detail,
         files: if done.paths.len() > 1 { done.paths } else { Vec::new() },
         changed: done.changed,

@@ -42,7 +42,11 @@ pub(super) fn not_now<F: Files>(run: &EditRun<'_, F>, path: &str, tool: Tool) ->
         .document(path)
         .map_or(WorkflowState::Idle, |document| document.state.workflow_state());
     let mode = run.session.mode;
-    let names: Vec<String> = run.possible(state).into_iter().map(|tool| format!("`{}`", tool.name())).collect();
+    let names: Vec<String> = run
+        .allowed_tools(state)
+        .into_iter()
+        .map(|tool| format!("`{}`", tool.name()))
+        .collect();
     let because = match (tool, state) {
         (Tool::Commit, _) if mode == Mode::Disabled => "the session saves nothing".to_owned(),
         (Tool::Commit, WorkflowState::Idle) => "every edit is saved at once".to_owned(),

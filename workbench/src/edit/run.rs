@@ -210,7 +210,7 @@ impl<'f, F: Files> EditRun<'f, F> {
     ///
     /// # Errors
     /// When the file is not text.
-    pub(super) fn seen(&self, path: &str, usual: Encoding) -> Result<Version, Trouble> {
+    pub(super) fn version_on_disk(&self, path: &str, usual: Encoding) -> Result<Version, Trouble> {
         let encoding = match self.looked_text(path).transpose() {
             Ok(text) => text.map_or(usual, |(_, encoding)| encoding),
             Err(why) => return Err(no_text(path, &why)),
@@ -235,7 +235,7 @@ impl<'f, F: Files> EditRun<'f, F> {
             );
             return Err(why);
         }
-        let document = Document::of(self.seen(path, PLAIN)?);
+        let document = Document::of(self.version_on_disk(path, PLAIN)?);
         self.session.documents.insert(path.to_owned(), document);
         Ok(())
     }
@@ -255,7 +255,7 @@ impl<'f, F: Files> EditRun<'f, F> {
     ///
     /// # Errors
     /// When one is.
-    pub(super) fn apart(&self, new: &[String]) -> Result<(), Trouble> {
+    pub(super) fn check_disjoint(&self, new: &[String]) -> Result<(), Trouble> {
         let held = self.session.documents.iter().filter(|(_, document)| document.now.text.is_some());
         let all: BTreeSet<&String> = held.map(|(path, _)| path).chain(new).collect();
         let lies_below = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
@@ -274,7 +274,7 @@ impl<'f, F: Files> EditRun<'f, F> {
     ///
     /// # Errors
     /// When a file or a document with a text has the path.
-    pub(super) fn free(&mut self, path: &str) -> Result<(), Trouble> {
+    pub(super) fn check_free(&mut self, path: &str) -> Result<(), Trouble> {
         let seen = self.see(path).map_err(|error| unread(path, &error))?;
         let is_free = match self.session.documents.get(path).map(|document| &document.now) {
             // A file with an unsaved deletion counts as deleted.
@@ -289,8 +289,8 @@ impl<'f, F: Files> EditRun<'f, F> {
     /// # Errors
     /// When the file exists, or is a document already.
     pub fn open_new(&mut self, path: &str) -> Result<(), Trouble> {
-        self.free(path)?;
-        self.apart(&[path.to_owned()])?;
+        self.check_free(path)?;
+        self.check_disjoint(&[path.to_owned()])?;
         self.session
             .documents
             .entry(path.to_owned())
@@ -379,7 +379,7 @@ impl<'f, F: Files> EditRun<'f, F> {
     }
 
     /// Returns the tools that a state allows.
-    pub(super) fn possible(&self, state: WorkflowState) -> Vec<Tool> {
+    pub(super) fn allowed_tools(&self, state: WorkflowState) -> Vec<Tool> {
         let mut tools = allowed(state, self.session.mode);
         // Closing depends on all documents: another one may be unsaved, and one out of sync may have no edits.
         tools.retain(|tool| *tool != Tool::Close);
@@ -456,7 +456,7 @@ impl<'f, F: Files> EditRun<'f, F> {
             operation: operation.to_owned(),
             id: self.id(),
             at: self.now,
-            turn: self.files.turn(),
+            turn: self.files.increasing_number(),
             changes,
         };
         self.session.remember(edit);

@@ -61,21 +61,21 @@ impl<F: Files> EditRun<'_, F> {
         if std::mem::take(&mut self.session.taking_back) {
             return self.recover_taking_back(&all);
         }
-        let stand = self.stand(&all);
-        if !stand.iter().any(|half| matches!(half, Half::Saved | Half::Torn | Half::Since)) {
+        let states = self.states_of_saves(&all);
+        if !states.iter().any(|half| matches!(half, Half::Saved | Half::Torn | Half::Since)) {
             return;
         }
         let rest = all
             .iter()
-            .zip(&stand)
+            .zip(&states)
             .filter(|(_, half)| !matches!(half, Half::Saved | Half::Since));
         let rest: Vec<Saving> = rest.map(|(saving, _)| saving.clone()).collect();
         if !rest.is_empty() {
             let what = self.cut_short(&all);
-            if !stand.contains(&Half::Lost) && self.write_files(&rest, |saving| &saving.to) {
+            if !states.contains(&Half::Lost) && self.write_files(&rest, |saving| &saving.to) {
                 self.notes.push(format!("{what} has been completed"));
             } else {
-                if !stand.contains(&Half::Since) {
+                if !states.contains(&Half::Since) {
                     self.note_taking_back(&all);
                     if self.put_back(&all) {
                         self.notes.push(format!("{what} was reverted, its edits wait in the buffer"));
@@ -86,8 +86,8 @@ impl<F: Files> EditRun<'_, F> {
                     .push(format!("{what} can neither be completed nor reverted: check its files"));
             }
         }
-        for (saving, stood) in all.iter().zip(&stand) {
-            if *stood == Half::Since || self.half(saving) == Half::Saved {
+        for (saving, state) in all.iter().zip(&states) {
+            if *state == Half::Since || self.half(saving) == Half::Saved {
                 self.settle(saving);
             }
         }
@@ -134,14 +134,14 @@ impl<F: Files> EditRun<'_, F> {
     /// Returns the states of files saved together. They are staged and saved in order: a file without a staged file is saved if a later file is still
     /// staged or any file was saved, and so is every file before a saved one. If such a file has its old content, another program reverted it. A
     /// single file's content may be a coincidence, so that needs a later staged file, or all others saved.
-    fn stand(&mut self, all: &[Saving]) -> Vec<Half> {
-        let mut stand: Vec<Half> = all.iter().map(|saving| self.half(saving)).collect();
+    fn states_of_saves(&mut self, all: &[Saving]) -> Vec<Half> {
+        let mut states: Vec<Half> = all.iter().map(|saving| self.half(saving)).collect();
         let waits: Vec<bool> = all.iter().map(|saving| self.files.is_staged(&saving.path)).collect();
         let is_written = |half: &Half| matches!(half, Half::Saved | Half::Torn);
-        let written = stand.iter().filter(|half| is_written(half)).count();
-        let last = stand.iter().rposition(is_written);
+        let written = states.iter().filter(|half| is_written(half)).count();
+        let last = states.iter().rposition(is_written);
         let last_waits = waits.iter().rposition(|waits| *waits);
-        for (at, half) in stand.iter_mut().enumerate() {
+        for (at, half) in states.iter_mut().enumerate() {
             let later_waits = !waits[at] && last_waits > Some(at);
             let was_saved = match half {
                 Half::Lost => later_waits || last > Some(at) || !waits[at] && last.is_some(),
@@ -152,7 +152,7 @@ impl<F: Files> EditRun<'_, F> {
                 *half = Half::Since;
             }
         }
-        stand
+        states
     }
 
     /// Returns the state of a file in an interrupted save, read again.

@@ -41,7 +41,7 @@ impl SearchedText {
 
 impl<F: Files> EditRun<'_, F> {
     /// Returns which text of a document is edited.
-    pub(super) fn held(&self, path: &str) -> SearchedText {
+    pub(super) fn searched_text(&self, path: &str) -> SearchedText {
         match self.session.documents.get(path).is_some_and(|document| document.is_edited()) {
             true => SearchedText::Buffer,
             false => SearchedText::File,

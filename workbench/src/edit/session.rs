@@ -246,7 +246,7 @@ impl EditSession {
     pub fn load(files: &impl Files, id: &str, now: u64) -> Result<Self, NoSession> {
         let is_handle = (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let unknown = || NoSession::Unknown(id.chars().filter(|c| !c.is_control()).take(40).collect());
-        let bytes = if is_handle { files.note(&note_name(id))? } else { None };
+        let bytes = if is_handle { files.read_note(&note_name(id))? } else { None };
         let session: Self = serde_json::from_slice(&bytes.ok_or_else(unknown)?).map_err(|error| NoSession::Damaged {
             id: id.to_owned(),
             why: error.to_string(),
@@ -292,13 +292,13 @@ impl EditSession {
     pub fn interrupted(files: &impl Files) -> io::Result<Vec<Self>> {
         let mut all = Vec::new();
         for (name, _) in files.notes("saving")? {
-            let bytes = files.note(&format!("saving/{name}"))?.unwrap_or_default();
+            let bytes = files.read_note(&format!("saving/{name}"))?.unwrap_or_default();
             let session = serde_json::from_slice::<Self>(&bytes)
                 .ok()
                 .filter(|session| name == format!("{}.json", session.id));
             let later = |session: &Self| -> io::Result<bool> {
                 let stored = files
-                    .note(&note_name(&session.id))?
+                    .read_note(&note_name(&session.id))?
                     .and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
                 Ok(stored.is_some_and(|stored| stored.operations >= session.operations))
             };
@@ -400,7 +400,7 @@ pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option
     if !content.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(None);
     }
-    let bytes = files.note(&blob(content))?;
+    let bytes = files.read_note(&blob(content))?;
     Ok(bytes.filter(|bytes| Digest::of(bytes).to_string() == content))
 }
 
@@ -411,7 +411,7 @@ pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option
 pub fn list_sessions(files: &impl Files) -> io::Result<Vec<EditSession>> {
     let mut all = Vec::new();
     for (name, _) in files.notes("sessions")? {
-        if let Some(bytes) = files.note(&format!("sessions/{name}"))?
+        if let Some(bytes) = files.read_note(&format!("sessions/{name}"))?
             && let Ok(session) = serde_json::from_slice::<EditSession>(&bytes)
             && name == format!("{}.json", session.id)
         {

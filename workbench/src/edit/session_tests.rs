@@ -577,7 +577,7 @@ fn a_session_that_somebody_else_made_leads_nowhere() {
     let mut coder = Coder::opened("one", Mode::Manual);
     coder.replace("one", "1");
     let name = format!("sessions/{}.json", coder.session.clone().expect("a handle"));
-    let session = coder.files.note(&name).expect("notes").expect("a session");
+    let session = coder.files.read_note(&name).expect("notes").expect("a session");
     let session = String::from_utf8(session).expect("JSON").replace("a.cs", "../a.cs");
     coder.files.write_note(&name, session.as_bytes()).expect("kept");
     let refused = coder.ask(Order::Commit);

@@ -20,7 +20,7 @@ pub(super) struct UndoResult {
 }
 
 /// The version that an undo restores.
-enum Back {
+enum Restored {
     /// A version based on the file as it is now.
     On(Version),
     /// A version in conflict, because another program changed the same place.
@@ -54,7 +54,7 @@ impl<F: Files> EditRun<'_, F> {
     ///
     /// # Errors
     /// When there is no edit to undo, or foreign writes changed its place and more edits would be lost.
-    pub(super) fn take_back(&mut self, again: bool, only: Option<&str>) -> Result<UndoResult, Trouble> {
+    pub(super) fn undo_or_redo(&mut self, again: bool, only: Option<&str>) -> Result<UndoResult, Trouble> {
         let stack = if again { &self.session.undone } else { &self.session.done };
         let meant = |change: &FileEdit| only.is_none_or(|only| change.path == only);
         let Some(at) = stack.iter().rposition(|edit| edit.changes.iter().any(meant)) else {
@@ -73,10 +73,10 @@ impl<F: Files> EditRun<'_, F> {
         let (mut versions, mut conflicts, mut barred) = (Vec::new(), false, Vec::new());
         for change in &edit.changes {
             let path = change.path.clone();
-            match self.back(change)? {
-                Back::On(version) => versions.push((path, version)),
-                Back::Conflict(_) if edit.changes.len() > 1 || self.document(&path)?.is_edited() => barred.push(path),
-                Back::Conflict(version) => {
+            match self.version_to_restore(change)? {
+                Restored::On(version) => versions.push((path, version)),
+                Restored::Conflict(_) if edit.changes.len() > 1 || self.document(&path)?.is_edited() => barred.push(path),
+                Restored::Conflict(version) => {
                     conflicts = true;
                     versions.push((path, version));
                 }
@@ -84,7 +84,7 @@ impl<F: Files> EditRun<'_, F> {
         }
         if !barred.is_empty() {
             let free: Vec<String> = versions.into_iter().map(|(path, _)| path).collect();
-            return Err(self.barred(&barred, &free, again));
+            return Err(self.explain_barred(&barred, &free, again));
         }
         let changes = self.become_all(versions)?;
         let paths = changes.iter().map(|change| change.path.clone()).collect();
@@ -134,7 +134,7 @@ impl<F: Files> EditRun<'_, F> {
     }
 
     /// Explains why an edit cannot be undone (`again`: redone) as a whole, and lists the files for which it can.
-    fn barred(&self, barred: &[String], free: &[String], again: bool) -> Trouble {
+    fn explain_barred(&self, barred: &[String], free: &[String], again: bool) -> Trouble {
         let (first, own) = (&barred[0], if again { "redo" } else { "undo" });
         let why = format!(
             "{} changed since at the place of the edit, which `{own}` cannot go past",
@@ -152,25 +152,25 @@ impl<F: Files> EditRun<'_, F> {
         Trouble::new(why, guidance).at(first)
     }
 
-    fn back(&mut self, change: &FileEdit) -> Result<Back, Trouble> {
+    fn version_to_restore(&mut self, change: &FileEdit) -> Result<Restored, Trouble> {
         let (path, from, ancestor) = (&change.path, &change.from, ancestor(change));
         let now = self.document(path)?.now.clone();
         let mode = now.mode.or(from.mode);
         if now.text == *ancestor {
-            return Ok(Back::On(Version {
+            return Ok(Restored::On(Version {
                 base: now.base,
                 mode,
                 ..from.clone()
             }));
         }
-        let Some((text, _)) = self.carried(path, [ancestor, &from.text, &now.text], now.encoding)? else {
-            return Ok(Back::Conflict(Version {
+        let Some((text, _)) = self.carry_over(path, [ancestor, &from.text, &now.text], now.encoding)? else {
+            return Ok(Restored::Conflict(Version {
                 base: ancestor.clone(),
                 mode,
                 ..from.clone()
             }));
         };
-        Ok(Back::On(Version { text, ..now }))
+        Ok(Restored::On(Version { text, ..now }))
     }
 
     /// Treats a foreign write equal to unsaved edits as foreign: undo does not revert it. The edits of the file are rebased onto the foreign text, as
@@ -178,7 +178,7 @@ impl<F: Files> EditRun<'_, F> {
     ///
     /// # Errors
     /// When one of the texts was lost, or there is no room.
-    pub(super) fn concede(&mut self, path: &str, base: &Content, theirs: &Version, all: bool) -> Result<(), Trouble> {
+    pub(super) fn rebase_onto_foreign_write(&mut self, path: &str, base: &Content, theirs: &Version, all: bool) -> Result<(), Trouble> {
         let mut done = self.session.done.clone();
         let made_of_it = |change: &&mut FileEdit| change.path == path && change.from.base == *base && change.to.base == *base;
         for change in done.iter_mut().flat_map(|edit| &mut edit.changes).filter(made_of_it) {
@@ -186,7 +186,7 @@ impl<F: Files> EditRun<'_, F> {
             for side in [&change.from.text, &change.to.text] {
                 let text = match all {
                     true => Some((theirs.text.clone(), true)),
-                    false => self.carried(path, [base, side, &theirs.text], theirs.encoding)?,
+                    false => self.carry_over(path, [base, side, &theirs.text], theirs.encoding)?,
                 };
                 sides.extend(text.map(|(text, _)| Version { text, ..theirs.clone() }));
             }

@@ -142,12 +142,12 @@ impl<F: Files> Files for Within<'_, F> {
         self.files.is_link(given)
     }
 
-    fn fresh(&self) -> u64 {
-        self.files.fresh()
+    fn unique_number(&self) -> u64 {
+        self.files.unique_number()
     }
 
-    fn turn(&self) -> u64 {
-        self.files.turn()
+    fn increasing_number(&self) -> u64 {
+        self.files.increasing_number()
     }
 
     fn tree(&self) -> io::Result<Tree> {
@@ -160,7 +160,7 @@ impl<F: Files> Files for Within<'_, F> {
 
     fn log_line(&self, _: Category, _: &str) {}
 
-    fn tells(&self) -> bool {
+    fn is_logging(&self) -> bool {
         false
     }
 
@@ -218,7 +218,7 @@ impl<F: Files> Files for Within<'_, F> {
         false
     }
 
-    fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+    fn read_note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         Ok(self.notes.borrow().get(name).cloned())
     }
 

@@ -141,7 +141,7 @@ fn expired_overlay(name: &str, overlay: &Overlay) -> OverlayError {
 }
 
 fn read_overlay_record<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> {
-    let bytes = files.note(&overlay_note_name(name))?;
+    let bytes = files.read_note(&overlay_note_name(name))?;
     let sound = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok().filter(Overlay::is_sound);
     Ok(bytes.map(sound))
 }
@@ -169,7 +169,7 @@ pub fn unexpired_overlay<F: Files>(files: &F, name: &str, now: u64) -> Result<Ov
 /// # Errors
 /// When the record cannot be read.
 pub fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError> {
-    Ok(files.note(&overlay_note_name(name))?.is_none())
+    Ok(files.read_note(&overlay_note_name(name))?.is_none())
 }
 
 /// Returns the documents that replace files under a name: an overlay, or the unsaved documents of an edit session.

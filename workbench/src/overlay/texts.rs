@@ -38,7 +38,9 @@ pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Op
 /// When it is missing, or its bytes do not match the digest.
 pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
     let Some(digest) = digest else { return Ok(None) };
-    let bytes = files.note(&text_note_name(digest))?.filter(|bytes| Digest::of(bytes) == *digest);
+    let bytes = files
+        .read_note(&text_note_name(digest))?
+        .filter(|bytes| Digest::of(bytes) == *digest);
     let bytes = bytes.map_or_else(|| edited::session_text(files, digest), |bytes| Ok(Some(bytes)))?;
     bytes.map(Some).ok_or_else(|| {
         let hint = "put the document again, or discard the overlay or the edits of the session";
@@ -72,7 +74,7 @@ pub(super) fn documents<F: Files>(files: &F, documents: &BTreeMap<String, Docume
 
 /// Returns the results that were built or found in an overlay.
 pub(super) fn results_of<F: Files>(files: &F, name: &str) -> Result<BTreeSet<ActionKey>, OverlayError> {
-    Ok(keys(&files.note(&results(name))?.unwrap_or_default()))
+    Ok(keys(&files.read_note(&results(name))?.unwrap_or_default()))
 }
 
 fn keys(bytes: &[u8]) -> BTreeSet<ActionKey> {
@@ -105,7 +107,7 @@ pub(super) struct Merged {
 
 /// Returns the results that merged overlays and closed sessions have left.
 pub(super) fn merged<F: Files>(files: &F) -> Result<Option<Merged>, OverlayError> {
-    let note = files.note(MERGED)?;
+    let note = files.read_note(MERGED)?;
     let parts = note.as_deref().and_then(<[u8]>::split_first_chunk);
     Ok(parts.map(|(until, rest)| Merged {
         until: u64::from_le_bytes(*until),

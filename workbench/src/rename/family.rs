@@ -132,7 +132,7 @@ impl Family {
         let mut open = vec![candidate.path.clone()];
         while let Some(path) = open.pop() {
             if family.paths.insert(path.clone()) {
-                open.extend(family.beside(outputs, symbols, &path, way)?);
+                open.extend(family.related_by_override(outputs, symbols, &path, way)?);
             }
         }
         Ok(family)
@@ -195,7 +195,7 @@ impl Family {
     }
 
     /// Returns the new paths by old path.
-    pub(super) fn renamed(&self, new: &str) -> BTreeMap<String, String> {
+    pub(super) fn new_paths(&self, new: &str) -> BTreeMap<String, String> {
         let renamed = |path: &String| match halves(path) {
             None => renamed_key(path, new),
             Some((key, member)) => {

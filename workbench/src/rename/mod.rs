@@ -174,7 +174,7 @@ pub fn plan<O: Outputs>(
     let expected = change.expected(&family, request.new, &texts);
     let files = change.rewritten(&family, request.new, &texts, &mut way);
     let plan = Plan {
-        renamed: family.renamed(request.new),
+        renamed: family.new_paths(request.new),
         places: change.len(),
         left: change.left,
         expected,

@@ -175,7 +175,7 @@ impl Report {
             None => survey.hottest(&session),
         };
         let near = match focus {
-            Some(focus) => Some(survey.near(workspace, &session, focus, &marked, &reasons)?),
+            Some(focus) => Some(survey.graph_near_focus(workspace, &session, focus, &marked, &reasons)?),
             None => None,
         };
         let mut sources = Sources::new(&workspace.root, &session)?;
@@ -298,7 +298,7 @@ impl Survey {
         self.hot().find(|at| session.rules.find(&self.targets[*at].label).is_some())
     }
 
-    fn near(
+    fn graph_near_focus(
         &self,
         workspace: &Workspace,
         session: &Session,
@@ -337,7 +337,7 @@ impl Survey {
                 target,
                 because: match self.targets[target].state {
                     DrawnState::Current | DrawnState::Source => Vec::new(),
-                    _ => self.because(self.ids[target], session, marked, reasons),
+                    _ => self.reasons_of_marks(self.ids[target], session, marked, reasons),
                 },
                 more_inputs,
                 more_readers,
@@ -352,7 +352,13 @@ impl Survey {
     }
 
     /// Follows the marks to their origin.
-    fn because(&self, id: NodeId, session: &Session, marked: &HashMap<NodeId, Marked>, reasons: &HashMap<NodeId, Reason>) -> Vec<Because> {
+    fn reasons_of_marks(
+        &self,
+        id: NodeId,
+        session: &Session,
+        marked: &HashMap<NodeId, Marked>,
+        reasons: &HashMap<NodeId, Reason>,
+    ) -> Vec<Because> {
         let mut way = Vec::new();
         let mut at = Some(id);
         while let Some(mark) = at.take().and_then(|id| marked.get(&id)) {

@@ -420,16 +420,16 @@ impl Folded {
 
     /// Finds the texts that contain the folded `needle`.
     fn containing(&self, needle: &str) -> Vec<usize> {
-        self.holding(needle, |_| true)
+        self.texts_with(needle, |_| true)
     }
 
     /// Finds the texts where a name ends with the folded `needle`: the end of the text, or an arity or project mark follows.
     fn ending(&self, needle: &str) -> Vec<usize> {
-        self.holding(needle, |next| matches!(next, b'\n' | b'`' | b'@'))
+        self.texts_with(needle, |next| matches!(next, b'\n' | b'`' | b'@'))
     }
 
     /// Finds the texts with `needle` before a byte that `fits` accepts; a line feed follows each text.
-    fn holding(&self, needle: &str, fits: impl Fn(u8) -> bool) -> Vec<usize> {
+    fn texts_with(&self, needle: &str, fits: impl Fn(u8) -> bool) -> Vec<usize> {
         let mut found: Vec<usize> = Vec::new();
         if needle.is_empty() || needle.contains('\n') {
             return found;

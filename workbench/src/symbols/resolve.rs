@@ -466,7 +466,11 @@ impl<O: Outputs> Asking<'_, O> {
         let symbols = self.symbols;
         let meant = |name: Option<String>| -> Option<(Vec<usize>, String)> {
             let name = name?;
-            let at: Vec<usize> = aliases.renamed(&name).into_iter().filter_map(|id| symbols.with_id(id)).collect();
+            let at: Vec<usize> = aliases
+                .ids_of_name(&name)
+                .into_iter()
+                .filter_map(|id| symbols.with_id(id))
+                .collect();
             (!at.is_empty()).then_some((at, name))
         };
         let path = self.path;

@@ -144,7 +144,7 @@ impl AnswerState {
 
     /// Notes that a symbol was found by its type's former name; a member keeps its own name.
     #[must_use]
-    pub fn renamed(mut self, former: Option<&str>, path: &str) -> Self {
+    pub fn with_former_name(mut self, former: Option<&str>, path: &str) -> Self {
         if let Some(former) = former {
             let now = halves(path).map_or(path, |(key, _)| key);
             self.notes.push(match symbol_of(former) == symbol_of(now) {
@@ -354,15 +354,19 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_counted() {
-        let state = AnswerState::default().cut(20, 20, "").unread(&[]).lacking(&[]).renamed(None, "A");
+        let state = AnswerState::default()
+            .cut(20, 20, "")
+            .unread(&[])
+            .lacking(&[])
+            .with_former_name(None, "A");
         assert_eq!(state, AnswerState::default());
         let labels = ["//types/A:deps".to_owned(), "//types/B:deps".to_owned()];
         let state = AnswerState::default()
             .cut(20, 21, "ask with the cursor")
             .unread(&labels)
             .empty(Empty::Filtered(4))
-            .renamed(Some("Old"), "N.New")
-            .renamed(Some("Old"), "N.New#Member(int)")
+            .with_former_name(Some("Old"), "N.New")
+            .with_former_name(Some("Old"), "N.New#Member(int)")
             .as_of(Freshness::LastGood, "a.cs does not parse");
         assert!(!state.complete);
         assert_eq!(

@@ -189,7 +189,7 @@ impl Brought {
     }
 
     /// Whether one of these classes has a member with a name.
-    fn has(&self, name: &str) -> bool {
+    fn has_member(&self, name: &str) -> bool {
         let mut known = self.classes.iter().filter_map(|class| dotnet::get(class));
         known.any(|class| class.members(name).next().is_some())
     }
@@ -393,7 +393,7 @@ fn owed_to((at, level): (usize, &Level), all: &[Level], rows: &BTreeMap<&str, Ve
             let is_met = match level.is_interface {
                 true => {
                     let is_public = || all.iter().any(|other| !other.is_interface && has(other, &public)) && !is_taken();
-                    brought.has(&own.name) || explicit(level) || is_public()
+                    brought.has_member(&own.name) || explicit(level) || is_public()
                 }
                 false => nearer.iter().any(|other| !other.is_interface && has(other, &overrides)),
             };

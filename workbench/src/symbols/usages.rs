@@ -475,7 +475,7 @@ impl<'s> Search<'s> {
         }
         for (other, related) in &self.related {
             for place in places(&format!("{other}#{}", self.word))? {
-                if self.may_be_through(&place, related.same.as_deref(), false) || self.passes(&place, related) {
+                if self.may_be_through(&place, related.same.as_deref(), false) || self.fits_only_wanted(&place, related) {
                     found.note_call(&place);
                     let why = UseDoubt::Through(format!("{other}#{}", self.word));
                     found.possible.entry(without_call(place)).or_insert(why);
@@ -531,7 +531,7 @@ impl<'s> Search<'s> {
     /// Returns whether a use of the name refers to the subject: `Ok` for certainly, the reason for possibly, `None` for not.
     fn judged(&self, place: &Place) -> Option<Result<(), UseDoubt>> {
         let Some(wanted) = self.wanted.as_ref().filter(|_| self.overloads.len() > 1) else {
-            return Some(if place.elsewhere { Err(self.elsewhere()) } else { Ok(()) });
+            return Some(if place.elsewhere { Err(self.doubt_elsewhere()) } else { Ok(()) });
         };
         let Some(call) = &place.call else {
             return match place.parameters.as_deref().and_then(|written| self.named_by(written)) {
@@ -554,7 +554,7 @@ impl<'s> Search<'s> {
         }
         let others: Vec<String> = left.iter().filter(|one| one.key != wanted.key).map(|one| one.key.clone()).collect();
         Some(match (others.is_empty(), place.elsewhere) {
-            (_, true) => Err(self.elsewhere()),
+            (_, true) => Err(self.doubt_elsewhere()),
             (false, false) => Err(UseDoubt::Overloads(others)),
             (true, false) => Ok(()),
         })
@@ -574,7 +574,7 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the reason why a place may refer to another type's declaration; the operand of a conversion is unknown.
-    fn elsewhere(&self) -> UseDoubt {
+    fn doubt_elsewhere(&self) -> UseDoubt {
         match self.word {
             IMPLICIT => UseDoubt::UnknownValue,
             _ => UseDoubt::Elsewhere,
@@ -582,7 +582,7 @@ impl<'s> Search<'s> {
     }
 
     /// Whether a call on a related type fits none of that type's overloads, but does fit the wanted one, which the type inherits.
-    fn passes(&self, place: &Place, related: &Related) -> bool {
+    fn fits_only_wanted(&self, place: &Place, related: &Related) -> bool {
         let wanted_fits = |call| self.wanted.as_ref().is_some_and(|wanted| can_mean(wanted, call, false));
         let is_of = |call: &&Call| possible_overloads(&related.overloads, call).is_empty();
         place.call.as_ref().filter(is_of).is_some_and(wanted_fits)

@@ -217,7 +217,7 @@ impl WordIndex {
     }
 
     /// Returns the rows that have a word.
-    fn holding(&self, word: &str) -> &[u32] {
+    fn rows_with_word(&self, word: &str) -> &[u32] {
         let Some(number) = self.numbers.get(word) else { return &[] };
         let number = *number as usize;
         &self.holders[self.starts[number] as usize..self.starts[number + 1] as usize]
@@ -226,7 +226,7 @@ impl WordIndex {
     /// Returns the holders of a word, each with whether it has a second word, too.
     pub fn holders<'s>(&'s self, word: &str, other: &str) -> impl Iterator<Item = (Holder<'s>, bool)> {
         let other = self.numbers.get(other).copied();
-        self.holding(word).iter().map(move |at| {
+        self.rows_with_word(word).iter().map(move |at| {
             let row = &self.rows[*at as usize];
             let has_other = other.is_some_and(|other| row.words.binary_search(&other).is_ok());
             (Holder { row, source: self.source }, has_other)

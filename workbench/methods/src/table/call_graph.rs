@@ -116,7 +116,10 @@ impl Of {
         };
         let unread: Vec<String> = unread.into_iter().collect();
         let unseen: Vec<String> = unseen.into_iter().collect();
-        let mut state = state.unread(&unread).lacking(&unseen).renamed(former.as_deref(), &first.path);
+        let mut state = state
+            .unread(&unread)
+            .lacking(&unseen)
+            .with_former_name(former.as_deref(), &first.path);
         if total == 0 {
             state = state.empty(Empty::None);
         }

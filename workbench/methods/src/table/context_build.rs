@@ -165,7 +165,7 @@ impl Method for Build {
     }
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {
-        let weights = self.checked()?;
+        let weights = self.validated_weights()?;
         if let (Some(_), Some(_)) = (&self.conversation, desk.context.overlay()) {
             let why = Diagnostic::error(
                 ErrorCode::E_OVERLAY,
@@ -178,7 +178,7 @@ impl Method for Build {
         let known = desk.index(&names)?;
         let index = &known.index;
         let root = root_of_workspace(desk)?;
-        let before = self.before(&root)?.unwrap_or_default();
+        let before = self.earlier_conversation(&root)?.unwrap_or_default();
         let (mut mentions, packages) = (self.mentions(desk, &root, index)?, Package::packages_in_text(&self.query));
         members::find_members(desk, &names.symbols, index, &mut mentions)?;
         let attached = attached(desk, &root, &mut mentions)?;
@@ -268,7 +268,7 @@ impl Built {
     }
 
     /// Returns the tokens of the sent answer. A program that requests data without a budget passes only the context's text to a model.
-    fn sent(&self, context: &RequestContext) -> Result<usize, Failed> {
+    fn tokens_sent(&self, context: &RequestContext) -> Result<usize, Failed> {
         let room = context.room();
         match room.is_some_and(|room| room.sends_data) {
             true => serde_json::to_string(self)
@@ -292,7 +292,7 @@ impl Built {
 
 impl Build {
     /// Validates the arguments; returns the weights of the factors.
-    fn checked(&self) -> Result<Factors, Failed> {
+    fn validated_weights(&self) -> Result<Factors, Failed> {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
         if self.query.trim().is_empty() {
             return Err(wrong(
@@ -326,7 +326,7 @@ impl Build {
     }
 
     /// Returns the conversation so far; `None` for none or a new one.
-    fn before(&self, root: &Path) -> Result<Option<Conversation>, Failed> {
+    fn earlier_conversation(&self, root: &Path) -> Result<Option<Conversation>, Failed> {
         match self.conversation.as_deref() {
             None | Some(NEW) => Ok(None),
             Some(id) => {
@@ -353,7 +353,7 @@ impl Build {
                 draft.answer = draft.answer.unexplained();
             }
             draft.answer.budget = most;
-            let sent = draft.answer.sent(desk.context)?;
+            let sent = draft.answer.tokens_sent(desk.context)?;
             Ok((draft, sent))
         };
         // The answer's other parts are about equally long for any text, so one step back mostly suffices. If they grow, because a shorter text omits

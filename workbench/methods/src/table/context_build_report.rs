@@ -112,7 +112,7 @@ impl ContextReport<'_> {
                 members: placed.members.iter().map(|at| text.members[*at].path.clone()).collect(),
                 tokens: placed.tokens,
                 score: chosen.score,
-                why: self.why(chosen, text, placed),
+                why: self.describe_choice(chosen, text, placed),
                 factors: chosen.factors,
                 gave: chosen.factors.by(self.question.weights),
                 inherited: chosen.inherited.clone(),
@@ -222,7 +222,7 @@ impl ContextReport<'_> {
     }
 
     /// Describes why a type was chosen, and why a named one is not shown whole.
-    fn why(&self, chosen: &Chosen, text: &Texts, placed: &Placed) -> String {
+    fn describe_choice(&self, chosen: &Chosen, text: &Texts, placed: &Placed) -> String {
         let (index, words) = (self.question.index, self.question.words);
         let mut reasons = Vec::new();
         reasons.extend(chosen.mention.as_ref().map(|text| format!("the query names {text}")));

@@ -106,14 +106,14 @@ impl Method for Show {
     type Answer = LiveContext;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<LiveContext, Failed> {
-        let editor_state = self.checked()?;
+        let editor_state = self.validated_editor()?;
         let place = LiveFile::from_path(desk, &self.file, self.session.as_deref())?;
         let buffer = self.session.as_deref().map(|session| place.in_session(session)).transpose()?;
         if let Some(number) = self.version {
             let budget = Budget::of_tokens(self.budget, desk.context.room());
             return self.earlier(&place, number, buffer.as_ref(), (editor_state.unwrap_or_default(), &budget));
         }
-        let ReadDocument { text, journal, mut notes } = place.seen(self, buffer.as_ref(), editor_state)?;
+        let ReadDocument { text, journal, mut notes } = place.read_document(self, buffer.as_ref(), editor_state)?;
         let current = journal.current().map_or(journal.given, |version| version.number);
         let known = |digest: &str| place.version_text(digest);
         let text_of = |number| self.shown_text_of_version(number, &place, &journal, buffer.as_ref());
@@ -174,7 +174,7 @@ fn user(content: Vec<Section>) -> Option<Message> {
 
 impl Show {
     /// Validates the arguments; returns the given editor state.
-    fn checked(&self) -> Result<Option<Editor>, Failed> {
+    fn validated_editor(&self) -> Result<Option<Editor>, Failed> {
         let words_given = [
             Some(&self.author),
             self.what.as_ref(),

@@ -110,16 +110,16 @@ impl LiveFile {
     }
 
     /// Reads the document and records its state and the call's arguments, under the lock of the histories.
-    pub(super) fn seen(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<ReadDocument, Failed> {
-        let held = stored_journals::lock_journal(&self.root).map_err(|error| self.unkept(&error))?;
+    pub(super) fn read_document(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<ReadDocument, Failed> {
+        let held = stored_journals::lock_journal(&self.root).map_err(|error| self.history_not_stored(&error))?;
         let unsaved = edits::take_over(&self.files, &self.root, &held, &self.path);
-        let unsaved = unsaved.map_err(|error| self.unkept(&error))?;
+        let unsaved = unsaved.map_err(|error| self.history_not_stored(&error))?;
         let (file, mut notes) = match self.document() {
             Ok((text, notes)) => (Ok(text), notes),
-            Err((code, why)) if buffer.is_none() => return Err(self.elsewhere(code, *why, &unsaved)),
+            Err((code, why)) if buffer.is_none() => return Err(self.with_stored_versions(code, *why, &unsaved)),
             Err((_, why)) => (Err(*why), Vec::new()),
         };
-        notes.extend(self.renamed(show.session.as_deref().zip(buffer)));
+        notes.extend(self.note_other_names(show.session.as_deref().zip(buffer)));
         notes.extend(show.notes_beside(&unsaved, buffer, file.as_deref()));
         let file = file.ok();
         let text = buffer
@@ -191,7 +191,7 @@ impl LiveFile {
                 journal.editor = editor;
             }
         });
-        let journal = journal.map_err(|error| self.unkept(&error))?;
+        let journal = journal.map_err(|error| self.history_not_stored(&error))?;
         Ok(Noted { journal, ..noted })
     }
 
@@ -226,7 +226,7 @@ impl LiveFile {
     }
 
     /// Returns notes about a file with another name (hard links), here or in a session.
-    fn renamed(&self, session: Option<(&str, &Buffer)>) -> Vec<String> {
+    fn note_other_names(&self, session: Option<(&str, &Buffer)>) -> Vec<String> {
         let (path, asked) = (&self.path, &self.requested);
         let shown = (path != asked).then(|| {
             format!("{asked} and {path} are one file under two names (hard links), and one document: its history is that of {path}")
@@ -265,7 +265,7 @@ impl LiveFile {
     }
 
     /// Extends the failure of a missing file by the session's and the stored versions, which can still be shown.
-    fn elsewhere(&self, code: Code, why: Diagnostic, unsaved: &[String]) -> Failed {
+    fn with_stored_versions(&self, code: Code, why: Diagnostic, unsaved: &[String]) -> Failed {
         let journal = stored_journals::read_journal(&self.root, &self.path).unwrap_or_default();
         let last = journal.current().map(|version| version.number);
         let last = last.map(|last| format!("version {last} is the last that is remembered: --version {last} shows it"));
@@ -276,7 +276,7 @@ impl LiveFile {
         Failed::new(code, if hints.is_empty() { why } else { why.hint(hints.join("; ")) })
     }
 
-    fn unkept(&self, error: &io::Error) -> Failed {
+    fn history_not_stored(&self, error: &io::Error) -> Failed {
         let damaged = "check .cortex/live and .cortex/edit; a damaged journal can be moved away";
         Failed::new(
             Code::Io,

@@ -78,7 +78,7 @@ impl Method for Diff {
         let context = desk.context;
         let (workspace, session) = desk.open_to_read()?;
         let (label, found) = find_versions(context, workspace, session, &self.label)?;
-        let (from, to) = self.places(&label, &found)?;
+        let (from, to) = self.positions_of_versions(&label, &found)?;
         let changes = match (&found[from].record, &found[to].record) {
             (Some(from), Some(to)) => Some(input_changes(from, to)),
             _ => None,
@@ -122,7 +122,7 @@ impl Method for Diff {
 
 impl Diff {
     /// Returns the positions of the two versions.
-    fn places(&self, label: &str, found: &[Version]) -> Result<(usize, usize), Failed> {
+    fn positions_of_versions(&self, label: &str, found: &[Version]) -> Result<(usize, usize), Failed> {
         let at = |number: i64| {
             let place = found.iter().position(|version| version.number == number);
             place.ok_or_else(|| {

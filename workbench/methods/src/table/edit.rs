@@ -367,7 +367,7 @@ impl Edit {
     /// Performs the operations that are checked against the whole workspace before they are saved; `None` for all others.
     fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
         let edit = |op: Op| -> Result<SymbolEdit<'_>, Failed> {
-            let needed = |name: &str, argument: &'_ Option<String>| self.needed(name, argument.as_ref()).map(drop);
+            let needed = |name: &str, argument: &'_ Option<String>| self.required_argument(name, argument.as_ref()).map(drop);
             if matches!(op, Op::AddUsing | Op::OrganizeUsings | Op::Delete | Op::Move | Op::RenameFile) {
                 needed("path", &self.path)?;
             } else {
@@ -483,10 +483,10 @@ impl Edit {
     }
 
     fn order(&self, symbol: Option<String>, defines: Option<BTreeSet<String>>) -> Result<Order, Failed> {
-        let new = || self.needed("newText", self.new_text.as_ref());
+        let new = || self.required_argument("newText", self.new_text.as_ref());
         let at = |at: Where| {
             Ok::<_, Failed>(Order::Symbol(symbol::SymbolEdit {
-                symbol: self.needed("symbol", symbol.as_ref())?,
+                symbol: self.required_argument("symbol", symbol.as_ref())?,
                 at,
                 new: new()?,
                 head: if self.whole {
@@ -500,27 +500,27 @@ impl Edit {
         Ok(match self.op {
             Op::Open => Order::Open,
             Op::Replace if self.selector.is_some() => Order::ReplaceNodes {
-                selector: self.needed("selector", self.selector.as_ref())?,
+                selector: self.required_argument("selector", self.selector.as_ref())?,
                 old: self.old_text.clone(),
                 new: new()?,
                 all: self.all,
             },
             Op::Replace => {
-                let (old, new) = (self.needed("oldText", self.old_text.as_ref())?, new()?);
+                let (old, new) = (self.required_argument("oldText", self.old_text.as_ref())?, new()?);
                 match self.all {
                     true => Order::ReplaceAll { old, new },
                     false => Order::Replace { old, new },
                 }
             }
             Op::ReplaceSelection => Order::Select {
-                id: self.needed("selectionId", self.selection_id.as_ref())?,
+                id: self.required_argument("selectionId", self.selection_id.as_ref())?,
                 new: self.new_text.clone(),
             },
             Op::Candidates => Order::Candidates {
                 from: self.from.unwrap_or(1),
             },
             Op::Append => Order::Append {
-                anchor: self.needed("anchor", self.anchor.as_ref())?,
+                anchor: self.required_argument("anchor", self.anchor.as_ref())?,
                 new: new()?,
             },
             Op::Create => Order::Create(new()?),
@@ -548,7 +548,7 @@ impl Edit {
                     old: edit.old_text.clone(),
                     new: edit.new_text.clone(),
                 });
-                Order::Batch(self.needed("edits", Some(parts.collect::<Vec<_>>()).filter(|parts| !parts.is_empty()).as_ref())?)
+                Order::Batch(self.required_argument("edits", Some(parts.collect::<Vec<_>>()).filter(|parts| !parts.is_empty()).as_ref())?)
             }
             Op::Commit => Order::Commit,
             Op::Discard => Order::Discard,

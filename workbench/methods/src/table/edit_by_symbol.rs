@@ -66,7 +66,7 @@ impl SymbolEdit<'_> {
                 files,
             })
         })?;
-        self.saved(desk, &rewriting, planned)
+        self.save_planned(desk, &rewriting, planned)
     }
 
     /// Adds a using directive to a file.
@@ -97,7 +97,7 @@ impl SymbolEdit<'_> {
             let files = vec![Rewritten::of(path, before, after)];
             Ok(Planned { files, summary })
         })?;
-        self.saved(desk, &rewriting, planned)
+        self.save_planned(desk, &rewriting, planned)
     }
 
     /// Adds a member to the part of a type that a file has.
@@ -149,11 +149,11 @@ impl SymbolEdit<'_> {
     }
 
     /// Saves planned texts, if all names of types keep their meaning.
-    fn saved(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>, planned: Planned) -> Result<Response, Failed> {
+    fn save_planned(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>, planned: Planned) -> Result<Response, Failed> {
         self.saved_if(desk, rewriting, planned, |_, _| Ok(Ok(())))
     }
 
-    /// As [`Self::saved`], if `also` finds no obstacle in the workspace with the new texts.
+    /// As [`Self::save_planned`], if `also` finds no obstacle in the workspace with the new texts.
     pub(super) fn saved_if(
         &self,
         desk: &mut Desk<'_>,

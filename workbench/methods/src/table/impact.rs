@@ -119,7 +119,7 @@ impl Method for ImpactOf {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Reach, Failed> {
         let names = desk.workspace_names()?;
-        let (changed, former) = self.changed(desk, &names)?;
+        let (changed, former) = self.changed_symbols(desk, &names)?;
         let health = desk.health()?;
         let found = impact(desk, &names.symbols, &changed, self.depth, &health.gaps())?;
         let unread: Vec<String> = found.unread.iter().cloned().collect();
@@ -130,7 +130,7 @@ impl Method for ImpactOf {
             .unread(&unread)
             .lacking(&unseen);
         if let (Some(former), Some(first)) = (&former, changed.first()) {
-            state = state.renamed(Some(former), first);
+            state = state.with_former_name(Some(former), first);
         }
         let filter = self.filter.then(|| found.filter());
         let (tests, possible_tests) = count_affected(found.affected.iter().filter(|one| one.test));
@@ -151,7 +151,7 @@ impl Method for ImpactOf {
         } else if total == 0 {
             state = state.empty(Empty::None);
         }
-        state = state.lacking(self.further(found.beyond).as_slice());
+        state = state.lacking(self.note_users_beyond(found.beyond).as_slice());
         let paths: Vec<&str> = changed.iter().map(String::as_str).collect();
         state = state.beside_unread(&unread_uses(desk, &paths)?);
         let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
@@ -262,7 +262,7 @@ fn changed_by_overlay(desk: &mut Desk<'_>, names: &WorkspaceNames, overlay: &str
 
 impl ImpactOf {
     /// Returns a note about the users beyond the last step.
-    fn further(&self, beyond: usize) -> Option<String> {
+    fn note_users_beyond(&self, beyond: usize) -> Option<String> {
         let further = match beyond {
             0 => return None,
             1 => "1 more member uses what these steps reach".to_owned(),
@@ -276,7 +276,7 @@ impl ImpactOf {
     }
 
     /// Returns the changed symbols, and the former name of a requested one.
-    fn changed(&self, desk: &mut Desk<'_>, names: &WorkspaceNames) -> Result<(BTreeSet<String>, Option<String>), Failed> {
+    fn changed_symbols(&self, desk: &mut Desk<'_>, names: &WorkspaceNames) -> Result<(BTreeSet<String>, Option<String>), Failed> {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
         match (&self.symbol, self.diff) {
             (Some(_), true) => Err(wrong("symbol and diff cannot go together", "leave one of them out")),

@@ -81,7 +81,7 @@ impl Method for ImplementationsOf {
         let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
         // An unreadable file may declare more.
         let state = AnswerState::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
-        let mut state = state.renamed(former.as_deref(), &first.path);
+        let mut state = state.with_former_name(former.as_deref(), &first.path);
         if total == 0 {
             state = state.empty(Empty::None);
         }

@@ -157,7 +157,7 @@ fn note_former_names(desk: &mut Desk<'_>, name: &str, mut state: AnswerState) ->
     for name in called {
         let found = resolution(desk, &names, name, 1)?;
         if let (Some(former), [now]) = (&found.former, &found.candidates[..]) {
-            state = state.renamed(Some(former), &now.path);
+            state = state.with_former_name(Some(former), &now.path);
         }
     }
     Ok(state)

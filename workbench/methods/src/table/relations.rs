@@ -133,7 +133,7 @@ impl Of {
             // The uses of an unreadable file are unknown.
             WalkDirection::Rdeps => AnswerState::default().of_workspace(&names.flaws).of_projects(&desk.health()?),
         };
-        state = state.renamed(former.as_deref(), &found.path).unread(&relations.unread);
+        state = state.with_former_name(former.as_deref(), &found.path).unread(&relations.unread);
         if total == 0 {
             state = state.empty(Empty::None);
         }

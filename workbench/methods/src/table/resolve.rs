@@ -90,7 +90,7 @@ impl Method for Resolve {
         };
         state = state.cut(found.candidates.len(), found.total, "raise the limit, or write more of the name");
         if let (Some(former), Some(one)) = (&found.former, &found.resolved) {
-            state = state.renamed(Some(former), &one.path);
+            state = state.with_former_name(Some(former), &one.path);
         }
         Ok(Meaning { found, state })
     }

@@ -120,7 +120,7 @@ impl Method for Search {
                 .push(format!("{} in generated code were left out: --generated", page.generated));
         }
         for hit in &page.hits {
-            state = state.renamed(hit.former.as_deref(), &hit.path);
+            state = state.with_former_name(hit.former.as_deref(), &hit.path);
         }
         let more = match page.next.is_some() {
             true => "continue with the value of `cursor`",

@@ -93,7 +93,7 @@ impl Method for SourceOf {
                 Meant::File(source) => sources.push(source),
                 Meant::Symbols(found, former) => {
                     if let [found] = found.as_slice() {
-                        state = state.renamed(former.as_deref(), &found.path);
+                        state = state.with_former_name(former.as_deref(), &found.path);
                     }
                     sources.extend(of_symbols.by_ref().take(found.len()));
                 }

@@ -175,7 +175,7 @@ impl UsagesOf {
             .of_projects(&health)
             .unread(&found.unread)
             .lacking(&found.unseen)
-            .renamed(former, &subject.path);
+            .with_former_name(former, &subject.path);
         let unread = unread_uses(desk, &[&subject.path])?;
         let resolved = Resolved {
             type_id: subject.type_id,

@@ -98,7 +98,7 @@ impl Method for Show {
         made.cut.extend(gone);
         let mut state = known.state_of_window(desk, &made)?;
         for (from, to) in renamed.iter().filter(|(_, to)| made.shown.contains(to)) {
-            state = state.renamed(Some(from), to);
+            state = state.with_former_name(Some(from), to);
         }
         Ok(WindowAnswer {
             state,
@@ -236,7 +236,7 @@ fn present_names(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String
     learns(desk)?;
     let aliases = aliases::read_aliases(&root_of_workspace(desk)?);
     let now = |path: String| {
-        let [id] = aliases.renamed(&path)[..] else { return None };
+        let [id] = aliases.ids_of_name(&path)[..] else { return None };
         let at = symbols.with_id(id)?;
         Some((path, symbols.key(at).to_owned()))
     };
@@ -327,7 +327,9 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
             (Err(_), Some(path)) if ends_so.len() == 1 => (Resolved::gone(path), AnswerState::default()),
             (resolution, _) => {
                 let (found, former) = resolution?;
-                let state = names.state_of_symbols(found.files.iter()).renamed(former.as_deref(), found.key());
+                let state = names
+                    .state_of_symbols(found.files.iter())
+                    .with_former_name(former.as_deref(), found.key());
                 let resolved = Resolved {
                     path: found.key().to_owned(),
                     type_id: found.type_id,

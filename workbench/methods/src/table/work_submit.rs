@@ -150,7 +150,7 @@ impl Submit {
         Ok(Became {
             id: self.id.clone(),
             status: status.to_owned(),
-            next: self.possible(desk, &label)?,
+            next: self.opened_questions(desk, &label)?,
             label,
         })
     }
@@ -181,7 +181,7 @@ impl Submit {
     }
 
     /// Returns the questions that open because a target has its answer.
-    fn possible(&self, desk: &mut Desk<'_>, label: &str) -> Result<Vec<Possible>, Failed> {
+    fn opened_questions(&self, desk: &mut Desk<'_>, label: &str) -> Result<Vec<Possible>, Failed> {
         let (_, session) = desk.open_to_build()?;
         let readers: Vec<String> = TypeGraph::from_session(session)?.readers(label).into_iter().collect();
         let round = work::round(desk, &readers)?;
