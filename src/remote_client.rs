@@ -13,7 +13,7 @@ use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
 use methods::failed::{Failed, Outcome};
 use methods::render::{duration, format_size, printable};
-use remote::{Client, Deadlines, Function, Ping, Surroundings, Use};
+use remote::{CacheUse, Client, Deadlines, Function, Ping, Surroundings};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use workbench::nearby_trees::GitTrees;
 use workbench::workspace::Connect;
 
 /// Returns whether this process may read and write the cache.
-fn usage(def: &RemoteDef) -> Use {
+fn usage(def: &RemoteDef) -> CacheUse {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
     let write = match def.write {
         Write::Never => false,
         Write::Ci => is_ci,
         Write::Always => true,
     };
-    Use { read: def.read, write }
+    CacheUse { read: def.read, write }
 }
 
 /// Creates the client of the cache that the manifest at `root` names.
-fn client(def: &RemoteDef, root: &Path, usage: Use) -> std::io::Result<Client> {
+fn client(def: &RemoteDef, root: &Path, usage: CacheUse) -> std::io::Result<Client> {
     let around = Surroundings {
         folder: root.to_path_buf(),
         variables: Arc::new(|name| std::env::var(name).ok()),
@@ -121,7 +121,7 @@ pub fn ping(context: &Context) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-fn describe_server(endpoint: &str, answer: &Ping, usage: Use) -> String {
+fn describe_server(endpoint: &str, answer: &Ping, usage: CacheUse) -> String {
     let terms = &answer.terms;
     let function = match terms.function {
         Function::Blake3 => "BLAKE3",

@@ -7,7 +7,7 @@ use engine::seams::remote::{
     BlobRef, BundleOffer, Bundled, Offered, RemoteCache, RemoteSummary, SharedOutput, SharedResult, VolumeKind, Wanted,
 };
 use engine::values::digest::{ActionKey, Digest};
-use remote::{Client, Deadlines, Surroundings, Use};
+use remote::{CacheUse, Client, Deadlines, Surroundings};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,7 +35,7 @@ fn client(def: &RemoteDef) -> Result<Client, String> {
         variables: Arc::new(|name| std::env::var(name).ok()),
         deadlines: Deadlines::default(),
     };
-    let usage = Use { read: true, write: true };
+    let usage = CacheUse { read: true, write: true };
     Client::new(def.clone(), usage, around).map_err(|error| error.to_string())
 }
 

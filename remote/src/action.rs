@@ -4,7 +4,7 @@
 //! its results at once. The action has no input root, no platform and no path of any machine. A test pins the bytes, because any change leads to an
 //! empty cache.
 
-use crate::names::{Function, Name};
+use crate::names::{BlobName, Function};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{Action, Command, Directory};
 use engine::seams::remote::Wanted;
 use prost::Message;
@@ -17,9 +17,9 @@ const DOMAIN: &[u8] = b"cortex/1\0";
 /// An action with the blobs that it names.
 pub(crate) struct Canonical {
     /// Name that the result is stored under.
-    pub name: Name,
+    pub name: BlobName,
     /// Blobs of action, command and empty input root, with their names.
-    pub blobs: [(Name, Vec<u8>); 3],
+    pub blobs: [(BlobName, Vec<u8>); 3],
 }
 
 /// Builds the action of a result.

@@ -1,7 +1,7 @@
 //! Blobs of the server: finding the missing ones, sending and reading them in batches, large ones singly.
 
 use crate::cache_counters::Doubt;
-use crate::names::Name;
+use crate::names::BlobName;
 use crate::request_sender::{RequestKind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::content_addressable_storage_client::ContentAddressableStorageClient;
@@ -51,7 +51,7 @@ impl Server {
     }
 
     /// Returns the blobs that the server lacks.
-    pub(crate) async fn blobs_missing(self: Arc<Self>, names: Vec<Name>) -> Result<HashSet<Name>, NotTaken> {
+    pub(crate) async fn blobs_missing(self: Arc<Self>, names: Vec<BlobName>) -> Result<HashSet<BlobName>, NotTaken> {
         let mut missing = HashSet::new();
         for names in names.chunks(NAMES) {
             let attempt = || async {
@@ -61,7 +61,7 @@ impl Server {
                 }
                 let question = FindMissingBlobsRequest {
                     instance_name: self.instance.clone(),
-                    blob_digests: names.iter().map(Name::as_message).collect(),
+                    blob_digests: names.iter().map(BlobName::as_message).collect(),
                     digest_function: self.terms.function.protocol_number(),
                 };
                 let answer = self.storage().find_missing_blobs(self.request(question)).await?;
@@ -69,7 +69,7 @@ impl Server {
                     .get_ref()
                     .missing_blob_digests
                     .iter()
-                    .filter_map(Name::from_message)
+                    .filter_map(BlobName::from_message)
                     .collect())
             };
             let kind = if names.len() == 1 {
@@ -77,7 +77,7 @@ impl Server {
             } else {
                 RequestKind::Write(0)
             };
-            let answer: Result<HashSet<Name>, Unanswered> =
+            let answer: Result<HashSet<BlobName>, Unanswered> =
                 self.sender.send_until_answered("asking for missing blobs", kind, attempt).await;
             missing.extend(answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?);
         }
@@ -85,7 +85,7 @@ impl Server {
     }
 
     /// Sends blobs that fit in one batch, or a single one that does not.
-    pub(crate) async fn send_blobs(self: Arc<Self>, blobs: Vec<(Name, Arc<[u8]>)>) -> Result<(), NotTaken> {
+    pub(crate) async fn send_blobs(self: Arc<Self>, blobs: Vec<(BlobName, Arc<[u8]>)>) -> Result<(), NotTaken> {
         if let [(name, blob)] = &blobs[..]
             && !self.terms.is_small(name.len)
         {
@@ -116,7 +116,7 @@ impl Server {
         let mut refused = None;
         for response in &answer.get_ref().responses {
             let status = response.status.as_ref().filter(|status| status.code != Code::Ok as i32);
-            match (status, response.digest.as_ref().and_then(Name::from_message)) {
+            match (status, response.digest.as_ref().and_then(BlobName::from_message)) {
                 (None, Some(name)) => drop(sent_names.insert(name)),
                 (Some(status), _) => refused = Some(tonic::Status::new(Code::from_i32(status.code), status.message.clone())),
                 (None, None) => {}
@@ -136,7 +136,7 @@ impl Server {
         Ok(())
     }
 
-    fn packed(&self, name: &Name, blob: &[u8]) -> batch_update_blobs_request::Request {
+    fn packed(&self, name: &BlobName, blob: &[u8]) -> batch_update_blobs_request::Request {
         let compressed = (self.terms.zstd_batches && blob.len() >= WORTH_COMPRESSING).then(|| compress(blob));
         let (data, compressor) = match compressed {
             Some(data) if data.len() < blob.len() => (data, compressor::Value::Zstd),
@@ -151,17 +151,17 @@ impl Server {
 
     /// Reads blobs. The result lacks blobs that are missing, or whose length differs from their name's; the caller checks their digests, because it
     /// knows the BLAKE3 digest.
-    pub(crate) async fn read_blobs(self: Arc<Self>, names: BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
+    pub(crate) async fn read_blobs(self: Arc<Self>, names: BTreeSet<BlobName>) -> HashMap<BlobName, Vec<u8>> {
         // Every server has the empty blob.
-        let (empty, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.len == 0);
-        let alone = |name: &Name| self.objects.is_some() || !self.terms.is_small(name.len);
-        let (large, small): (Vec<Name>, Vec<Name>) = names.into_iter().partition(alone);
+        let (empty, names): (Vec<BlobName>, Vec<BlobName>) = names.into_iter().partition(|name| name.len == 0);
+        let alone = |name: &BlobName| self.objects.is_some() || !self.terms.is_small(name.len);
+        let (large, small): (Vec<BlobName>, Vec<BlobName>) = names.into_iter().partition(alone);
         let batches = self.terms.batches(small.into_iter().map(|name| (name.len, name)));
         let batches = batches.into_iter().map(|batch| {
             let server = self.clone();
             async move { server.read_batch(batch).await }
         });
-        let mut found: HashMap<Name, Vec<u8>> = empty.into_iter().map(|name| (name, Vec::new())).collect();
+        let mut found: HashMap<BlobName, Vec<u8>> = empty.into_iter().map(|name| (name, Vec::new())).collect();
         let mut answers = futures_util::stream::iter(batches).buffer_unordered(AT_ONCE);
         while let Some(blobs) = answers.next().await {
             found.extend(blobs);
@@ -178,12 +178,12 @@ impl Server {
         found
     }
 
-    async fn read_batch(&self, names: Vec<Name>) -> Vec<(Name, Vec<u8>)> {
+    async fn read_batch(&self, names: Vec<BlobName>) -> Vec<(BlobName, Vec<u8>)> {
         let bytes = names.iter().map(|name| name.len).sum();
         let attempt = || async {
             let question = BatchReadBlobsRequest {
                 instance_name: self.instance.clone(),
-                digests: names.iter().map(Name::as_message).collect(),
+                digests: names.iter().map(BlobName::as_message).collect(),
                 acceptable_compressors: self.terms.zstd.then_some(compressor::Value::Zstd as i32).into_iter().collect(),
                 digest_function: self.terms.function.protocol_number(),
             };
@@ -202,14 +202,14 @@ impl Server {
                 return Vec::new();
             }
         };
-        let mut wanted: HashSet<Name> = names.into_iter().collect();
+        let mut wanted: HashSet<BlobName> = names.into_iter().collect();
         let mut found = Vec::new();
         for response in answer.responses {
             // Ignore blobs that were not requested, and duplicates.
             let Some(name) = response
                 .digest
                 .as_ref()
-                .and_then(Name::from_message)
+                .and_then(BlobName::from_message)
                 .filter(|name| wanted.remove(name))
             else {
                 continue;

@@ -8,7 +8,7 @@ use crate::cache_counters::Doubt;
 use crate::client::Inner;
 use crate::fresh_volumes::{Fresh, each_fresh};
 use crate::graph_pieces::GraphAddress;
-use crate::names::Name;
+use crate::names::BlobName;
 use crate::piece;
 use crate::server::Server;
 use crate::volume::{self, Address};
@@ -29,7 +29,7 @@ const READ_BACK: u64 = 8 << 20;
 const NUMBERS: u32 = 3;
 
 /// Name and bytes of a piece that the server has undamaged.
-pub(crate) type Sent = Option<(Name, Arc<[u8]>)>;
+pub(crate) type Sent = Option<(BlobName, Arc<[u8]>)>;
 
 /// Contents of an offer that earlier volumes already have.
 #[derive(Default)]
@@ -141,8 +141,8 @@ impl Inner {
             return Ok(prepared);
         };
         let mut addresses = content.volumes;
-        let pieces = |address: &Address| address.pieces().collect::<Vec<Name>>();
-        let of_graph: Vec<Name> = content.graph.iter().flat_map(GraphAddress::piece_names).collect();
+        let pieces = |address: &Address| address.pieces().collect::<Vec<BlobName>>();
+        let of_graph: Vec<BlobName> = content.graph.iter().flat_map(GraphAddress::piece_names).collect();
         let all = addresses.iter().flat_map(pieces).chain(of_graph.iter().copied()).collect();
         let missing = self.wait(server.clone().blobs_missing(all)).unwrap_or(Err(NotTaken::Down))?;
         addresses.retain(|address| !address.pieces().any(|piece| missing.contains(&piece)));
@@ -155,7 +155,7 @@ impl Inner {
         prepared
             .earlier
             .retain_volumes(sound.filter_map(|(address, index)| Some((address, index?))).collect(), keys);
-        let is_gone = |piece: &Name| missing.contains(piece) || self.is_wrong(piece);
+        let is_gone = |piece: &BlobName| missing.contains(piece) || self.is_wrong(piece);
         prepared.graph = content.graph.filter(|_| !of_graph.iter().any(is_gone));
         Ok(prepared)
     }
@@ -195,8 +195,8 @@ impl Inner {
         let mut sent: Vec<Sent> = vec![None; count];
         let mut open: Vec<usize> = (0..count).collect();
         for number in 0..NUMBERS {
-            let pieces: Vec<(usize, Name, Arc<[u8]>)> = open.iter().map(|at| self.piece(server, *at, write(*at, number))).collect();
-            let bytes: HashMap<Name, &Arc<[u8]>> = pieces.iter().map(|(_, name, bytes)| (*name, bytes)).collect();
+            let pieces: Vec<(usize, BlobName, Arc<[u8]>)> = open.iter().map(|at| self.piece(server, *at, write(*at, number))).collect();
+            let bytes: HashMap<BlobName, &Arc<[u8]>> = pieces.iter().map(|(_, name, bytes)| (*name, bytes)).collect();
             self.send_sound(server, bytes.keys().copied().collect(), &|name| {
                 bytes.get(name).map(|bytes| (*bytes).clone())
             })?;
@@ -215,12 +215,17 @@ impl Inner {
         Ok(sent)
     }
 
-    fn piece(&self, server: &Server, at: usize, bytes: Vec<u8>) -> (usize, Name, Arc<[u8]>) {
+    fn piece(&self, server: &Server, at: usize, bytes: Vec<u8>) -> (usize, BlobName, Arc<[u8]>) {
         (at, server.terms.function.name_of_bytes(&bytes), bytes.into())
     }
 
     /// Sends the missing pieces, reads all of them back, and sends the damaged ones once more.
-    fn send_sound(&self, server: &Arc<Server>, names: Vec<Name>, load: &dyn Fn(&Name) -> Option<Arc<[u8]>>) -> Result<(), NotTaken> {
+    fn send_sound(
+        &self,
+        server: &Arc<Server>,
+        names: Vec<BlobName>,
+        load: &dyn Fn(&BlobName) -> Option<Arc<[u8]>>,
+    ) -> Result<(), NotTaken> {
         self.send_missing(server, names.clone(), load)?;
         if !self.read_back(server, names.iter().copied()) {
             let wrong = names.into_iter().filter(|name| self.is_wrong(name)).collect();
@@ -283,11 +288,11 @@ impl Earlier {
 }
 
 /// Returns a random sample of the pieces.
-fn sample(mut pieces: Vec<Name>, random: u64) -> Vec<Name> {
-    let lot = |piece: &Name| Digest::of(&[&random.to_le_bytes()[..], &piece.hash].concat());
+fn sample(mut pieces: Vec<BlobName>, random: u64) -> Vec<BlobName> {
+    let lot = |piece: &BlobName| Digest::of(&[&random.to_le_bytes()[..], &piece.hash].concat());
     pieces.sort_by_cached_key(lot);
     let mut bytes = 0;
-    let fits = |piece: &Name| {
+    let fits = |piece: &BlobName| {
         bytes += piece.len;
         bytes <= READ_BACK
     };

@@ -1,6 +1,6 @@
 //! Counters of a cache's use, doubts about its contents, and the first errors, for the report at the end.
 
-use crate::names::Name;
+use crate::names::BlobName;
 use engine::seams::remote::{RemoteSummary, WrongRemoteAnswer};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ const TELLING: u64 = 64 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Doubt {
     /// A blob.
-    Blob(Name),
+    Blob(BlobName),
     /// The result of a key.
     Result(ActionKey),
 }

@@ -8,7 +8,7 @@ use crate::cache_counters::{CacheCounters, Doubt};
 use crate::farm::Workers;
 use crate::graph_pieces::GraphAddress;
 use crate::moments::{Moments, RealMoments};
-use crate::names::{Name, ServerNames};
+use crate::names::{BlobName, ServerNames};
 use crate::piece;
 use crate::request_sender::RequestSender;
 use crate::server::{Refusal, Server, Surroundings};
@@ -44,7 +44,7 @@ pub struct Ping {
 
 /// Permitted use of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct CacheUse {
     /// Whether results are looked up.
     pub read: bool,
     /// Whether results are offered.
@@ -63,18 +63,18 @@ pub struct Client {
 /// State that requests and uploads share.
 pub(crate) struct Inner {
     pub def: RemoteDef,
-    pub usage: Use,
+    pub usage: CacheUse,
     pub names: Arc<ServerNames>,
     pub counters: Arc<CacheCounters>,
     pub around: Surroundings,
     pub sender: Arc<RequestSender>,
     server: Arc<Connection>,
     /// Blobs that the server is known to have.
-    present: Mutex<HashSet<Name>>,
+    present: Mutex<HashSet<BlobName>>,
     /// Blobs that the server returned with the right digest.
-    sound: Mutex<HashSet<Name>>,
+    sound: Mutex<HashSet<BlobName>>,
     /// Indexes of volumes that were read, by the names of their pieces.
-    indexes: Mutex<HashMap<Name, Arc<VolumeIndex>>>,
+    indexes: Mutex<HashMap<BlobName, Arc<VolumeIndex>>>,
     /// The next bundle to offer.
     pub(crate) prepared: Mutex<Option<Prepared>>,
     runtime: Mutex<Option<Runtime>>,
@@ -86,7 +86,7 @@ impl Client {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn new(def: RemoteDef, usage: Use, around: Surroundings) -> std::io::Result<Self> {
+    pub fn new(def: RemoteDef, usage: CacheUse, around: Surroundings) -> std::io::Result<Self> {
         Self::with_moments(def, usage, around, Arc::new(RealMoments::default()))
     }
 
@@ -94,7 +94,7 @@ impl Client {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn with_moments(def: RemoteDef, usage: Use, around: Surroundings, moments: Arc<dyn Moments>) -> std::io::Result<Self> {
+    pub fn with_moments(def: RemoteDef, usage: CacheUse, around: Surroundings, moments: Arc<dyn Moments>) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("remote")
@@ -210,17 +210,17 @@ impl Inner {
     }
 
     /// Returns the blobs that the server is known to have.
-    pub(crate) fn present(&self) -> MutexGuard<'_, HashSet<Name>> {
+    pub(crate) fn present(&self) -> MutexGuard<'_, HashSet<BlobName>> {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether the server returned a blob with the right digest.
-    pub(crate) fn is_sound(&self, name: &Name) -> bool {
+    pub(crate) fn is_sound(&self, name: &BlobName) -> bool {
         self.sound.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
     /// Notes that the server returned a blob with the right digest.
-    pub(crate) fn is_sound_now(&self, name: Name) {
+    pub(crate) fn is_sound_now(&self, name: BlobName) {
         self.sound.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
         self.counters.healed(&Doubt::Blob(name));
     }
@@ -299,8 +299,8 @@ impl Inner {
     /// Reads the indexes of volumes, in their order. Reads none twice in a run.
     pub(crate) fn indexes(&self, server: &Arc<Server>, addresses: &[Option<Address>]) -> Vec<Option<Arc<VolumeIndex>>> {
         let piece = |address: &Option<Address>| Some(address.as_ref()?.index?.piece_name());
-        let pieces: Vec<Option<Name>> = addresses.iter().map(piece).collect();
-        let unread: Vec<Name> = {
+        let pieces: Vec<Option<BlobName>> = addresses.iter().map(piece).collect();
+        let unread: Vec<BlobName> = {
             let read = self.lock_indexes();
             pieces.iter().flatten().filter(|piece| !read.contains_key(piece)).copied().collect()
         };
@@ -313,12 +313,12 @@ impl Inner {
         pieces.iter().map(|piece| read.get(piece.as_ref()?).cloned()).collect()
     }
 
-    fn lock_indexes(&self) -> MutexGuard<'_, HashMap<Name, Arc<VolumeIndex>>> {
+    fn lock_indexes(&self) -> MutexGuard<'_, HashMap<BlobName, Arc<VolumeIndex>>> {
         self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads pieces, and returns those with the right digest.
-    pub(crate) fn pieces(&self, server: &Arc<Server>, names: impl Iterator<Item = Name>) -> HashMap<Name, Vec<u8>> {
+    pub(crate) fn pieces(&self, server: &Arc<Server>, names: impl Iterator<Item = BlobName>) -> HashMap<BlobName, Vec<u8>> {
         let mut found = self.wait(server.clone().read_blobs(names.collect())).unwrap_or_default();
         found.retain(|name, bytes| {
             let is_sound = server.terms.function.name_of_bytes(bytes) == *name;
@@ -334,7 +334,7 @@ impl Inner {
     }
 
     /// Returns the decoded piece; counts an undecodable one.
-    fn decoded<T>(&self, piece: &Name, read: Option<T>) -> Option<T> {
+    fn decoded<T>(&self, piece: &BlobName, read: Option<T>) -> Option<T> {
         if read.is_none() {
             self.counters
                 .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*piece));
@@ -347,11 +347,11 @@ impl Inner {
             return vec![None; wanted.len()];
         };
         let function = server.terms.function;
-        let names: BTreeMap<BlobRef, Name> = wanted
+        let names: BTreeMap<BlobRef, BlobName> = wanted
             .iter()
             .filter_map(|blob| Some((*blob, self.names.get(function, blob)?)))
             .collect();
-        let mut requested: BTreeSet<Name> = names.values().copied().collect();
+        let mut requested: BTreeSet<BlobName> = names.values().copied().collect();
         let along = server.along.take_blobs(&requested);
         requested.retain(|name| !along.contains_key(name));
         self.counters.update_summary(|summary| {
@@ -360,9 +360,9 @@ impl Inner {
         });
         // Blobs inlined in a result say nothing about the server's own copies.
         let read = requested.clone();
-        let mut found: HashMap<Name, Vec<u8>> = self.wait(server.read_blobs(requested)).unwrap_or_default();
+        let mut found: HashMap<BlobName, Vec<u8>> = self.wait(server.read_blobs(requested)).unwrap_or_default();
         found.extend(along);
-        let found: HashMap<Name, Arc<[u8]>> = found.into_iter().map(|(name, blob)| (name, blob.into())).collect();
+        let found: HashMap<BlobName, Arc<[u8]>> = found.into_iter().map(|(name, blob)| (name, blob.into())).collect();
         let take = |blob: &BlobRef| {
             let name = names.get(blob)?;
             let came = found.get(name)?;
@@ -458,12 +458,12 @@ impl RemoteCache for Client {
         let Some(server) = self.inner.server() else {
             return vec![Vec::new(); addresses.len()];
         };
-        let pieces: Vec<Option<Name>> = addresses
+        let pieces: Vec<Option<BlobName>> = addresses
             .iter()
             .map(|address| Some(server.address(address)?.outputs?.piece_name()))
             .collect();
         let found = self.inner.pieces(&server, pieces.iter().flatten().copied());
-        let outputs = |piece: &Option<Name>| {
+        let outputs = |piece: &Option<BlobName>| {
             let piece = piece.as_ref()?;
             self.inner.decoded(piece, volume::decode_outputs(found.get(piece)?))
         };

@@ -6,7 +6,7 @@
 
 use crate::blobs::NotTaken;
 use crate::client::Inner;
-use crate::names::Name;
+use crate::names::BlobName;
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::execution_client::ExecutionClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
@@ -52,7 +52,7 @@ pub struct Workers {
     /// Path of the program, or the reason why it is missing.
     program: Result<PathBuf, String>,
     /// The server's name of the program, once the server has it.
-    sent: Mutex<Option<Name>>,
+    sent: Mutex<Option<BlobName>>,
     failures: AtomicU32,
 }
 
@@ -141,7 +141,7 @@ impl Workers {
     }
 
     /// Sends the program if the server lacks it, and returns the server's name of it.
-    fn program(&self, server: &Arc<Server>) -> Result<Name, Trouble> {
+    fn program(&self, server: &Arc<Server>) -> Result<BlobName, Trouble> {
         // Other threads wait here, so that one of them sends the program.
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(name) = *sent {
@@ -211,16 +211,16 @@ impl Farm for Workers {
 
 /// An action that runs the program over a shard, with all its blobs but the program.
 struct ShardAction {
-    action: Name,
-    blobs: [(Name, Arc<[u8]>); 4],
+    action: BlobName,
+    blobs: [(BlobName, Arc<[u8]>); 4],
 }
 
 impl ShardAction {
-    fn new(server: &Server, def: &RemoteDef, program: Name, shard: Vec<u8>) -> Self {
+    fn new(server: &Server, def: &RemoteDef, program: BlobName, shard: Vec<u8>) -> Self {
         let function = server.terms.function;
-        let named = |bytes: Vec<u8>| -> (Name, Arc<[u8]>) { (function.name_of_bytes(&bytes), bytes.into()) };
+        let named = |bytes: Vec<u8>| -> (BlobName, Arc<[u8]>) { (function.name_of_bytes(&bytes), bytes.into()) };
         let shard = named(shard);
-        let file = |name: &str, of: &Name, is_executable| FileNode {
+        let file = |name: &str, of: &BlobName, is_executable| FileNode {
             name: name.to_owned(),
             digest: Some(of.as_message()),
             is_executable,
@@ -275,7 +275,7 @@ fn platform(def: &RemoteDef) -> Option<Platform> {
 
 impl Server {
     /// Executes an action and returns its output.
-    async fn execute(self: Arc<Self>, action: Name, patience: Duration) -> Result<Vec<u8>, Trouble> {
+    async fn execute(self: Arc<Self>, action: BlobName, patience: Duration) -> Result<Vec<u8>, Trouble> {
         let operation = match tokio::time::timeout(patience, self.finished_operation(action)).await {
             Ok(operation) => operation.map_err(|status| Trouble {
                 for_all: is_refusal(&status),
@@ -286,7 +286,7 @@ impl Server {
         let result = self.succeeded(operation)?;
         let file = result.output_files.iter().find(|file| file.path == OUT);
         let name = file
-            .and_then(|file| Name::from_message(file.digest.as_ref()?))
+            .and_then(|file| BlobName::from_message(file.digest.as_ref()?))
             .ok_or("the worker wrote nothing")?;
         if name.len > LONGEST {
             return Err("the worker wrote more than was requested".into());
@@ -300,7 +300,7 @@ impl Server {
     }
 
     /// Waits for the operation of an action to finish.
-    async fn finished_operation(&self, action: Name) -> Result<Operation, tonic::Status> {
+    async fn finished_operation(&self, action: BlobName) -> Result<Operation, tonic::Status> {
         let question = ExecuteRequest {
             instance_name: self.instance.clone(),
             action_digest: Some(action.as_message()),

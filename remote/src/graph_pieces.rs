@@ -4,8 +4,8 @@
 use crate::blobs::NotTaken;
 use crate::cache_counters::Doubt;
 use crate::client::Inner;
-use crate::names::Name;
-use crate::piece::{self, Piece};
+use crate::names::BlobName;
+use crate::piece::{self, BundlePiece};
 use crate::server::Server;
 use crate::volume;
 use engine::seams::remote::{GraphRow, PREFIX, WrongRemoteAnswer, prefix};
@@ -40,9 +40,9 @@ pub(crate) struct GraphAddress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 struct RowPieces {
     #[n(0)]
-    rows: Piece,
+    rows: BundlePiece,
     #[n(1)]
-    digests: Piece,
+    digests: BundlePiece,
 }
 
 impl GraphAddress {
@@ -57,7 +57,7 @@ impl GraphAddress {
     }
 
     /// Returns the names of all pieces.
-    pub(crate) fn piece_names(&self) -> impl Iterator<Item = Name> {
+    pub(crate) fn piece_names(&self) -> impl Iterator<Item = BlobName> {
         self.pieces
             .iter()
             .flat_map(|piece| [piece.rows.piece_name(), piece.digests.piece_name()])
@@ -167,13 +167,13 @@ impl Inner {
         &self,
         server: &Arc<Server>,
         address: &GraphAddress,
-        which: fn(&RowPieces) -> Piece,
+        which: fn(&RowPieces) -> BundlePiece,
         is_worth: &dyn Fn(u64) -> bool,
     ) -> Option<Vec<T>> {
         if address.function != server.terms.function.protocol_number() {
             return None;
         }
-        let names: Vec<Name> = address.pieces.iter().map(|piece| which(piece).piece_name()).collect();
+        let names: Vec<BlobName> = address.pieces.iter().map(|piece| which(piece).piece_name()).collect();
         // The first one shows how fast the server is.
         let (first, others) = names.split_at(names.len().min(1));
         let mut left: u64 = names.iter().map(|name| name.len).sum();

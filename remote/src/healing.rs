@@ -2,7 +2,7 @@
 
 use crate::cache_counters::Doubt;
 use crate::client::Inner;
-use crate::names::Name;
+use crate::names::BlobName;
 use crate::server::Server;
 use engine::seams::remote::{Wanted, WrongRemoteAnswer};
 use std::collections::{BTreeSet, HashMap};
@@ -13,26 +13,26 @@ const AT_ONCE: u64 = 32 << 20;
 
 impl Inner {
     /// Returns whether a blob was found to be wrong on the server.
-    pub(crate) fn is_wrong(&self, name: &Name) -> bool {
+    pub(crate) fn is_wrong(&self, name: &BlobName) -> bool {
         self.counters.is_doubted(&Doubt::Blob(*name))
     }
 
     /// Reads blobs that the server has, except those already found sound in this run. Doubts those that are missing or have another digest. Returns
     /// whether all are sound.
-    pub(crate) fn read_back(&self, server: &Arc<Server>, names: impl IntoIterator<Item = Name>) -> bool {
-        let mut rest: Vec<Name> = names.into_iter().filter(|name| name.len > 0 && !self.is_sound(name)).collect();
+    pub(crate) fn read_back(&self, server: &Arc<Server>, names: impl IntoIterator<Item = BlobName>) -> bool {
+        let mut rest: Vec<BlobName> = names.into_iter().filter(|name| name.len > 0 && !self.is_sound(name)).collect();
         let mut all = true;
         while !rest.is_empty() {
             let mut bytes = 0;
-            let fits = |name: &&Name| {
+            let fits = |name: &&BlobName| {
                 bytes += name.len;
                 bytes <= AT_ONCE
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let later = rest.split_off(count);
             let now = std::mem::replace(&mut rest, later);
-            let requested: BTreeSet<Name> = now.iter().copied().collect();
-            let came: HashMap<Name, Vec<u8>> = self.wait(server.clone().read_blobs(requested)).unwrap_or_default();
+            let requested: BTreeSet<BlobName> = now.iter().copied().collect();
+            let came: HashMap<BlobName, Vec<u8>> = self.wait(server.clone().read_blobs(requested)).unwrap_or_default();
             for name in now {
                 match came.get(&name) {
                     Some(bytes) if server.terms.function.name_of_bytes(bytes) == name => self.is_sound_now(name),
@@ -50,7 +50,7 @@ impl Inner {
     }
 
     /// Counts doubted blobs that are still wrong after they were sent again.
-    pub(crate) fn tell_broken(&self, server: &Arc<Server>, sent: Vec<Name>) {
+    pub(crate) fn tell_broken(&self, server: &Arc<Server>, sent: Vec<BlobName>) {
         self.read_back(server, sent.iter().copied());
         for name in sent.iter().filter(|name| self.is_wrong(name)) {
             self.counters.count_damaged(&Doubt::Blob(*name));

@@ -1,7 +1,7 @@
 //! Inlining: the metadata of a result carries its record and small outputs, so that a hit needs one request, also from servers that do not
 //! inline files. The blobs are sent as well: a server may drop the metadata, and inlined blobs are accepted only by their digest.
 
-use crate::names::{Function, Name};
+use crate::names::{BlobName, Function};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{ActionResult, ExecutedActionMetadata};
 use bazel_remote_apis::google::protobuf::Any;
 use prost::Message;
@@ -36,11 +36,11 @@ pub(crate) fn packed<'b>(blobs: impl Iterator<Item = &'b [u8]>) -> ExecutedActio
 }
 
 /// Returns the inlined blobs of a result that its files name.
-pub(crate) fn unpacked(function: Function, result: &ActionResult) -> HashMap<Name, Vec<u8>> {
-    let named: BTreeSet<Name> = result
+pub(crate) fn unpacked(function: Function, result: &ActionResult) -> HashMap<BlobName, Vec<u8>> {
+    let named: BTreeSet<BlobName> = result
         .output_files
         .iter()
-        .filter_map(|file| Name::from_message(file.digest.as_ref()?))
+        .filter_map(|file| BlobName::from_message(file.digest.as_ref()?))
         .collect();
     let entries = result.execution_metadata.iter().flat_map(|metadata| &metadata.auxiliary_metadata);
     entries
@@ -53,11 +53,11 @@ pub(crate) fn unpacked(function: Function, result: &ActionResult) -> HashMap<Nam
 
 /// Inlined blobs that wait for a request.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting(Mutex<HashMap<Name, Vec<u8>>>);
+pub(crate) struct Waiting(Mutex<HashMap<BlobName, Vec<u8>>>);
 
 impl Waiting {
     /// Keeps blobs.
-    pub fn keep_blobs(&self, blobs: HashMap<Name, Vec<u8>>) {
+    pub fn keep_blobs(&self, blobs: HashMap<BlobName, Vec<u8>>) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.extend(blobs);
         if waiting.values().map(Vec::len).sum::<usize>() > WAITING {
@@ -66,7 +66,7 @@ impl Waiting {
     }
 
     /// Removes and returns those of the blobs that are cached.
-    pub fn take_blobs(&self, names: &BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
+    pub fn take_blobs(&self, names: &BTreeSet<BlobName>) -> HashMap<BlobName, Vec<u8>> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         names.iter().filter_map(|name| waiting.remove_entry(name)).collect()
     }

@@ -37,7 +37,7 @@ mod uploads;
 mod volume;
 
 pub use agreed_capabilities::AgreedCapabilities;
-pub use client::{Client, Ping, Use};
+pub use client::{CacheUse, Client, Ping};
 pub use credentials::Variables;
 pub use farm::Workers;
 pub use moments::{Moments, RealMoments};

@@ -17,7 +17,7 @@ pub enum Function {
 
 /// Name of a blob on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Name {
+pub(crate) struct BlobName {
     /// Digest by the server's function.
     pub hash: [u8; 32],
     /// Length in bytes.
@@ -26,7 +26,7 @@ pub(crate) struct Name {
 
 impl Function {
     /// Returns the name of bytes.
-    pub(crate) fn name_of_bytes(self, bytes: &[u8]) -> Name {
+    pub(crate) fn name_of_bytes(self, bytes: &[u8]) -> BlobName {
         let hash = match self {
             Self::Blake3 => Digest::of(bytes).0,
             Self::Sha256 => {
@@ -35,7 +35,7 @@ impl Function {
                 hash
             }
         };
-        Name {
+        BlobName {
             hash,
             len: bytes.len() as u64,
         }
@@ -58,7 +58,7 @@ impl Function {
     }
 }
 
-impl Name {
+impl BlobName {
     /// Converts the name to a message.
     pub(crate) fn as_message(&self) -> Named {
         Named {
@@ -84,13 +84,13 @@ pub(crate) struct ServerNames {
 
 impl ServerNames {
     /// Returns the server's name of a blob; `None` if only its bytes could give it.
-    pub(crate) fn get(&self, function: Function, blob: &BlobRef) -> Option<Name> {
+    pub(crate) fn get(&self, function: Function, blob: &BlobRef) -> Option<BlobName> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&blob.digest).copied();
         let hash = match (function, known) {
             (Function::Blake3, _) => Some(blob.digest.0),
             (Function::Sha256, known) => known,
         };
-        hash.map(|hash| Name { hash, len: blob.len })
+        hash.map(|hash| BlobName { hash, len: blob.len })
     }
 
     /// Forgets a name with wrong bytes: a later holder of the bytes computes the right one.
@@ -99,7 +99,7 @@ impl ServerNames {
     }
 
     /// Stores a name. If it is wrong, the bytes read under it fail the check of their digest.
-    pub(crate) fn learn(&self, digest: Digest, name: &Name) {
+    pub(crate) fn learn(&self, digest: Digest, name: &BlobName) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(digest, name.hash);
     }
 }
@@ -113,16 +113,16 @@ mod tests {
         let (blake3, sha256) = (Function::Blake3.name_of_bytes(b"abc"), Function::Sha256.name_of_bytes(b"abc"));
         assert_eq!(blake3.hash, Digest::of(b"abc").0);
         insta::assert_snapshot!(sha256.as_message().hash, @"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_eq!((Name::from_message(&sha256.as_message()), sha256.len), (Some(sha256), 3));
+        assert_eq!((BlobName::from_message(&sha256.as_message()), sha256.len), (Some(sha256), 3));
         assert_eq!(
-            Name::from_message(&Named {
+            BlobName::from_message(&Named {
                 hash: "abc".into(),
                 size_bytes: 3
             }),
             None
         );
         assert_eq!(
-            Name::from_message(&Named {
+            BlobName::from_message(&Named {
                 size_bytes: -1,
                 ..sha256.as_message()
             }),

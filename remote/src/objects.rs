@@ -3,7 +3,7 @@
 //! `blobs/XX/REST` is a blob under its BLAKE3 digest, `results/XX/REST` an ActionResult under the digest of its action. The reader detects
 //! objects that other programs cut, changed or removed, as with a server.
 
-use crate::names::Name;
+use crate::names::BlobName;
 use crate::server::LONGEST_ANSWER;
 use bazel_remote_apis::build::bazel::remote::execution::v2::ActionResult;
 use engine::values::digest::Digest;
@@ -57,7 +57,7 @@ impl ObjectCache {
         Ok(Self { objects, prefix })
     }
 
-    fn object_name(&self, kind: &str, name: &Name) -> String {
+    fn object_name(&self, kind: &str, name: &BlobName) -> String {
         let hash = Digest(name.hash).to_string();
         let (first, rest) = hash.split_at(2);
         format!("{}{kind}/{first}/{rest}", self.prefix)
@@ -67,9 +67,9 @@ impl ObjectCache {
     ///
     /// # Errors
     /// The reason why that is unknown.
-    pub(crate) fn objects_missing(&self, names: &[Name]) -> Result<HashSet<Name>, Status> {
+    pub(crate) fn objects_missing(&self, names: &[BlobName]) -> Result<HashSet<BlobName>, Status> {
         let share = names.len().div_ceil(self.objects.at_once()).max(1);
-        let missing_of = |names: &[Name]| -> Result<Vec<Name>, Status> {
+        let missing_of = |names: &[BlobName]| -> Result<Vec<BlobName>, Status> {
             let mut missing = Vec::new();
             for name in names {
                 if self.objects.length(&self.object_name(BLOBS, name))? != Some(name.len) {
@@ -78,7 +78,7 @@ impl ObjectCache {
             }
             Ok(missing)
         };
-        let shares: Vec<Result<Vec<Name>, Status>> = std::thread::scope(|scope| {
+        let shares: Vec<Result<Vec<BlobName>, Status>> = std::thread::scope(|scope| {
             let threads: Vec<_> = names.chunks(share).map(|names| scope.spawn(move || missing_of(names))).collect();
             let lost = |_| Err(Status::unknown("it could not be asked"));
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(lost)).collect()
@@ -94,7 +94,7 @@ impl ObjectCache {
     ///
     /// # Errors
     /// The reason why the blob cannot be read.
-    pub(crate) fn read_cached_blob(&self, name: &Name) -> Result<Vec<u8>, Status> {
+    pub(crate) fn read_cached_blob(&self, name: &BlobName) -> Result<Vec<u8>, Status> {
         self.objects.read(&self.object_name(BLOBS, name), name.len.saturating_add(1))
     }
 
@@ -102,7 +102,7 @@ impl ObjectCache {
     ///
     /// # Errors
     /// The reason why the blob cannot be written.
-    pub(crate) fn write_blob(&self, name: &Name, bytes: &[u8], unique: &str) -> Result<(), Status> {
+    pub(crate) fn write_blob(&self, name: &BlobName, bytes: &[u8], unique: &str) -> Result<(), Status> {
         self.objects.write(&self.object_name(BLOBS, name), bytes, unique)
     }
 
@@ -110,7 +110,7 @@ impl ObjectCache {
     ///
     /// # Errors
     /// The reason why the result cannot be read.
-    pub(crate) fn read_action_result(&self, action: &Name) -> Result<ActionResult, Status> {
+    pub(crate) fn read_action_result(&self, action: &BlobName) -> Result<ActionResult, Status> {
         let bytes = self.objects.read(&self.object_name(RESULTS, action), LONGEST_ANSWER as u64 + 1)?;
         // An undecodable result has no record, and the check for that reports it.
         Ok(ActionResult::decode(&bytes[..]).unwrap_or_default())
@@ -120,7 +120,7 @@ impl ObjectCache {
     ///
     /// # Errors
     /// The reason why the result cannot be written.
-    pub(crate) fn write_result(&self, action: &Name, result: &ActionResult, unique: &str) -> Result<(), Status> {
+    pub(crate) fn write_result(&self, action: &BlobName, result: &ActionResult, unique: &str) -> Result<(), Status> {
         self.objects
             .write(&self.object_name(RESULTS, action), &result.encode_to_vec(), unique)
     }

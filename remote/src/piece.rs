@@ -1,7 +1,7 @@
 //! Pieces: the blobs that bundles consist of, compressed CBOR of one format. If a server has a damaged copy of a piece, the piece is written again
 //! with another number, and so under another name.
 
-use crate::names::Name;
+use crate::names::BlobName;
 use minicbor::{Decode, Encode};
 use std::io::Read;
 
@@ -14,7 +14,7 @@ const LEVEL: i32 = 9;
 
 /// A piece as a server names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct Piece {
+pub(crate) struct BundlePiece {
     #[n(0)]
     #[cbor(with = "minicbor::bytes")]
     hash: [u8; 32],
@@ -22,8 +22,8 @@ pub(crate) struct Piece {
     len: u64,
 }
 
-impl From<Name> for Piece {
-    fn from(name: Name) -> Self {
+impl From<BlobName> for BundlePiece {
+    fn from(name: BlobName) -> Self {
         Self {
             hash: name.hash,
             len: name.len,
@@ -31,9 +31,9 @@ impl From<Name> for Piece {
     }
 }
 
-impl Piece {
-    pub(crate) fn piece_name(&self) -> Name {
-        Name {
+impl BundlePiece {
+    pub(crate) fn piece_name(&self) -> BlobName {
+        BlobName {
             hash: self.hash,
             len: self.len,
         }

@@ -4,7 +4,7 @@ use crate::action::{self, RECORD};
 use crate::blobs::NotTaken;
 use crate::cache_counters::Doubt;
 use crate::inline_outputs;
-use crate::names::{Name, ServerNames};
+use crate::names::{BlobName, ServerNames};
 use crate::record;
 use crate::request_sender::{RequestKind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
@@ -25,7 +25,7 @@ const AT_ONCE: usize = 16;
 /// Location of a result's record.
 enum RecordLocation {
     Here(Vec<u8>),
-    There(Name),
+    There(BlobName),
 }
 
 /// The server did not say whether it has the result.
@@ -78,7 +78,7 @@ impl Server {
             Ok(Some((_, RecordLocation::There(name)))) => Some(*name),
             _ => None,
         };
-        let there: BTreeSet<Name> = found.iter().filter_map(there).collect();
+        let there: BTreeSet<BlobName> = found.iter().filter_map(there).collect();
         let records = if there.is_empty() {
             HashMap::new()
         } else {
@@ -91,7 +91,7 @@ impl Server {
         whole.collect()
     }
 
-    async fn look_up(&self, name: Name) -> Result<Option<ActionResult>, Unlooked> {
+    async fn look_up(&self, name: BlobName) -> Result<Option<ActionResult>, Unlooked> {
         let attempt = || async {
             if let Some(found) = self.in_objects(move |objects| objects.read_action_result(&name)) {
                 return found.await;
@@ -139,7 +139,7 @@ impl Server {
             return wrong(WrongRemoteAnswer::Failed);
         }
         let file = found.output_files.iter().find(|file| file.path == RECORD);
-        let Some((file, name)) = file.and_then(|file| Some((file, Name::from_message(file.digest.as_ref()?)?))) else {
+        let Some((file, name)) = file.and_then(|file| Some((file, BlobName::from_message(file.digest.as_ref()?)?))) else {
             return wrong(WrongRemoteAnswer::MissingOutput);
         };
         if name.len > record::LONGEST {
@@ -159,11 +159,11 @@ impl Server {
         wanted: &Wanted,
         found: &ActionResult,
         at: RecordLocation,
-        records: &HashMap<Name, Vec<u8>>,
+        records: &HashMap<BlobName, Vec<u8>>,
     ) -> Result<Option<SharedResult>, Unlooked> {
         let of_file = |path: &str| {
             let file = found.output_files.iter().find(|file| file.path == path)?;
-            Name::from_message(file.digest.as_ref()?)
+            BlobName::from_message(file.digest.as_ref()?)
         };
         let doubt = Doubt::Result(wanted.key);
         let bytes = match &at {
@@ -202,11 +202,11 @@ impl Server {
     /// Stores a result; the server must have all its blobs.
     pub(crate) async fn store_result(
         self: Arc<Self>,
-        action: Name,
-        files: Vec<(String, Name)>,
+        action: BlobName,
+        files: Vec<(String, BlobName)>,
         along: ExecutedActionMetadata,
     ) -> Result<(), NotTaken> {
-        let file = |(path, name): &(String, Name)| OutputFile {
+        let file = |(path, name): &(String, BlobName)| OutputFile {
             path: path.clone(),
             digest: Some(name.as_message()),
             ..OutputFile::default()

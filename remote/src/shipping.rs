@@ -4,7 +4,7 @@ use crate::action::{self, RECORD};
 use crate::blobs::NotTaken;
 use crate::client::Inner;
 use crate::inline_outputs;
-use crate::names::Name;
+use crate::names::BlobName;
 use crate::record;
 use crate::server::Server;
 use engine::seams::remote::{SharedResult, WINDOW};
@@ -18,14 +18,14 @@ const AT_ONCE: usize = 4;
 const FILED_AT_ONCE: usize = 16;
 
 /// Blobs being sent, and the answer.
-type Batch = (Vec<Name>, Receiver<Result<(), NotTaken>>);
+type Batch = (Vec<BlobName>, Receiver<Result<(), NotTaken>>);
 
 /// A result with all that is sent for it.
 pub(crate) struct Parcel {
-    action: Name,
+    action: BlobName,
     /// Paths and names of the outputs, including the record.
-    files: Vec<(String, Name)>,
-    blobs: Vec<(Name, Arc<[u8]>)>,
+    files: Vec<(String, BlobName)>,
+    blobs: Vec<(BlobName, Arc<[u8]>)>,
 }
 
 impl Parcel {
@@ -44,7 +44,7 @@ impl Inner {
         let canonical = action::canonical(function, &self.def.salt, &wanted);
         let record: Arc<[u8]> = record::encode_signed(result, server.signer.as_ref().ok().and_then(Option::as_ref)).into();
         let mut files = vec![(RECORD.to_owned(), function.name_of_bytes(&record))];
-        let mut packed: Vec<(Name, Arc<[u8]>)> = vec![(files[0].1, record)];
+        let mut packed: Vec<(BlobName, Arc<[u8]>)> = vec![(files[0].1, record)];
         for (output, blob) in result.outputs.iter().zip(blobs) {
             let known = self.names.get(function, &output.blob);
             let name = known.unwrap_or_else(|| function.name_of_bytes(&blob));
@@ -62,7 +62,7 @@ impl Inner {
 
     /// Sends parcels. Returns how many the server stored, and why it did not store the others.
     pub(crate) fn ship(&self, server: &Arc<Server>, parcels: Vec<Parcel>) -> (u64, Option<NotTaken>) {
-        let blobs: BTreeMap<Name, Arc<[u8]>> = parcels.iter().flat_map(|parcel| parcel.blobs.iter().cloned()).collect();
+        let blobs: BTreeMap<BlobName, Arc<[u8]>> = parcels.iter().flat_map(|parcel| parcel.blobs.iter().cloned()).collect();
         let names = blobs.keys().copied().collect();
         if let Err(not_taken) = self.send_missing(server, names, &|name| blobs.get(name).cloned()) {
             return (0, Some(not_taken));
@@ -98,7 +98,7 @@ impl Inner {
         goes: &mut dyn FnMut(Option<SharedResult>) -> bool,
     ) -> Option<Result<(), NotTaken>> {
         let along = inline_outputs::packed(parcel.blobs().map(|blob| &**blob));
-        let blobs: BTreeMap<Name, Arc<[u8]>> = parcel.blobs.into_iter().collect();
+        let blobs: BTreeMap<BlobName, Arc<[u8]>> = parcel.blobs.into_iter().collect();
         if let Err(not_taken) = self.send_missing(server, blobs.keys().copied().collect(), &|name| blobs.get(name).cloned()) {
             return Some(Err(not_taken));
         }
@@ -122,22 +122,23 @@ impl Inner {
     pub(crate) fn send_missing(
         &self,
         server: &Arc<Server>,
-        names: Vec<Name>,
-        load: &dyn Fn(&Name) -> Option<Arc<[u8]>>,
+        names: Vec<BlobName>,
+        load: &dyn Fn(&BlobName) -> Option<Arc<[u8]>>,
     ) -> Result<(), NotTaken> {
-        let names: Vec<Name> = {
+        let names: Vec<BlobName> = {
             let present = self.present();
-            let is_there = |name: &Name| present.contains(name) && !self.is_wrong(name);
+            let is_there = |name: &BlobName| present.contains(name) && !self.is_wrong(name);
             names.into_iter().filter(|name| name.len > 0 && !is_there(name)).collect()
         };
         if names.is_empty() {
             return Ok(());
         }
-        let missing: HashSet<Name> = self
+        let missing: HashSet<BlobName> = self
             .wait(server.clone().blobs_missing(names.clone()))
             .unwrap_or(Err(NotTaken::Down))?;
-        let (missing, there): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| missing.contains(name) || self.is_wrong(name));
-        let wrong: Vec<Name> = missing.iter().copied().filter(|name| self.is_wrong(name)).collect();
+        let (missing, there): (Vec<BlobName>, Vec<BlobName>) =
+            names.into_iter().partition(|name| missing.contains(name) || self.is_wrong(name));
+        let wrong: Vec<BlobName> = missing.iter().copied().filter(|name| self.is_wrong(name)).collect();
         self.present().extend(there);
         let mut under_way: VecDeque<Batch> = VecDeque::new();
         let arrived = |(names, answer): Batch| {
@@ -146,7 +147,7 @@ impl Inner {
             Ok(())
         };
         for batch in server.terms.batches(missing.into_iter().map(|name| (name.len, name))) {
-            let blobs: Vec<(Name, Arc<[u8]>)> = batch.into_iter().filter_map(|name| Some((name, load(&name)?))).collect();
+            let blobs: Vec<(BlobName, Arc<[u8]>)> = batch.into_iter().filter_map(|name| Some((name, load(&name)?))).collect();
             if blobs.is_empty() {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use crate::blobs::{NotTaken, compress, decompress};
 use crate::cache_counters::Doubt;
-use crate::names::Name;
+use crate::names::BlobName;
 use crate::request_sender::{RequestKind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server};
 use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
@@ -24,7 +24,7 @@ impl Server {
     }
 
     /// Returns the path of a blob below `folder`.
-    fn resource_path(&self, folder: &str, name: &Name) -> String {
+    fn resource_path(&self, folder: &str, name: &BlobName) -> String {
         let function = self.terms.function.segment();
         let hash = Digest(name.hash);
         let blobs = if self.terms.zstd { "compressed-blobs/zstd" } else { "blobs" };
@@ -37,7 +37,7 @@ impl Server {
     }
 
     /// Sends one blob.
-    pub(crate) async fn send_large(&self, name: &Name, blob: &Arc<[u8]>) -> Result<(), NotTaken> {
+    pub(crate) async fn send_large(&self, name: &BlobName, blob: &Arc<[u8]>) -> Result<(), NotTaken> {
         if name.len > self.terms.largest.unwrap_or(LARGEST) {
             return Err(NotTaken::This("an output is larger than the remote cache takes".to_owned()));
         }
@@ -71,7 +71,7 @@ impl Server {
     }
 
     /// Reads one blob; `None` if its length differs from its name's.
-    pub(crate) async fn read_large(&self, name: &Name) -> Option<Vec<u8>> {
+    pub(crate) async fn read_large(&self, name: &BlobName) -> Option<Vec<u8>> {
         if name.len > LARGEST {
             self.counters
                 .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*name));

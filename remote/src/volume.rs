@@ -2,8 +2,8 @@
 //! read; and an index, which says what the others contain. All are blobs of the server. If a server has a damaged copy of a piece, the piece is
 //! written again with another number, and so under another name.
 
-use crate::names::Name;
-use crate::piece::{self, Piece};
+use crate::names::BlobName;
+use crate::piece::{self, BundlePiece};
 use crate::record;
 use engine::seams::remote::{SharedResult, Volume, VolumeIndex, VolumeKind, VolumeRef};
 use engine::values::digest::Digest;
@@ -20,16 +20,16 @@ pub(crate) struct Address {
     pub function: i32,
     /// Piece with the records.
     #[n(1)]
-    pub records: Piece,
+    pub records: BundlePiece,
     /// Piece with the outputs, if there are any.
     #[n(2)]
-    pub outputs: Option<Piece>,
+    pub outputs: Option<BundlePiece>,
     /// Number of the volume's [kind](VolumeKind).
     #[n(3)]
     pub kind: u8,
     /// Piece with the index.
     #[n(4)]
-    pub index: Option<Piece>,
+    pub index: Option<BundlePiece>,
     /// Duration of building the results that the outputs belong to, in microseconds.
     #[n(5)]
     pub took_us: u64,
@@ -46,7 +46,7 @@ pub(crate) fn number_of(kind: VolumeKind) -> u8 {
 
 impl Address {
     /// Returns the names of the volume's pieces.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = Name> + use<> {
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = BlobName> + use<> {
         [Some(self.records), self.outputs, self.index]
             .into_iter()
             .flatten()

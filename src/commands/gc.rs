@@ -17,7 +17,7 @@ use std::sync::Arc;
 use workbench::edit::disk::Disk;
 use workbench::edit::perform::recover;
 use workbench::edit::place::Guard;
-use workbench::garbage::{self, Options};
+use workbench::garbage::{self, GarbageOptions};
 use workbench::locks::Hold;
 
 /// Runs `cortex gc`.
@@ -82,13 +82,13 @@ fn repair_edits(context: &Context) {
 }
 
 /// Returns the options: flags, then the limits of the manifest, if the command runs in a workspace.
-fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
+fn options(context: &Context, args: &GcArgs) -> Result<GarbageOptions, Failed> {
     let limits = match context.root_around() {
         Some(root) => workbench::workspace::store_limits(&root)?,
         None => StoreLimits::default(),
     };
-    let usual = Options::options_of_limits(&limits, current_seconds());
-    Ok(Options {
+    let usual = GarbageOptions::options_of_limits(&limits, current_seconds());
+    Ok(GarbageOptions {
         dry_run: args.dry_run,
         max_size: args.max_size,
         keep_versions: args.keep_versions.unwrap_or(usual.keep_versions),

@@ -99,14 +99,14 @@ mod tests {
 
     /// A node; it reads only nodes of smaller numbers.
     #[derive(Clone, Debug)]
-    struct Node {
+    struct SketchNode {
         deciders: Vec<usize>,
         inputs: Vec<usize>,
         finding: Option<u64>,
         making: Option<u64>,
     }
 
-    fn nodes() -> impl Strategy<Value = Vec<Node>> {
+    fn nodes() -> impl Strategy<Value = Vec<SketchNode>> {
         let some = || proptest::collection::vec(any::<proptest::sample::Index>(), 0..3);
         let node = (some(), some(), proptest::option::of(0_u64..9), proptest::option::of(0_u64..9));
         proptest::collection::vec(node, 1..9).prop_map(|nodes| {
@@ -114,7 +114,7 @@ mod tests {
                 0 => Vec::new(),
                 _ => picks.into_iter().map(|pick| pick.index(at)).collect(),
             };
-            let node = |(at, (deciders, inputs, finding, making))| Node {
+            let node = |(at, (deciders, inputs, finding, making))| SketchNode {
                 deciders: below(at, deciders),
                 inputs: below(at, inputs),
                 finding,
@@ -124,7 +124,7 @@ mod tests {
         })
     }
 
-    impl Node {
+    impl SketchNode {
         fn reads(&self) -> Vec<usize> {
             self.deciders.iter().chain(&self.inputs).copied().collect()
         }
@@ -138,7 +138,7 @@ mod tests {
         Output(usize),
     }
 
-    fn naive(nodes: &[Node], from: From) -> u64 {
+    fn naive(nodes: &[SketchNode], from: From) -> u64 {
         let of = |outputs: &[usize]| outputs.iter().map(|&at| naive(nodes, From::Output(at))).max().unwrap_or(0);
         match from {
             From::Finding(at) => nodes[at].finding.unwrap_or(0) + of(&nodes[at].deciders),
@@ -148,10 +148,10 @@ mod tests {
     }
 
     /// Returns whether the output of a node waits for that of another, directly or through others.
-    fn waits_for(nodes: &[Node], at: usize, other: usize, through: &dyn Fn(&Node) -> Vec<usize>) -> bool {
+    fn waits_for(nodes: &[SketchNode], at: usize, other: usize, through: &dyn Fn(&SketchNode) -> Vec<usize>) -> bool {
         through(&nodes[at])
             .iter()
-            .any(|&read| read == other || waits_for(nodes, read, other, &Node::reads))
+            .any(|&read| read == other || waits_for(nodes, read, other, &SketchNode::reads))
     }
 
     proptest! {
@@ -172,7 +172,7 @@ mod tests {
             for pair in path.windows(2) {
                 let (first, then) = (steps[pair[0]], steps[pair[1]]);
                 let own = first.node == then.node && first.finds_inputs && !then.finds_inputs;
-                let through: &dyn Fn(&Node) -> Vec<usize> = if then.finds_inputs { &|node| node.deciders.clone() } else { &Node::reads };
+                let through: &dyn Fn(&SketchNode) -> Vec<usize> = if then.finds_inputs { &|node| node.deciders.clone() } else { &SketchNode::reads };
                 prop_assert!(own || waits_for(&nodes, then.node, first.node, through), "{:?} {:?}", first, then);
             }
         }

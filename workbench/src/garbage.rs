@@ -30,7 +30,7 @@ const ROUNDS: usize = 8;
 
 /// Options of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct GarbageOptions {
     /// Seconds since 1970.
     pub now: u64,
     /// Evict nothing, only report.
@@ -47,7 +47,7 @@ pub struct Options {
     pub forget_checkouts: bool,
 }
 
-impl Options {
+impl GarbageOptions {
     /// Returns the defaults.
     pub fn default_options(now: u64) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Options {
 /// Seconds between checks of a size budget, at least.
 const EVERY: u64 = 3_600;
 
-impl Options {
+impl GarbageOptions {
     /// Returns the options of a manifest's `[store]`; its size limit applies to automatic collections only.
     pub fn options_of_limits(limits: &StoreLimits, now: u64) -> Self {
         let usual = Self::default_options(now);
@@ -89,14 +89,14 @@ pub fn is_due(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Option<u64> {
 ///
 /// # Errors
 /// As [`collect_garbage`].
-pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<Option<(Options, Report)>, GarbageError> {
+pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<Option<(GarbageOptions, Report)>, GarbageError> {
     disk.compact_if_grown()?;
     let Some(max) = is_due(disk, limits, now) else {
         return Ok(None);
     };
-    let options = Options {
+    let options = GarbageOptions {
         max_size: Some(max),
-        ..Options::options_of_limits(limits, now)
+        ..GarbageOptions::options_of_limits(limits, now)
     };
     match collect_garbage(disk, &options) {
         // Another collection has started since the check, and does the same.
@@ -147,7 +147,7 @@ pub struct Report {
 ///
 /// # Errors
 /// When the store cannot be read or written, or its references are damaged. Evictions done before the error stay.
-pub fn collect_garbage(disk: &DiskStore, options: &Options) -> Result<Report, GarbageError> {
+pub fn collect_garbage(disk: &DiskStore, options: &GarbageOptions) -> Result<Report, GarbageError> {
     let collecting = match options.dry_run {
         true => None,
         false => Some(disk.begin_collection()?),
@@ -210,7 +210,7 @@ pub fn collect_garbage(disk: &DiskStore, options: &Options) -> Result<Report, Ga
 }
 
 /// Plans the eviction of all results that nothing refers to.
-fn plan_eviction(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Report) -> Result<Plan, GarbageError> {
+fn plan_eviction(disk: &DiskStore, options: &GarbageOptions, free: Option<u64>, report: &mut Report) -> Result<Plan, GarbageError> {
     let marks = roots(disk, options, report)?;
     let policy = Policy {
         now: options.now,
@@ -225,7 +225,7 @@ fn plan_eviction(disk: &DiskStore, options: &Options, free: Option<u64>, report:
 }
 
 /// Marks the results that checkouts refer to. Forgets checkouts that are missing for too long: nothing of theirs is marked.
-fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Marks, GarbageError> {
+fn roots(disk: &DiskStore, options: &GarbageOptions, report: &mut Report) -> Result<Marks, GarbageError> {
     let mut marks = Marks::default();
     let known: BTreeMap<ViewId, ViewRecord> = disk.views()?.into_iter().collect();
     (report.held, report.vanished) = (BTreeSet::new(), Vec::new());
@@ -251,13 +251,13 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
 }
 
 /// Whether a checkout is missing and its results are no longer kept.
-fn is_given_up(record: &ViewRecord, options: &Options) -> bool {
+fn is_given_up(record: &ViewRecord, options: &GarbageOptions) -> bool {
     let away = options.now.saturating_sub(record.used);
     !is_there(record) && (options.forget_checkouts || away >= VANISHED)
 }
 
 /// Forgets a given-up checkout, unless a process has claimed it or it is back. Returns whether it is forgotten, or would be.
-fn forget_checkout(disk: &DiskStore, view: ViewId, options: &Options) -> Result<bool, StoreError> {
+fn forget_checkout(disk: &DiskStore, view: ViewId, options: &GarbageOptions) -> Result<bool, StoreError> {
     if options.dry_run {
         return Ok(!disk.is_claimed(view));
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The vectors of types, prepared for comparison.
 pub struct Vectors<'b> {
-    rows: Vec<Row<'b>>,
+    rows: Vec<VectorRow<'b>>,
     mean: Vec<f32>,
     left_out: LeftOut,
 }
@@ -29,7 +29,7 @@ struct LeftOut {
 /// Advice for rebuilding all vectors with the present model.
 pub const REMAKE: &str = "`cortex invalidate '//types/...:embedding'` and then `cortex build //index:vectors` have all vectors made by the model that there is now";
 
-struct Row<'b> {
+struct VectorRow<'b> {
     key: &'b str,
     bytes: &'b [u8],
     /// Reciprocal of the vector's length.
@@ -72,10 +72,10 @@ impl<'b> Vectors<'b> {
             }
         }
         let length = lengths.into_iter().max_by_key(|(_, count)| *count).map_or(0, |(length, _)| length);
-        let mut rows: Vec<Row<'b>> = all
+        let mut rows: Vec<VectorRow<'b>> = all
             .iter()
             .filter(|(_, bytes)| bytes.len() == length && bytes.iter().any(|byte| *byte != 0))
-            .map(|(key, bytes)| Row {
+            .map(|(key, bytes)| VectorRow {
                 key,
                 bytes,
                 scale: 1.0 / dot(bytes, bytes).sqrt(),
@@ -156,7 +156,7 @@ impl<'b> Vectors<'b> {
         }
         let direction: Vec<f32> = numbers.iter().map(|number| number / length).collect();
         let of_mean: f32 = direction.iter().zip(&self.mean).map(|(one, other)| one * other).sum();
-        let near = |row: &Row<'b>| (against(row.bytes, &direction) * row.scale - of_mean) * row.centred_scale;
+        let near = |row: &VectorRow<'b>| (against(row.bytes, &direction) * row.scale - of_mean) * row.centred_scale;
         let mut found: Vec<(f32, &str)> = self.rows.par_iter().map(|row| (near(row), row.key)).collect();
         found.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
         Some(found)
@@ -220,7 +220,7 @@ impl<'b> Vectors<'b> {
         pairs
     }
 
-    fn centred(&self, row: &Row<'b>) -> Vec<f32> {
+    fn centred(&self, row: &VectorRow<'b>) -> Vec<f32> {
         let numbers = row.bytes.iter().zip(&self.mean);
         numbers
             .map(|(byte, mean)| (number_of_byte(*byte) * row.scale - mean) * row.centred_scale)

@@ -23,7 +23,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use workbench::garbage::{self, Options as Gc};
+use workbench::garbage::{self, GarbageOptions as Gc};
 use workbench::store_maintenance;
 
 const MANIFEST: &str = r#"

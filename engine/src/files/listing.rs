@@ -56,14 +56,14 @@ impl Listing {
 
 /// A directory's row, read in place.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub(crate) struct DirectoryRow<'a> {
     head: &'a [u8],
     pub(crate) files: Packed<'a>,
     subdirs: &'a [u8],
     not_text: &'a [u8],
 }
 
-impl<'a> Row<'a> {
+impl<'a> DirectoryRow<'a> {
     /// Parses a row; `None` if the lengths do not fit or the version differs.
     pub(crate) fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..HEAD_LEN)?;
@@ -163,10 +163,10 @@ mod tests {
         #[test]
         fn rows_round_trip(listing in listing()) {
             let bytes = listing.encode();
-            let row = Row::from_bytes(&bytes).unwrap();
+            let row = DirectoryRow::from_bytes(&bytes).unwrap();
             prop_assert_eq!(row.listing(), listing);
             for cut in 0..bytes.len() {
-                prop_assert!(Row::from_bytes(&bytes[..cut]).is_none(), "a row cut at {} must be refused", cut);
+                prop_assert!(DirectoryRow::from_bytes(&bytes[..cut]).is_none(), "a row cut at {} must be refused", cut);
             }
         }
 
@@ -175,7 +175,7 @@ mod tests {
             let mut bytes = listing.encode();
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;
-            if let Some(row) = Row::from_bytes(&bytes) {
+            if let Some(row) = DirectoryRow::from_bytes(&bytes) {
                 row.well_formed();
                 row.listing();
             }

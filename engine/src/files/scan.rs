@@ -4,7 +4,7 @@
 
 use super::globs::{Globs, Reach};
 use super::ignores::{EXCLUDE_FILE, Ignores, MAX_RULES_LEN, RULE_FILES, RuleTexts};
-use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES, Row, SETTLED, UNREADABLE};
+use super::listing::{DIR_SETTLED, DIR_UNREADABLE, DirectoryRow, LINK, Listing, REFUSED, RULES, SETTLED, UNREADABLE};
 use super::packed::PackedFile;
 use super::read::{Hashed, Root, reason};
 use super::stamp::Stamp;
@@ -65,7 +65,7 @@ impl ScannedDirectory {
     }
 
     /// Adds a file, which must be examined unless the recorded stamp is equal.
-    fn add_file(&mut self, mut entry: PackedFile, stamp: Option<Stamp>, old: Option<&Row<'_>>) {
+    fn add_file(&mut self, mut entry: PackedFile, stamp: Option<Stamp>, old: Option<&DirectoryRow<'_>>) {
         let known = old.and_then(|row| row.files.find_name(&entry.name).map(|index| row.files.entry(index)));
         match known {
             Some(known) if known.flags & !RULES == SETTLED && stamp == Some(known.stamp) => {
@@ -129,7 +129,7 @@ pub(crate) fn unreadable_directory(path: &str, error: SystemError) -> Diagnostic
 
 impl Scan<'_> {
     /// Lists a directory again. Keeps digests of `old` for files with equal, settled stamps. `None`: it no longer exists.
-    pub(crate) fn list_directory(&self, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Option<ScannedDirectory> {
+    pub(crate) fn list_directory(&self, path: &str, outer: &Context, old: Option<&DirectoryRow<'_>>) -> Option<ScannedDirectory> {
         let mut found = ScannedDirectory {
             listing: Listing {
                 fingerprint: self.fingerprint,
@@ -163,7 +163,13 @@ impl Scan<'_> {
         }
     }
 
-    fn list_into(&self, found: &mut ScannedDirectory, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Result<(), SystemError> {
+    fn list_into(
+        &self,
+        found: &mut ScannedDirectory,
+        path: &str,
+        outer: &Context,
+        old: Option<&DirectoryRow<'_>>,
+    ) -> Result<(), SystemError> {
         let folder = self.root.folder.open_folder(if path.is_empty() { "." } else { path })?;
         // Read the stamp before the names: the next scan then detects a change in between.
         let listing = &mut found.listing;
@@ -251,7 +257,7 @@ impl Scan<'_> {
     }
 
     /// Returns the context below a directory whose listing is still valid.
-    pub(crate) fn context_below(&self, path: &str, outer: &Context, row: &Row<'_>, diagnostics: &mut Vec<Diagnostic>) -> Context {
+    pub(crate) fn context_below(&self, path: &str, outer: &Context, row: &DirectoryRow<'_>, diagnostics: &mut Vec<Diagnostic>) -> Context {
         let rules = self.rules(path, |name| row.files.find_name(name).is_some(), diagnostics);
         Context {
             reach: outer.reach.clone(),

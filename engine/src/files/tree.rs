@@ -7,7 +7,7 @@
 
 use super::globs::{Globs, fingerprint};
 use super::ignores::EXCLUDE_FILE;
-use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES, Row, SETTLED, UNREADABLE};
+use super::listing::{DIR_SETTLED, DIR_UNREADABLE, DirectoryRow, LINK, Listing, REFUSED, RULES, SETTLED, UNREADABLE};
 use super::packed::PackedFile;
 use super::read::Root;
 use super::scan::{Context, Scan, join, not_text, rules_unchanged};
@@ -49,7 +49,7 @@ pub(super) struct Check {
 }
 
 /// A directory during a refresh.
-struct Work {
+struct DirectoryWork {
     listing: Listing,
     pending: Vec<usize>,
 }
@@ -61,7 +61,7 @@ impl SourceTree {
         for (key, row) in rows {
             if let Ok(path) = String::from_utf8(key)
                 && (path.is_empty() || super::read::is_plain_path(&path))
-                && Row::from_bytes(&row).is_some_and(|row| row.well_formed())
+                && DirectoryRow::from_bytes(&row).is_some_and(|row| row.well_formed())
             {
                 tree.directories.insert(path, row);
             }
@@ -96,9 +96,9 @@ impl SourceTree {
         self.bring_up(root, sets, now, named.as_ref())
     }
 
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&str, Row<'_>)> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&str, DirectoryRow<'_>)> {
         let rows = self.directories.iter();
-        rows.filter_map(|(path, bytes)| Row::from_bytes(bytes).map(|row| (path.as_str(), row)))
+        rows.filter_map(|(path, bytes)| DirectoryRow::from_bytes(bytes).map(|row| (path.as_str(), row)))
     }
 
     /// Returns the known directories to check when these paths changed.
@@ -135,9 +135,9 @@ impl SourceTree {
         }
         let root = Root::open_root(root)?;
         let print = fingerprint(sets);
-        let rows: Vec<(&str, Row<'_>)> = self.rows().collect();
+        let rows: Vec<(&str, DirectoryRow<'_>)> = self.rows().collect();
         let is_unchanged = |path: &str| named.is_some_and(|named| !named.contains(path));
-        let checks: Vec<(&str, Row<'_>, Check)> = rows
+        let checks: Vec<(&str, DirectoryRow<'_>, Check)> = rows
             .into_par_iter()
             .with_min_len(GRAIN)
             .map(|(path, row)| {
@@ -176,7 +176,7 @@ impl SourceTree {
             fingerprint: print,
             now,
         };
-        let mut work: BTreeMap<String, Work> = BTreeMap::new();
+        let mut work: BTreeMap<String, DirectoryWork> = BTreeMap::new();
         for (path, row, check) in &checks {
             if !check.has_changed && (!check.pending.is_empty() || !check.fresh.is_empty()) {
                 let mut listing = row.listing();
@@ -185,7 +185,7 @@ impl SourceTree {
                 }
                 work.insert(
                     (*path).to_owned(),
-                    Work {
+                    DirectoryWork {
                         listing,
                         pending: check.pending.clone(),
                     },
@@ -204,7 +204,7 @@ impl SourceTree {
     }
 
     /// Compares a directory with the disk, without decoding it.
-    fn check_directory(&self, root: &Root, path: &str, row: &Row<'_>, print: u64, now: i64) -> Check {
+    fn check_directory(&self, root: &Root, path: &str, row: &DirectoryRow<'_>, print: u64, now: i64) -> Check {
         let mut check = Check {
             stated: 1,
             ..Check::default()
@@ -266,12 +266,12 @@ impl SourceTree {
     fn walk(
         &self,
         scan: &Scan<'_>,
-        checks: &[(&str, Row<'_>, Check)],
-        work: &mut BTreeMap<String, Work>,
+        checks: &[(&str, DirectoryRow<'_>, Check)],
+        work: &mut BTreeMap<String, DirectoryWork>,
         gone: &mut BTreeSet<String>,
         refresh: &mut Refresh,
     ) {
-        let rows: FxHashMap<&str, (&Row<'_>, &Check)> = checks.iter().map(|(path, row, check)| (*path, (row, check))).collect();
+        let rows: FxHashMap<&str, (&DirectoryRow<'_>, &Check)> = checks.iter().map(|(path, row, check)| (*path, (row, check))).collect();
         let needed = directories_to_visit(checks);
         let mut level = vec![WalkTask {
             path: String::new(),
@@ -315,7 +315,7 @@ impl SourceTree {
                         refresh.diagnostics.extend(found.diagnostics);
                         work.insert(
                             task.path.clone(),
-                            Work {
+                            DirectoryWork {
                                 listing: found.listing,
                                 pending: found.pending,
                             },
@@ -350,23 +350,23 @@ impl SourceTree {
     }
 
     /// Replaces the old state by the new one and records the differences.
-    fn adopt(&mut self, work: BTreeMap<String, Work>, gone: BTreeSet<String>, sets: usize, print: u64, refresh: &mut Refresh) {
+    fn adopt(&mut self, work: BTreeMap<String, DirectoryWork>, gone: BTreeSet<String>, sets: usize, print: u64, refresh: &mut Refresh) {
         let (mut moved_sets, mut all_sets) = (0u64, !self.directories.contains_key(""));
         for path in gone {
             if let Some(bytes) = self.directories.remove(&path) {
-                if let Some(row) = Row::from_bytes(&bytes) {
+                if let Some(row) = DirectoryRow::from_bytes(&bytes) {
                     compare(&path, Some(&row), &[], &mut moved_sets, &mut refresh.changes);
                 }
                 self.dirty.insert(path);
             }
         }
-        for (path, Work { listing, .. }) in work {
+        for (path, DirectoryWork { listing, .. }) in work {
             let bytes = listing.encode();
             let old = self.directories.get(&path);
             if old == Some(&bytes) {
                 continue;
             }
-            let row = old.and_then(|bytes| Row::from_bytes(bytes));
+            let row = old.and_then(|bytes| DirectoryRow::from_bytes(bytes));
             all_sets |= row.is_some_and(|row| row.fingerprint() != print);
             compare(&path, row.as_ref(), &listing.files, &mut moved_sets, &mut refresh.changes);
             self.directories.insert(path.clone(), bytes);
@@ -393,14 +393,14 @@ impl SourceTree {
 
     /// Returns the number of sources.
     pub fn count(&self) -> usize {
-        let sources = |row: Row<'_>| {
+        let sources = |row: DirectoryRow<'_>| {
             (0..row.files.len())
                 .filter(|at| is_source(row.files.flags(*at), row.files.word_at(*at)))
                 .count()
         };
         self.directories
             .values()
-            .filter_map(|bytes| Row::from_bytes(bytes))
+            .filter_map(|bytes| DirectoryRow::from_bytes(bytes))
             .map(sources)
             .sum()
     }
@@ -415,7 +415,7 @@ impl SourceTree {
     fn collect_sources<T>(&self, wanted: impl Fn(u64) -> bool, make: impl Fn(String, Option<Digest>) -> T) -> Vec<T> {
         let mut out = Vec::new();
         for (path, bytes) in &self.directories {
-            let Some(row) = Row::from_bytes(bytes) else { continue };
+            let Some(row) = DirectoryRow::from_bytes(bytes) else { continue };
             for index in 0..row.files.len() {
                 if is_source(row.files.flags(index), row.files.word_at(index)) && wanted(row.files.word_at(index)) {
                     out.push(make(join(path, row.files.name(index)), digest_in(&row, index)));
@@ -431,9 +431,9 @@ impl SourceTree {
     }
 
     /// Applies `read` to the source at a path, if there is one.
-    fn find_source<T>(&self, path: &str, read: impl FnOnce(&Row<'_>, usize) -> T) -> Option<T> {
+    fn find_source<T>(&self, path: &str, read: impl FnOnce(&DirectoryRow<'_>, usize) -> T) -> Option<T> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let row = Row::from_bytes(self.directories.get(directory)?)?;
+        let row = DirectoryRow::from_bytes(self.directories.get(directory)?)?;
         let at = row.files.find_name(name)?;
         is_source(row.files.flags(at), row.files.word_at(at)).then(|| read(&row, at))
     }
@@ -449,9 +449,9 @@ impl SourceTree {
 }
 
 /// Hashes pending files, in parallel.
-fn examine(scan: &Scan<'_>, work: &mut BTreeMap<String, Work>, refresh: &mut Refresh) {
+fn examine(scan: &Scan<'_>, work: &mut BTreeMap<String, DirectoryWork>, refresh: &mut Refresh) {
     let mut jobs: Vec<(&str, &mut PackedFile)> = Vec::new();
-    for (path, Work { listing, pending }) in work.iter_mut() {
+    for (path, DirectoryWork { listing, pending }) in work.iter_mut() {
         let pending: FxHashSet<usize> = pending.iter().copied().collect();
         let files = listing.files.iter_mut().enumerate().filter(|(index, _)| pending.contains(index));
         jobs.extend(files.map(|(_, entry)| (path.as_str(), entry)));
@@ -470,7 +470,7 @@ fn examine(scan: &Scan<'_>, work: &mut BTreeMap<String, Work>, refresh: &mut Ref
 }
 
 /// Adds the differences between a directory's former and present sources; both are sorted by name.
-fn compare(directory: &str, old: Option<&Row<'_>>, new: &[PackedFile], sets: &mut u64, changes: &mut Vec<Change>) {
+fn compare(directory: &str, old: Option<&DirectoryRow<'_>>, new: &[PackedFile], sets: &mut u64, changes: &mut Vec<Change>) {
     let old: BTreeMap<&str, (u64, Option<Digest>)> = old
         .into_iter()
         .flat_map(|row| (0..row.files.len()).map(move |index| (row, index)))
@@ -510,7 +510,7 @@ fn is_in(word: u64, set: usize) -> bool {
 
 /// Whether every refresh must check a directory: it has an entry that may change alone (a link, an unreadable file), or a name that is no
 /// text, which the refresh reports.
-fn is_odd(row: &Row<'_>) -> bool {
+fn is_odd(row: &DirectoryRow<'_>) -> bool {
     let odd = |index| row.files.flags(index) & (LINK | REFUSED | UNREADABLE) != 0;
     row.flags() & DIR_UNREADABLE != 0 || row.not_text().next().is_some() || (0..row.files.len()).any(odd)
 }
@@ -519,7 +519,7 @@ fn is_source(flags: u32, sets: u64) -> bool {
     sets != 0 && flags & REFUSED == 0
 }
 
-fn digest_in(row: &Row<'_>, index: usize) -> Option<Digest> {
+fn digest_in(row: &DirectoryRow<'_>, index: usize) -> Option<Digest> {
     (row.files.flags(index) & UNREADABLE == 0).then(|| row.files.digest_of_entry(index))
 }
 

@@ -1,6 +1,6 @@
 //! Steps of a walk over directories: the directories to list, and those below them.
 
-use super::listing::{Listing, RULES, Row};
+use super::listing::{DirectoryRow, Listing, RULES};
 use super::scan::{Context, Scan, ScannedDirectory, join};
 use super::tree::Check;
 use crate::values::diagnostic::Diagnostic;
@@ -24,7 +24,7 @@ pub(super) enum WalkStep {
 }
 
 /// Rows and checks of the known directories, by path.
-pub(super) type KnownDirectories<'a> = FxHashMap<&'a str, (&'a Row<'a>, &'a Check)>;
+pub(super) type KnownDirectories<'a> = FxHashMap<&'a str, (&'a DirectoryRow<'a>, &'a Check)>;
 
 impl WalkTask {
     /// Lists the directory unless its row is valid. `needed`: directories to visit whatever their parents show.
@@ -52,7 +52,7 @@ impl WalkTask {
     }
 
     /// Visits the needed directories below one whose row is valid.
-    fn pass(&self, scan: &Scan<'_>, row: &Row<'_>, needed: &FxHashSet<&str>) -> WalkStep {
+    fn pass(&self, scan: &Scan<'_>, row: &DirectoryRow<'_>, needed: &FxHashSet<&str>) -> WalkStep {
         let mut diagnostics = Vec::new();
         let inner = scan.context_below(&self.path, &self.outer, row, &mut diagnostics);
         let below = row
@@ -71,7 +71,7 @@ impl WalkTask {
 }
 
 /// Returns the directories that changed or are unknown, with all directories above them.
-pub(super) fn directories_to_visit<'a>(checks: &'a [(&str, Row<'_>, Check)]) -> FxHashSet<&'a str> {
+pub(super) fn directories_to_visit<'a>(checks: &'a [(&str, DirectoryRow<'_>, Check)]) -> FxHashSet<&'a str> {
     let mut needed: FxHashSet<&str> = FxHashSet::default();
     for (path, _, check) in checks.iter().filter(|(_, _, check)| check.has_changed || !check.unknown.is_empty()) {
         for path in std::iter::once(*path).chain(check.unknown.iter().map(String::as_str)) {
@@ -84,7 +84,7 @@ pub(super) fn directories_to_visit<'a>(checks: &'a [(&str, Row<'_>, Check)]) -> 
     needed
 }
 
-fn rule_names<'a>(row: &Row<'a>) -> Vec<(&'a str, Digest)> {
+fn rule_names<'a>(row: &DirectoryRow<'a>) -> Vec<(&'a str, Digest)> {
     let files = row.files;
     (0..files.len())
         .filter(|index| files.flags(*index) & RULES != 0)

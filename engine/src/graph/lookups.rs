@@ -8,7 +8,7 @@
 //! difference from the one before (LEB128).
 
 use super::numbers::{Cursor, write_number};
-use super::pages::Row;
+use super::pages::ViewRow;
 use super::{NodeId, PageSource};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -234,7 +234,7 @@ impl LookupTable {
     }
 
     /// Takes the rows that changed since loading.
-    pub(super) fn take_changed(&mut self) -> Vec<Row> {
+    pub(super) fn take_changed(&mut self) -> Vec<ViewRow> {
         let changed = std::mem::take(&mut self.changed);
         let row = |number: u32| {
             // A stored row of a number that no node has goes.

@@ -105,12 +105,12 @@ struct Page {
     /// The stored bytes.
     body: Vec<u8>,
     /// By slot.
-    records: Vec<Record>,
+    records: Vec<NodeRecord>,
 }
 
 /// A record, decoded on demand: most of a page's are never used.
 #[derive(Clone, Default)]
-struct Record {
+struct NodeRecord {
     /// Its range in the page's body; empty if it is not there.
     place: std::ops::Range<u32>,
     node: OnceCell<Box<Node>>,
@@ -241,7 +241,7 @@ impl Graph {
         self.get(id).expect("invariant: node numbers come from this graph")
     }
 
-    fn record_mut(&mut self, id: NodeId) -> &mut Record {
+    fn record_mut(&mut self, id: NodeId) -> &mut NodeRecord {
         let number = id.0 / pages::RECORDS;
         self.page(number);
         let page = self.pages[number as usize].get_mut().expect("invariant: the page was just read");
@@ -281,7 +281,7 @@ impl Graph {
         if self.pages.len() <= (id / pages::RECORDS) as usize {
             self.pages.push(OnceCell::from(Page::new(Vec::new())));
         }
-        *self.record_mut(NodeId(id)) = Record::new(Node {
+        *self.record_mut(NodeId(id)) = NodeRecord::new(Node {
             label: label.into(),
             edges: None,
             result: None,
@@ -311,7 +311,7 @@ impl Graph {
         if let Ok(entry) = self.by_label.find_entry(spread(label), |&known| known == id.0) {
             entry.remove();
         }
-        *self.record_mut(id) = Record::default();
+        *self.record_mut(id) = NodeRecord::default();
         self.briefs[id.index()] = Brief::default();
         self.free.push(id.0);
         self.state_changes.has_removed = true;
@@ -454,12 +454,12 @@ impl Page {
     fn new(body: Vec<u8>) -> Self {
         Self {
             body,
-            records: vec![Record::default(); pages::RECORDS as usize],
+            records: vec![NodeRecord::default(); pages::RECORDS as usize],
         }
     }
 }
 
-impl Record {
+impl NodeRecord {
     /// Creates a record that is not stored yet.
     fn new(node: Node) -> Self {
         Self {

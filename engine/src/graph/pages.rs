@@ -23,7 +23,7 @@ pub const RECORDS: u32 = 64;
 pub const LINKS: u32 = 256;
 
 /// A row of the view: key and body, `None` to remove it.
-pub type Row = (Vec<u8>, Option<Vec<u8>>);
+pub type ViewRow = (Vec<u8>, Option<Vec<u8>>);
 
 impl Graph {
     /// Builds a graph from its link rows and its stale set; records are read from `source`, lookups from `lookups`, on demand. `None` if a row is
@@ -140,7 +140,7 @@ impl Graph {
     }
 
     /// Takes the pages of records that changed since loading.
-    pub fn take_dirty_pages(&mut self) -> Vec<Row> {
+    pub fn take_dirty_pages(&mut self) -> Vec<ViewRow> {
         std::mem::take(&mut self.dirty_pages)
             .into_iter()
             .map(|page| self.page_row(page, RECORDS, Self::write_record))
@@ -148,7 +148,7 @@ impl Graph {
     }
 
     /// Takes the link rows that changed since loading.
-    pub fn take_dirty_links(&mut self) -> Vec<Row> {
+    pub fn take_dirty_links(&mut self) -> Vec<ViewRow> {
         std::mem::take(&mut self.dirty_links)
             .into_iter()
             .map(|page| self.page_row(page, LINKS, Self::write_links))
@@ -156,7 +156,7 @@ impl Graph {
     }
 
     /// Takes the rows of lookups that changed since loading.
-    pub fn take_changed_lookups(&mut self) -> Vec<Row> {
+    pub fn take_changed_lookups(&mut self) -> Vec<ViewRow> {
         self.lookups.take_changed()
     }
 
@@ -165,7 +165,7 @@ impl Graph {
         std::mem::take(&mut self.dirty_stale).then(|| self.stale.to_bytes())
     }
 
-    fn page_row(&self, page: u32, size: u32, write: fn(&Self, &mut Vec<u8>, u8, NodeId)) -> Row {
+    fn page_row(&self, page: u32, size: u32, write: fn(&Self, &mut Vec<u8>, u8, NodeId)) -> ViewRow {
         let mut body = Vec::new();
         for (slot, id) in (0..=u8::MAX).zip(page * size..(page + 1) * size) {
             if self.exists(NodeId(id)) {
@@ -391,7 +391,7 @@ fn label_of(record: &[u8]) -> Option<&str> {
 }
 
 /// Records the position of each record in a page's body; `None` if the body is malformed.
-fn place_records(body: &[u8], records: &mut [super::Record]) -> Option<()> {
+fn place_records(body: &[u8], records: &mut [super::NodeRecord]) -> Option<()> {
     let mut cursor = Cursor(body);
     loop {
         let start = body.len() - cursor.0.len();
@@ -493,7 +493,7 @@ mod tests {
         )
     }
 
-    fn apply_changes(rows: &mut Rows, changes: Vec<Row>) {
+    fn apply_changes(rows: &mut Rows, changes: Vec<ViewRow>) {
         for (key, body) in changes {
             match body {
                 Some(body) => rows.insert(key, body),

@@ -29,7 +29,7 @@ pub struct FileSymbols {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unread: String,
     /// Uses by name; those that an index bound, by [`Definition::symbol`].
-    pub uses: BTreeMap<String, Vec<Use>>,
+    pub uses: BTreeMap<String, Vec<TagUse>>,
 }
 
 /// A definition.
@@ -66,7 +66,7 @@ pub struct Definition {
 
 /// A use: line and column in characters, from 1, and its kind: `call`, `construct`, `name`, `read`, `write`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Use(pub u32, pub u32, pub String);
+pub struct TagUse(pub u32, pub u32, pub String);
 
 impl FileSymbols {
     /// Returns it as JSON.

@@ -4,7 +4,7 @@
 //! or the comments directly before it. Edits of bodies change nothing but positions.
 
 use super::grammar::{Language, language};
-use super::model::{Definition, FileSymbols, Use};
+use super::model::{Definition, FileSymbols, TagUse};
 use super::surroundings::{Comment, Outermost, Surroundings};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
@@ -265,7 +265,7 @@ impl<'t> TagsByPlace<'t> {
         for (_, kind, name) in std::mem::take(&mut self.uses).into_values() {
             let (line, column) = columns.line_and_column(name);
             let places = symbols.uses.entry(self.text_at(name).to_owned()).or_default();
-            places.push(Use(line, column, kind));
+            places.push(TagUse(line, column, kind));
         }
         ReadTags {
             symbols,

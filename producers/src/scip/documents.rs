@@ -28,7 +28,7 @@ pub struct Documents;
 
 /// A row of `[scip.NAME]`.
 #[derive(Deserialize)]
-struct Row {
+struct ScipRow {
     index: String,
     root: Option<String>,
 }
@@ -45,7 +45,7 @@ impl Producer for Documents {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let row = &inputs.single("row")?.bytes;
         let row = Table::open(row).and_then(|table| table.rows().next());
-        let row: Option<Row> = row.and_then(|(_, row)| serde_json::from_slice(row).ok());
+        let row: Option<ScipRow> = row.and_then(|(_, row)| serde_json::from_slice(row).ok());
         let row = row.ok_or_else(|| Failure::permanent("the row of [scip.NAME] cannot be read"))?;
         let bytes = &inputs.single("bytes")?.bytes;
         if bytes.len() > LARGEST {

@@ -9,7 +9,7 @@ use super::messages::{Document, MultiLineRange, Occurrence, SingleLineRange, Sym
 use super::symbol::{Descriptor, Suffix, descriptors, is_constructor, name_in_code};
 use super::wire::Parts;
 use crate::languages::grammar::of_file;
-use crate::languages::model::{Definition, FileSymbols, Use};
+use crate::languages::model::{Definition, FileSymbols, TagUse};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,7 +110,7 @@ fn facts_of_document(document: &Document, file: &str, source: &str, text: &str) 
             _ => "name",
         };
         let places = symbols.uses.entry(one.symbol.clone()).or_default();
-        places.push(Use(place.line, place.column, kind.to_owned()));
+        places.push(TagUse(place.line, place.column, kind.to_owned()));
     }
     symbols
         .definitions

@@ -3,7 +3,7 @@
 use super::folder::{fill, is_found, some};
 use super::{Stopped, around, def, lookup_of, result};
 use crate::server::Surroundings;
-use crate::{Client, Use};
+use crate::{CacheUse, Client};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::remote::RemoteCache;
 use std::collections::BTreeMap;
@@ -112,7 +112,7 @@ impl ObjectStore {
             }),
             ..around
         };
-        let usage = Use { read: true, write: true };
+        let usage = CacheUse { read: true, write: true };
         Client::with_moments(def, usage, around, Arc::new(Stopped::default())).unwrap()
     }
 }

@@ -177,7 +177,7 @@ fn a_folder_that_cannot_be_used_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
     let (made, blobs) = result("a", &[b"abc"]);
     let refused = |def: RemoteDef, writes: bool| {
-        let usage = crate::Use { read: true, write: writes };
+        let usage = crate::CacheUse { read: true, write: writes };
         let client = Client::new(def, usage, super::around(std::time::Duration::from_secs(5))).unwrap();
         assert_eq!(client.find(&[lookup_of(&made)]), [None]);
         client.offer(made.clone(), blobs.clone());

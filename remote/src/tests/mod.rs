@@ -14,7 +14,7 @@ mod worker;
 
 use crate::moments::Moments;
 use crate::server::Surroundings;
-use crate::{Client, Deadlines, Use};
+use crate::{CacheUse, Client, Deadlines};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::remote::{BlobRef, BundleOffer, Bundled, RemoteCache, SharedOutput, SharedResult, VolumeKind, Wanted};
 use engine::values::digest::{ActionKey, Digest};
@@ -93,7 +93,7 @@ fn client(def: RemoteDef) -> (Client, Arc<Stopped>) {
 
 fn client_within(def: RemoteDef, lookup: Duration) -> (Client, Arc<Stopped>) {
     let moments = Arc::new(Stopped::default());
-    let usage = Use { read: true, write: true };
+    let usage = CacheUse { read: true, write: true };
     let client = Client::with_moments(def, usage, around(lookup), moments.clone()).unwrap();
     (client, moments)
 }

@@ -7,7 +7,7 @@ use super::cells::{Cluster, clusters};
 
 /// A row: a part of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct ScreenRow {
     /// Byte where the row begins.
     pub start: usize,
     /// Byte after the row's last cluster.
@@ -18,7 +18,7 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Rows, at least one.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ScreenRow>,
     /// Row of the cursor, and its cell in that row.
     pub cursor: (usize, usize),
 }
@@ -42,7 +42,7 @@ pub fn layout(text: &str, cursor: usize, width: usize) -> Layout {
 }
 
 /// Adds the rows of a line that begins at byte `start`.
-fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
+fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<ScreenRow>) {
     let (mut begin, mut width_used) = (0, 0);
     // Last possible end of the row, and the cells up to it.
     let mut possible = (0, 0);
@@ -54,7 +54,7 @@ fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
             } else {
                 (cluster.start, width_used)
             };
-            rows.push(Row {
+            rows.push(ScreenRow {
                 start: start + begin,
                 end: start + end,
             });
@@ -62,7 +62,7 @@ fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
         }
         // The part carried over may still leave too little room.
         if width_used + takes > width {
-            rows.push(Row {
+            rows.push(ScreenRow {
                 start: start + begin,
                 end: start + cluster.start,
             });
@@ -73,12 +73,12 @@ fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
             possible = (cluster.end(), cells_since(line, begin, cluster.end(), width));
         }
     }
-    rows.push(Row {
+    rows.push(ScreenRow {
         start: start + begin,
         end: start + line.len(),
     });
     if width_used >= width {
-        rows.push(Row {
+        rows.push(ScreenRow {
             start: start + line.len(),
             end: start + line.len(),
         });
@@ -108,7 +108,7 @@ impl Layout {
     }
 
     /// Returns the clusters of a row; their bytes count from its beginning.
-    pub fn clusters<'t>(&self, text: &'t str, row: Row) -> impl DoubleEndedIterator<Item = Cluster<'t>> {
+    pub fn clusters<'t>(&self, text: &'t str, row: ScreenRow) -> impl DoubleEndedIterator<Item = Cluster<'t>> {
         clusters(&text[row.start..row.end])
     }
 }

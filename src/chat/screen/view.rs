@@ -3,7 +3,7 @@
 
 use super::cells::{cells, fitted};
 use super::input::Input;
-use super::layout::{Row, first_shown, layout};
+use super::layout::{ScreenRow, first_shown, layout};
 use super::paint::{DrawnLine, Frame};
 use methods::render::Style;
 
@@ -89,7 +89,7 @@ impl View<'_> {
         self.dimmed(&text, columns)
     }
 
-    fn line_of_row(&self, row: Row, at: usize, columns: usize) -> DrawnLine {
+    fn line_of_row(&self, row: ScreenRow, at: usize, columns: usize) -> DrawnLine {
         let width = text_width(columns);
         let mark = MARKS[usize::from(at > 0)];
         let mut line = match mark_width(columns) {

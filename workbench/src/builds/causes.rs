@@ -314,14 +314,14 @@ mod tests {
         }
     }
 
-    type Read<'a> = (Side, &'a [(&'a str, &'a str)]);
+    type ReadSide<'a> = (Side, &'a [(&'a str, &'a str)]);
 
     fn reasons_of(moved: &[(&str, Between)]) -> Vec<(DiffReason, Vec<String>)> {
         told_among(moved, &[])
     }
 
     /// `standing`: the leaves that other nodes read in each build.
-    fn told_among(moved: &[(&str, Between)], standing: &[Read<'_>]) -> Vec<(DiffReason, Vec<String>)> {
+    fn told_among(moved: &[(&str, Between)], standing: &[ReadSide<'_>]) -> Vec<(DiffReason, Vec<String>)> {
         let moved = moved.iter().map(|(label, between)| {
             let Between { from, to, before, after } = between;
             let (from, to, before, after) = (*from, *to, before.clone(), after.clone());
@@ -410,12 +410,12 @@ mod tests {
                 between(Some(&[("//k:k", "same")]), &[("//k:k", "same"), ("//files/props:bytes", "p")]),
             ),
         ];
-        let standing: [Read<'_>; 3] = [
+        let standing: [ReadSide<'_>; 3] = [
             (Side::Before, &[("//files/props:bytes", "p"), ("//sources/s:files", "1")]),
             (Side::After, &[("//files/props:bytes", "p"), ("//sources/s:files", "2")]),
             (Side::After, &[("//files/b:bytes", "1")]),
         ];
-        let causes = |moved: &[(&str, Between)], standing: &[Read<'_>]| -> Vec<(String, Vec<String>)> {
+        let causes = |moved: &[(&str, Between)], standing: &[ReadSide<'_>]| -> Vec<(String, Vec<String>)> {
             let reasons = told_among(moved, standing).into_iter();
             reasons
                 .map(|(why, labels)| match why {
@@ -435,7 +435,7 @@ mod tests {
             ]
         );
         // Other nodes read these files with other content before: that is the cause.
-        let props: [Read<'_>; 1] = [(Side::Before, &[("//files/props:bytes", "older")])];
+        let props: [ReadSide<'_>; 1] = [(Side::Before, &[("//files/props:bytes", "older")])];
         assert_eq!(causes(&came[5..6], &props), [row("props true true", &["//d:y"])]);
         // Reversed, they were removed.
         let went = came.map(|(label, between)| {

@@ -141,7 +141,7 @@ fn bm25(rarity: &FxHashMap<&str, f32>, member: &Stretch) -> f32 {
 mod tests {
     use super::super::choose::samples::chosen;
     use super::super::compose::{Composed, Material, compose};
-    use super::super::forms::Texts;
+    use super::super::forms::TypeTexts;
     use super::super::index::samples::{document, index_of};
     use super::super::relevance::Factors;
     use super::super::words::distinct;
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    fn composed(order: &[Chosen], texts: &[Texts], budget: usize) -> Composed {
+    fn composed(order: &[Chosen], texts: &[TypeTexts], budget: usize) -> Composed {
         let material = Material {
             chosen: order,
             texts,
@@ -167,12 +167,12 @@ mod tests {
     }
 
     /// Returns ten types of two members each; one member of the third matches the query.
-    fn ten() -> (Vec<Chosen>, Vec<Texts>) {
+    fn ten() -> (Vec<Chosen>, Vec<TypeTexts>) {
         let index = index_of((0..10).map(|at| document(&format!("N.T{at}"), "verify stream", &[])).collect());
-        let mut texts: Vec<Texts> = (0..10)
+        let mut texts: Vec<TypeTexts> = (0..10)
             .map(|at| {
                 let body = if at == 2 { "verify checksum" } else { "read stream" };
-                Texts {
+                TypeTexts {
                     key: format!("N.T{at}"),
                     places: vec![format!("src/T{at}.cs")],
                     outline: format!("XMLDOC: Type {at}.\nPublic API:\n  + void Verify()\n"),
@@ -181,7 +181,7 @@ mod tests {
                         member(&format!("N.T{at}#Other()"), &"nothing of it\n".repeat(9)),
                     ],
                     size: 1_000,
-                    ..Texts::default()
+                    ..TypeTexts::default()
                 }
             })
             .collect();
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn what_has_no_room_for_more_is_a_line_with_its_file() {
         let (order, mut texts) = ten();
-        let long = |text: &mut Texts| text.outline = format!("XMLDOC: {}\n", "word ".repeat(30));
+        let long = |text: &mut TypeTexts| text.outline = format!("XMLDOC: {}\n", "word ".repeat(30));
         texts.iter_mut().for_each(long);
         let made = composed(&order, &texts, 160);
         let lines = made.placed.iter().filter(|one| one.form == Form::Line).count();

@@ -7,7 +7,7 @@
 
 use super::attached::{Attached, Fitted};
 use super::choose::Chosen;
-use super::forms::{Form, Texts, section};
+use super::forms::{Form, TypeTexts, section};
 use super::members::Stretch;
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ pub struct Material<'m> {
     /// The types.
     pub chosen: &'m [Chosen],
     /// The texts of each type.
-    pub texts: &'m [Texts],
+    pub texts: &'m [TypeTexts],
     /// Files that the query names.
     pub files: &'m [Attached],
     /// Keys of types that were considered and not chosen.
@@ -322,19 +322,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn texts(key: &str, lines: usize) -> Texts {
+    fn texts(key: &str, lines: usize) -> TypeTexts {
         let code = (0..lines).map(|line| format!("    line {line};\n")).collect::<String>();
         let outline = format!(
             "# {key} T_1\nKind: class | File: a.cs | ImplHash: X\nXmlDocHash: Y\nXMLDOC: Says {key}.\n\nPublic API:\n  + void Fill()\n  + void Pour()\n"
         );
-        Texts {
+        TypeTexts {
             key: key.to_owned(),
             language: None,
             places: vec![format!("src/{key}.cs:1-{lines}")],
             outline,
             size: code.len() / 3,
             code: Some(code),
-            ..Texts::default()
+            ..TypeTexts::default()
         }
     }
 
@@ -342,7 +342,7 @@ mod tests {
         text.split_whitespace().count()
     }
 
-    fn composed(query: &str, chosen: &[Chosen], texts: &[Texts], others: &[String], budget: usize) -> Composed {
+    fn composed(query: &str, chosen: &[Chosen], texts: &[TypeTexts], others: &[String], budget: usize) -> Composed {
         let material = Material {
             chosen,
             texts,
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn what_is_named_comes_before_all_others() {
-        let types: Vec<Texts> = ["A", "B", "C", "D", "E"].map(|key| texts(key, 30)).into();
+        let types: Vec<TypeTexts> = ["A", "B", "C", "D", "E"].map(|key| texts(key, 30)).into();
         let mut order: Vec<Chosen> = (0..5).map(|at| chosen(at, 0.9)).collect();
         (order[0].mention, order[1].mention) = (Some("A".to_owned()), Some("B".to_owned()));
         let forms_in = |budget| forms(&composed("fill it", &order, &types, &[], budget));
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn what_is_named_comes_by_name_alone_where_no_more_has_room() {
-        let mut types: Vec<Texts> = ["A", "B", "C"].map(|key| texts(key, 30)).into();
+        let mut types: Vec<TypeTexts> = ["A", "B", "C"].map(|key| texts(key, 30)).into();
         let lines = (0..4).map(|at| format!("  + void Pour{at}() pours much of it and says so in many words\n"));
         types[1].outline.extend(lines);
         let mut order: Vec<Chosen> = (0..3).map(|at| chosen(at, 0.9)).collect();
@@ -482,9 +482,9 @@ mod tests {
     fn files_have_a_quarter_and_what_is_left_over() {
         let long = Attached::from_text("long.md", &"line of text\n".repeat(500));
         let files = [long, Attached::from_text("short.md", "one\n")];
-        let types: Vec<Texts> = (0..8).map(|at| texts(&format!("T{at}"), 40)).collect();
+        let types: Vec<TypeTexts> = (0..8).map(|at| texts(&format!("T{at}"), 40)).collect();
         let order: Vec<Chosen> = (0..8).map(|at| chosen(at, 0.9)).collect();
-        let made = |chosen: &[Chosen], texts: &[Texts], budget| {
+        let made = |chosen: &[Chosen], texts: &[TypeTexts], budget| {
             let material = Material {
                 chosen,
                 texts,
@@ -516,7 +516,7 @@ mod tests {
             lines in proptest::collection::vec(1_usize..100, 0..3),
             budget in 0_usize..1500,
         ) {
-            let mut types: Vec<Texts> = sizes.iter().enumerate().map(|(at, (lines, ..))| texts(&format!("T{at}"), *lines)).collect();
+            let mut types: Vec<TypeTexts> = sizes.iter().enumerate().map(|(at, (lines, ..))| texts(&format!("T{at}"), *lines)).collect();
             for (one, (.., members)) in types.iter_mut().zip(&sizes) {
                 one.members = members.iter().map(|words| member(&one.key, *words)).collect();
                 // In one type of three the members may answer, and are not named.

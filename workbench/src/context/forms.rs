@@ -28,7 +28,7 @@ pub enum Form {
 
 /// The texts of a type.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Texts {
+pub struct TypeTexts {
     /// Key of the type.
     pub key: String,
     /// Language of the file, if it is not C#.
@@ -49,7 +49,7 @@ pub struct Texts {
 
 /// Renders a type in a form, with the sources of `members` unless all of its source is shown; `None` when the form has no text. The brief form
 /// includes the lines with words of `asked`; without `asked` it is only its name and position.
-pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: Option<&BTreeSet<String>>) -> Option<String> {
+pub fn section(text: &TypeTexts, form: Form, members: &[&Stretch], asked: Option<&BTreeSet<String>>) -> Option<String> {
     let places = text.places.join(", ");
     let mut head = format!("## {}\n{places}\n", text.key);
     if form != Form::Code {

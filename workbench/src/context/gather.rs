@@ -4,7 +4,7 @@
 use super::answers::{LOOKED_AT, rate};
 use super::choose::Chosen;
 use super::document::Document;
-use super::forms::Texts;
+use super::forms::TypeTexts;
 use super::members::{Stretch, mentioned_members};
 use super::mentioned::Mention;
 use super::source_cache::{Code, IndexWithSources};
@@ -41,7 +41,7 @@ pub fn gather<O: Outputs>(
     known: &IndexWithSources,
     wanted: GatherRequest<'_>,
     budget: usize,
-) -> Result<Vec<Texts>, O::Error> {
+) -> Result<Vec<TypeTexts>, O::Error> {
     let GatherRequest { chosen, mentions, words } = wanted;
     let documents = || chosen.iter().filter_map(|one| Some((one, known.index.document(one.at)?)));
     let named = documents().filter(|(one, _)| one.mention.is_some() && known.index.size(one.at) / OVER <= budget);
@@ -63,7 +63,7 @@ pub fn gather<O: Outputs>(
             .unwrap_or_default();
         let is_named = one.mention.is_some() || !named.is_empty();
         let answering = code.filter(|_| !is_named).map_or(&[][..], |code| &code.members);
-        Texts {
+        TypeTexts {
             key: document.key.clone(),
             language: document.language.clone(),
             places: code.map_or_else(|| document.files.clone(), |code| code.places.clone()),
@@ -76,7 +76,7 @@ pub fn gather<O: Outputs>(
                 .unwrap_or_else(|| known.index.size(one.at)),
         }
     });
-    let mut texts: Vec<Texts> = texts.collect();
+    let mut texts: Vec<TypeTexts> = texts.collect();
     let answering = texts.iter_mut().filter(|text| text.named == 0).flat_map(|text| &mut text.members);
     rate(&known.index, words, answering);
     Ok(texts)

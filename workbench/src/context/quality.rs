@@ -2,7 +2,7 @@
 
 use super::choose::Chosen;
 use super::compose::Composed;
-use super::forms::Texts;
+use super::forms::TypeTexts;
 use super::index::Index;
 use super::relevance::{Log, figure};
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct Quality {
 
 impl Quality {
     /// Computes the figures of a composed text.
-    pub fn from_composed(index: &Index, words: &[String], log: &Log, chosen: &[Chosen], texts: &[Texts], made: &Composed) -> Self {
+    pub fn from_composed(index: &Index, words: &[String], log: &Log, chosen: &[Chosen], texts: &[TypeTexts], made: &Composed) -> Self {
         let shown: BTreeSet<usize> = made.placed.iter().map(|one| chosen[one.at].at).collect();
         let needed: BTreeSet<usize> = shown
             .iter()
@@ -104,13 +104,13 @@ mod tests {
             weights: &WEIGHTS,
         };
         let choice = choose(&question, 2, 1000, 0);
-        let texts: Vec<Texts> = choice
+        let texts: Vec<TypeTexts> = choice
             .chosen
             .iter()
-            .map(|one| Texts {
+            .map(|one| TypeTexts {
                 key: index.key(one.at).to_owned(),
                 size: 10,
-                ..Texts::default()
+                ..TypeTexts::default()
             })
             .collect();
         let material = Material {

@@ -28,7 +28,7 @@ const LEVEL: i32 = 1;
 #[derive(Debug, Default)]
 pub struct SavedDocuments {
     vocabulary: Arc<Vocabulary>,
-    rows: FxHashMap<String, Row>,
+    rows: FxHashMap<String, DocumentRow>,
 }
 
 #[derive(Decode)]
@@ -36,11 +36,11 @@ struct File {
     #[n(0)]
     words: Vec<String>,
     #[n(1)]
-    rows: Vec<Row>,
+    rows: Vec<DocumentRow>,
 }
 
 #[derive(Debug, Decode)]
-struct Row {
+struct DocumentRow {
     #[n(0)]
     key: String,
     #[n(1)]
@@ -73,7 +73,7 @@ struct NewFile<'a> {
     rows: &'a [NewRow<'a>],
 }
 
-/// A [`Row`] to write.
+/// A [`DocumentRow`] to write.
 #[derive(Encode)]
 struct NewRow<'a> {
     #[n(0)]
@@ -142,7 +142,7 @@ fn parse(bytes: &[u8]) -> Option<SavedDocuments> {
     let length = zstd::bulk::Decompressor::upper_bound(packed).filter(|length| *length <= MOST_BYTES)?;
     let plain = zstd::bulk::decompress(packed, length).ok()?;
     let file: File = minicbor::decode(&plain).ok()?;
-    let is_sound = |row: &Row| {
+    let is_sound = |row: &DocumentRow| {
         let numbers = row.words.chunks(2).map(|pair| pair[0]);
         row.words.len().is_multiple_of(2)
             && numbers.clone().all(|word| (word as usize) < file.words.len())

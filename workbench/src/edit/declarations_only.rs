@@ -6,7 +6,7 @@ use super::directives::{Directive, directives, unpaired};
 use super::head::Parts;
 use super::lines::{body, split};
 use super::miss::visible;
-use super::settings::Settings;
+use super::settings::DirectiveSettings;
 use super::symbol::{Refused, parse_code};
 use producers::csharp::lexer::lex;
 use producers::csharp::preprocess::{active, blank};
@@ -55,7 +55,7 @@ fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) 
         some.map(|one| **one).collect()
     };
     let (above, own) = (compiled(&before), compiled(&within));
-    let was = Settings::default().with_directives(&above);
+    let was = DirectiveSettings::default().with_directives(&above);
     let head = place.start + Parts::from_declaration(&active.text[place.clone()]).itself;
     let said = own.iter().filter(|one| one.is_said() && one.at < head);
     let set = was.with_directives(&own).unlike(&was);

@@ -198,7 +198,7 @@ pub(super) fn texts<F: Files>(
     parts: &[FilePatch],
     resolve: impl Fn(&EditRun<'_, F>, &str) -> Result<String, Trouble>,
 ) -> Result<Vec<(String, Option<Written>)>, Trouble> {
-    let mut now = Texts::new();
+    let mut now = PatchedFiles::new();
     for steps in series(run, parts, resolve)? {
         let made: Vec<Option<Written>> = steps.iter().map(|step| text(run, &now, step)).collect::<Result<_, _>>()?;
         for step in steps.iter().filter(|step| step.goes()) {
@@ -214,10 +214,10 @@ pub(super) fn texts<F: Files>(
 }
 
 /// The files that the patch has changed so far.
-type Texts = BTreeMap<String, Option<Written>>;
+type PatchedFiles = BTreeMap<String, Option<Written>>;
 
 /// Returns the text of a file after a step.
-fn text<F: Files>(run: &EditRun<'_, F>, now: &Texts, step: &FileStep<'_>) -> Result<Option<Written>, Trouble> {
+fn text<F: Files>(run: &EditRun<'_, F>, now: &PatchedFiles, step: &FileStep<'_>) -> Result<Option<Written>, Trouble> {
     let path = &step.path;
     let after = |hunks: &[Hunk]| match now.get(path) {
         Some(Some(known)) => apply_hunks(&known.text, known.encoding, hunks, path, run.searched_text(path)),

@@ -25,12 +25,12 @@ enum Setting {
 
 /// Settings at a place, each with value and directive.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Settings<'t>(BTreeMap<Setting, (&'t str, Directive<'t>)>);
+pub(super) struct DirectiveSettings<'t>(BTreeMap<Setting, (&'t str, Directive<'t>)>);
 
 /// Value of a setting without any directive.
 const USUAL: &str = "";
 
-impl<'t> Settings<'t> {
+impl<'t> DirectiveSettings<'t> {
     /// Returns the settings after these directives.
     pub(super) fn with_directives<'d>(&self, directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Self
     where
@@ -131,7 +131,7 @@ impl<'t> Around<'t> {
             end = all[bottom].end();
             bottom += 1;
         }
-        let set = |until: usize| Settings::default().with_directives(&all[..until]);
+        let set = |until: usize| DirectiveSettings::default().with_directives(&all[..until]);
         (top..=above).find_map(|top| {
             let was = set(top);
             let last = (below..bottom).find(|last| set(last + 1).unlike(&was).is_empty())?;

@@ -7,7 +7,7 @@ use crate::symbols::usages::{Usages, UseDoubt};
 use engine::values::table::Table;
 use producers::csharp::deps::flow::UseKind;
 use producers::csharp::usages::{LONGEST_LINE, Place};
-use producers::languages::model::{FileSymbols, Use};
+use producers::languages::model::{FileSymbols, TagUse};
 use producers::languages::names::{Uses, name_of_use, type_made};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ fn users<O: Outputs>(
     Ok(users)
 }
 
-fn place_of_use(file: &str, Use(line, column, kind): &Use, lines: &[&str]) -> Place {
+fn place_of_use(file: &str, TagUse(line, column, kind): &TagUse, lines: &[&str]) -> Place {
     let text = lines.get(*line as usize - 1).map_or("", |line| line.trim());
     Place {
         file: file.to_owned(),

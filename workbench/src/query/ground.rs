@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// A node of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct QueryNode {
     /// Number of the node in the session's graph.
     pub id: NodeId,
     /// Label of the node.
@@ -31,7 +31,7 @@ pub struct Node {
 #[derive(Debug, Default)]
 pub struct QueryResult {
     /// The nodes, by label; those of a path in the order of the path.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<QueryNode>,
     /// Edges among the nodes, from reader to input: indices of `nodes`.
     pub edges: Vec<(usize, usize)>,
     /// Patterns that match nothing or too much; then there are no nodes.
@@ -72,7 +72,7 @@ pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<Query
             answer.edges.extend(reads.into_iter().map(|read| (at, read)));
         }
     }
-    let node = |&id: &NodeId| Node {
+    let node = |&id: &NodeId| QueryNode {
         id,
         label: ground.session.graph.node(id).label.clone(),
         kind: ground.kind(id),

@@ -20,7 +20,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use ground::{Node, QueryResult, answer};
+pub use ground::{QueryNode, QueryResult, answer};
 pub use parse::parse;
 
 use engine::build::engine::EngineError;

@@ -1,7 +1,7 @@
 //! Deletes an unused type or member: returns the texts without it, or the obstacles.
 
 use super::family::{Family, NAMED};
-use super::places::{ChangedPlaces, Texts};
+use super::places::{ChangedPlaces, FileTexts};
 use super::{Obstacles, Planning, RenameRequest, Rewritten, Spot, directives, unread_uses};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::{removed, without_empty_namespace};
@@ -58,7 +58,7 @@ pub fn delete<O: Outputs>(
     for place in unread_uses(world, candidate, &family) {
         way.add_obstacle(place);
     }
-    let mut texts = Texts::new(world);
+    let mut texts = FileTexts::new(world);
     let gone = sources_without_symbol(outputs, symbols, request, &mut texts, &mut way)?;
     let mut outside = BTreeSet::new();
     for place in used(outputs, symbols, request, &mut outside, &mut way)? {
@@ -214,7 +214,7 @@ fn sources_without_symbol<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     request: RenameRequest<'_>,
-    texts: &mut Texts<'_>,
+    texts: &mut FileTexts<'_>,
     way: &mut Obstacles,
 ) -> Result<BTreeMap<String, Gone>, O::Error> {
     let candidate = request.candidate;
@@ -305,7 +305,7 @@ fn used<O: Outputs>(
 }
 
 /// Adds obstacles for the using directives of a namespace that would lose its last type.
-fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut Texts<'_>, way: &mut Obstacles) {
+fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut FileTexts<'_>, way: &mut Obstacles) {
     let (own, nested) = (namespace(key), format!("{}+", symbol_of(key)));
     let mut outer = own;
     while !outer.is_empty() {

@@ -1,7 +1,7 @@
 //! Names outside of every type: in using directives and in attributes of the assembly.
 
 use super::family::Family;
-use super::places::Texts;
+use super::places::FileTexts;
 use super::{Obstacles, Planning, RenameRequest, Spot};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;
@@ -12,7 +12,7 @@ use producers::csharp::types::symbol_of;
 use std::collections::BTreeSet;
 
 /// Adds obstacles for files that contain the name and could not be read completely: they may contain unknown uses.
-pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut Obstacles) {
+pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut FileTexts<'_>, way: &mut Obstacles) {
     let flawed = request
         .sources
         .iter()

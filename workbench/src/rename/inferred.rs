@@ -2,7 +2,7 @@
 //! name would not follow a rename.
 
 use super::Obstacles;
-use super::places::{ChangedPlaces, Texts};
+use super::places::{ChangedPlaces, FileTexts};
 use crate::edit::lines::split;
 use producers::languages::selector::Selector;
 use std::ops::Range;
@@ -18,7 +18,7 @@ fn selector(text: &str) -> Selector {
 }
 
 /// Adds an obstacle for each changed place from which a name is inferred. A tuple counts only if its file also uses an unchanged member of that name.
-pub(super) fn check(change: &ChangedPlaces, old: &str, texts: &Texts<'_>, way: &mut Obstacles) {
+pub(super) fn check(change: &ChangedPlaces, old: &str, texts: &FileTexts<'_>, way: &mut Obstacles) {
     for file in change.files() {
         let Some(text) = texts.text_of(file) else { continue };
         let changed = |element: &Range<usize>| {

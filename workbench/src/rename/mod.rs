@@ -26,7 +26,7 @@ use crate::unread_files;
 pub use deletion::delete;
 use engine::seams::world::World;
 use family::Family;
-use places::{ChangedPlaces, Texts};
+use places::{ChangedPlaces, FileTexts};
 use producers::csharp::generated::is_generated;
 pub use signature::change_signature;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +83,7 @@ struct Planning<'a, O> {
     symbols: &'a Symbols,
     request: RenameRequest<'a>,
     family: &'a Family,
-    texts: Texts<'a>,
+    texts: FileTexts<'a>,
     change: ChangedPlaces,
     way: Obstacles,
 }
@@ -140,7 +140,7 @@ pub fn plan<O: Outputs>(
         symbols,
         request,
         family: &family,
-        texts: Texts::new(world),
+        texts: FileTexts::new(world),
         change: ChangedPlaces::default(),
         way,
     };

@@ -18,12 +18,12 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The texts of files, each read once.
-pub(super) struct Texts<'w> {
+pub(super) struct FileTexts<'w> {
     world: &'w dyn World,
     read: BTreeMap<String, Option<String>>,
 }
 
-impl<'w> Texts<'w> {
+impl<'w> FileTexts<'w> {
     pub(super) fn new(world: &'w dyn World) -> Self {
         Self {
             world,
@@ -127,7 +127,7 @@ impl ChangedPlaces {
     }
 
     /// Returns the positions of the uses after the rename: changes before them on the same line shift their columns.
-    pub(super) fn expected(&self, family: &Family, new: &str, texts: &Texts<'_>) -> BTreeSet<Spot> {
+    pub(super) fn expected(&self, family: &Family, new: &str, texts: &FileTexts<'_>) -> BTreeSet<Spot> {
         let count = |text: &str| text.chars().count() as i64;
         let moved = |(file, line, column): &Spot| {
             let spot = (file.clone(), *line, *column);
@@ -150,7 +150,7 @@ impl ChangedPlaces {
     }
 
     /// Returns the changed files.
-    pub(super) fn rewritten(&self, family: &Family, new: &str, texts: &Texts<'_>, way: &mut Obstacles) -> Vec<Rewritten> {
+    pub(super) fn rewritten(&self, family: &Family, new: &str, texts: &FileTexts<'_>, way: &mut Obstacles) -> Vec<Rewritten> {
         let mut files = Vec::new();
         for (file, places) in &self.at {
             let Some(before) = texts.text_of(file) else {

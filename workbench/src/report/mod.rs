@@ -62,7 +62,7 @@ impl DrawnState {
 
 /// A node of the graph, as a report shows it.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct ReportTarget {
     /// Label of the node.
     pub label: Arc<str>,
     /// State of the node.
@@ -136,7 +136,7 @@ pub struct Report {
     /// Whether the manifest, a ruleset or a producer's version changed since the last build.
     pub redefined: bool,
     /// Every node, by label.
-    pub targets: Vec<Target>,
+    pub targets: Vec<ReportTarget>,
     /// Reasons why targets failed at their present inputs.
     pub failures: Vec<Diagnostic>,
     /// The newest builds, the oldest of them first.
@@ -214,7 +214,7 @@ impl Report {
 
 /// Every node of the graph, examined.
 struct Survey {
-    targets: Vec<Target>,
+    targets: Vec<ReportTarget>,
     ids: Vec<NodeId>,
     places: HashMap<NodeId, usize>,
     failures: Vec<Diagnostic>,
@@ -255,7 +255,7 @@ impl Survey {
                 None => Vec::new(),
             };
             let made = record.as_ref();
-            targets.push(Target {
+            targets.push(ReportTarget {
                 label: node.label.clone(),
                 state,
                 len: made.map(|record| record.len),
@@ -288,7 +288,7 @@ impl Survey {
     /// Returns the built targets, the hottest first.
     fn hot(&self) -> impl Iterator<Item = usize> {
         let mut made: Vec<usize> = (0..self.targets.len()).filter(|at| self.targets[*at].versions > 0).collect();
-        let heat = |target: &Target| (target.each, target.moved, target.versions, target.took_us.unwrap_or_default());
+        let heat = |target: &ReportTarget| (target.each, target.moved, target.versions, target.took_us.unwrap_or_default());
         made.sort_by(|a, b| heat(&self.targets[*b]).cmp(&heat(&self.targets[*a])).then(a.cmp(b)));
         made.into_iter()
     }

@@ -15,7 +15,7 @@ use crate::symbols::overloads::{Overload, short_of};
 use documents::{CSHARP, Documents};
 use engine::values::label::halves;
 use engine::values::table::Table;
-use names::{NamedType, Names, outputs_of_types};
+use names::{NamedType, TypesByKey, outputs_of_types};
 use producers::csharp::deps::lookups::{Lookups, TableRows};
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::World;
@@ -87,7 +87,7 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
 }
 
 /// Adds all declarations.
-fn define<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents) -> Result<(), O::Error> {
+fn define<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Documents) -> Result<(), O::Error> {
     let all: Vec<(&String, &NamedType)> = names.iter().collect();
     for some in all.chunks(TYPES_AT_ONCE) {
         let mut candidates: Vec<(Candidate, &Rc<str>, i32)> = Vec::new();
@@ -108,7 +108,7 @@ fn define<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents) -> R
 }
 
 /// Adds all uses.
-fn add_uses<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unread: &mut Vec<String>) -> Result<(), O::Error> {
+fn add_uses<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Documents, unread: &mut Vec<String>) -> Result<(), O::Error> {
     for (label, _, bytes) in outputs_of_types(outputs, "usages", unread)? {
         let damaged = || SymbolError::damaged().at_label(&label);
         for (key, row) in Table::open(&bytes).ok_or_else(damaged)?.rows() {
@@ -152,7 +152,7 @@ fn used<'n>(named: &'n NamedType, name: &str, place: &Place) -> Vec<&'n Rc<str>>
 }
 
 /// Returns the information about a type and its members, by symbol.
-fn describe(key: &str, named: &NamedType, names: &Names, world: &World<'_>) -> Vec<(Rc<str>, SymbolInformation)> {
+fn describe(key: &str, named: &NamedType, names: &TypesByKey, world: &World<'_>) -> Vec<(Rc<str>, SymbolInformation)> {
     let levels = world.levels(&Shape::of_key(key));
     let keys = levels.iter().skip(1).filter_map(|base| base.key());
     let bases: Vec<(&str, &NamedType)> = keys.filter_map(|key| Some((key, names.get(key)?))).collect();
@@ -226,7 +226,7 @@ fn is_explicit(name: &str, key: &str) -> bool {
 }
 
 /// Returns the type of a member with a value, if the workspace declares it.
-fn type_of<'n>(key: &str, overload: &Overload, names: &'n Names, world: &World<'_>) -> Option<&'n Rc<str>> {
+fn type_of<'n>(key: &str, overload: &Overload, names: &'n TypesByKey, world: &World<'_>) -> Option<&'n Rc<str>> {
     if !matches!(overload.kind.as_str(), "property" | "indexer" | "event" | "field" | "constant") {
         return None;
     }

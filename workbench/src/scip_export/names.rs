@@ -20,7 +20,7 @@ use std::sync::Arc;
 const SCHEME: &str = "cortex";
 
 /// All types of a workspace, by their keys.
-pub(super) type Names = BTreeMap<String, NamedType>;
+pub(super) type TypesByKey = BTreeMap<String, NamedType>;
 
 /// A type with its symbols.
 pub(super) struct NamedType {
@@ -67,8 +67,8 @@ impl NamedType {
 ///
 /// # Errors
 /// When the outputs cannot be read or are malformed.
-pub(super) fn name_all_symbols<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut Vec<String>) -> Result<Names, O::Error> {
-    let mut names = Names::new();
+pub(super) fn name_all_symbols<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut Vec<String>) -> Result<TypesByKey, O::Error> {
+    let mut names = TypesByKey::new();
     for (at, key) in symbols.keys().enumerate() {
         let row = symbols.type_row(at)?;
         let named = NamedType {

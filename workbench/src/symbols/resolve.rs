@@ -212,10 +212,10 @@ struct Asking<'a, O> {
     path: &'a SymbolPath,
 }
 
-type Answer = (Option<How>, Vec<MemberCandidate>, Option<String>);
+type MemberAnswer = (Option<How>, Vec<MemberCandidate>, Option<String>);
 
 impl<O: Outputs> Asking<'_, O> {
-    fn find_candidates(&mut self, options: &Options<'_>) -> Result<Answer, O::Error> {
+    fn find_candidates(&mut self, options: &Options<'_>) -> Result<MemberAnswer, O::Error> {
         let path = self.path;
         if let Some(answer) = self.identified(options)? {
             return Ok(answer);
@@ -311,7 +311,7 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// Resolves an identifier: of a type, `T_…`, or of a member, `T_…_…`; also a renamed type's former one.
-    fn identified(&mut self, options: &Options<'_>) -> Result<Option<Answer>, O::Error> {
+    fn identified(&mut self, options: &Options<'_>) -> Result<Option<MemberAnswer>, O::Error> {
         let Some(rest) = self.path.text.strip_prefix("T_") else {
             return Ok(None);
         };

@@ -100,7 +100,7 @@ impl PartialOrd for Word<'_> {
 
 /// The words of one type or file.
 #[derive(Clone, Debug)]
-struct Row {
+struct WordRow {
     label: Arc<str>,
     /// Digest of the output; `None` if the target could not be built.
     output: Option<Digest>,
@@ -113,7 +113,7 @@ struct Row {
 pub struct WordIndex {
     source: WordSource,
     /// Sorted by label.
-    rows: Vec<Row>,
+    rows: Vec<WordRow>,
     /// Numbers of words.
     numbers: Arc<FxHashMap<Box<str>, u32>>,
     /// Start of each word's holders in `holders`, and the end of the last one's.
@@ -147,7 +147,7 @@ impl WordIndex {
         before: Option<&Self>,
         read: impl FnOnce(&[String]) -> Result<Vec<Output>, E>,
     ) -> Result<Self, E> {
-        let mut rows: Vec<Row> = Vec::with_capacity(listed.len());
+        let mut rows: Vec<WordRow> = Vec::with_capacity(listed.len());
         let mut unread: Vec<usize> = Vec::new();
         for (label, output) in listed {
             let known = before
@@ -158,7 +158,7 @@ impl WordIndex {
                 None => {
                     unread.extend(output.is_some().then_some(rows.len()));
                     let words = Arc::from([]);
-                    rows.push(Row { label, output, words });
+                    rows.push(WordRow { label, output, words });
                 }
             }
         }
@@ -185,7 +185,7 @@ impl WordIndex {
     }
 
     /// Turns rows into lists of holders by word.
-    fn over(source: WordSource, rows: Vec<Row>, numbers: Arc<FxHashMap<Box<str>, u32>>) -> Self {
+    fn over(source: WordSource, rows: Vec<WordRow>, numbers: Arc<FxHashMap<Box<str>, u32>>) -> Self {
         let mut starts = vec![0_u32; numbers.len() + 1];
         for word in rows.iter().flat_map(|row| row.words.iter()) {
             starts[*word as usize + 1] += 1;
@@ -211,7 +211,7 @@ impl WordIndex {
         }
     }
 
-    fn row_of_label(&self, label: &str) -> Option<&Row> {
+    fn row_of_label(&self, label: &str) -> Option<&WordRow> {
         let at = self.rows.binary_search_by(|row| (*row.label).cmp(label)).ok()?;
         self.rows.get(at)
     }
@@ -242,7 +242,7 @@ impl WordIndex {
 /// A type or file that has a word.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder<'s> {
-    row: &'s Row,
+    row: &'s WordRow,
     source: WordSource,
 }
 

@@ -88,12 +88,12 @@ fn definitions_of_typescript_are_told_with_their_declarations() {
         assert_eq!(
             symbols.uses["Entry"]
                 .iter()
-                .map(|Use(line, _, kind)| format!("{line} {kind}"))
+                .map(|TagUse(line, _, kind)| format!("{line} {kind}"))
                 .collect::<Vec<_>>(),
             ["3 name", "11 name", "17 construct"]
         );
-        assert_eq!(symbols.uses["größe"], [Use(15 + 1, 14, "write".to_owned())]);
-        assert_eq!(symbols.uses["inner"], [Use(16, 33, "call".to_owned())]);
+        assert_eq!(symbols.uses["größe"], [TagUse(15 + 1, 14, "write".to_owned())]);
+        assert_eq!(symbols.uses["inner"], [TagUse(16, 33, "call".to_owned())]);
     }
 }
 
@@ -116,7 +116,7 @@ fn another_language_needs_its_query_alone() {
             "12 function fetch | def fetch(id) | Fetches.",
         ]
     );
-    assert_eq!(symbols.uses["fetch"], [Use(10, 16, "call".to_owned())]);
+    assert_eq!(symbols.uses["fetch"], [TagUse(10, 16, "call".to_owned())]);
 }
 
 fn describe_definitions(name: &str, file: &str, text: &str) -> Vec<String> {
@@ -229,7 +229,7 @@ proptest! {
                 prop_assert!(one.start <= one.line && one.line <= one.end);
             }
             for (name, places) in &read.symbols.uses {
-                places.iter().for_each(|Use(line, column, _)| assert!(at(*line, *column).starts_with(name.as_str())));
+                places.iter().for_each(|TagUse(line, column, _)| assert!(at(*line, *column).starts_with(name.as_str())));
             }
         }
     }

@@ -73,15 +73,15 @@ fn a_document_is_read_as_its_file_stands() {
     );
     assert_eq!((symbols.moved, symbols.language.as_str()), (0, "typescript"));
     assert_eq!(symbols.definitions[0].relations, ["other"]);
-    let uses: Vec<(String, &Vec<Use>)> = symbols.uses.iter().map(|(key, uses)| (name_of_use(key), uses)).collect();
+    let uses: Vec<(String, &Vec<TagUse>)> = symbols.uses.iter().map(|(key, uses)| (name_of_use(key), uses)).collect();
     assert_eq!(
         uses,
         [
             (
                 "Client".to_owned(),
-                &vec![Use(2, 21, "name".to_owned()), Use(5, 5, "name".to_owned())]
+                &vec![TagUse(2, 21, "name".to_owned()), TagUse(5, 5, "name".to_owned())]
             ),
-            ("größe".to_owned(), &vec![Use(3, 27, "write".to_owned())]),
+            ("größe".to_owned(), &vec![TagUse(3, 27, "write".to_owned())]),
         ]
     );
 }
@@ -225,7 +225,7 @@ proptest! {
         };
         let symbols = facts_of_document(&document, "", "", &text);
         let lines: Vec<&str> = text.split('\n').collect();
-        for Use(line, column, _) in symbols.uses.values().flatten() {
+        for TagUse(line, column, _) in symbols.uses.values().flatten() {
             prop_assert!((*column as usize) <= lines[*line as usize - 1].chars().count());
         }
         for one in &symbols.definitions {

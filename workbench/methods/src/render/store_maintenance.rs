@@ -7,7 +7,7 @@ use engine::store::disk::verify::{DamagedItem, Spot, Verified};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
-use workbench::garbage::{Options, Report};
+use workbench::garbage::{GarbageOptions, Report};
 use workbench::result_files::{Exported, Imported};
 use workbench::store_maintenance::{Share, Stats};
 
@@ -36,7 +36,7 @@ pub fn span(seconds: u64) -> String {
 }
 
 /// Formats the result of a gc for people.
-pub fn collected(report: &Report, options: &Options) -> String {
+pub fn collected(report: &Report, options: &GarbageOptions) -> String {
     let (before, after, removed) = (&report.before, &report.after, &report.taken);
     let contents = |usage: &Usage| format!("{} in {}", things(usage.actions, usage.blobs), format_size(usage.file_bytes));
     let mut text = format!(
@@ -114,7 +114,7 @@ pub fn set_aside(usage: &Usage, folder: &Path) -> String {
 }
 
 /// Summarizes an automatic gc in one line.
-pub fn summarize_limits(report: &Report, options: &Options) -> String {
+pub fn summarize_limits(report: &Report, options: &GarbageOptions) -> String {
     format!(
         "the store grew beyond {}: removed {}; file size {} before, {} now",
         format_size(options.max_size.unwrap_or(0)),
@@ -125,7 +125,7 @@ pub fn summarize_limits(report: &Report, options: &Options) -> String {
 }
 
 /// Explains that a size was not reached.
-pub fn not_reached(report: &Report, options: &Options) -> String {
+pub fn not_reached(report: &Report, options: &GarbageOptions) -> String {
     let max = options.max_size.unwrap_or(0);
     if options.dry_run {
         return format!(
@@ -142,7 +142,7 @@ pub fn not_reached(report: &Report, options: &Options) -> String {
 }
 
 /// Lists ways to reach the size.
-pub fn list_ways_to_shrink(report: &Report, options: &Options) -> String {
+pub fn list_ways_to_shrink(report: &Report, options: &GarbageOptions) -> String {
     let mut ways = Vec::new();
     if report.paid.actions > 0 && !options.paid {
         ways.push(format!(
@@ -190,7 +190,7 @@ fn paid_tally_json(tally: &Tally) -> Value {
 }
 
 /// Formats the result of a gc for machines.
-pub fn collected_json(report: &Report, options: &Options) -> Value {
+pub fn collected_json(report: &Report, options: &GarbageOptions) -> Value {
     json!({
         "dry_run": options.dry_run,
         "before": usage_json(&report.before),

@@ -1,6 +1,6 @@
 //! `context build`: selects the types of the workspace that a query needs.
 
-use super::context_build_report::{ContextReport, Item, LISTED, LeftOut};
+use super::context_build_report::{ContextItem, ContextReport, LISTED, LeftOut};
 use super::symbols::lines_of_notes;
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
@@ -105,7 +105,7 @@ pub struct Built {
     /// The text, for a model to read.
     context_text: String,
     /// Shown items, the most important first. By MCP only with `why`, like the omitted and mentioned ones.
-    items: Vec<Item>,
+    items: Vec<ContextItem>,
     /// Number of shown types and files.
     #[serde(default)]
     shown: usize,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use workbench::context::attached::{Attached, Fitted};
 use workbench::context::choose::{Choice, Chosen, Passed, Question};
 use workbench::context::compose::{Composed, Placed};
-use workbench::context::forms::{Form, Texts};
+use workbench::context::forms::{Form, TypeTexts};
 use workbench::context::package::Grade;
 use workbench::context::relevance::{Factors, figure};
 use workbench::context::rounds::Inherited;
@@ -17,7 +17,7 @@ pub(super) const LISTED: usize = 20;
 
 /// A type or a file that is shown.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Item {
+pub struct ContextItem {
     /// Its path.
     pub path: String,
     pub files: Vec<String>,
@@ -55,13 +55,13 @@ pub struct LeftOut {
 }
 
 /// Returns the item of a shown file.
-fn of_file(file: &Attached, fitted: &Fitted) -> Item {
+fn of_file(file: &Attached, fitted: &Fitted) -> ContextItem {
     let mut why = format!("the query names {}", file.mention);
     file.notes.iter().for_each(|note| why.push_str(&format!("; {note}")));
     if let Some((from, to)) = fitted.left_out {
         why.push_str(&format!("; lines {from}-{to} have no room in the budget"));
     }
-    Item {
+    ContextItem {
         path: file.path.clone(),
         files: vec![file.path.clone()],
         form: Form::File,
@@ -88,7 +88,7 @@ pub struct ContextReport<'t> {
     /// The chosen types.
     pub choice: &'t Choice,
     /// The possible texts of each chosen type.
-    pub texts: &'t [Texts],
+    pub texts: &'t [TypeTexts],
     /// Files that the query names.
     pub attached: &'t [Attached],
     /// The composed text.
@@ -99,13 +99,13 @@ pub struct ContextReport<'t> {
 
 impl ContextReport<'_> {
     /// Returns the shown items in the order of the text.
-    pub fn items(&self) -> Vec<Item> {
+    pub fn items(&self) -> Vec<ContextItem> {
         let index = self.question.index;
         let files = self.made.files.iter().map(|(at, fitted)| of_file(&self.attached[*at], fitted));
         let types = self.made.placed.iter().map(|placed| {
             let chosen = &self.choice.chosen[placed.at];
             let text = &self.texts[placed.at];
-            Item {
+            ContextItem {
                 path: text.key.clone(),
                 files: index.document(chosen.at).map(|one| one.files.clone()).unwrap_or_default(),
                 form: placed.form,
@@ -171,7 +171,7 @@ impl ContextReport<'_> {
     }
 
     /// Returns the completeness of the answer.
-    pub fn completeness(&self, names: &WorkspaceNames, items: &[Item], left_out: usize) -> AnswerState {
+    pub fn completeness(&self, names: &WorkspaceNames, items: &[ContextItem], left_out: usize) -> AnswerState {
         let (index, withheld) = (self.question.index, self.choice.withheld);
         let no_room = self.made.left_out.len();
         let cut = self.made.files.iter().filter(|(_, fitted)| fitted.left_out.is_some()).count();
@@ -222,7 +222,7 @@ impl ContextReport<'_> {
     }
 
     /// Describes why a type was chosen, and why a named one is not shown whole.
-    fn describe_choice(&self, chosen: &Chosen, text: &Texts, placed: &Placed) -> String {
+    fn describe_choice(&self, chosen: &Chosen, text: &TypeTexts, placed: &Placed) -> String {
         let (index, words) = (self.question.index, self.question.words);
         let mut reasons = Vec::new();
         reasons.extend(chosen.mention.as_ref().map(|text| format!("the query names {text}")));
@@ -260,7 +260,7 @@ impl ContextReport<'_> {
     }
 
     /// Describes the part of a named type that has no room, unless the query means members that are shown.
-    fn no_room(&self, chosen: &Chosen, text: &Texts, placed: &Placed) -> Option<String> {
+    fn no_room(&self, chosen: &Chosen, text: &TypeTexts, placed: &Placed) -> Option<String> {
         // A short source without text could not be read.
         let is_long = text.code.is_some() || text.size > self.budget;
         if chosen.mention.is_none() || placed.form == Form::Code || !placed.members.is_empty() || !is_long {

@@ -130,14 +130,14 @@ pub struct List {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
     /// Conversations, last used first.
-    conversations: Vec<Row>,
+    conversations: Vec<ConversationRow>,
     /// Handle of the dropped conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dropped: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct Row {
+struct ConversationRow {
     id: String,
     /// Number of its rounds.
     rounds: u64,
@@ -145,7 +145,7 @@ struct Row {
     query: String,
 }
 
-impl Row {
+impl ConversationRow {
     fn from_conversation(one: &Conversation) -> Self {
         Self {
             id: one.id.clone(),
@@ -182,7 +182,7 @@ impl Method for List {
             .open;
         open.sort_by_key(|one| std::cmp::Reverse(one.used));
         Ok(Listed {
-            conversations: open.iter().map(Row::from_conversation).collect(),
+            conversations: open.iter().map(ConversationRow::from_conversation).collect(),
             dropped: self.drop.clone(),
         })
     }

@@ -1,6 +1,6 @@
 //! `explain`: why a target is in its state, and the differences between two builds.
 
-use super::explain_answer::{ChainStep, Explained, FileDiff, FoundAt, Provenance, Target, TargetState};
+use super::explain_answer::{ChainStep, Explained, ExplainedTarget, FileDiff, FoundAt, Provenance, TargetState};
 use super::explanation;
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -83,7 +83,7 @@ impl Method for Explain {
 }
 
 /// Explains the one target that a label refers to.
-fn explain_target(context: &RequestContext, workspace: &Workspace, session: &mut Session, label: &str) -> Result<Target, Failed> {
+fn explain_target(context: &RequestContext, workspace: &Workspace, session: &mut Session, label: &str) -> Result<ExplainedTarget, Failed> {
     let label = &*names::label_or_source(session, label)?;
     let patterns = build::patterns(&[label.to_owned()])?;
     let mut explanation = match session.explain(&patterns)? {
@@ -103,7 +103,7 @@ fn explain_target(context: &RequestContext, workspace: &Workspace, session: &mut
     let change = change(workspace, session, &explanation)?;
     let took = explanation.record.as_ref().map(|record| record.took_us);
     let remote = session.remote_choice(&explanation.label, explanation.output.as_ref(), took)?;
-    Ok(Target {
+    Ok(ExplainedTarget {
         found: found.map(|version| FoundAt {
             build: version.build,
             at: version.at,
@@ -114,11 +114,11 @@ fn explain_target(context: &RequestContext, workspace: &Workspace, session: &mut
         }),
         former: aliases::former(&workspace.root, session, &explanation.label)?,
         remote,
-        ..Target::from_explanation(explanation)
+        ..ExplainedTarget::from_explanation(explanation)
     })
 }
 
-impl Target {
+impl ExplainedTarget {
     /// Whether the target is a source file or set.
     pub fn is_source(&self) -> bool {
         self.state == TargetState::Source

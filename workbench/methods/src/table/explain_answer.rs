@@ -20,14 +20,14 @@ use workbench::builds::Difference;
 #[serde(untagged)]
 pub enum Explained {
     /// The answer about one target.
-    Target(Box<Target>),
+    Target(Box<ExplainedTarget>),
     /// The answer about two builds.
     Builds(#[schemars(with = "Value")] Box<Difference>),
 }
 
 /// A target and why it is in its state.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Target {
+pub struct ExplainedTarget {
     /// Its label.
     pub label: String,
     /// `current`, `stale`, `maybe_stale`, `pending`, `generating`, `none` or `source`.

@@ -1,6 +1,6 @@
 //! Explanations as text for a terminal.
 
-use super::explain_answer::{ChainStep, Target, TargetState};
+use super::explain_answer::{ChainStep, ExplainedTarget, TargetState};
 use crate::render::line_diff::coloured;
 use crate::render::result_facts::{confined, describe_move};
 use crate::render::{Style, diagnostic, duration, format_size, moment, printable, summary};
@@ -26,7 +26,7 @@ const DEEPEST: usize = 8;
 const FILE_LINES: usize = 24;
 
 /// Formats the explanation for people.
-pub fn format_explanation(target: &Target, style: Style) -> String {
+pub fn format_explanation(target: &ExplainedTarget, style: Style) -> String {
     let mut page = Page {
         text: String::new(),
         style,
@@ -80,7 +80,7 @@ impl Page {
         self.text.push_str(&format!("  {} {value}\n", self.style.dim(&name)));
     }
 
-    fn why_stale(&mut self, target: &Target) {
+    fn why_stale(&mut self, target: &ExplainedTarget) {
         let is_source = target.is_source();
         // The removal of a file is shown once, in its step.
         let removed = |step: &ChainStep| matches!(step.step.reason, Some(Reason::FileRemoved { .. }));
@@ -199,7 +199,7 @@ impl Page {
         );
     }
 
-    fn write_origin(&mut self, target: &Target) {
+    fn write_origin(&mut self, target: &ExplainedTarget) {
         if let Some(output) = &target.output {
             let length = target
                 .made
@@ -271,7 +271,7 @@ impl Page {
         }
     }
 
-    fn why_it_was_found(&mut self, target: &Target) {
+    fn why_it_was_found(&mut self, target: &ExplainedTarget) {
         let Some(found) = &target.found else { return };
         let build = found
             .build
@@ -284,14 +284,14 @@ impl Page {
     }
 
     /// Adds the changed lines of the file at the end of the chain.
-    fn change(&mut self, target: &Target) {
+    fn change(&mut self, target: &ExplainedTarget) {
         let Some(file) = &target.file else { return };
         self.add_fact("diff", &self.style.bold(&printable(&file.path)));
         let shown = coloured(&file.diff, FILE_LINES, self.style);
         shown.lines().for_each(|line| self.add_fact("", line));
     }
 
-    fn why_it_ran(&mut self, target: &Target) {
+    fn why_it_ran(&mut self, target: &ExplainedTarget) {
         if target.is_source() || target.made.is_none() {
             return;
         }

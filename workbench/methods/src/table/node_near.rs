@@ -38,7 +38,7 @@ pub struct Drawing {
     /// Width and height of each node.
     node_size: (i32, i32),
     /// The nodes, the requested one first.
-    nodes: Vec<Node>,
+    nodes: Vec<DrawingNode>,
     /// Edges.
     edges: Vec<Edge>,
 }
@@ -46,7 +46,7 @@ pub struct Drawing {
 /// A node of a drawing.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Node {
+struct DrawingNode {
     label: String,
     /// `current`, `stale`, `maybe_stale`, `pending`, `none`; of a file `source`, or `moved` since the last build.
     #[schemars(with = "String")]
@@ -106,7 +106,7 @@ impl Method for Near {
             height: drawn.height,
             node_size: (WIDTH, HEIGHT),
             nodes: nodes
-                .map(|(node, (x, y))| Node {
+                .map(|(node, (x, y))| DrawingNode {
                     label: node.label.to_string(),
                     state: serde_json::json!(node.state),
                     x,
@@ -127,7 +127,7 @@ impl Method for Near {
     }
 
     fn text(answer: &Drawing) -> String {
-        let line = |(at, node): (usize, &Node)| {
+        let line = |(at, node): (usize, &DrawingNode)| {
             let state = node.state.as_str().unwrap_or_default();
             let reads = answer.edges.iter().filter(|edge| edge.to == at).count() + node.more_inputs;
             format!("{}  {state}, reads {reads}\n", node.label)

@@ -76,16 +76,16 @@ fn default_limit_of_outline() -> usize {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Outlines {
     #[serde(flatten)]
-    first: One,
+    first: OneOutline,
     /// Outlines of further symbols.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    more: Vec<One>,
+    more: Vec<OneOutline>,
 }
 
 /// One outline.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct One {
+struct OneOutline {
     resolved: Resolved,
     /// The outline as Markdown; of a file, folder, namespace or project, its heading.
     outline_text: String,
@@ -140,7 +140,7 @@ impl Method for Outline {
             };
             let (resolved, files) = resolved(desk, &label)?;
             let state = AnswerState::default().of_files(&*desk.flaws()?, files.iter());
-            outlines.push(One {
+            outlines.push(OneOutline {
                 state: if self.last_good {
                     state.as_of(Freshness::LastGood, "its files may have changed since")
                 } else {
@@ -173,14 +173,14 @@ impl Method for Outline {
 
     fn text(answer: &Outlines) -> String {
         let all = std::iter::once(&answer.first).chain(&answer.more);
-        printable(&all.map(One::outline_text).collect::<Vec<_>>().join("\n"))
+        printable(&all.map(OneOutline::outline_text).collect::<Vec<_>>().join("\n"))
     }
 }
 
 /// Resolved symbols: labels, containers each with alternative meanings of the name, and outlines of other languages.
-type Meant = (Vec<String>, Vec<(Container, Vec<String>)>, Vec<One>);
+type Meant = (Vec<String>, Vec<(Container, Vec<String>)>, Vec<OneOutline>);
 
-impl One {
+impl OneOutline {
     fn outline_text(&self) -> String {
         if self.total.is_none() {
             return self.outline_text.clone();
@@ -211,7 +211,7 @@ impl Outline {
         let (mut containers, mut others) = (Vec::new(), Vec::new());
         for symbol in &self.symbols {
             if let Some(outline) = other_languages::outline(desk, symbol)? {
-                others.push(One::of_other(outline));
+                others.push(OneOutline::of_other(outline));
                 continue;
             }
             if is_path(symbol)
@@ -223,7 +223,7 @@ impl Outline {
             if is_path(symbol)
                 && let Some(outline) = other_languages::folder_outline(desk, symbol)?
             {
-                others.push(One::of_other(outline));
+                others.push(OneOutline::of_other(outline));
                 continue;
             }
             if is_path(symbol)
@@ -262,7 +262,7 @@ impl Outline {
     }
 
     /// Lists the contents of a container.
-    fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<One, Failed> {
+    fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<OneOutline, Failed> {
         let names = desk.workspace_names()?;
         let layout = Layout::from_outputs(desk)?;
         let found = contents(desk, &names.symbols, &layout, container, (self.offset, self.limit))?;
@@ -273,7 +273,7 @@ impl Outline {
         if let Container::File(file) = container {
             state.notes.extend(note_of_file(desk, file)?);
         }
-        Ok(One {
+        Ok(OneOutline {
             resolved: Resolved::gone(&container.name()),
             outline_text: format!("# {} {}: {}\n", container.as_str(), container.name(), type_count(found.types)),
             data: None,
@@ -284,7 +284,7 @@ impl Outline {
     }
 }
 
-impl One {
+impl OneOutline {
     /// Returns the outline from another language.
     fn of_other((resolved, outline_text, state): (Resolved, String, AnswerState)) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! `query`: queries over the graph.
 
 use super::guarded_pattern::unguarded;
-use super::query_answer::{self, Drawing, Node, QueryAnswer};
+use super::query_answer::{self, AnswerNode, Drawing, QueryAnswer};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
@@ -95,7 +95,7 @@ pub fn find_nodes(context: &RequestContext, session: &mut Session, expr: &str, e
         nodes: answer
             .nodes
             .into_iter()
-            .map(|node| Node {
+            .map(|node| AnswerNode {
                 label: node.label.to_string(),
                 kind: node.kind,
             })

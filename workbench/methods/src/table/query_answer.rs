@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct QueryAnswer {
     /// Nodes in the order of labels; those of a path in its order.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<AnswerNode>,
     /// Pairs of labels: a reader, and its input.
     pub edges: Vec<(String, String)>,
     /// Sets that have to be built before all nodes are known.
@@ -21,7 +21,7 @@ pub struct QueryAnswer {
 
 /// A node.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Node {
+pub struct AnswerNode {
     /// Its label.
     pub label: String,
     /// Its implementation; `source` for files and sets.
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn labels_are_escaped() {
-        let node = |label: &str| Node {
+        let node = |label: &str| AnswerNode {
             label: label.into(),
             kind: "command".into(),
         };

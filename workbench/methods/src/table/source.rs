@@ -47,7 +47,7 @@ fn default_limit_of_source() -> usize {
 
 /// The texts.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Texts {
+pub struct SourceTexts {
     /// The first symbol.
     resolved: Option<Resolved>,
     /// The parts of each symbol, each a range of a file. `text` contains whole lines of the file; `start`, `startColumn`, `end` and `endColumn` give
@@ -70,9 +70,9 @@ impl Method for SourceOf {
     const NAME: &'static str = "source";
     const EFFECT: Effect = Effect::Looks;
     const WITHIN: bool = true;
-    type Answer = Texts;
+    type Answer = SourceTexts;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Texts, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<SourceTexts, Failed> {
         let (sources_found, failed) = self.resolve_places(desk)?;
         let symbols: Vec<&Candidate> = sources_found.iter().flat_map(Meant::symbols).collect();
         let mut state = match symbols.is_empty() {
@@ -109,7 +109,7 @@ impl Method for SourceOf {
         if !failed.is_empty() {
             state = state.cut(sources.len(), self.symbols.len(), "see failed");
         }
-        Ok(Texts {
+        Ok(SourceTexts {
             resolved,
             sources,
             failed,
@@ -117,7 +117,7 @@ impl Method for SourceOf {
         })
     }
 
-    fn text(answer: &Texts) -> String {
+    fn text(answer: &SourceTexts) -> String {
         let mut text = sources_text(&answer.sources);
         answer.failed.iter().for_each(|failed| text.push_str(&failure_text(failed)));
         printable(&format!("{text}{}", lines_of_notes(&answer.state)))

@@ -427,7 +427,7 @@ pub struct Set {
 /// Settings of the window.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Settings {
+pub struct WindowSettings {
     /// Limit of characters.
     max_chars: usize,
     /// The active pack.
@@ -444,9 +444,9 @@ impl Method for Set {
     const NAME: &'static str = "window set";
     const EFFECT: Effect = Effect::Sets;
     const TOOL: AsTool = AsTool::None;
-    type Answer = Settings;
+    type Answer = WindowSettings;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Settings, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<WindowSettings, Failed> {
         // Arguments from JSON were not checked by the command line.
         if self.pack.is_some() && self.no_pack {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "pack and noPack cannot go together");
@@ -470,13 +470,13 @@ impl Method for Set {
             window.clone()
         });
         let window = changed.map_err(|error| unwritten(&error))?;
-        Ok(Settings {
+        Ok(WindowSettings {
             max_chars: Room::from_window(&window, desk.open_to_read()?.0.text()).max_chars,
             pack: window.pack,
         })
     }
 
-    fn text(answer: &Settings) -> String {
+    fn text(answer: &WindowSettings) -> String {
         let pack = answer.pack.as_deref().unwrap_or("none");
         printable(&format!("{} characters, active pack: {pack}\n", answer.max_chars))
     }

@@ -39,14 +39,14 @@ pub struct Listed {
     /// Number of waiting questions that agents lease.
     taken: usize,
     /// The first hundred questions.
-    questions: Vec<Line>,
+    questions: Vec<QuestionLine>,
     state: AnswerState,
 }
 
 /// A question.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct QuestionLine {
     id: String,
     label: String,
     /// `new` or `patch`.
@@ -86,7 +86,7 @@ impl Method for List {
             let lease = note.as_ref().and_then(|note| holder(note, now));
             listed.taken += usize::from(lease.is_some());
             if listed.questions.len() < LISTED {
-                listed.questions.push(Line {
+                listed.questions.push(QuestionLine {
                     id: question.id.clone(),
                     label: question.label.clone(),
                     kind: kind_of_question(question.patch).to_owned(),

@@ -3,7 +3,7 @@
 use super::declarations::parameters_behind;
 use super::with_files;
 use crate::rename::lists::{tokens_behind, type_arguments_end};
-use crate::rename::places::Texts;
+use crate::rename::places::FileTexts;
 use crate::rename::{Obstacles, RenameRequest, Rewritten, Spot};
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::locations::all_declarations;
@@ -47,7 +47,7 @@ pub(super) fn check_block<O: Outputs>(
     outputs: &mut O,
     candidate: &Candidate,
     known: usize,
-    texts: &mut Texts<'_>,
+    texts: &mut FileTexts<'_>,
     way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     for (path, at) in all_declarations(outputs, &[candidate])? {
@@ -67,7 +67,7 @@ pub(super) fn check_primary<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     candidate: &Candidate,
-    texts: &mut Texts<'_>,
+    texts: &mut FileTexts<'_>,
     way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     let key = candidate.key();
@@ -96,7 +96,7 @@ pub(super) fn check_type_arguments<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     request: RenameRequest<'_>,
-    texts: &mut Texts<'_>,
+    texts: &mut FileTexts<'_>,
     way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     let key = request.candidate.key();

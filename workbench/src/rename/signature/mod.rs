@@ -11,7 +11,7 @@ mod marks;
 mod wanted;
 
 use super::family::Family;
-use super::places::Texts;
+use super::places::FileTexts;
 use super::{Obstacles, Plan, RenameRequest, Rewritten, Spot, unread_uses};
 use crate::edit::lines::line_and_column;
 use crate::rename::directives;
@@ -59,7 +59,7 @@ pub fn change_signature<O: Outputs>(
     };
     let renamed = change.paths_afterwards();
     check_clashes(outputs, symbols, &change, &renamed, &mut way)?;
-    let mut texts = Texts::new(world);
+    let mut texts = FileTexts::new(world);
     let mut marked = Marked::default();
     let names = mark_declarations(outputs, symbols, &change, (&mut texts, &mut marked), &mut way)?;
     mark_uses(outputs, symbols, (&change, request), (&mut texts, &mut marked), &mut way)?;
@@ -139,7 +139,7 @@ fn change_of<O: Outputs>(
             outputs,
             &with_files(symbols, &candidate.path),
             own.len(),
-            &mut Texts::new(world),
+            &mut FileTexts::new(world),
             way,
         )?;
         if !way.0.is_empty() {
@@ -176,7 +176,7 @@ fn change_of<O: Outputs>(
         is_constructor,
     };
     if is_constructor {
-        let mut texts = Texts::new(world);
+        let mut texts = FileTexts::new(world);
         checks::check_primary(outputs, symbols, candidate, &mut texts, way)?;
         if change.own.is_empty() {
             checks::check_type_arguments(outputs, symbols, request, &mut texts, way)?;
@@ -269,7 +269,7 @@ fn mark_declarations<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     change: &SignatureChange,
-    (texts, marked): (&mut Texts<'_>, &mut Marked),
+    (texts, marked): (&mut FileTexts<'_>, &mut Marked),
     way: &mut Obstacles,
 ) -> Result<Vec<BTreeSet<String>>, O::Error> {
     let candidates: Vec<Candidate> = change.family.paths.iter().map(|path| with_files(symbols, path)).collect();
@@ -300,7 +300,7 @@ fn mark_uses<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     (change, request): (&SignatureChange, RenameRequest<'_>),
-    (texts, marked): (&mut Texts<'_>, &mut Marked),
+    (texts, marked): (&mut FileTexts<'_>, &mut Marked),
     way: &mut Obstacles,
 ) -> Result<(), O::Error> {
     let (mut certain, mut called, mut possible) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());

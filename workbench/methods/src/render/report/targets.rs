@@ -6,7 +6,7 @@ use crate::render::money::amount;
 use crate::render::{duration, format_count, format_size};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use workbench::report::{DrawnState, Report, Target};
+use workbench::report::{DrawnState, Report, ReportTarget};
 
 /// Length of each list of the largest.
 const TOP: usize = 12;
@@ -50,8 +50,14 @@ pub fn tops(html: &mut Html, report: &Report) {
     });
 }
 
-fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Target) -> Option<u64>, format_value: &dyn Fn(u64) -> String) {
-    let mut all: Vec<(u64, &Target)> = report
+fn write_ranking(
+    html: &mut Html,
+    report: &Report,
+    title: &str,
+    of: &dyn Fn(&ReportTarget) -> Option<u64>,
+    format_value: &dyn Fn(u64) -> String,
+) {
+    let mut all: Vec<(u64, &ReportTarget)> = report
         .targets
         .iter()
         .filter_map(|target| Some((of(target).filter(|value| *value > 0)?, target)))
@@ -85,10 +91,10 @@ fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Tar
 }
 
 /// Returns all targets, the most urgent first.
-fn ordered(report: &Report) -> Vec<&Target> {
-    let mut targets: Vec<&Target> = report.targets.iter().collect();
+fn ordered(report: &Report) -> Vec<&ReportTarget> {
+    let mut targets: Vec<&ReportTarget> = report.targets.iter().collect();
     targets.sort_by(|a, b| {
-        let key = |target: &Target| (target.state, std::cmp::Reverse((target.versions, target.took_us)));
+        let key = |target: &ReportTarget| (target.state, std::cmp::Reverse((target.versions, target.took_us)));
         key(a).cmp(&key(b)).then_with(|| a.label.cmp(&b.label))
     });
     targets
@@ -171,7 +177,7 @@ pub fn write_targets(html: &mut Html, report: &Report) {
     });
 }
 
-fn target_row(html: &mut Html, target: &Target) {
+fn target_row(html: &mut Html, target: &ReportTarget) {
     html.element("td", &[], |html| write_state(html, target.state));
     html.element("td", &[("class", "of")], |html| write_label(html, &target.label));
     html.write_line("td", &[("class", "by")], target.producer.as_deref().unwrap_or("·"));
@@ -235,7 +241,7 @@ mod tests {
     use workbench::spending::Spending;
 
     fn report(targets: usize) -> Report {
-        let target = |at: usize| Target {
+        let target = |at: usize| ReportTarget {
             label: Arc::from(format!("//n/{at:06}:x")),
             state: if at == targets - 1 {
                 DrawnState::Pending
