@@ -1,6 +1,6 @@
 //! The context of a command: its flags, the terminal that it prints to, and the request that it makes.
 
-mod saying;
+mod failure_output;
 
 use crate::cli::{Global, OutputForm};
 use crate::terminal::{Terminal, stderr_style, stdout_style};

@@ -2,7 +2,7 @@
 
 use crate::breaker::Breaker;
 use crate::cache_counters::CacheCounters;
-use crate::moments::Moments;
+use crate::clock::Moments;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

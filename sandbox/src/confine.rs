@@ -3,7 +3,7 @@
 use crate::levels::Level;
 use crate::spec::{Spec, WORK};
 use crate::wire::{Report, receive, write_to_wire};
-use crate::{fence, limits, root, system_calls};
+use crate::{file_access, limits, root_folder, system_calls};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, set_dumpable_behavior, set_parent_process_death_signal, wait};
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs};
@@ -35,11 +35,11 @@ pub(crate) fn run_confined_stage() -> u8 {
 }
 
 fn strict(spec: &Spec) -> Result<Report, String> {
-    root::change_root(spec).map_err(|(what, error)| format!("{what}: {error}"))?;
+    root_folder::change_root(spec).map_err(|(what, error)| format!("{what}: {error}"))?;
     let step = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     rustix::system::sethostname(b"cortex").map_err(|error| step("its host name cannot be set")(error.into()))?;
     drop_privileges().map_err(step("its privileges cannot be dropped"))?;
-    fence::close_within()?;
+    file_access::close_within()?;
     system_calls::deny(system_calls::Sockets::Local).map_err(|error| format!("its system calls cannot be bounded: {error}"))?;
     std::env::set_current_dir(WORK).map_err(step("its folder cannot be entered"))?;
     if spec.program.as_os_str().is_empty() {
@@ -71,7 +71,7 @@ fn landlock(spec: &Spec) -> Result<Report, String> {
     let step = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     std::env::set_current_dir(&spec.folder).map_err(step("its folder cannot be entered"))?;
     drop_privileges().map_err(step("its privileges cannot be dropped"))?;
-    fence::restrict_process(spec)?;
+    file_access::restrict_process(spec)?;
     system_calls::deny(system_calls::Sockets::None).map_err(|error| format!("its system calls cannot be bounded: {error}"))?;
     if spec.program.as_os_str().is_empty() {
         return Ok(Report::Ready);

@@ -7,12 +7,12 @@
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
-mod fence;
+mod file_access;
 mod levels;
 #[cfg(target_os = "linux")]
 mod limits;
 #[cfg(target_os = "linux")]
-mod root;
+mod root_folder;
 mod spec;
 mod start;
 #[cfg(target_os = "linux")]

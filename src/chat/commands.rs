@@ -1,6 +1,6 @@
 //! Commands of a conversation: lines that begin with `/`. Their answers are Markdown, like those of models.
 
-use super::talk::Talk;
+use super::conversation::Talk;
 use super::tools;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;

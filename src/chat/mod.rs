@@ -1,17 +1,18 @@
-//! `cortex chat`: a conversation about the workspace (seed 003). [`talk`] runs it; for a terminal, an editor and a screen are added.
+//! `cortex chat`: a conversation about the workspace (seed 003). [`conversation`] runs it; for a terminal, an editor and a screen are added.
 
-mod ask;
+mod chat_methods;
 mod commands;
+mod conversation;
 mod plain;
 mod screen;
 mod secrets;
 mod session;
-mod talk;
 mod tools;
 
 use crate::cli::ChatArgs;
 use crate::context::Context;
 use crate::service::Host;
+use conversation::Talk;
 use engine::manifest::model::Manifest;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -20,10 +21,9 @@ use methods::failed::{Failed, Outcome};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
-use talk::Talk;
 use workbench::chat::transcript::{Transcript, latest};
 use workbench::checkout::{self, CheckoutLock};
-use workbench::context::secret::never_send_of;
+use workbench::context::withheld_files::never_send_of;
 
 /// Runs `cortex chat`.
 pub fn run_chat(context: &Context, args: &ChatArgs) -> Outcome {

@@ -1,8 +1,8 @@
 //! A question without a terminal: read completely, answered once, printed plainly. The answer goes to standard output, the rest to standard error.
 
-use super::ask::Fault;
+use super::chat_methods::Fault;
+use super::conversation::{Event, Talk, Tell};
 use super::screen::cells::printable_clusters;
-use super::talk::{Event, Talk, Tell};
 use crate::commands::show::outcome_of_write;
 use crate::context::Context;
 use engine::values::codes::ErrorCode;

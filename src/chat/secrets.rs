@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeSet;
-use workbench::context::secret::WithheldFiles;
+use workbench::context::withheld_files::WithheldFiles;
 
 /// Fields with texts of files or people, which name no place.
 const TEXTS: [&str; 8] = ["text", "contextText", "oldText", "newText", "detail", "line", "query", "pattern"];

@@ -1,8 +1,9 @@
 //! A conversation at a terminal. Three threads send to a fourth: keys, events of a question, and completions of references. The fourth draws
 //! and waits for no model, so that a slow or broken one never keeps a person from typing.
 
-use super::ask::{COMPLETE, Completed};
+use super::chat_methods::{COMPLETE, Completed};
 use super::commands;
+use super::conversation::{Event, Talk, Tell};
 use super::plain;
 use super::screen::input::Input;
 use super::screen::keys::Key;
@@ -10,12 +11,11 @@ use super::screen::markdown::{Growing, Markdown};
 use super::screen::paint::{DrawnLine, Painter};
 use super::screen::terminal::{self, Terminal};
 use super::screen::view::{View, text_width};
-use super::talk::{Event, Talk, Tell};
 use crate::context::Context;
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome as Reply, Patience};
 use crate::service::server::Stop;
-use crate::service::watching;
+use crate::service::source_watch;
 use crate::signals;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
@@ -146,7 +146,7 @@ fn follow_sources(context: &Context, host: Arc<Host>) {
     let settings = context.settings().clone();
     let follow = move || {
         let context = RequestContext::of_request(settings, Cancel::default(), Arc::new(Silent));
-        drop(watching::start_watching(&context, &Stop::default(), &host, false, |_| {}));
+        drop(source_watch::start_watching(&context, &Stop::default(), &host, false, |_| {}));
     };
     let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(follow);
 }

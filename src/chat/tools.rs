@@ -2,7 +2,7 @@
 //! The results of a call return to the model as data.
 
 use super::secrets::ChatSecrets;
-use crate::mcp::form::Form;
+use crate::mcp::answer_form::Form;
 use crate::mcp::group;
 use crate::mcp::tools::{self, ToolAvailability, ToolMethods};
 use crate::service::Host;

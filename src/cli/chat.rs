@@ -2,7 +2,7 @@
 
 use super::AskingArgs;
 use clap::Args;
-use methods::desk::asking::parse_amount;
+use methods::desk::model_limits::parse_amount;
 
 /// Talk about the code of the workspace with a model, in the terminal.
 ///

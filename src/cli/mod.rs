@@ -25,7 +25,7 @@ pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
-use methods::desk::asking::AskingArgs;
+use methods::desk::model_limits::AskingArgs;
 use methods::table::guarded_pattern::{GUARD, unguarded};
 use methods::table::query_answer::Drawing;
 use std::ffi::OsString;

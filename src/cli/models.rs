@@ -1,7 +1,7 @@
 //! Flags of commands that ask models, and of commands that show their answers.
 
 use clap::Args;
-use methods::desk::asking::AskingArgs;
+use methods::desk::model_limits::AskingArgs;
 use std::path::PathBuf;
 
 /// Print the prompt for a target without sending it.

@@ -2,7 +2,7 @@
 
 use super::default_jobs;
 use clap::{Args, Subcommand};
-use methods::desk::asking::AskingArgs;
+use methods::desk::model_limits::AskingArgs;
 use methods::table::guarded_pattern::unguarded;
 use methods::table::since::Since;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! `cortex build`.
 
-use super::next;
-use super::replaceable::replaceable;
+use super::first_screen;
+use super::output_file::replaceable;
 use super::show::outcome_of_write;
 use crate::cli::BuildArgs;
 use crate::context::Context;
@@ -172,7 +172,7 @@ impl FinishedRun<'_> {
             }
             conclude(context, self.report, targets, self.is_dry, self.start);
             if self.is_first && !self.is_dry && !self.report.cancelled {
-                next::after_first(context, session)?;
+                first_screen::after_first(context, session)?;
             }
             if let Some(line) = self.used.and_then(|used| used.format_transfers(self.report.brought, context.err)) {
                 note_line!("{line}");

@@ -22,7 +22,7 @@ pub fn run_dev(context: &Context, command: &DevCommand) -> Outcome {
             show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
         }
         DevCommand::SymbolsBench { types } => {
-            let measured = workbench::symbols::measure::measure(*types as usize)?;
+            let measured = workbench::symbols::name_benchmark::measure(*types as usize)?;
             show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
         }
         DevCommand::Sandbox => {

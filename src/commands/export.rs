@@ -1,6 +1,6 @@
 //! `cortex export`: writes the code of the workspace as an index of another format.
 
-use super::replaceable::{replaceable, write_atomically};
+use super::output_file::{replaceable, write_atomically};
 use super::show;
 use crate::cli::ExportCommand;
 use crate::context::Context;

@@ -15,8 +15,8 @@ use methods::render::store_maintenance;
 use std::io::Write;
 use std::sync::Arc;
 use workbench::edit::disk::Disk;
+use workbench::edit::editable_paths::Guard;
 use workbench::edit::perform::recover;
-use workbench::edit::place::Guard;
 use workbench::garbage::{self, GarbageOptions};
 use workbench::locks::Hold;
 

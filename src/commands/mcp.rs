@@ -1,16 +1,16 @@
 //! `cortex mcp`: starts and ends the MCP server.
 
 #[cfg(feature = "http")]
-use super::entrance::Entrance;
+use super::http_setup::Entrance;
 use crate::cli::{McpArgs, McpCommand};
 use crate::context::Context;
-use crate::mcp::form::Form;
+use crate::mcp::answer_form::Form;
 #[cfg(feature = "http")]
 use crate::mcp::http;
 use crate::mcp::server::{self, Server};
 use crate::mcp::tools::ToolAvailability;
 use crate::service::server::Stop;
-use crate::service::{Host, session_watch, watching};
+use crate::service::{Host, session_watch, source_watch};
 use crate::signals;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -38,11 +38,11 @@ pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
         Some(at) => {
             let entrance = Entrance::bind_address(context, &args.http, at)?;
             let (listener, gate) = entrance.announce("mcp");
-            let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});
+            let _watch = source_watch::start_watching(context, &stop, &host, args.ahead, |_| {});
             http::serve_http(server, listener, gate, &stop)
         }
         _ => {
-            let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});
+            let _watch = source_watch::start_watching(context, &stop, &host, args.ahead, |_| {});
             server::converse(server, &stop)
         }
     };

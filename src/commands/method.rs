@@ -9,7 +9,7 @@ use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
 use methods::desk::Desk;
 use methods::failed::{Failed, Outcome};
-use methods::table::touch::touch;
+use methods::table::viewed_types::touch;
 use methods::table::{Answered, FileForm, MethodEntry};
 use serde_json::Value;
 use std::io::Write;

@@ -6,27 +6,27 @@ mod clean;
 mod completions_and_man;
 mod dev;
 mod edit_output;
-#[cfg(feature = "http")]
-mod entrance;
 mod export;
 mod facts;
+mod first_screen;
 mod fmt;
 pub mod gc;
 pub mod help;
+#[cfg(feature = "http")]
+mod http_setup;
 mod init;
 mod log;
 mod ls;
 mod mcp;
 mod mcp_install;
 mod method;
-mod next;
+mod output_file;
 mod pin;
 mod produce_shard;
 mod prompt;
 mod reference;
 mod regenerate;
 pub mod remote_cache;
-mod replaceable;
 mod report;
 mod rules;
 mod serve;
@@ -54,7 +54,7 @@ pub fn run_cli(cli: Cli) -> ExitCode {
         return exit_code(failed.code);
     }
     let Some(command) = &cli.command else {
-        return report_outcome(&context, next::run_next(&context));
+        return report_outcome(&context, first_screen::run_next(&context));
     };
     let knows_overlays = matches!(command, Command::Build(_) | Command::Show(_) | Command::Method(_));
     let outcome = match command {

@@ -14,8 +14,8 @@ use methods::desk::{build, names};
 use methods::failed::{Failed, Outcome};
 use std::collections::BTreeSet;
 use std::time::Instant;
+use workbench::agent_questions::is_answered_by_agent;
 use workbench::short_names::with_target;
-use workbench::work::is_answered_by_agent;
 
 /// Runs `cortex regenerate`.
 pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {

@@ -1,6 +1,6 @@
 //! `cortex report`: one page of HTML about this checkout.
 
-use super::replaceable::{replaceable, write_atomically};
+use super::output_file::{replaceable, write_atomically};
 use super::show;
 use crate::cli::ReportArgs;
 use crate::context::Context;

@@ -1,14 +1,14 @@
 //! `cortex serve`: starts and ends the service of a checkout.
 
 #[cfg(feature = "http")]
-use super::entrance::Entrance;
+use super::http_setup::Entrance;
 use super::show;
 use crate::cli::ServeArgs;
 use crate::context::Context;
 #[cfg(feature = "http")]
 use crate::page::{self, News};
 use crate::service::server::{self, Stop};
-use crate::service::{Host, client, session_watch, watching};
+use crate::service::{Host, client, session_watch, source_watch};
 use crate::signals;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
@@ -41,7 +41,7 @@ pub fn run_serve(context: &Context, args: &ServeArgs) -> Outcome {
     let page = Page::default();
     #[cfg(feature = "http")]
     let edits = page.news.clone();
-    let _watch = watching::start_watching(context, &stop, &host, args.ahead, move |_batch| {
+    let _watch = source_watch::start_watching(context, &stop, &host, args.ahead, move |_batch| {
         #[cfg(feature = "http")]
         edits.note_edits(_batch);
     });

@@ -1,6 +1,6 @@
 //! `cortex store`: verify, stats, export, import, migrate.
 
-use super::replaceable::replaceable;
+use super::output_file::replaceable;
 use super::show;
 use crate::cli::StoreCommand;
 use crate::context::Context;

@@ -105,7 +105,7 @@ fn push_durations(text: &mut String, service: &Service, calls: &[(String, f64)])
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workbench::edit::counts::EditCounts;
+    use workbench::edit::edit_counts::EditCounts;
 
     #[test]
     fn figures_as_text() {

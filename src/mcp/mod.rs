@@ -1,23 +1,23 @@
 //! `cortex mcp`: the methods for language models, by the Model Context Protocol.
 //!
 //! [`server`] answers from the table of methods: [`tools`] defines which methods are tools, alone or as an operation of a [`group`];
-//! [`resources`] defines addresses to read, [`prompts`] how to start a task. [`line`] is the transport to the parent process, [`http`] the one to
-//! other clients. [`form`] selects text or data, [`shorten`] limits the length of an answer, [`progress`] reports the progress of a request.
+//! [`resources`] defines addresses to read, [`prompts`] how to start a task. [`line_transport`] is the transport to the parent process, [`http`] the one to
+//! other clients. [`answer_form`] selects text or data, [`shorten`] limits the length of an answer, [`progress`] reports the progress of a request.
 
-pub mod form;
+pub mod answer_form;
 pub mod group;
 #[cfg(feature = "http")]
 pub mod http;
-mod line;
+mod line_transport;
 #[cfg(feature = "http")]
 mod metrics;
 mod progress;
 mod prompts;
-mod purpose;
 mod resource_methods;
 mod resources;
 pub mod server;
 mod shorten;
+mod tool_purposes;
 pub mod tools;
 
 /// Returns the first sentence of a text.

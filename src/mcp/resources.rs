@@ -151,7 +151,7 @@ pub fn cursor(last: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::form::Form;
+    use super::super::answer_form::Form;
     use super::super::tools::ToolAvailability;
     use super::*;
 

@@ -1,7 +1,7 @@
 //! MCP server: the host answers the requests of clients from the table of methods.
 
-use super::form::Form;
-use super::line::LineTransport;
+use super::answer_form::Form;
+use super::line_transport::LineTransport;
 use super::resource_methods::Page;
 use super::resources::{self, MIME, Meant};
 use super::tools::ToolAvailability;

@@ -2,7 +2,7 @@
 //!
 //! First drops `message` and requested `data`, then halves the longest list or the longest text, whichever is larger, until the answer fits.
 
-use super::form::{Form, MOST};
+use super::answer_form::{Form, MOST};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;

@@ -1,8 +1,8 @@
 //! Tools: which methods are tools, and their definitions. A model reads all definitions first, so they are short: one sentence to select by, and
 //! plain schemas. The full reference of a method is a resource.
 
-use super::form::Form;
-use super::purpose::purpose;
+use super::answer_form::Form;
+use super::tool_purposes::purpose;
 use super::{first_sentence, group};
 use engine::manifest::model::Manifest;
 use methods::failed::Failed;
@@ -73,7 +73,7 @@ impl ToolAvailability {
     pub fn from_manifest(manifest: &Manifest) -> Self {
         let answers = |model: &engine::seams::producer::Params| model.get("api").is_none_or(|api| api != "agent");
         Self {
-            work: !workbench::work::targets(manifest).is_empty(),
+            work: !workbench::agent_questions::targets(manifest).is_empty(),
             investigate: manifest.models.values().any(answers),
         }
     }

@@ -1,6 +1,6 @@
 //! Routes of the live page: `/` returns the page, `/rpc` answers one JSON-RPC message, `/events` streams the news.
 
-use super::news::News;
+use super::event_stream::News;
 use super::shell::SHELL;
 use crate::http::access_rules::HttpAccessRules;
 use crate::http::answer::{Body, is_json, json_answer, not_allowed, read_body, text_answer, typed};

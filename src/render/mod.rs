@@ -1,6 +1,6 @@
 //! Output of commands while a build runs, and the records that they write of it.
 
-mod critical;
+mod critical_path;
 pub mod events;
 pub mod progress;
 pub mod trace;

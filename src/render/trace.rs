@@ -5,7 +5,7 @@
 //! bookkeeping. A slice lasts as long as its job holds the worker, including waits for the store or for another process's paid answer. Times are
 //! microseconds since the command began.
 
-use super::critical::{NodeJob, Waits, critical};
+use super::critical_path::{NodeJob, Waits, critical};
 use engine::build::remote_costs::ProducerCost;
 use engine::build::session::Session;
 use engine::graph::NodeId;

@@ -1,10 +1,10 @@
 //! Host of requests: answers them, and owns state that outlives them, such as the right to build, cached answers and figures.
 
+use super::answer_cache::Warm;
 use super::build_ahead::build_ahead;
-use super::memory::memory_mb;
-use super::meter::Meter;
+use super::call_figures::Meter;
+use super::process_memory::memory_mb;
 use super::running_work::RunningWork;
-use super::warm::Warm;
 use crate::cli::Global;
 use crate::commands::gc;
 use crate::context::Context;
@@ -28,7 +28,7 @@ use methods::desk::workspace_names::WorkspaceNames;
 use methods::desk::{Desk, Serving};
 use methods::failed::Failed;
 use methods::render::diagnostic;
-use methods::table::touch::touch;
+use methods::table::viewed_types::touch;
 use methods::table::{Answered, Effect, METHODS, MethodEntry, find_method};
 use producers::llm::Hear;
 use serde_json::Value;

@@ -3,23 +3,23 @@
 //! [`frame`] reads and writes messages, [`message`] defines them, [`peer`] serves one client, [`one_message`] answers a single request,
 //! [`server`] listens, [`host`] answers and keeps the state that outlives a request. [`client`] is the command line's side.
 
+mod answer_cache;
 pub mod build_ahead;
+pub mod call_figures;
 pub mod client;
 mod follow;
 pub mod frame;
 pub mod host;
-mod memory;
 pub mod message;
-pub mod meter;
 #[cfg(feature = "http")]
 mod one_message;
 mod outbox;
 pub mod peer;
+mod process_memory;
 mod running_work;
 pub mod server;
 pub mod session_watch;
-mod warm;
-pub mod watching;
+pub mod source_watch;
 
 pub use host::Host;
 

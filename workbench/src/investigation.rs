@@ -1,7 +1,7 @@
 //! Investigations: choose the outlines and summaries that fit a question and a budget; record an operation that a caller can watch (seed 000 §3, §7).
 
 use crate::checkout;
-use crate::context::secret::WithheldFiles;
+use crate::context::withheld_files::WithheldFiles;
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::seams::producer::Input;

@@ -1,6 +1,7 @@
 //! The workbench of cortex, between the engine and its users. It finds the workspace and its store, combines engine and producers, and returns
 //! answers as values; it never prints.
 
+pub mod agent_questions;
 pub mod aliases;
 pub mod builds;
 pub mod carried_corrections;
@@ -60,5 +61,4 @@ pub mod unread_files;
 pub mod versions;
 pub mod watch;
 pub mod window;
-pub mod work;
 pub mod workspace;

@@ -1,7 +1,7 @@
 //! Status: the state of a workspace in numbers. Runs and writes nothing.
 
-use crate::edit::counts::EditCounts;
 use crate::edit::disk::Disk;
+use crate::edit::edit_counts::EditCounts;
 use crate::generating;
 use crate::health::Health;
 use crate::workspace::{WorkbenchError, Workspace};

@@ -5,7 +5,7 @@
 //! so that a cloned repository cannot include its own.
 
 use crate::checkout;
-use crate::edit::replies::check_of_manifest;
+use crate::edit::answer_settings::check_of_manifest;
 use crate::location::repository;
 use engine::manifest::model::Manifest;
 use engine::manifest::remote::{Credential, RemoteDef, SigningKey};

@@ -1,5 +1,6 @@
 //! A workspace: its root, its manifest, its store and the engine over them.
 
+use crate::agent_questions::References;
 use crate::aliases::FormerTypes;
 use crate::edit::disk::Disk as Files;
 use crate::exported_states::States;
@@ -10,7 +11,6 @@ use crate::open_store::{OpenStore, StoreUse, open_disk, open_memory};
 use crate::overlay::{self, OverlayError};
 use crate::packs;
 use crate::trust::{self, Trusted, Trusting};
-use crate::work::References;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::graph_memory::GraphMemory;

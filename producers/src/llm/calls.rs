@@ -3,7 +3,7 @@
 
 use super::call_environment::LOOK_UP;
 use super::call_failures::{Called, Trouble};
-use super::rate::RateWindow;
+use super::rate_limits::RateWindow;
 use super::retries::{Open, pause};
 use super::runtime::Runtime;
 use engine::seams::producer::{Cancel, Failure};

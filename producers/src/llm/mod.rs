@@ -19,7 +19,7 @@ mod pending_batches;
 mod price;
 mod program;
 mod proxy;
-mod rate;
+mod rate_limits;
 mod replay;
 mod reply;
 mod retries;

@@ -9,7 +9,7 @@ use super::keys::{Access, Keys};
 use super::model::model_name;
 use super::price::Price;
 use super::program::{self, Program};
-use super::rate::{Gates, RateWindow, Rates};
+use super::rate_limits::{Gates, RateWindow, Rates};
 use super::replay::Recordings;
 use super::reply::{Reply, Usage};
 use super::retries::{Breakers, Locks};

@@ -3,9 +3,9 @@
 //! Headings, bold letters, a missing colon, another order and a fence around the whole are accepted; a missing section is not. Parsed sections are
 //! made canonical, so that parsing written ones gives the same again.
 
-use super::clean::clean;
+use super::foreign_text::clean;
 use super::parameters::{Section, is_name};
-use super::slots::simple;
+use super::prompt_slots::simple;
 use crate::llm::joint_questions;
 use std::collections::BTreeMap;
 
@@ -61,14 +61,16 @@ pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &
                 own = None;
                 read.faults.push(format!(
                     "no type was asked about in the line '{}'",
-                    super::slots::cut_to_bytes(line.trim(), 80)
+                    super::prompt_slots::cut_to_bytes(line.trim(), 80)
                 ));
                 continue;
             }
             if at.is_some() && section_heading(line, wanted).is_none() && is_heading(undecorated(line).0.trim_end_matches(['*', '_', ' ']))
             {
-                read.faults
-                    .push(format!("there is no section '{}'", super::slots::cut_to_bytes(line.trim(), 80)));
+                read.faults.push(format!(
+                    "there is no section '{}'",
+                    super::prompt_slots::cut_to_bytes(line.trim(), 80)
+                ));
             }
             if let Some((name, rest)) = section_heading(line, wanted) {
                 store_section(&mut read, &mut at, &mut body);

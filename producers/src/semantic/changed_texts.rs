@@ -3,7 +3,7 @@
 use super::churn_guard::is_odd;
 use super::code_lines::shorten_literals;
 use super::evidence::simple_member_name;
-use super::slots::{Slot, SlotKind, simple};
+use super::prompt_slots::{Slot, SlotKind, simple};
 use rustc_hash::FxHashMap;
 use similar::{Change, ChangeTag, TextDiff};
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,7 +140,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
         let difference = |lines: &str| TextDifference {
             kind,
             key: key.to_owned(),
-            lines: super::slots::cut_to_bytes(lines, LONGEST),
+            lines: super::prompt_slots::cut_to_bytes(lines, LONGEST),
         };
         if bytes == old_text.len() + new_text.len() && old.is_some() && new.is_some() && bytes > LONGEST {
             changes.diffs.push(difference("everything is different"));

@@ -6,7 +6,7 @@
 
 use super::changed_texts::ChangedTexts;
 use super::evidence::{self, EvidenceNames};
-use super::slots::simple;
+use super::prompt_slots::simple;
 use std::collections::BTreeSet;
 
 /// Share of common words above which a text with the same facts is a mere rewording.
@@ -142,7 +142,7 @@ fn is_negation(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::semantic::slots::{Slot, SlotKind};
+    use crate::semantic::prompt_slots::{Slot, SlotKind};
 
     fn names() -> EvidenceNames {
         EvidenceNames::from_slots(&[Slot {

@@ -1,16 +1,16 @@
 //! The conversation of one node with its model: one question at a time, within the model's context; all spending is accounted for.
 
 use super::answer::{self, ParsedSections, Sections, Summaries};
+use super::answer_plan::{self, AnswerPlan, Base};
 use super::changed_texts::ChangedTexts;
 use super::churn_guard;
 use super::context_sizes::{LearntContextSizes, ModelContextSize};
-use super::decide::{self, AnswerPlan, Base};
 use super::document::SummaryHead;
 use super::evidence::EvidenceNames;
 use super::parameters::{ROLE, Section, Wishes};
 use super::prompt::{self, Material};
+use super::prompt_slots::Slot;
 use super::shrink;
-use super::slots::Slot;
 use super::splice::{self, Spliced, Unshown};
 use super::subject::type_key;
 use super::template::Template;
@@ -217,7 +217,7 @@ impl<'a> Talk<'a> {
                 let (one, other) = heads.split_at(heads.len() / 2);
                 let half = |heads: &[SummaryHead]| {
                     let about: BTreeSet<&str> = heads.iter().map(|head| type_key(&head.key)).collect();
-                    self.parts(heads, &decide::declarations_of_others(slots, &about), 0)
+                    self.parts(heads, &answer_plan::declarations_of_others(slots, &about), 0)
                 };
                 let mut parts = half(one)?;
                 parts.extend(half(other)?);
@@ -314,7 +314,7 @@ impl<'a> Talk<'a> {
         };
         self.repaired = true;
         let again = self.question(
-            &prompt::repair(&turns, &super::slots::cut_to_bytes(&first.text, 40_000), &faults),
+            &prompt::repair(&turns, &super::prompt_slots::cut_to_bytes(&first.text, 40_000), &faults),
             about.len(),
             &faults,
         )?;
@@ -324,7 +324,7 @@ impl<'a> Talk<'a> {
             let more = if about.len() > types.len() { ", …" } else { "" };
             let message = format!("neither of the model's two answers is a summary of {}{more}", types.join(", "));
             let why = Diagnostic::error(ErrorCode::E_ANSWER, message)
-                .found(super::slots::cut_to_bytes(&shown.join("; "), 400))
+                .found(super::prompt_slots::cut_to_bytes(&shown.join("; "), 400))
                 .hint(format!(
                     "`cortex show --rejected '{}'` shows the answer; try another model, a larger max_tokens, or a clearer template",
                     self.inputs.label
@@ -460,7 +460,7 @@ impl<'a> Talk<'a> {
             Err(faults) => faults,
         };
         self.repaired = true;
-        let turns = prompt::repair_patch(turns, &super::slots::cut_to_bytes(&first.text, 10_000), &faults);
+        let turns = prompt::repair_patch(turns, &super::prompt_slots::cut_to_bytes(&first.text, 10_000), &faults);
         if self.check_room(&turns, about.len()).is_err() {
             return does_not_fit();
         }

@@ -4,7 +4,7 @@
 //! a parenthesis (that would be a link), outside of backticks and fences. Evidence that names nothing is removed; its claim stays. Brackets with any
 //! other content are prose.
 
-use super::slots::{Slot, SlotKind, simple};
+use super::prompt_slots::{Slot, SlotKind, simple};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that evidence may use.

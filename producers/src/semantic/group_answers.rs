@@ -3,9 +3,9 @@
 
 use super::corrections;
 use super::document;
+use super::prompt_slots::{Slot, SlotKind};
 use super::renames::Renames;
-use super::shown;
-use super::slots::{Slot, SlotKind};
+use super::shown_texts;
 use super::subject::type_rows_of_inputs;
 use engine::seams::paid::{Notes, Previous};
 use engine::seams::producer::Inputs;
@@ -36,7 +36,7 @@ pub(super) fn assemble_previous(inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Opti
             continue;
         };
         let source = sources.entry(label).or_insert_with(|| Source {
-            slots: shown::decode_slots(&answer.memo, |key| renames.present_key(key), &BTreeSet::new(), &BTreeSet::new())
+            slots: shown_texts::decode_slots(&answer.memo, |key| renames.present_key(key), &BTreeSet::new(), &BTreeSet::new())
                 .unwrap_or_default(),
             answer,
             types: BTreeSet::new(),
@@ -100,6 +100,6 @@ fn join_sources(mut sources: Vec<Source>, keys: &BTreeSet<&str>, renames: &Renam
         digest,
         notes,
         inputs: Vec::new(),
-        memo: shown::encode_slots(&slots),
+        memo: shown_texts::encode_slots(&slots),
     })
 }

@@ -4,34 +4,34 @@
 //! module decides what it is shown, reads its answer, and patches an earlier answer after changes of the code; [`Ask`] reaches the model.
 
 mod answer;
-mod carry;
-mod case;
+mod answer_plan;
+mod author;
+mod carried_answers;
 mod changed_texts;
 mod churn_guard;
-mod clean;
 mod code_lines;
 mod context_sizes;
 mod conversation;
 mod corrections;
-mod decide;
 mod document;
+mod dry_plan;
 mod evidence;
 mod extractive;
 mod extractive_sections;
 mod facts;
 pub(crate) mod fence;
+mod foreign_text;
 mod group_answers;
 mod lifecycle;
 mod model_answer;
 mod parameters;
-mod plan;
 mod prompt;
+mod prompt_slots;
 mod prose;
 mod renames;
 mod secrets;
-mod shown;
+mod shown_texts;
 mod shrink;
-mod slots;
 mod splice;
 mod subject;
 mod template;
@@ -96,7 +96,7 @@ impl Producer for Semantic {
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
-        plan::plan_question(inputs, &*self.ask, &self.rooms)
+        dry_plan::plan_question(inputs, &*self.ask, &self.rooms)
     }
 
     fn grouping(&self, params: &Params, settings: &Params) -> Grouping {

@@ -4,17 +4,17 @@
 //! reported, also when the node fails.
 
 use super::answer::{self, Sections, Summaries};
-use super::case::{Author, SummaryCase};
+use super::answer_plan::{AnswerPlan, Base};
+use super::author::{Author, SummaryCase};
 use super::context_sizes::LearntContextSizes;
 use super::conversation::{AnswerInProgress, Talk};
-use super::decide::{AnswerPlan, Base};
 use super::document;
 use super::evidence::{self, EvidenceNames};
 use super::parameters::Wishes;
 use super::prompt::Material;
-use super::shown;
+use super::prompt_slots::Slot;
+use super::shown_texts;
 use super::shrink;
-use super::slots::Slot;
 use super::subject::{self, Subject, Withholding, note_digest, type_key};
 use crate::llm::Ask;
 use engine::seams::paid::{Notes, Spent};
@@ -87,7 +87,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextS
         diagnostics,
         spent: Some(Spent { whole_tokens, ..spent }),
         notes,
-        memo: shown::encode_slots(base.as_ref().and_then(|base| base.shown.as_deref()).unwrap_or(slots)),
+        memo: shown_texts::encode_slots(base.as_ref().and_then(|base| base.shown.as_deref()).unwrap_or(slots)),
         ..Output::new(text)
     })
 }
@@ -238,7 +238,7 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
             slots: &[],
         };
         output.notes.insert("rules".to_owned(), material.rules());
-        output.memo = shown::encode_slots(&slots);
+        output.memo = shown_texts::encode_slots(&slots);
     }
     // A person may have corrected the part; the group does not contain that.
     if !subject.theirs.is_empty() {

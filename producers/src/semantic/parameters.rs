@@ -2,7 +2,7 @@
 //!
 //! For the built-in model `extractive` only `model` and `docs` have an effect; the other parameters do not enter its key.
 
-use super::carry::Carry;
+use super::carried_answers::Carry;
 use crate::llm::model;
 use engine::seams::producer::{Bound, ParamError, Params};
 use serde_json::Value;

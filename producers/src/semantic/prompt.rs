@@ -8,7 +8,7 @@ use super::document::SummaryHead;
 use super::evidence::{self, EvidenceNames};
 use super::fence::fenced;
 use super::parameters::{LIFECYCLE, ROLE, Wishes};
-use super::slots::{Slot, SlotKind, simple};
+use super::prompt_slots::{Slot, SlotKind, simple};
 use super::splice::{self, Unshown};
 use super::subject::type_key;
 use super::template::{Template, TemplatePart};

@@ -5,8 +5,8 @@
 //! their code is equal.
 
 use super::answer::Summaries;
+use super::prompt_slots::{Slot, SlotKind, simple};
 use super::prose::{explains, is_verb, is_word};
-use super::slots::{Slot, SlotKind, simple};
 use super::subject::type_key;
 use engine::seams::paid::FormerNames;
 use std::collections::{BTreeMap, BTreeSet};

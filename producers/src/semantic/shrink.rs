@@ -4,7 +4,7 @@
 //! dependencies but those that the type's own head names. Then a group is split into parts. Then drops bodies: the longest eighth, a quarter, half,
 //! all.
 
-use super::slots::{Slot, SlotKind, simple};
+use super::prompt_slots::{Slot, SlotKind, simple};
 use std::collections::BTreeSet;
 
 /// The last step.

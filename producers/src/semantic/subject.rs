@@ -3,8 +3,8 @@
 use super::corrections::PersonsCorrections;
 use super::document::SummaryHead;
 use super::parameters::Wishes;
+use super::prompt_slots::{self, Blobs, Slot, SlotKind, WITHHELD};
 use super::secrets::{matches_any, withheld};
-use super::slots::{self, Blobs, Slot, SlotKind, WITHHELD};
 use super::template::Template;
 use crate::csharp::deps;
 use crate::csharp::ids::group_id;
@@ -74,7 +74,7 @@ impl Subject {
     pub(super) fn from_inputs(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Self, Failure> {
         let rows = type_rows_of_inputs(inputs)?;
         let own = rows.first().map(|(key, _)| key.clone()).unwrap_or_default();
-        let blobs = slots::present_inputs(inputs, &own);
+        let blobs = prompt_slots::present_inputs(inputs, &own);
         let several = inputs.all("structure").iter().any(|input| !input.item.is_empty());
         let digest = |role: &str, key: &str| blobs.get(role)?.get(key).map(|input| input.digest);
         let (mut heads, mut keys, mut never, mut bare) = (Vec::new(), Vec::new(), BTreeMap::new(), BTreeSet::new());
@@ -92,7 +92,7 @@ impl Subject {
             }
             let member = inputs.var("member").filter(|_| inputs.roles.contains_key("code"));
             let declaration = blobs.get("code").and_then(|code| code.get(key));
-            if declaration.is_some_and(|code| !slots::holds_code(&String::from_utf8_lossy(&code.bytes))) {
+            if declaration.is_some_and(|code| !prompt_slots::holds_code(&String::from_utf8_lossy(&code.bytes))) {
                 never.entry(key.clone()).or_insert(Withholding::Declaration);
             }
             heads.push(SummaryHead {
@@ -139,7 +139,7 @@ impl Subject {
             .map(String::as_str)
             .filter(|key| !self.withheld.contains_key(*key))
             .collect();
-        let mut slots = slots::slots(blobs, &about, &self.hidden)?;
+        let mut slots = prompt_slots::slots(blobs, &about, &self.hidden)?;
         if !blobs.contains_key("code") {
             slots.retain(|slot| slot.kind != SlotKind::Code || !self.bare.contains(&slot.key));
         }

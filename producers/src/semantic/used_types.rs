@@ -1,7 +1,7 @@
 //! Describes the types that the subject of a prompt uses: their roles, within a budget that is spent on the most used types first, and the
 //! declarations that the subject names.
 
-use super::slots::{Slot, SlotKind, simple};
+use super::prompt_slots::{Slot, SlotKind, simple};
 use super::splice;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -12,7 +12,7 @@ mod lies;
 mod trouble;
 mod worker;
 
-use crate::moments::Moments;
+use crate::clock::Moments;
 use crate::server::Surroundings;
 use crate::{CacheUse, Client, Deadlines};
 use engine::manifest::remote::RemoteDef;

@@ -1,17 +1,17 @@
 //! Builds: their log, the differences between two of them, and causes of removed targets.
 
 mod causes;
-mod departure;
 mod difference;
 mod leaves;
-mod past;
-mod vanished;
+mod past_sources;
+mod removed_symbols;
+mod removed_targets;
 
 pub use causes::{Cause, Changed, DiffReason};
-pub use departure::{Departure, Files, departure, files_behind};
 pub use difference::{Difference, difference};
-pub use past::{FileChange, Past};
-pub use vanished::{Vanished, vanished};
+pub use past_sources::{FileChange, Past};
+pub use removed_symbols::{Vanished, vanished};
+pub use removed_targets::{Departure, Files, departure, files_behind};
 
 use engine::store::builds::BuildRecord;
 use engine::store::{Part, Store, StoreError, ViewId};

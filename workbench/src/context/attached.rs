@@ -5,8 +5,8 @@
 use super::forms::fenced;
 use super::mentioned::{AMBIGUOUS, Mention, MentionedPart, ending_with, too_many};
 use super::named_words::{self, Lines};
-use super::secret::WithheldFiles;
-use crate::edit::place::{self, Refused};
+use super::withheld_files::WithheldFiles;
+use crate::edit::editable_paths::{self, Refused};
 use crate::symbols::file::{ENDINGS, FileRequest, lines};
 use engine::seams::world::World;
 use std::cell::LazyCell;
@@ -109,7 +109,7 @@ fn paths(
         lines: None,
     };
     // A text that only looks like a path, such as a server's route, is not a mention.
-    let is_there = place::size(place.root, written).is_some();
+    let is_there = editable_paths::size(place.root, written).is_some();
     match asked.path_in_workspace(place.root, place.store) {
         Ok((path, is_there)) if is_there || place.world.read(&path).is_ok() => return Ok(vec![path]),
         Err(refused @ (Refused::Git(_) | Refused::Own(_) | Refused::Store(_))) => return Err(Some(refused.to_string())),

@@ -9,7 +9,7 @@ use super::mentioned::Mention;
 use super::package::{Grade, Package};
 use super::relevance::{Factors, Log};
 use super::rounds::{Inheritance, Inherited};
-use super::secret::Secrets;
+use super::withheld_files::Secrets;
 use super::words::for_each_word;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 //!
 //! Order: members that the query names, in full; then its types, first by name alone, in brief if that fits, as outlines if they fit, as code if that
 //! fits. Files that it names and that contain no type get a quarter of the budget. Then members that answer the query, with the heads of their types,
-//! and neighbours in brief and in one line ([`super::answers`]). The remaining tokens make forms fuller, the most important first, and then files;
+//! and neighbours in brief and in one line ([`super::answering_members`]). The remaining tokens make forms fuller, the most important first, and then files;
 //! types that fit in no form are left out and named.
 
 use super::attached::{Attached, Fitted};

@@ -1,7 +1,7 @@
 //! Gathers the texts of chosen types, from the shelf or the workspace: outlines of all, and sources of named types that may fit, of named
 //! members, and of the first other types with their members.
 
-use super::answers::{LOOKED_AT, rate};
+use super::answering_members::{LOOKED_AT, rate};
 use super::choose::Chosen;
 use super::document::Document;
 use super::forms::TypeTexts;

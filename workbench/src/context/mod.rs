@@ -3,11 +3,11 @@
 //! [`words`] splits texts, [`document`] and [`index`] are the search data, which [`saved_documents`] stores between processes. [`mentioned`],
 //! [`members`], [`attached`] and [`package`] find what a query names ([`named_words`] cuts it into words, [`names_with_spaces`] finds file names with
 //! spaces, [`member_spellings`] converts spellings of members), [`relevance`] has the five factors, [`choose`] the choice, [`gather`] reads texts
-//! ([`secret`] excludes some), [`forms`] are their forms, [`compose`] writes the text, [`answers`] picks the answering parts, [`quality`] has
+//! ([`withheld_files`] excludes some), [`forms`] are their forms, [`compose`] writes the text, [`answering_members`] picks the answering parts, [`quality`] has
 //! figures. [`rounds`] are those of a conversation, with inheritance from earlier ones; [`stored_conversations`] stores them. Everything else is
 //! pure: the same index, log and query give the same context.
 
-pub mod answers;
+pub mod answering_members;
 pub mod attached;
 pub mod choose;
 pub mod comment_matches;
@@ -26,8 +26,8 @@ pub mod quality;
 pub mod relevance;
 pub mod rounds;
 pub mod saved_documents;
-pub mod secret;
 pub mod source_cache;
 pub mod stored_conversations;
 pub mod vocabulary;
+pub mod withheld_files;
 pub mod words;

@@ -79,7 +79,7 @@ mod tests {
     use super::super::index::samples::{document, index_of};
     use super::super::relevance::WEIGHTS;
     use super::super::rounds::Inheritance;
-    use super::super::secret::Secrets;
+    use super::super::withheld_files::Secrets;
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::members::Stretch;
-use super::secret::{Secrets, WithheldFiles};
+use super::withheld_files::{Secrets, WithheldFiles};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,16 +1,16 @@
 //! Operations between buffer and file: save, discard, diff, reread, undo.
 
+use super::allowed_tools::Tool;
 use super::editing::{describe_file, what_became};
 use super::files::Files;
 use super::guidance::both_seen;
 use super::merge::unified;
 use super::perform::Done;
-use super::refusing::how_moved;
+use super::refusals::how_moved;
 use super::run::{EditRun, Trouble};
 use super::session::{Document, Version};
 use super::state::{Ground, Mode, Reread, Status, WorkflowState};
 use super::targets::resolved;
-use super::tools::Tool;
 
 /// State of a file that cannot be read.
 const UNREAD: Ground = Ground::OutOfSync { conflict: false };

@@ -2,11 +2,11 @@
 
 use super::conditional::readings;
 use super::declared::{Declared, EditRange, declared, encloses};
+use super::directive_settings::DirectiveSettings;
 use super::directives::{Directive, directives, unpaired};
 use super::head::Parts;
 use super::lines::{body, split};
-use super::miss::visible;
-use super::settings::DirectiveSettings;
+use super::match_failure::visible;
 use super::symbol::{Refused, parse_code};
 use producers::csharp::lexer::lex;
 use producers::csharp::preprocess::{active, blank};

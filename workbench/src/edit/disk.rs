@@ -3,9 +3,9 @@
 //! session has the whole text.
 
 use super::edit_log::Category;
+use super::editable_paths::{Guard, Refused, resolve};
 use super::encoding::{LARGEST, Unreadable};
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
-use super::place::{Guard, Refused, resolve};
 use super::staged::{Batch, Staged, staged};
 use super::tree::{self, KNOWN, Tree};
 use crate::checkout::{self, CheckoutLock};

@@ -8,9 +8,9 @@ use super::files::Files;
 use super::guidance::by_state;
 use super::line_ends::{adapt_line_ends, note_line_ends, with_line_ends_of_file};
 use super::lines::{Ends, fit, split};
+use super::match_failure;
 use super::matching::find_occurrences;
 use super::merge::unified;
-use super::miss;
 use super::order::{BatchEdit, Rewritten};
 use super::perform::Done;
 use super::run::{EditRun, Trouble};
@@ -195,7 +195,7 @@ pub(super) fn place_one<F: Files>(
         0 => {
             run.apply_event(path, Event::Nowhere);
             let held = run.searched_text(path);
-            let miss = miss::explain(held.name(), text, old);
+            let miss = match_failure::explain(held.name(), text, old);
             let way = match old.is_empty() {
                 true => "give the text to replace as old_text",
                 false => held.way(),
@@ -426,7 +426,7 @@ pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], pat
             [at] => text.replace_range(*at..at + old.len(), &new),
             [] => {
                 let held = run.searched_text(&path);
-                let miss = miss::explain(held.name(), text, &old);
+                let miss = match_failure::explain(held.name(), text, &old);
                 let why = match find_occurrences(&run.text(&path)?, &old, 0, 1).count {
                     0 => miss.why,
                     _ => "it stood there until the edits before it changed that place".to_owned(),

@@ -2,7 +2,7 @@
 //! before any step.
 
 use super::edit_log::Category;
-use super::place::Refused;
+use super::editable_paths::Refused;
 use super::tree::Tree;
 use std::io;
 use std::rc::Rc;

@@ -3,7 +3,7 @@
 //! lines end as the file's do.
 
 use super::lines::{Ends, body, line_end, split};
-use super::miss;
+use super::match_failure;
 use super::patch::Hunk;
 use super::run::Trouble;
 use super::search_miss::SearchedText;
@@ -21,7 +21,7 @@ pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str, held: SearchedText)
 }
 
 /// Applies hunks to a text.
-fn apply(text: &str, hunks: &[Hunk], held: SearchedText) -> Result<String, miss::Miss> {
+fn apply(text: &str, hunks: &[Hunk], held: SearchedText) -> Result<String, match_failure::Miss> {
     let lines: Vec<&str> = split(text).collect();
     let ends = Ends::from_text(text);
     let mut made = String::with_capacity(text.len());
@@ -40,7 +40,7 @@ fn apply(text: &str, hunks: &[Hunk], held: SearchedText) -> Result<String, miss:
         };
         let tells = hunk.tells_ends() && hunk.old().zip(&lines[start..]).all(fits);
         if !tells && hunk.turns_ends() {
-            return Err(miss::Miss {
+            return Err(match_failure::Miss {
                 why: format!(
                     "the hunk at line {} of the patch changes line ends, but its old lines have other line ends than the file",
                     hunk.at
@@ -97,8 +97,8 @@ fn apply(text: &str, hunks: &[Hunk], held: SearchedText) -> Result<String, miss:
 }
 
 /// Returns the line at which a hunk begins.
-fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &str) -> Result<usize, miss::Miss> {
-    let wrong = |why: String| miss::Miss { why, near: Vec::new() };
+fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &str) -> Result<usize, match_failure::Miss> {
+    let wrong = |why: String| match_failure::Miss { why, near: Vec::new() };
     let mut from = done;
     for below in &hunk.below {
         let at = (from..lines.len()).find(|at| body(lines[*at]).trim() == below.trim());
@@ -107,7 +107,7 @@ fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &s
             wrong(format!(
                 "the hunk at line {} of the patch: `{}` does not occur below",
                 hunk.at,
-                miss::visible(below)
+                match_failure::visible(below)
             ))
         })?;
     }
@@ -158,19 +158,19 @@ fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &s
                 )),
                 (None, None) if from > 0 && from >= lines.len() => wrong(format!("{held} has no line below line {}", lines.len())),
                 (None, None) => {
-                    let miss = miss::explain(held, &lines[from..].concat(), &old.join("\n"));
+                    let miss = match_failure::explain(held, &lines[from..].concat(), &old.join("\n"));
                     let place = if from > 0 {
                         format!(" (lines are counted from line {})", from + 1)
                     } else {
                         String::new()
                     };
-                    miss::Miss {
+                    match_failure::Miss {
                         why: format!("{}{place}", miss.why),
                         near: miss.near,
                     }
                 }
             };
-            Err(miss::Miss {
+            Err(match_failure::Miss {
                 why: format!("the hunk at line {} of the patch fits nowhere: {}", hunk.at, miss.why),
                 near: miss.near,
             })

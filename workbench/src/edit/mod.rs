@@ -2,19 +2,23 @@
 
 pub mod adding_members;
 pub mod adding_usings;
-pub mod brief;
+pub mod allowed_tools;
+pub mod answer_settings;
+pub mod brief_answer;
 mod buffer_operations;
 pub mod candidate;
 pub mod changed;
 mod choose_session;
 pub mod compiler;
 mod conditional;
-pub mod counts;
 mod declarations_only;
 pub(crate) mod declared;
+mod directive_settings;
 mod directives;
 pub mod disk;
+pub mod edit_counts;
 pub mod edit_log;
+pub mod editable_paths;
 mod editing;
 pub mod encoding;
 pub mod extracting_interfaces;
@@ -31,15 +35,14 @@ mod killed_tests;
 mod line_ends;
 pub mod lines;
 mod lookalike;
-mod looking;
 pub mod markdown;
+pub mod match_failure;
 pub mod matching;
 mod meaning;
 pub(crate) mod member_head;
 #[cfg(test)]
 pub(crate) mod memory;
 pub mod merge;
-pub mod miss;
 #[cfg(test)]
 mod model_tests;
 pub mod moving_types;
@@ -51,13 +54,9 @@ mod patch_series;
 #[cfg(test)]
 mod patch_tests;
 pub mod perform;
-pub mod place;
-#[cfg(test)]
-pub(crate) mod real;
-mod refusing;
+mod refusals;
 pub mod removal;
 mod replacing;
-pub mod replies;
 pub mod response;
 #[cfg(test)]
 mod rewrite_tests;
@@ -68,12 +67,12 @@ mod selected_nodes;
 pub mod session;
 #[cfg(test)]
 mod session_tests;
-mod settings;
 mod staged;
 pub mod state;
 pub mod symbol;
 mod targets;
-pub mod tools;
+#[cfg(test)]
+pub(crate) mod test_folder;
 pub mod trail;
 pub mod tree;
 #[cfg(test)]
@@ -82,3 +81,4 @@ mod undo;
 mod unified;
 #[cfg(test)]
 mod version_tests;
+mod write_detection;

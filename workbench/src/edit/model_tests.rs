@@ -6,11 +6,11 @@ use super::foreign_writes::notice;
 use super::merge::{Carried, carry, changes};
 use super::order::{EditRequest, Order};
 use super::perform::perform;
-use super::real::Real;
 use super::response::Response;
 use super::session::{EditSession, list_sessions, read_kept_content};
 use super::session_tests::leads_on;
 use super::state::{Mode, Status, WorkflowState};
+use super::test_folder::Real;
 use crate::kill_points;
 use proptest::prelude::*;
 

@@ -1,10 +1,10 @@
 //! The requests that a session accepts.
 
+use super::allowed_tools::Tool;
 use super::edit_log::Category;
 use super::merge::unified;
 use super::state::Mode;
 use super::symbol::{self, Where};
-use super::tools::Tool;
 use serde_json::{Value, json};
 
 /// An operation with its arguments.

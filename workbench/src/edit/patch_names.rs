@@ -1,6 +1,6 @@
 //! File names in unified diffs: quoted if necessary, with the prefixes of both sides or, with git's `--no-prefix`, without.
 
-use super::miss;
+use super::match_failure;
 
 /// Prefixes of old and new side: git's own, those of `diff.mnemonicPrefix` (commit, index, object, work tree) and of `--no-index`. `-R` swaps them.
 const SIDES: [(&str, &str); 6] = [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/")];
@@ -56,7 +56,7 @@ fn prefixes(old: &str, new: &str) -> Option<(&'static str, &'static str)> {
 /// Parses a path as git writes it: up to the tab after a path with spaces, or quoted with C escapes and octal bytes (`core.quotePath` of git-config).
 pub(super) fn path(text: &str, number: usize) -> Result<String, String> {
     let wrong = || {
-        let found = miss::visible(text);
+        let found = match_failure::visible(text);
         format!("line {number} of the patch: `{found}` is not a path as git writes it, in UTF-8, in quotes where it has a backslash")
     };
     let Some(quoted) = text.strip_prefix('"') else {

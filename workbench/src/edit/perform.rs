@@ -1,11 +1,12 @@
 //! Performs one operation, from its order to its answer: read the documents' files, check that their states allow the operation, carry it out, and
 //! compose the answer.
 
+use super::allowed_tools::{Tool, allows};
 use super::buffer_operations::{both_changes, close, commit, diff, discard, persist_as, refresh, undo_or_redo};
 use super::candidate::Candidate;
 use super::changed::Changed;
 use super::choose_session::session_of;
-use super::counts::EditCounts;
+use super::edit_counts::EditCounts;
 use super::edit_log::{Category, Log, OperationEvents};
 use super::editing::{
     append, batch, edit_with_encoding, list_candidates, opened, replace, replace_all, replace_all_text, rewrite, select, symbol_edit,
@@ -15,14 +16,13 @@ use super::files::Files;
 use super::flags::flags;
 use super::guidance::{on, with_handle};
 use super::order::{EditRequest, Order};
-use super::refusing::{how_moved, leave_out, not_now};
+use super::refusals::{how_moved, leave_out, not_now};
 use super::response::{Metrics, Response};
 use super::run::{EditRun, Trouble};
 use super::selected_nodes::{NodesToReplace, replace_nodes};
 use super::session::{self, EditSession, NoSession};
 use super::state::{DocumentState, Ground, Mode, Reread, Status, WorkflowState};
 use super::targets::{resolved, targets};
-use super::tools::{Tool, allows};
 use super::{markdown, patch, patch_series, saving, trail};
 use serde_json::{Value, json};
 use std::io;

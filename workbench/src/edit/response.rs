@@ -1,10 +1,10 @@
 //! The answer of every operation, whatever its result: the contract of seed 004 §4.1. Markdown and JSON are formatted from this one value.
 
+use super::allowed_tools::Tool;
 use super::candidate::Candidate;
 use super::changed::Changed;
 use super::flags::{Flag, Flags};
 use super::state::{Status, WorkflowState};
-use super::tools::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,13 @@
 //! One operation on a session, from the present files to its answer. Carries out the effects of the state machine in an order such that a crash at
 //! any point loses nothing reported.
 
+use super::allowed_tools::{Tool, allowed, allows};
 use super::edit_log::OperationEvents;
+use super::editable_paths::Refused;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
 use super::files::{FileWithBytes as Read, Files, Stamp};
-use super::place::Refused;
 use super::session::{Content, Document, Edit, EditSession, FileEdit, Version, content, read_kept_content, write_content};
 use super::state::{Effect, Event, Ground, Mode, Status, WorkflowState, transition};
-use super::tools::{Tool, allowed, allows};
 use super::trail::Moved;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,6 @@
 //! Sessions from a client's point of view: orders in, answers and files out.
 
+use super::allowed_tools::{Tool, tools_in_text};
 use super::edit_log::Category;
 use super::files::Files;
 use super::memory::Memory;
@@ -9,7 +10,6 @@ use super::response::Response;
 use super::session::{LIFETIME, collect_beyond};
 use super::state::{Mode, Status, WorkflowState};
 use super::symbol;
-use super::tools::{Tool, tools_in_text};
 
 /// A client that edits.
 pub struct Coder {

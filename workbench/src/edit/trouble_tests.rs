@@ -1,5 +1,6 @@
 //! Failures of one file or one operation: each is reported as what it is, and does not block the other files.
 
+use super::allowed_tools::Tool;
 use super::edit_log::Category;
 use super::order::{BatchEdit, EditRequest, Order};
 use super::perform::perform;
@@ -7,7 +8,6 @@ use super::response::Response;
 use super::session_tests::{Coder, stands};
 use super::state::{Mode, Status, WorkflowState};
 use super::symbol::{self, Where};
-use super::tools::Tool;
 
 fn replace(old: &str, new: &str) -> Order {
     Order::Replace {

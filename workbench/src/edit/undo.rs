@@ -2,11 +2,11 @@
 //! a later foreign write the edit's inverse is carried over, as by a refresh. If both touch one place, the version is restored over its own base, out
 //! of sync, and never overwrites the foreign write.
 
+use super::allowed_tools::Tool;
 use super::files::Files;
 use super::run::{EditRun, Trouble};
 use super::session::{Content, Edit, FileEdit, Version};
 use super::state::{Event, Reread, Status};
-use super::tools::Tool;
 
 /// Result of an undo or redo.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! files, copies, links, and mode changes.
 
 use super::lines::{Ends, body, line_end};
-use super::miss;
+use super::match_failure;
 use super::patch::{FilePatch, Hunk, PatchOperation};
 use super::patch_names::{both_names, path, repeated_name};
 
@@ -289,7 +289,7 @@ fn join_added_lines(whole: &[&str], tells: bool) -> String {
 /// Parses the hunk at a line of the patch; returns it with the next line. Its header gives the number of its lines.
 fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> {
     let wrong = || {
-        let found = miss::visible(lines[at]);
+        let found = match_failure::visible(lines[at]);
         format!(
             "line {} of the patch is not a hunk header: it is `{found}`, and `@@ -12,3 +12,4 @@` would be one",
             at + 1

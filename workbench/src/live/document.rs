@@ -4,9 +4,9 @@
 //! window unchanged, byte by byte.
 
 use super::budget::{Budget, estimate_bytes, tokens};
+use super::markdown_line::beginning;
 use super::render::{Live, RenderedDocument};
 use super::skeleton::skeleton;
-use super::words::beginning;
 use crate::context::forms::fenced;
 use crate::edit::lines::{body, split};
 use std::ops::Range;

@@ -4,7 +4,7 @@
 use super::difference::Difference;
 use super::journal::{BETWEEN, ChangeReport, Journal, PATCH, SOMEBODY, Version, digest_of_text, operation};
 use super::names::DocumentNames;
-use super::order::{self, Did};
+use super::step_order::{self, Did};
 use super::stored_journals;
 use crate::checkout::CheckoutLock;
 use crate::edit::encoding::decode;
@@ -76,7 +76,7 @@ fn record_edits<F: Files>(
 ) -> io::Result<()> {
     let mut journal = stored_journals::read_journal(root, path)?;
     let digest_of = |content: &Content| text_of_content(files, content).map(|text| digest_of_text(&text));
-    let mut steps = order::in_order(order::steps(sessions, names, &journal), journal.current(), digest_of);
+    let mut steps = step_order::in_order(step_order::steps(sessions, names, &journal), journal.current(), digest_of);
     if journal.versions.is_empty() && steps.len() > STEPS {
         let last = steps.split_off(steps.len() - STEPS);
         let earlier = std::mem::replace(&mut steps, last);

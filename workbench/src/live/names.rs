@@ -1,8 +1,8 @@
 //! The names of a file: a file with several names (hard links) is one document.
 
 use super::stored_journals;
+use crate::edit::editable_paths::is_one;
 use crate::edit::files::Files;
-use crate::edit::place::is_one;
 use crate::edit::session;
 use std::collections::BTreeSet;
 use std::io;

@@ -11,7 +11,7 @@ use super::difference::Difference;
 use super::document::Body;
 use super::editor::Editor;
 use super::journal::{Plan, Version};
-use super::words::in_one_line;
+use super::markdown_line::in_one_line;
 use crate::context::forms::fenced;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

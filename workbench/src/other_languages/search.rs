@@ -1,7 +1,7 @@
 //! Search among the definitions of other languages, with the same order of matches as among C#'s; their pages follow those.
 
 use super::names::{OtherNames, OtherSymbol};
-use crate::symbols::humps::Humps;
+use crate::symbols::camel_humps::Humps;
 use crate::symbols::path::{Glob, is_wild};
 use crate::symbols::search::{Hit, Matched};
 use engine::values::case_folding::folded;

@@ -3,7 +3,7 @@
 
 use super::OverlayError;
 use super::record::{LIFETIME, is_session, lives, overlay_or_session, used};
-use super::{edited, texts};
+use super::{session_overlays, texts};
 use crate::edit::disk::Disk;
 use crate::edit::files::Files;
 use crate::edit::session::EditSession;
@@ -26,7 +26,7 @@ pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents,
     used(files, name, now)?;
     let _alone = files.lock_for_editing()?;
     if is_session(files, name)? {
-        edited::check_replaceable_documents(files, name, now)?;
+        session_overlays::check_replaceable_documents(files, name, now)?;
     }
     texts::documents(files, &overlay_or_session(files, name, now)?.documents)
 }

@@ -11,17 +11,17 @@ pub mod build;
 #[cfg(test)]
 mod build_tests;
 pub mod compare;
-mod edited;
 mod error;
 pub mod merge;
 #[cfg(test)]
 mod model_tests;
-mod opened;
+mod opened_files;
 #[cfg(test)]
 mod opened_tests;
 pub mod patch;
 pub mod put;
 pub mod record;
+mod session_overlays;
 pub mod texts;
 mod three_way;
 

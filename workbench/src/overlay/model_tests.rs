@@ -7,7 +7,7 @@ use super::patch::apply;
 use super::put::{Put, write_document, write_over};
 use super::record::{discard, list_overlays, open_or_continue};
 use super::three_way::join;
-use crate::edit::real::Real;
+use crate::edit::test_folder::Real;
 use crate::kill_points;
 use engine::values::digest::Digest;
 use proptest::prelude::*;

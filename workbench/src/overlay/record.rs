@@ -1,8 +1,8 @@
 //! Records of overlays: opened, found by name, listed, and ended by discarding or by time.
 
 use super::OverlayError;
-use super::opened::OpenedOn;
-use super::{edited, texts};
+use super::opened_files::OpenedOn;
+use super::{session_overlays, texts};
 use crate::edit::files::Files;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
@@ -108,8 +108,8 @@ fn check_name(name: &str) -> Result<(), OverlayError> {
 }
 
 fn no_such_overlay<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
-    if edited::overlay(files, name, now).is_ok_and(|session| session.is_some()) {
-        return edited::no_overlay(name);
+    if session_overlays::overlay(files, name, now).is_ok_and(|session| session.is_some()) {
+        return session_overlays::no_overlay(name);
     }
     let known = list_overlays(files).unwrap_or_default();
     let alive = known
@@ -178,7 +178,7 @@ pub fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError>
 /// When no overlay has the name, or it has expired, or it cannot be read.
 pub(super) fn overlay_or_session<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     match unexpired_overlay(files, name, now) {
-        Err(why) if is_session(files, name).is_ok_and(|is| is) => edited::overlay(files, name, now)?.ok_or(why),
+        Err(why) if is_session(files, name).is_ok_and(|is| is) => session_overlays::overlay(files, name, now)?.ok_or(why),
         found => found,
     }
 }
@@ -190,7 +190,7 @@ pub(super) fn overlay_or_session<F: Files>(files: &F, name: &str, now: u64) -> R
 pub(super) fn lives<F: Files>(files: &F, name: &str, now: u64) -> Result<bool, OverlayError> {
     Ok(match read_overlay_record(files, name)? {
         Some(overlay) => overlay.is_none_or(|overlay| !overlay.is_over(now)),
-        None => edited::overlay(files, name, now).is_ok_and(|session| session.is_some()),
+        None => session_overlays::overlay(files, name, now).is_ok_and(|session| session.is_some()),
     })
 }
 
@@ -218,8 +218,8 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
         ));
     }
     let _alone = files.lock_for_editing()?;
-    if is_session(files, name)? && edited::overlay(files, name, now).is_ok_and(|session| session.is_some()) {
-        return Err(edited::no_overlay(name));
+    if is_session(files, name)? && session_overlays::overlay(files, name, now).is_ok_and(|session| session.is_some()) {
+        return Err(session_overlays::no_overlay(name));
     }
     remove_expired(files, now)?;
     let known = match read_overlay_record(files, name)? {
@@ -252,7 +252,7 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
 pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     let overlay = overlay_or_session(files, name, now)?;
     if is_session(files, name)? {
-        edited::read_foreign_writes(files, name, now);
+        session_overlays::read_foreign_writes(files, name, now);
         return Ok(());
     }
     if now.saturating_sub(overlay.used_at) < RENEWED.min(overlay.lifetime / 16 + 1) {

@@ -1,8 +1,8 @@
 //! Texts of documents by digest, and results of overlays by name. Overlays share equal texts.
 
 use super::OverlayError;
-use super::edited;
 use super::record::Document;
+use super::session_overlays;
 use crate::edit::files::Files;
 use engine::files::overlaid::Documents;
 use engine::values::codes::ErrorCode;
@@ -41,7 +41,7 @@ pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result
     let bytes = files
         .read_note(&text_note_name(digest))?
         .filter(|bytes| Digest::of(bytes) == *digest);
-    let bytes = bytes.map_or_else(|| edited::session_text(files, digest), |bytes| Ok(Some(bytes)))?;
+    let bytes = bytes.map_or_else(|| session_overlays::session_text(files, digest), |bytes| Ok(Some(bytes)))?;
     bytes.map(Some).ok_or_else(|| {
         let hint = "put the document again, or discard the overlay or the edits of the session";
         OverlayError::refused(

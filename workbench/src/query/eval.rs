@@ -1,6 +1,6 @@
 //! Evaluates expressions over a graph. The parser bounds the depth of expressions; walks keep their front on the heap.
 
-use super::set::NodeSet;
+use super::node_set::NodeSet;
 use super::{Expr, Ground, Operator};
 use engine::build::engine::EngineError;
 use engine::graph::NodeId;

@@ -14,8 +14,8 @@
 
 mod eval;
 mod ground;
+mod node_set;
 mod parse;
-mod set;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! exist, and which of two is better. Other arguments count only if they have exactly the type of a parameter. Several remaining overloads are all
 //! reported; nothing is guessed.
 
-use super::numbers;
+use super::number_conversions;
 use super::overloads::{Overload, arity, comparable_type, parameter_types, without_words};
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::members::ParameterRow;
@@ -43,7 +43,7 @@ fn fits_surely(laid: &Laid<'_>, call: &Call) -> bool {
     let fits = |(at, argument): (usize, &String)| {
         let is_bound = !argument.is_empty() && laid.bound[at] == Some(argument);
         let kind = laid.kinds[at];
-        let converts = || is_own(argument, kind) || predefined(kind).key().is_some_and(|key| numbers::widens(argument, key));
+        let converts = || is_own(argument, kind) || predefined(kind).key().is_some_and(|key| number_conversions::widens(argument, key));
         !is_passed(kind) && (is_bound || call.exact.contains(&at) && converts())
     };
     call.arguments.iter().enumerate().all(fits)
@@ -96,7 +96,9 @@ fn prefers(literal: &str, one: &str, other: &str) -> bool {
     }
     match (predefined(one).key(), predefined(other).key()) {
         // Every number also converts to `object`.
-        (Some(one), Some(other)) => numbers::widens(literal, one) && (other == "~System.Object" || numbers::is_nearer(one, other)),
+        (Some(one), Some(other)) => {
+            number_conversions::widens(literal, one) && (other == "~System.Object" || number_conversions::is_nearer(one, other))
+        }
         _ => false,
     }
 }
@@ -202,7 +204,7 @@ fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
     };
     let to = predefined(written);
     match to.key().map(|key| (key, simple(key))) {
-        Some((key, Some(NUMBER))) if is_exact && from == NUMBER => numbers::converts_literal(argument, key),
+        Some((key, Some(NUMBER))) if is_exact && from == NUMBER => number_conversions::converts_literal(argument, key),
         Some((_, Some(to))) => from == to,
         _ => !written.ends_with(']'),
     }

@@ -2,9 +2,9 @@
 //! correction.
 
 use super::source::{FileRange, Source};
+use crate::edit::editable_paths::{self, Guard, Refused};
 use crate::edit::encoding::{self, Form, LARGEST, Unreadable};
 use crate::edit::lines::{body, split};
-use crate::edit::place::{self, Guard, Refused};
 use engine::seams::world::{World, WorldError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -55,7 +55,7 @@ impl FileRequest {
     /// Parses a text; a file of that exact name takes precedence over lines of another file.
     pub fn among(text: &str, root: &Path) -> Self {
         let asked = Self::from_text(text);
-        match asked.lines.is_some() && place::size(root, text).is_some() {
+        match asked.lines.is_some() && editable_paths::size(root, text).is_some() {
             true => Self {
                 path: text.to_owned(),
                 lines: None,
@@ -75,8 +75,8 @@ impl FileRequest {
     /// When the path leads to something that must not be shown.
     pub fn path_in_workspace(&self, root: &Path, store: Option<&Path>) -> Result<(String, bool), Refused> {
         // A path below a missing folder may still refer to a file.
-        let path = place::resolve(root, self.path.trim_end_matches('/'), &readable_files(store))?;
-        let is_there = place::size(root, &path).is_some();
+        let path = editable_paths::resolve(root, self.path.trim_end_matches('/'), &readable_files(store))?;
+        let is_there = editable_paths::size(root, &path).is_some();
         Ok((path, is_there))
     }
 
@@ -117,7 +117,7 @@ fn readable_files(store: Option<&Path>) -> Guard {
 /// # Errors
 /// When the file cannot be read or is not text.
 pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, most: usize) -> Result<Source, Box<Diagnostic>> {
-    let large = place::size(root, path).filter(|size| *size > LARGEST as u64);
+    let large = editable_paths::size(root, path).filter(|size| *size > LARGEST as u64);
     if let Some(bytes) = large {
         return Err(Box::new(no_text(path, &Unreadable::Large { bytes })));
     }

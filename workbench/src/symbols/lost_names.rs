@@ -1,7 +1,7 @@
 //! Names that an edit leaves without a meaning: unbound names in its new text, and code elsewhere that names what the edit removed. Checks the
 //! types that the edit touched and those that name them, after the edit; a comparison of the texts decides whether the edit is the cause.
 
-use super::distance::Word;
+use super::edit_distance::Word;
 use super::index::Symbols;
 use super::lost_calls::{Calls, changed_members, is_new, misfits};
 use super::lost_types::{GeneratedParts, duplicates, files_with_packages, unimplemented, unknown_types};

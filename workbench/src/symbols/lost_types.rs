@@ -1,6 +1,6 @@
 //! Finds declarations that an edit breaks: names of unknown types, missing implementations of bases' members, and duplicate members.
 
-use super::distance::Word;
+use super::edit_distance::Word;
 use super::index::{Symbols, is_within, simple_name};
 use super::lost_names::{EditedFile, last_name};
 use super::lost_usings::{GlobalUsings, missing_usings};

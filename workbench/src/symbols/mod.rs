@@ -2,19 +2,19 @@
 //! or remembers. Answers are values; a failure is a [`outputs::SymbolError`] with a diagnostic.
 
 pub mod ancestors;
+pub mod answer_state;
 pub mod call_graph;
 pub mod calls;
+pub mod camel_humps;
 pub mod contents;
 mod contracts;
 pub mod describe;
 mod dispatches;
-pub mod distance;
+pub mod edit_distance;
 pub mod file;
-pub mod fitting;
 pub mod framework_uses;
 pub mod grep;
 pub mod hierarchy;
-pub mod humps;
 pub mod impact;
 #[cfg(test)]
 mod impact_tests;
@@ -26,9 +26,9 @@ mod lost_types;
 mod lost_usings;
 pub mod matching;
 pub mod meaning;
-pub mod measure;
 mod mentioning;
-mod numbers;
+pub mod name_benchmark;
+mod number_conversions;
 pub(crate) mod operators;
 pub mod outputs;
 pub mod overloads;
@@ -50,7 +50,7 @@ mod search_tests;
 #[cfg(test)]
 mod shared_files_tests;
 pub mod source;
-pub mod state;
+pub mod source_budget;
 mod substituted_parameters;
 pub mod unbound;
 mod unbound_places;

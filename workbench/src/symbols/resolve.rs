@@ -19,7 +19,7 @@
 //! Candidates are sorted by least surprise: fewest namespace levels, then most accessible, then shortest, then by name. Recently used paths may come
 //! first among *suggestions*; they never decide a resolution.
 
-use super::distance::Word;
+use super::edit_distance::Word;
 use super::index::{Symbols, simple_name};
 use super::matching::{across_names, matches_end, outer_part, rank, target_name, types};
 use super::operators;

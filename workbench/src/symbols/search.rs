@@ -1,14 +1,14 @@
 //! Search: types and members by a part of their names.
 //!
-//! Order of hits: by kind of match (the whole name, its beginning, [`super::humps`], any part), types before members, consecutive humps before
+//! Order of hits: by kind of match (the whole name, its beginning, [`super::camel_humps`], any part), types before members, consecutive humps before
 //! others, shorter names, then by name. Types of one name are in the order of [`rank`], members by the key of their type. Similarly spelled names are
 //! searched only when nothing else matches; former names of renamed types match last. The text before the last `.`, `+` or `#` of a query must occur
 //! in the namespace or type. A query may be a pattern with `*` and `?` of the whole name. A page counts the overloads of a name in a type as one hit;
 //! [`describe`](super::describe::describe) lists each. Constructors (by the names of their types) and namespaces are found only when their kind is
 //! requested.
 
-use super::distance::Word;
-use super::humps::Humps;
+use super::camel_humps::Humps;
+use super::edit_distance::Word;
 use super::index::{Declared, Symbols, namespace, simple_name};
 use super::locations::SourceLocation;
 use super::matching::{outer_part, rank};

@@ -1,7 +1,7 @@
 //! Searches in a small workspace, and in random names against a naive search.
 
+use super::camel_humps::Humps;
 use super::describe::describe;
-use super::humps::Humps;
 use super::index::{Symbols, simple_name};
 use super::resolve::{Options, resolve};
 use super::samples::Sample;

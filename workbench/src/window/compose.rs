@@ -8,8 +8,8 @@
 //! and no section that of a more important one that is too long. If an outline does not fit, its type and all types pinned after it are left out
 //! until there is room. Any other type first loses its own sections, the least important first; then it is left out.
 
-use super::room::Room;
 use super::state::Window;
+use super::window_size::Room;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sections of summaries, the most important first (seed 000 §8); others come after these.

@@ -4,7 +4,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use workbench::edit::counts::EditCounts;
+use workbench::edit::edit_counts::EditCounts;
 use workbench::status::Status;
 
 /// Threshold for the 95th percentile of `resolve`, in milliseconds.

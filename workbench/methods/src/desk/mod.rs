@@ -1,11 +1,11 @@
 //! One request's view of the workspace, as its method uses it: opened and updated on first use.
 
-pub mod asking;
 pub mod build;
 pub mod clock;
 pub mod damage;
 pub mod figures;
 pub mod last_good;
+pub mod model_limits;
 pub mod names;
 pub mod one_output;
 pub mod outputs;
@@ -17,7 +17,6 @@ pub mod workspace_names;
 
 use crate::code::Code;
 use crate::failed::Failed;
-use asking::AskingArgs;
 use build::build_free;
 use engine::build::request::Report;
 use engine::build::session::Session;
@@ -29,6 +28,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::table::write_table;
 use figures::Service;
+use model_limits::AskingArgs;
 use one_output::{LabelledOutput, make_output};
 use outputs::{build_outputs, list_outputs};
 use request_context::RequestContext;
@@ -42,13 +42,13 @@ use std::time::Duration;
 use turn::AcquiredTurn;
 use workbench::context::index::Index;
 use workbench::context::saved_documents::{self, SavedDocuments};
-use workbench::context::secret::{WithheldFiles, never_send};
 use workbench::context::source_cache::IndexWithSources;
+use workbench::context::withheld_files::{WithheldFiles, never_send};
 use workbench::health::Health;
 use workbench::other_languages::names::OtherNames;
+use workbench::symbols::answer_state::{Flaws, flaws};
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{ListedOutputs, Output, Outputs};
-use workbench::symbols::state::{Flaws, flaws};
 use workbench::symbols::word_index::{WordIndex, WordSource};
 use workbench::workspace::Workspace;
 use workspace_names::WorkspaceNames;

@@ -2,8 +2,8 @@
 
 mod saying;
 
-use super::asking::AskingArgs;
 use super::damage::describe_damage;
+use super::model_limits::AskingArgs;
 use super::person::{Person, report_waiting_once};
 use super::settings::Settings;
 use crate::code::Code;

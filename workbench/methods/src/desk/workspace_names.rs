@@ -2,8 +2,8 @@
 
 use engine::values::digest::Digest;
 use std::sync::Arc;
+use workbench::symbols::answer_state::{AnswerState, Flaws};
 use workbench::symbols::index::Symbols;
-use workbench::symbols::state::{AnswerState, Flaws};
 
 /// The symbol index of the workspace, and the files for which it may be incomplete.
 #[derive(Clone)]

@@ -11,9 +11,9 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::call_graph::{Edge, Relation, WalkEdges, callees, callers};
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{AnswerState, Empty};
 use workbench::symbols::usages::Subject;
 
 /// List the members that use a member, with the places of these uses.

@@ -32,11 +32,11 @@ use workbench::context::package::Package;
 use workbench::context::quality::Quality;
 use workbench::context::relevance::{Factors, Log, WEIGHTS, figure};
 use workbench::context::rounds::{ComparedQuery, Conversation, Inheritance, Round, ShownType};
-use workbench::context::secret::WithheldFiles;
-use workbench::context::secret::never_send;
 use workbench::context::source_cache::IndexWithSources;
 use workbench::context::stored_conversations::{Absent, Conversations, MOST};
-use workbench::symbols::state::AnswerState;
+use workbench::context::withheld_files::WithheldFiles;
+use workbench::context::withheld_files::never_send;
+use workbench::symbols::answer_state::AnswerState;
 use workbench::window::state::Window;
 
 /// Show the types that a task needs, within a budget of tokens.

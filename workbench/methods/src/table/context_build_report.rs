@@ -10,7 +10,7 @@ use workbench::context::forms::{Form, TypeTexts};
 use workbench::context::package::Grade;
 use workbench::context::relevance::{Factors, figure};
 use workbench::context::rounds::Inherited;
-use workbench::symbols::state::AnswerState;
+use workbench::symbols::answer_state::AnswerState;
 
 /// Limit of omitted types that an answer lists.
 pub(super) const LISTED: usize = 20;

@@ -13,9 +13,9 @@ use std::path::{Component, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::checkout::{self, CheckoutLock};
 use workbench::edit::disk::Disk;
+use workbench::edit::editable_paths::{self, Guard, Refused};
 use workbench::edit::encoding::{Form, decode};
 use workbench::edit::files::Files;
-use workbench::edit::place::{self, Guard, Refused};
 use workbench::edit::session::NoSession;
 use workbench::live::editor::Editor;
 use workbench::live::edits::{self, Buffer, Missing};
@@ -72,7 +72,7 @@ impl LiveFile {
             store: desk.context.store_folder(),
             manifest: true,
         };
-        let resolved = place::resolve(&root, file, &guard);
+        let resolved = editable_paths::resolve(&root, file, &guard);
         let mut place = Self {
             files: Disk::new(&root),
             root,

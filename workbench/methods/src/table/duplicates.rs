@@ -12,7 +12,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::neighbours::{Vectors, to_two_digits};
-use workbench::symbols::state::AnswerState;
+use workbench::symbols::answer_state::AnswerState;
 
 /// List pairs of types with nearly equal declarations, documentation and code, most similar first. Needs the ruleset embeddings.
 ///

@@ -20,17 +20,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::str::FromStr;
+use workbench::edit::answer_settings;
 use workbench::edit::disk::Disk;
+use workbench::edit::editable_paths::Guard;
 use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
 use workbench::edit::order::{BatchEdit, EditRequest, Order};
 use workbench::edit::perform::perform;
-use workbench::edit::place::Guard;
-use workbench::edit::replies;
 use workbench::edit::response::{Level, Response};
 use workbench::edit::state::{Mode, Status};
 use workbench::edit::symbol::{self, HeadPolicy, Where};
-use workbench::edit::{brief, markdown};
+use workbench::edit::{brief_answer, markdown};
 use workbench::live::edits;
 use workbench::symbols::meaning::Candidate;
 use workbench::symbols::outputs::file_label;
@@ -245,7 +245,7 @@ impl Method for Edit {
     }
 
     fn text(answer: &Response) -> String {
-        let form = if answer.full { markdown::format } else { brief::format };
+        let form = if answer.full { markdown::format } else { brief_answer::format };
         printable(&format!("{}\n", form(answer)))
     }
 }
@@ -430,7 +430,7 @@ impl Edit {
     /// Whether an edit that loses names is refused.
     fn is_strict(&self, disk: &Disk) -> bool {
         let manifest = || disk.read("cortex.toml").ok().flatten();
-        self.strict || manifest().is_some_and(|manifest| replies::refuses_lost_names(&manifest.bytes))
+        self.strict || manifest().is_some_and(|manifest| answer_settings::refuses_lost_names(&manifest.bytes))
     }
 
     fn is_strict_here(&self, desk: &mut Desk<'_>) -> Result<bool, Failed> {
@@ -444,7 +444,7 @@ impl Edit {
             (false, true) => Level::Full,
             (false, false) => {
                 let manifest = Disk::new(&window::root_of_workspace(desk)?).read("cortex.toml").ok().flatten();
-                manifest.map_or_else(Level::default, |manifest| replies::level_of_manifest(&manifest.bytes))
+                manifest.map_or_else(Level::default, |manifest| answer_settings::level_of_manifest(&manifest.bytes))
             }
         })
     }

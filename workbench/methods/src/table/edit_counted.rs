@@ -3,8 +3,8 @@
 use super::edit::Op;
 use crate::desk::Desk;
 use crate::failed::Failed;
-use workbench::edit::counts::{EditCounts, EditOutcome};
 use workbench::edit::disk::Disk;
+use workbench::edit::edit_counts::{EditCounts, EditOutcome};
 use workbench::edit::response::Response;
 use workbench::edit::state::Status;
 

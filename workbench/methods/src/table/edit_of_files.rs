@@ -8,9 +8,9 @@ use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
 use crate::failed::Failed;
 use workbench::edit::disk::Disk;
+use workbench::edit::editable_paths::Refused;
 use workbench::edit::files::Files;
 use workbench::edit::order::Rewritten;
-use workbench::edit::place::Refused;
 use workbench::edit::response::Response;
 
 /// Returns the real path of a file that an edit may delete or create.

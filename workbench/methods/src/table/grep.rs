@@ -8,8 +8,8 @@ use crate::render::printable;
 use engine::values::wildcard::Wildcard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::grep::{Hit, Query, grep, locate};
-use workbench::symbols::state::{AnswerState, Empty};
 
 /// Find lines of sources that match a regular expression, each with its type or member.
 ///

@@ -10,9 +10,9 @@ use crate::render::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::ancestors::ancestors;
+use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::hierarchy::{Implementation, implementations, locate};
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{AnswerState, Empty};
 
 /// List what a type or member derives from, implements or overrides, and its heirs.
 ///

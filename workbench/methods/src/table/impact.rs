@@ -19,8 +19,8 @@ use workbench::changed_lines::{changed_lines, lines_of_overlay};
 use workbench::edit::disk::Disk;
 use workbench::edit::files::Files;
 use workbench::overlay::build::documents;
+use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::impact::{Affected, Reached, at_lines, impact};
-use workbench::symbols::state::{AnswerState, Empty};
 
 /// List what a change of a member reaches: its users over several steps, its heirs, and the tests among these.
 ///

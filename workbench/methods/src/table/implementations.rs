@@ -10,10 +10,10 @@ use crate::render::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::hierarchy::{Implementation, implementations, locate};
 use workbench::symbols::meaning::Candidate;
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{AnswerState, Empty};
 
 /// List the types that implement or derive from a type, or the members that implement or override a member.
 ///

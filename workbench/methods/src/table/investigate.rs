@@ -4,8 +4,8 @@ use super::symbols::{found_by_name, lines_of_notes};
 use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
-use crate::desk::asking::AskingArgs;
 use crate::desk::build;
+use crate::desk::model_limits::AskingArgs;
 use crate::desk::request_context::RequestContext;
 use crate::failed::Failed;
 use crate::render::{Style, diagnostic, money, printable};
@@ -23,10 +23,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
-use workbench::context::secret::WithheldFiles;
-use workbench::context::secret::never_send;
+use workbench::context::withheld_files::WithheldFiles;
+use workbench::context::withheld_files::never_send;
 use workbench::investigation::{Candidate, Material, Operation, Stage, gather};
-use workbench::symbols::state as symbols;
+use workbench::symbols::answer_state as symbols;
 
 /// Answer a question about the code from outlines and summaries.
 ///

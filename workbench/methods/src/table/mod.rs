@@ -42,6 +42,7 @@ mod operation;
 mod other_languages;
 mod outline;
 mod overlay;
+mod overlay_argument;
 mod overlay_build;
 mod overlay_documents;
 mod overlay_merge;
@@ -63,12 +64,11 @@ mod source;
 pub mod status;
 mod status_answer;
 pub mod symbols;
-pub mod touch;
 mod uncompiled;
 mod usages;
 mod vectors;
+pub mod viewed_types;
 mod window;
-mod within;
 mod work;
 mod work_list;
 mod work_next;
@@ -306,13 +306,13 @@ pub const fn entry<M: Method>() -> MethodEntry {
             Ok(serde_json::to_value(arguments).expect("invariant: arguments are plain values"))
         },
         arguments: match M::WITHIN {
-            true => within::schema::<M> as fn() -> schemars::Schema,
+            true => overlay_argument::schema::<M> as fn() -> schemars::Schema,
             false => schema::schema_of::<M>,
         },
         answers: schema::schema_of::<M::Answer>,
         call: |desk, mut arguments| {
             if M::WITHIN {
-                within::take_overlay_argument(desk, &mut arguments)?;
+                overlay_argument::take_overlay_argument(desk, &mut arguments)?;
             }
             let method: M = arguments::read_arguments(arguments)?;
             if method.reads() {

@@ -3,7 +3,7 @@
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
-use crate::desk::asking::AskingArgs;
+use crate::desk::model_limits::AskingArgs;
 use crate::desk::{build, names, one_output};
 use crate::failed::Failed;
 use crate::render::printable;

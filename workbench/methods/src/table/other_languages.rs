@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 use workbench::other_languages::files::{definitions, outlined, provenance, symbols_of_file};
 use workbench::other_languages::names::{OtherNames, OtherSymbol};
 use workbench::other_languages::search::{hit_of_other_language, search};
+use workbench::symbols::answer_state::AnswerState;
 use workbench::symbols::file::FileRequest;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::meaning::Candidate;
 use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{How, Resolved};
 use workbench::symbols::search::{KINDS, MOST, Matched, Page, Query, cursor};
-use workbench::symbols::state::AnswerState;
 
 /// Most candidates that an error names.
 const SHOWN: usize = 5;

@@ -19,9 +19,9 @@ use engine::values::table::to_json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workbench::symbols::answer_state::{AnswerState, Freshness};
 use workbench::symbols::contents::{Container, FEW, Layout, Listed, contents};
 use workbench::symbols::resolve::{How, NAMESPACE, SHOWN};
-use workbench::symbols::state::{AnswerState, Freshness};
 use workbench::unread_files::EXTENSIONS;
 
 /// Outline types, members, files, folders, namespaces or projects: their members or contents.

@@ -12,7 +12,7 @@ use engine::values::quantity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::edit::disk::Disk;
-use workbench::edit::place::Guard;
+use workbench::edit::editable_paths::Guard;
 use workbench::overlay::compare::{Compared, OverlayChange, Since, compare};
 use workbench::overlay::record::{self, Listed};
 

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use workbench::packs::{self, Pack, PackError, PackRow};
-use workbench::symbols::state::{AnswerState, Freshness};
+use workbench::symbols::answer_state::{AnswerState, Freshness};
 
 /// Build the text of a pack: outlines of the types that a filter selects and of those that their declarations name, within a budget of tokens.
 ///

@@ -1,6 +1,6 @@
 //! The table of methods as a listing for programs, and as the reference page.
 
-use super::within::ARGUMENT;
+use super::overlay_argument::ARGUMENT;
 use super::{AsTool, Effect, METHODS, MethodEntry};
 use serde_json::{Value, json};
 

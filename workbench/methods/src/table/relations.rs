@@ -13,10 +13,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use workbench::health::Health;
+use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::contents::Layout;
 use workbench::symbols::relations::{Edges, Graph, Relations, WalkDirection};
 use workbench::symbols::resolve::{Candidate, Resolved};
-use workbench::symbols::state::{AnswerState, Empty};
 
 /// List the types that a type depends on; with --reverse those that depend on it.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]

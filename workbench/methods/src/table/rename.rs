@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use workbench::edit::counts::EditOutcome;
+use workbench::edit::edit_counts::EditOutcome;
 use workbench::rename::{self, Plan, RenameRequest};
 use workbench::symbols::meaning::Candidate;
 

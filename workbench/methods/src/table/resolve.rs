@@ -10,8 +10,8 @@ use crate::failed::Failed;
 use crate::render::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::resolve::{How, Resolution};
-use workbench::symbols::state::{AnswerState, Empty};
 
 /// Show which types or members a name means. Builds only the index of names.
 ///

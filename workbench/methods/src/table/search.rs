@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::aliases::Aliases;
 use workbench::neighbours::{REMAKE, Vectors};
+use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::describe::{describe, locate_hits};
 use workbench::symbols::search::{Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
-use workbench::symbols::state::{AnswerState, Empty};
 
 /// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; similar spellings if nothing
 /// else matches.

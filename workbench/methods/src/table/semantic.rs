@@ -5,7 +5,7 @@ use super::symbols::{lines_of_notes, one_by_name};
 use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
-use crate::desk::asking::AskingArgs;
+use crate::desk::model_limits::AskingArgs;
 use crate::desk::{build, names, one_output};
 use crate::failed::Failed;
 use crate::render::printable;
@@ -17,9 +17,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::generating;
 use workbench::status::{semantic_state, target_status};
+use workbench::symbols::answer_state::{AnswerState, Freshness};
 use workbench::symbols::outputs::file_label;
 use workbench::symbols::path::is_wild;
-use workbench::symbols::state::{AnswerState, Freshness};
 
 /// Print the summary of a type: its role, life cycle, edge cases, limitations.
 ///
@@ -61,7 +61,7 @@ fn describe_state(desk: &mut Desk<'_>, label: &str, status: &NodeStatus, last_er
         _ if status.state == NodeState::Generating => "a build asks a model for it now".to_owned(),
         (Some(error), Some(Wait::Target(_))) => format!("{error}; --refresh tries again"),
         (Some(error), _) => format!("the last attempt failed: {error}; --refresh tries again"),
-        _ if workbench::work::is_answered_by_agent(desk.open_to_build()?.1, label) => {
+        _ if workbench::agent_questions::is_answered_by_agent(desk.open_to_build()?.1, label) => {
             "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer".to_owned()
         }
         (None, Some(wait)) => format!("{wait}; --refresh requests it again"),

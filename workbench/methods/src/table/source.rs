@@ -16,13 +16,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::Path;
-use workbench::edit::place::Refused;
+use workbench::edit::editable_paths::Refused;
 use workbench::live::budget::Room;
+use workbench::symbols::answer_state::AnswerState;
 use workbench::symbols::file::{ENDINGS, FileRequest, lines};
-use workbench::symbols::fitting::fit;
 use workbench::symbols::resolve::{Candidate, Resolved};
 use workbench::symbols::source::{Source, USUAL_LINES, sources};
-use workbench::symbols::state::AnswerState;
+use workbench::symbols::source_budget::fit;
 
 /// Print the source of types, members and files, exactly, with line numbers.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use workbench::edit::counts::EditCounts;
+use workbench::edit::edit_counts::EditCounts;
 use workbench::status::Counts;
 
 /// Limit of files and diagnostics listed; the true count is always shown.

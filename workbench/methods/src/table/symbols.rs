@@ -9,10 +9,10 @@ use crate::failed::Failed;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use workbench::aliases;
+use workbench::symbols::answer_state::AnswerState;
 use workbench::symbols::matching::differs_in_case;
 use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
-use workbench::symbols::state::AnswerState;
 use workbench::unread_files::{self, UnreadUses};
 use workbench::workspace::WorkbenchError;
 

@@ -10,10 +10,10 @@ use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::other_languages::usages::usages as other_usages;
+use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::framework_uses::label_wired;
 use workbench::symbols::override_places::override_places;
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{AnswerState, Empty};
 use workbench::symbols::usages::{Subject, Usages, UseDoubt, usages};
 use workbench::unread_files;
 

@@ -16,7 +16,7 @@ use producers::embedding::vector::Vector;
 use producers::embedding::{NAME, QUERY};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use workbench::symbols::state::{AnswerState, Freshness};
+use workbench::symbols::answer_state::{AnswerState, Freshness};
 
 /// Label of the table of all vectors.
 const VECTORS: &str = "//index:vectors";

@@ -19,13 +19,13 @@ use std::sync::Arc;
 use workbench::aliases;
 use workbench::checkout;
 use workbench::packs;
+use workbench::symbols::answer_state::{AnswerState, Freshness};
 use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
-use workbench::symbols::state::{AnswerState, Freshness};
 use workbench::window::OUT;
 use workbench::window::compose::{Card, Composed, candidate_types, compose};
-use workbench::window::room::Room;
 use workbench::window::state::{self, Window};
+use workbench::window::window_size::Room;
 
 /// Print the text of this checkout for a model, and write it to .cortex/out/prompt_window.md.
 ///

@@ -3,8 +3,8 @@
 use super::arguments::one_or_many;
 use crate::code::Code;
 use crate::desk::Desk;
-use crate::desk::asking::AskingArgs;
 use crate::desk::build;
+use crate::desk::model_limits::AskingArgs;
 use crate::failed::Failed;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use engine::build::Options;
@@ -15,7 +15,7 @@ use engine::values::digest::Digest;
 use producers::llm::{Note, Waiting};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use workbench::work::{TypeGraph, targets};
+use workbench::agent_questions::{TypeGraph, targets};
 
 /// Longest name of an agent, in characters.
 const LONGEST_NAME: usize = 64;

@@ -8,8 +8,8 @@ use crate::render::{format_count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use workbench::symbols::state::AnswerState;
-use workbench::work::holder;
+use workbench::agent_questions::holder;
+use workbench::symbols::answer_state::AnswerState;
 
 /// Most questions listed.
 const LISTED: usize = 100;

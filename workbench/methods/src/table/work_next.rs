@@ -7,8 +7,8 @@ use crate::failed::Failed;
 use crate::render::{format_count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::symbols::state::AnswerState;
-use workbench::work::{LONGEST_LEASE, LeaseRequest, LeasedQuestion, holder, lease_questions};
+use workbench::agent_questions::{LONGEST_LEASE, LeaseRequest, LeasedQuestion, holder, lease_questions};
+use workbench::symbols::answer_state::AnswerState;
 
 /// Most questions per call.
 const MOST: u64 = 100;

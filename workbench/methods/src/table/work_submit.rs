@@ -11,7 +11,7 @@ use engine::values::diagnostic::Diagnostic;
 use producers::llm::{Note, SubmittedAnswer, Waiting, is_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::work::{Handed, TypeGraph, changed_lines, hand_in};
+use workbench::agent_questions::{Handed, TypeGraph, changed_lines, hand_in};
 
 /// Longest answer, in bytes.
 const LONGEST: usize = 1 << 20;

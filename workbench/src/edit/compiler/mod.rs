@@ -5,9 +5,9 @@ mod laid_out;
 pub mod messages;
 mod run;
 
+use super::answer_settings::CheckSetting;
 use super::disk::Disk;
 use super::files::Files;
-use super::replies::CheckSetting;
 use super::session::{Content, EditSession, FileEdit, read_kept_content};
 use super::tree::Tree;
 use crate::checkout;

@@ -7,7 +7,7 @@ use engine::seams::producer::{Failure, Input, Params};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::desk::Desk;
-use methods::desk::asking::AskingArgs;
+use methods::desk::model_limits::AskingArgs;
 use methods::failed::Failed;
 use methods::table::{Effect, Method, MethodEntry, entry};
 use producers::converse::{self, ConversationTurn};

@@ -11,7 +11,7 @@ use super::churn_guard;
 use super::evidence::{self, EvidenceNames};
 use super::facts::facts;
 use super::parameters::ROLE;
-use super::slots::{Slot, SlotKind, simple};
+use super::prompt_slots::{Slot, SlotKind, simple};
 use super::subject::type_key;
 use super::tokens::{TokenKind, tokens};
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,7 +97,7 @@ pub(super) fn reason(carry: Carry, changes: &ChangedTexts, then: &[Slot], now: &
     let what = changes.members.iter().chain(&changes.dependencies);
     Some(format!(
         "no sentence rests on the change: {}",
-        super::decide::join_names(what.map(String::as_str))
+        super::answer_plan::join_names(what.map(String::as_str))
     ))
 }
 

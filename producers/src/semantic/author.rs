@@ -1,11 +1,11 @@
 //! One summary: its author, and for a model everything that it may be shown.
 
-use super::decide::{self, AnswerPlan, Base};
+use super::answer_plan::{self, AnswerPlan, Base};
 use super::document::SummaryHead;
 use super::parameters::Wishes;
 use super::prompt::Material;
+use super::prompt_slots::Slot;
 use super::renames::Renames;
-use super::slots::Slot;
 use super::subject::{self, Subject};
 use super::template::Template;
 use engine::seams::producer::{Failure, Inputs};
@@ -84,8 +84,11 @@ impl SummaryCase {
     /// When an earlier input is malformed.
     pub(super) fn plan_answer(&self, inputs: &Inputs<'_>, base: Option<&mut Base>) -> Result<(AnswerPlan, String), Failure> {
         let material = self.material();
-        let prompt = decide::full_prompt(&material);
+        let prompt = answer_plan::full_prompt(&material);
         let renames = Renames::from_former(inputs.former);
-        Ok((decide::decide(inputs, &self.subject, &material, base, &prompt, &renames)?, prompt))
+        Ok((
+            answer_plan::decide(inputs, &self.subject, &material, base, &prompt, &renames)?,
+            prompt,
+        ))
     }
 }

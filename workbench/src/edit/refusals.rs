@@ -1,10 +1,10 @@
 //! Messages about operations that cannot continue with a file.
 
+use super::allowed_tools::Tool;
 use super::files::Files;
 use super::lines::{Ends, fit};
 use super::run::{EditRun, Trouble};
 use super::state::{Mode, WorkflowState};
-use super::tools::Tool;
 
 /// Skips files that must no longer be edited, with a note, if the operation can continue with others.
 pub(super) fn leave_out<F: Files>(run: &mut EditRun<'_, F>, paths: &mut Vec<String>) {

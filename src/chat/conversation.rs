@@ -1,7 +1,7 @@
 //! A conversation from one question to the next: its rounds and contexts, the model's turns and tool calls, and the cost. It does not depend on
 //! a terminal; the caller receives [`Event`]s as they happen.
 
-use super::ask::{END_ROUND, Fault, TURN, Turned, TypeKeys, WITHHELD_TYPES, fault_of_request};
+use super::chat_methods::{END_ROUND, Fault, TURN, Turned, TypeKeys, WITHHELD_TYPES, fault_of_request};
 use super::secrets::ChatSecrets;
 use super::tools::{self, Tools};
 use crate::service::Host;
@@ -11,7 +11,7 @@ use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
-use methods::desk::asking::AskingArgs;
+use methods::desk::model_limits::AskingArgs;
 use methods::failed::Failed;
 use methods::render::{Style, format_count, money};
 use methods::table;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use workbench::chat::transcript::{Exchange, ExchangeState, LookupTurn, Transcript};
 use workbench::chat::{calls, prompt, quote, references};
 use workbench::checkout::{self, CheckoutLock};
-use workbench::context::secret::WithheldFiles;
+use workbench::context::withheld_files::WithheldFiles;
 
 /// Limit of turns with tool calls per question.
 const LOOKS: usize = 8;

@@ -3,8 +3,8 @@
 //! The present inputs and those of an earlier answer are cut in the same way, so that comparing the texts gives the changes. Every text is cleaned of
 //! control characters and of texts that look like keys before it is used.
 
-use super::clean::clean;
 use super::code_lines::code_lines;
+use super::foreign_text::clean;
 use super::secrets::redact;
 use super::tokens::tokens;
 use crate::csharp::implementation::{self, ImplHeader, ImplMember};

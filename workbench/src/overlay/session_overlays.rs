@@ -4,9 +4,9 @@
 use super::OverlayError;
 use super::put::rules;
 use super::record::{Document, Overlay};
+use crate::edit::editable_paths::Refused;
 use crate::edit::files::Files;
 use crate::edit::foreign_writes::notice;
-use crate::edit::place::Refused;
 use crate::edit::session::{self, Content, EditSession, LIFETIME, NoSession};
 use crate::edit::state::WorkflowState;
 use engine::values::codes::ErrorCode;

@@ -1,10 +1,10 @@
 //! Plans a summary without asking: the question that would be sent and its cost, with exactly its turns counted.
 
-use super::case::{Author, SummaryCase};
+use super::answer_plan::AnswerPlan;
+use super::author::{Author, SummaryCase};
 use super::changed_texts::ChangedTexts;
 use super::context_sizes::LearntContextSizes;
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, guessed_patch, names_of};
-use super::decide::AnswerPlan;
 use super::parameters::{self, Wishes};
 use super::prompt;
 use super::subject::Withholding;

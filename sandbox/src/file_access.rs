@@ -1,6 +1,6 @@
 //! Landlock: restricts the files that a program can reach, and its reach to other processes.
 
-use crate::root::{DEVICES, SYSTEM};
+use crate::root_folder::{DEVICES, SYSTEM};
 use crate::spec::{Spec, WORK};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,

@@ -1,7 +1,7 @@
 //! Types and members that no longer exist: identifies the one that a label was about, with the time and cause of its removal. Reads the log, History
 //! and stored old outputs.
 
-use super::departure::{Departure, departure, files_behind};
+use super::removed_targets::{Departure, departure, files_behind};
 use crate::last_good::{first_version_without, gone_member, is_type, label_of_type};
 use engine::build::session::Session;
 use engine::store::StoreError;

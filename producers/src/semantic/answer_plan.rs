@@ -1,13 +1,13 @@
 //! Decides how a node gets its answer, and why: the earlier one as it is, a patch of it, or a new one.
 
 use super::answer::{self, Summaries};
-use super::carry;
+use super::carried_answers;
 use super::changed_texts::{ChangedTexts, compare_slots};
 use super::document;
 use super::prompt::Material;
+use super::prompt_slots::{Slot, SlotKind, past};
 use super::renames::Renames;
-use super::shown;
-use super::slots::{Slot, SlotKind, past};
+use super::shown_texts;
 use super::subject::{Subject, note_digest};
 use engine::seams::paid::{Notes, Previous};
 use engine::seams::producer::{Failure, Inputs};
@@ -123,7 +123,7 @@ pub(super) fn decide(
         return Ok(AnswerPlan::Unchanged(why));
     }
     let wishes = material.wishes;
-    if let Some(why) = carry::reason(wishes.carry, &changes, &carried.slots, material.slots, &base.summaries) {
+    if let Some(why) = carried_answers::reason(wishes.carry, &changes, &carried.slots, material.slots, &base.summaries) {
         base.shown = Some(carried.slots);
         return Ok(AnswerPlan::Carried(why));
     }
@@ -158,7 +158,7 @@ fn patch_reason(changes: &ChangedTexts) -> String {
 /// Returns the texts that the earlier answer was based on, under present keys: as stored with it, else from its inputs.
 fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renames: &Renames) -> Result<Option<Vec<Slot>>, Failure> {
     let now = |key: &str| renames.present_key(key);
-    let mut then = match shown::decode_slots(&previous.memo, now, &subject.unseen(), &subject.hidden) {
+    let mut then = match shown_texts::decode_slots(&previous.memo, now, &subject.unseen(), &subject.hidden) {
         Some(then) => then,
         None => match past(previous, now) {
             Some(blobs) => subject.slots(&blobs)?,

@@ -1,6 +1,6 @@
 //! The texts that a model was shown, stored with its answer: the next question is asked as a difference from them, on any machine.
 
-use super::slots::{Slot, SlotKind};
+use super::prompt_slots::{Slot, SlotKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
