@@ -297,7 +297,7 @@ fn a_graph_that_is_lost_adds_no_versions() {
 }
 
 #[test]
-fn a_set_that_did_not_move_is_not_read_to_see_who_is_in_it() {
+fn an_unchanged_set_is_not_read_for_its_members() {
     let bench = Bench::new(&format!(
         "{GRAPH}\n[[rule]]\ntarget = \"//name/{{n}}:also\"\neach = {{ n = \"//index:names\" }}\nproducer = \"row\"\ninputs = {{ other = \"//files/other:bytes\" }}\n"
     ));

@@ -189,7 +189,7 @@ fn an_input_that_another_build_made_is_explained_by_its_file() {
 
 /// A reader of a row has the row's digest, not the table's. Changes of the table that were built before are no longer reasons.
 #[test]
-fn what_was_built_since_is_no_reason_of_who_reads_a_row() {
+fn a_later_build_is_no_reason_for_a_reader_of_a_row() {
     let bench = Bench::new(RULES);
     for file in FILES {
         bench.put(file, "x\n");

@@ -302,7 +302,7 @@ fn a_file_of_states_is_written_although_what_it_read_before_is_stale() {
 }
 
 #[test]
-fn what_follows_from_names_is_left_to_do_until_somebody_says_that_it_is_done() {
+fn consequences_of_names_stay_pending_until_marked_done() {
     let mut bench = begun(3);
     bench.finish = Arc::new(Shown { dies: false });
     bench.build(&["//..."]);
@@ -409,7 +409,7 @@ impl Exports for CountedExports {
 }
 
 #[test]
-fn files_of_outputs_that_did_not_move_are_not_looked_at_while_somebody_watches_them() {
+fn watched_files_of_unchanged_outputs_are_not_checked() {
     let mut bench = begun(30);
     let looks = Arc::new(AtomicUsize::new(0));
     let watched = Arc::new(WatchedWorld {

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_is_fenced_and_keys_are_redacted_whoever_wrote_them() {
+    fn shown_texts_are_fenced_and_all_keys_are_redacted() {
         let said = ConversationTurn {
             data: vec![TurnData {
                 label: "context".to_owned(),

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_busy_is_asked_again_later_and_later() {
+    async fn a_busy_server_is_retried_with_growing_pauses() {
         let moments = Arc::new(Stopped::default());
         let sender = sender(&moments);
         let busy = |times| if times < 2 { Err(Status::unavailable("busy")) } else { Ok(()) };
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_gone_is_asked_no_more_until_the_pause_is_over() {
+    async fn an_unreachable_server_is_not_asked_during_the_pause() {
         let moments = Arc::new(Stopped::default());
         let sender = sender(&moments);
         let (answer, times) = call_with_retries(&sender, |_| Err(Status::unavailable("gone"))).await;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_too_much_to_do_is_asked_again_and_not_left_alone() {
+    async fn an_overloaded_server_is_retried_and_stays_up() {
         let moments = Arc::new(Stopped::default());
         let sender = sender(&moments);
         let (answer, times) = call_with_retries(&sender, |_| Err(Status::resource_exhausted("too much at once"))).await;

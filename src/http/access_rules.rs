@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_no_token_still_asks_who_is_meant_and_where_from() {
+    fn requests_without_a_token_are_still_checked_for_host_and_origin() {
         let gate = gate("127.0.0.1:80", &[], &[]);
         let asks = |headers: &[(&str, &str)]| gate.check_address(&map(headers));
         assert_eq!(asks(&[("host", "localhost")]), Ok(()));

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_client_that_went_waits_no_longer() {
+    fn messages_to_a_disconnected_client_are_dropped() {
         let (outbox, queue) = new();
         run(outbox.send_when_there_is_room(Value::from("x".repeat(ROOM))));
         let mut more = Box::pin(outbox.ready(Value::Null));

@@ -439,7 +439,7 @@ fn versions_of_what_is_long_gone_go() {
 }
 
 #[test]
-fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
+fn maintenance_fails_on_an_irreparable_store() {
     let bench = aged();
     fs::write(bench.store().join("store.redb"), "garbage").expect("damage");
     for args in [&["store", "verify"][..], &["store", "stats"], &["gc"], &["status"], &["log"]] {

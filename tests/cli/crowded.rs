@@ -18,7 +18,7 @@ fn order(id: &str, token: Option<&str>) -> String {
 }
 
 #[test]
-fn who_asks_while_a_program_runs_is_answered() {
+fn requests_are_answered_while_a_program_runs() {
     let (bench, pipe) = Bench::waits();
     let service = Service::start(&bench);
     let (mut first, mut told, mut short) = (service.client(), service.client(), service.client());
@@ -103,7 +103,7 @@ fn questions_are_answered_however_many_requests_wait_for_programs() {
 }
 
 #[test]
-fn who_asks_for_what_another_request_makes_is_told_so() {
+fn a_request_reports_that_it_waits_for_another_request() {
     let (bench, pipe) = Bench::waits();
     let service = Service::start(&bench);
     let (mut first, mut told, mut short) = (service.client(), service.client(), service.client());
@@ -127,7 +127,7 @@ fn who_asks_for_what_another_request_makes_is_told_so() {
 }
 
 #[test]
-fn who_asks_while_another_process_builds_is_told_so() {
+fn a_request_reports_that_another_process_builds() {
     let bench = Bench::memotree();
     assert_eq!(bench.run(&["build", "//index:types"]).code, 0);
     let service = Service::start(&bench);

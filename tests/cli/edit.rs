@@ -345,7 +345,7 @@ fn beside_a_service_what_others_write_is_noticed_when_it_happens() {
 }
 
 #[test]
-fn whoever_gets_it_wrong_is_shown_what_works() {
+fn a_wrong_edit_is_answered_with_what_works() {
     let bench = Bench::documents();
     let result_of = |args: &[&str]| {
         let ran = bench.run(args);
@@ -478,7 +478,7 @@ fn a_killed_batch_leaves_all_files_or_none() {
 }
 
 #[test]
-fn an_encoding_that_is_not_known_is_named_by_all_who_read() {
+fn all_readers_report_an_unknown_encoding() {
     let bench = Bench::memotree();
     // A comment in Shift_JIS, and UTF-8 with a byte of another encoding.
     let japanese = b"// \x83\x52\x83\x81\x83\x93\x83\x67 one\n";

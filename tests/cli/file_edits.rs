@@ -36,7 +36,7 @@ fn a_file_moves_as_it_is_and_comes_back() {
 }
 
 #[test]
-fn a_deletion_says_who_names_what_went_and_strictly_does_not_happen() {
+fn a_deletion_reports_remaining_uses_and_strict_mode_refuses_it() {
     let bench = till();
     run_successfully(&bench, &["build", "//index:declarations"]);
     let strict = bench.run(&["edit", "delete", FILE, "--strict"]);

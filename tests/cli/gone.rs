@@ -40,7 +40,7 @@ fn a_member_that_is_gone_was_there() {
 
 /// Parameters are known only for members that were requested; names for all.
 #[test]
-fn a_member_that_nobody_asked_for_is_gone_too() {
+fn a_member_that_was_never_requested_is_reported_as_removed() {
     let bench = boxed();
     bench.write("Other.cs", "namespace N;\npublic interface IOther { string Say(); int Hear(); }\n");
     assert_eq!(bench.run(&["source", "IOther"]).code, 0);
@@ -53,7 +53,7 @@ fn a_member_that_nobody_asked_for_is_gone_too() {
 }
 
 #[test]
-fn a_type_is_gone_for_all_who_ask() {
+fn all_methods_report_a_removed_type() {
     let bench = boxed();
     std::fs::remove_file(bench.root().join("Box.cs")).expect("removed");
     // Before a build detects the deletion: the old output is shown, without a hint to refresh it.

@@ -17,7 +17,7 @@ pub fn text(answer: &Value) -> &str {
 }
 
 #[test]
-fn versions_of_a_document_and_who_made_them() {
+fn versions_of_a_document_and_their_authors() {
     let bench = Bench::memotree();
     let place = bench.root().join(FILE);
     let first = std::fs::read_to_string(&place).expect("text");
@@ -332,7 +332,7 @@ fn journal(bench: &Bench) -> std::path::PathBuf {
 }
 
 #[test]
-fn each_version_is_told_of_who_wrote_it() {
+fn each_version_names_its_author() {
     let bench = Bench::memotree();
     let edit = |args: &[&str]| bench.run(&[&["edit"], args, &["--json"]].concat());
     let place = bench.root().join(FILE);

@@ -99,7 +99,7 @@ impl Drop for Served {
 }
 
 #[test]
-fn http_lets_in_who_has_the_token_and_comes_from_here() {
+fn http_admits_local_clients_with_the_token() {
     let bench = Bench::memotree();
     let served = Served::start(
         &bench,

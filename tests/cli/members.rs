@@ -90,7 +90,7 @@ fn a_member_is_a_target_of_its_own() {
 }
 
 #[test]
-fn members_are_made_only_for_those_who_write_the_mark() {
+fn member_targets_are_built_only_for_patterns_with_the_mark() {
     let bench = shelf();
     let all = bench.run(&["query", "//types/...:outline"]);
     assert_eq!(
@@ -327,7 +327,7 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
 }
 
 #[test]
-fn a_renamed_type_is_found_by_who_never_builds() {
+fn a_renamed_type_is_found_without_a_build() {
     let bench = shelf();
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     for (old, new) in [("Shelf", "Rack"), ("Rack", "Case")] {

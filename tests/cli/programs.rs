@@ -108,7 +108,7 @@ fn the_files_of_a_tree_are_written_where_one_likes() {
 }
 
 #[test]
-fn who_reads_one_output_is_not_made_again_for_another() {
+fn a_reader_of_one_output_is_not_rebuilt_for_another() {
     let bench = bench();
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     // The count is unchanged, the pages change, their folder stays.

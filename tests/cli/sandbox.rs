@@ -324,7 +324,7 @@ fn what_comes_out_different_is_told() {
 }
 
 #[test]
-fn what_whoever_starts_a_build_left_open_does_not_reach_a_program() {
+fn open_files_of_the_caller_do_not_reach_a_program() {
     for way in ways() {
         let bench = program(way, "cat <&9 2>/dev/null; ls /proc/self/fd/8/ 2>/dev/null; echo end", "");
         let secret = bench.beside("secret");

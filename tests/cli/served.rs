@@ -92,7 +92,7 @@ fn telltale(seen: &Seen, number: usize) -> Vec<u8> {
 }
 
 #[test]
-fn keys_are_seen_by_nobody_but_the_server() {
+fn only_the_server_sees_keys() {
     for (api, how) in [
         ("openai", "api_key_env = \"FAR_KEY\""),
         ("openai", "api_key_command = [\"sh\", \"-c\", \"echo $FAR_KEY\"]"),

@@ -268,7 +268,7 @@ fn a_checkout_that_is_being_built_is_not_forgotten() {
 }
 
 #[test]
-fn who_holds_the_store_for_long_is_named() {
+fn a_process_that_holds_the_store_for_long_is_named() {
     let bench = Bench::documents();
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     // Another process holds the lock as a reader does, without end.
@@ -535,7 +535,7 @@ fn a_checkout_is_free_while_a_model_is_waited_for() {
 }
 
 #[test]
-fn who_waited_for_an_answer_asks_himself_when_the_other_is_killed() {
+fn a_process_that_waits_for_an_answer_asks_when_the_other_is_killed() {
     let (bench, gate) = paid();
     let other = worktree(&bench, "other");
     let mut first = Running::start(at(&bench, &bench.root(), &["build", SUMMARY]));

@@ -58,7 +58,7 @@ fn codes(out: fn() -> Stdio, err: fn() -> Stdio) -> Vec<(&'static str, i32, i32)
 }
 
 #[test]
-fn what_is_said_to_nobody_changes_no_exit_code() {
+fn unread_output_changes_no_exit_code() {
     for err in [full as fn() -> Stdio, gone] {
         for (line, wanted, code) in codes(Stdio::null, err) {
             assert_eq!(code, wanted, "{line}");
@@ -80,7 +80,7 @@ fn an_answer_that_cannot_be_written_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn a_build_that_nobody_hears_lays_its_files_out() {
+fn a_build_with_unread_output_lays_its_files_out() {
     let bench = Bench::documents();
     for (text, stream) in [("one\n", full as fn() -> Stdio), ("one two\n", gone)] {
         bench.write("docs/a.md", text);

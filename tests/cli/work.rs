@@ -509,7 +509,7 @@ fn what_cannot_be_an_answer_is_told() {
 }
 
 #[test]
-fn who_has_no_agent_is_told_how_to_have_one() {
+fn without_an_agent_the_answer_says_how_to_get_one() {
     let bench = pair();
     bench.write("cortex.toml", "[workspace]\nname = \"w\"\nrulesets = [\"csharp\"]\n");
     let ran = bench.run(&["work", "next"]);

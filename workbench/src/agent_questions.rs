@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_what_another_has_until_his_time_is_over() {
+    fn a_leased_question_is_not_given_out_until_the_lease_ends() {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = Runtime::new(Limits::default(), folder.path());
         let notes = runtime.agents().notes();

@@ -339,7 +339,7 @@ fn a_target_that_is_made_again_is_not_asked_for() {
 }
 
 #[test]
-fn what_only_looks_asks_nobody() {
+fn a_dry_run_asks_no_remote_cache() {
     let (board, pen) = (Board::default(), Pen::default());
     warm(&machine(Some(&board), &pen), &board);
     board.pinned().asked.clear();

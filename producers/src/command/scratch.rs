@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_tidied_up_is_made_again() {
+    fn a_removed_scratch_folder_is_created_again() {
         let scratch = staged(&[("a", "a"), ("b", "b"), ("c", "c")]);
         let folder = scratch.path().to_owned();
         scratch.give_back();

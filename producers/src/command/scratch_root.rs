@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_holds_any_more_goes_and_nothing_else_does() {
+    fn only_unlocked_folders_of_cortex_are_removed() {
         let below = tempfile::tempdir().expect("folder");
         let at = |name: &str| below.path().join(name);
         let live = ScratchRoot::make(below.path()).expect("made");

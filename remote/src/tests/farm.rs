@@ -135,7 +135,7 @@ fn a_shard_that_is_made_in_between_starts_the_count_anew() {
 }
 
 #[test]
-fn who_may_not_execute_asks_once_and_shows_no_token() {
+fn a_client_without_rights_to_execute_asks_once_and_shows_no_token() {
     for (work, reason, asked) in [
         (Work::Refuses, "… may not execute (PermissionDenied)", 1),
         (Work::None, "it says that it executes nothing", 0),
@@ -149,7 +149,7 @@ fn who_may_not_execute_asks_once_and_shows_no_token() {
 }
 
 #[test]
-fn who_gives_up_waits_no_longer() {
+fn a_cancelled_shard_waits_no_longer() {
     let field = field(Work::Silent);
     let given_up = Cancel::default();
     given_up.cancel();

@@ -157,7 +157,7 @@ fn whatever_becomes_of_its_files_nothing_wrong_is_found_and_a_writer_mends_it() 
 }
 
 #[test]
-fn many_who_write_at_once_leave_whole_files() {
+fn parallel_writers_leave_whole_files() {
     let folder = tempfile::tempdir().unwrap();
     let made = some();
     std::thread::scope(|scope| {

@@ -211,7 +211,7 @@ fn sorted(blobs: &[Arc<[u8]>]) -> Vec<Arc<[u8]>> {
 
 /// An answer is stored only if the key has no result just before, after all its blobs were sent; and never without that check.
 #[test]
-fn who_files_an_answer_looks_immediately_before() {
+fn a_result_is_looked_up_just_before_it_is_stored() {
     let server = start(sha256());
     let (made, blobs) = result("a", &[b"abc"]);
     let (one, _) = client(def(&server.endpoint()));

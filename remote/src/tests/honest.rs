@@ -156,7 +156,7 @@ fn a_salt_is_another_cache() {
 }
 
 #[test]
-fn a_token_goes_with_every_question_and_nothing_of_who_or_where() {
+fn every_request_has_the_token_and_names_no_user_or_machine() {
     let server = start(sha256());
     let (one, _) = client(RemoteDef {
         credential: Some(Credential::Env("TOKEN".to_owned())),

@@ -74,7 +74,7 @@ fn a_lie_about_a_blob_is_a_miss() {
 }
 
 #[test]
-fn a_blob_that_nobody_named_is_not_asked_for() {
+fn a_blob_that_no_result_names_is_not_requested() {
     let (server, _, _) = filled();
     let (other, _) = client(def(&server.endpoint()));
     let before = server.calls("read");
@@ -113,7 +113,7 @@ proptest! {
 }
 
 #[test]
-fn who_insists_on_a_signature_finds_only_what_is_signed() {
+fn a_client_that_requires_signatures_finds_only_signed_results() {
     let public = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8".to_owned();
     let server = start(sha256());
     let signing = RemoteDef {

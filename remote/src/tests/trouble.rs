@@ -11,7 +11,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 #[test]
-fn who_is_busy_is_asked_again() {
+fn a_busy_server_is_asked_again() {
     let server = start(sha256());
     let (made, blobs) = result("a", &[b"abc"]);
     let (one, moments) = client(def(&server.endpoint()));
@@ -49,7 +49,7 @@ fn a_silent_server_costs_one_deadline_and_is_then_left_alone() {
 }
 
 #[test]
-fn nobody_there() {
+fn an_unreachable_server_is_a_miss_and_no_error() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (made, blobs) = result("a", &[b"abc"]);
     let (one, _) = client(def(&format!("grpc://{gone}")));
@@ -121,7 +121,7 @@ fn what_is_filed_once_stays() {
 }
 
 #[test]
-fn a_bundle_that_somebody_filed_before_stands() {
+fn a_bundle_that_was_stored_before_stays() {
     let server = start(sha256());
     server.habit(Habit::WriteOnce);
     let made: Vec<_> = (0..5).map(|n| result(&format!("{n}"), &[format!("blob {n}").as_bytes()])).collect();
@@ -145,7 +145,7 @@ fn a_bundle_that_somebody_filed_before_stands() {
 }
 
 #[test]
-fn who_waits_no_longer_gives_up_what_is_left() {
+fn an_immediate_finish_drops_waiting_uploads() {
     let server = start(sha256());
     let (one, _) = client(def(&server.endpoint()));
     server.habit(Habit::Silent);

@@ -131,7 +131,7 @@ fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
 }
 
 #[test]
-fn the_manifest_waits_for_who_may_edit_it() {
+fn recovery_of_the_manifest_waits_for_a_permitted_session() {
     let files = Real::new();
     files.write("cortex.toml", "old\n");
     let allowed = files.disk.clone().guarded(Guard {
@@ -170,7 +170,7 @@ fn the_manifest_waits_for_who_may_edit_it() {
 
 /// A file with one name is never half written; apparently torn content is a later write by another program.
 #[test]
-fn what_somebody_wrote_after_a_death_is_his() {
+fn a_write_after_a_crash_is_foreign() {
     let mut seen = 0;
     for steps in 0..60 {
         let files = Real::new();
@@ -200,7 +200,7 @@ fn what_somebody_wrote_after_a_death_is_his() {
 
 /// Another program writes one of several files after the kill: its text stays, and the other files have all of the operation or nothing.
 #[test]
-fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
+fn a_write_to_one_of_several_files_after_a_crash_is_foreign() {
     let mut seen = [false; 2];
     for theirs in ["a", "b", "c", "d"] {
         for text in [Some("his\n"), Some("new\nhis\n"), Some("old\n"), None] {

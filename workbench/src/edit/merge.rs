@@ -349,7 +349,7 @@ mod tests {
         }
 
         #[test]
-        fn every_line_is_one_that_somebody_wrote(
+        fn every_merged_line_comes_from_a_side(
             base in "([01]{1,2}(\n|\r)){0,5}[01]?",
             ours in "([01]{0,2}(\n|\r)){0,5}[01]?",
             theirs in "([01]{0,2}(\n|\r)){0,5}[01]?",

@@ -482,7 +482,7 @@ fn old_sessions_and_their_versions_go() {
 }
 
 #[test]
-fn what_somebody_opened_outlives_any_number_of_single_edits() {
+fn an_open_session_outlives_any_number_of_single_edits() {
     let mut coder = Coder::opened("one\n", Mode::Immediate);
     assert_eq!(coder.replace("one", "two").status, Status::Success);
     let opened = coder.session.clone();
@@ -573,7 +573,7 @@ fn a_byte_order_mark_that_comes_with_a_text_is_the_files() {
 }
 
 #[test]
-fn a_session_that_somebody_else_made_leads_nowhere() {
+fn a_forged_session_writes_no_file_outside() {
     let mut coder = Coder::opened("one", Mode::Manual);
     coder.replace("one", "1");
     let name = format!("sessions/{}.json", coder.session.clone().expect("a handle"));

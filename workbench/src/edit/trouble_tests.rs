@@ -72,7 +72,7 @@ fn a_file_that_leads_away_holds_up_no_other() {
 }
 
 #[test]
-fn a_full_disk_is_no_mistake_of_who_asks() {
+fn a_full_disk_is_no_mistake_of_the_caller() {
     let mut coder = Coder::with("one");
     coder.files.fill(Some("versions/"));
     let full = coder.ask_with(replace("one", "two"), Some("a.cs"), None);

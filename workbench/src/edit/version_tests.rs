@@ -448,7 +448,7 @@ fn a_refresh_of_a_file_that_is_gone_says_so() {
 }
 
 #[test]
-fn what_somebody_else_took_back_is_made_again() {
+fn a_foreign_revert_can_be_redone() {
     for mode in [Mode::Manual, Mode::Immediate] {
         let mut coder = Coder::opened("one\ntwo\n", mode);
         coder.replace("two", "2");

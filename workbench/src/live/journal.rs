@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_tell_who_changed_what() {
+    fn versions_name_the_author_of_each_change() {
         let mut journal = Journal::default();
         assert!(journal.record_found("a\n", None, 10, &by("person")));
         assert!(!journal.record_found("a\n", Some("a\n"), 20, &by("agent")), "nothing moved");

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_add_at_the_same_time_lose_nothing() {
+    fn parallel_additions_lose_nothing() {
         let folder = folder();
         std::thread::scope(|scope| {
             for number in 0..8 {

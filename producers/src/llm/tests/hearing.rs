@@ -21,7 +21,7 @@ fn a_stream_is_heard_word_by_word_without_keys() {
 }
 
 #[test]
-fn who_ends_an_answer_has_heard_its_beginning_and_pays_for_it() {
+fn a_cancelled_answer_was_streamed_and_is_paid() {
     let unit = b"data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n".to_vec();
     // Eight words, and then only keep-alives.
     let mut words: Vec<u8> = STREAM.into();

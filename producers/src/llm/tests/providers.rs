@@ -446,7 +446,7 @@ fn silence_ends_in_time_and_when_told() {
 }
 
 #[test]
-fn nobody_there_is_told() {
+fn an_unreachable_server_is_reported() {
     let free = std::net::TcpListener::bind("127.0.0.1:0")
         .expect("a port")
         .local_addr()

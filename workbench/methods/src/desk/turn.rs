@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gave_it_back_and_has_it_again_has_it_since_then() {
+    fn a_request_that_takes_its_turn_again_has_it_since_then() {
         let turn = Turn::new(1);
         let held = turn
             .acquire_turn("node get", Duration::ZERO, LONG, &Cancel::default())
