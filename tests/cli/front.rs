@@ -214,7 +214,7 @@ fn init_says_what_it_found() {
     assert_eq!(bench.run(&["-C", "src", "init", "--force"]).code, 0);
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     assert!(
-        manifest.contains("\n# exclude = [\"**/bin/**\", \"**/obj/**\", \"third_party/**\"]\n"),
+        manifest.contains("\n# exclude = [\"**/bin/**\", \"**/obj/**\", \"**/*.verified.cs\", \"**/*.received.cs\", \"third_party/**\"]\n"),
         "{manifest}"
     );
 }

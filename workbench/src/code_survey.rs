@@ -111,7 +111,9 @@ fn source_set(name: &str, include: &[&str]) -> SetDef {
     SetDef {
         name: name.to_owned(),
         include: include.iter().map(|&glob| glob.to_owned()).collect(),
-        exclude: ["**/bin/**", "**/obj/**"].map(str::to_owned).to_vec(),
+        exclude: ["**/bin/**", "**/obj/**", "**/*.verified.cs", "**/*.received.cs"]
+            .map(str::to_owned)
+            .to_vec(),
         gitignore: true,
     }
 }

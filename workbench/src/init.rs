@@ -136,7 +136,7 @@ fn manifest_for(name: &str, code: &CodeSurvey) -> String {
         format!(
             "# Leave code out like this (given keys replace the ruleset's):\n\
              # [sources.csharp]\n\
-             # exclude = [\"**/bin/**\", \"**/obj/**\", {proposed}]\n\n"
+             # exclude = [\"**/bin/**\", \"**/obj/**\", \"**/*.verified.cs\", \"**/*.received.cs\", {proposed}]\n\n"
         )
     } else {
         String::new()

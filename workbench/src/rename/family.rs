@@ -132,7 +132,7 @@ impl Family {
         let mut open = vec![candidate.path.clone()];
         while let Some(path) = open.pop() {
             if family.paths.insert(path.clone()) {
-                open.extend(family.related_by_override(outputs, symbols, &path, way)?);
+                open.extend(family.beside(outputs, symbols, &path, way)?);
             }
         }
         Ok(family)

@@ -185,9 +185,9 @@ mod tests {
             "the name is the same; cortex does not bind names outside of types",
             "in code that #if excludes, which cortex does not bind",
         );
-        assert_eq!(unbound_places("A.Go"), [format!("b.cs:4:17 {excluded}")]);
+        assert_eq!(places("A.Go"), [format!("b.cs:4:17 {excluded}")]);
         assert_eq!(
-            unbound_places("A"),
+            places("A"),
             [
                 format!("a.cs:1:26 {outside}"),
                 format!("b.cs:1:11 {outside}"),
@@ -195,7 +195,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            unbound_places("MarkedAttribute"),
+            places("MarkedAttribute"),
             [format!("a.cs:1:12 {outside}"), format!("a.cs:2:10 {outside}")]
         );
     }

@@ -10,7 +10,7 @@ use super::index::{Symbols, simple_name};
 use super::meaning::{Candidate, Resolution};
 use super::mentioning::mentioning;
 use super::outputs::{Output, Outputs, SymbolError};
-use super::overloads::{self, Overload, alike, parameter_types, short_of, without_words};
+use super::overloads::{self, Overload, comparable_type, parameter_types, short_of, without_words};
 use super::unbound_places::{SearchedName, add_unbound};
 use super::unreferenced::note_unreferenced;
 use super::visibility::{Audience, Visibility, confining_type, is_internal, is_same_outermost};
@@ -562,11 +562,11 @@ impl<'s> Search<'s> {
 
     /// Returns the overloads with the parameters that a reference in documentation writes; `None` if no overload has them.
     fn named_by(&self, written: &[String]) -> Option<Vec<&Overload>> {
-        let written: Vec<String> = written.iter().map(|one| alike(without_words(one))).collect();
+        let written: Vec<String> = written.iter().map(|one| comparable_type(without_words(one))).collect();
         let types = |one: &Overload| {
             parameter_types(&one.key)
                 .into_iter()
-                .map(|of| alike(without_words(of)))
+                .map(|of| comparable_type(without_words(of)))
                 .collect::<Vec<_>>()
         };
         let named: Vec<&Overload> = self.overloads.iter().filter(|one| types(one) == written).collect();

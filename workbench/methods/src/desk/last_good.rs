@@ -12,7 +12,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
-use workbench::builds::{Departure, removed_symbols, removed_targets};
+use workbench::builds::{Departure, departure, vanished};
 use workbench::last_good::{
     behind, files_with_errors, label_of_type, last_good, meant_member, newest_type_of_name, note_of_lost_parts, parts,
 };

@@ -563,7 +563,7 @@ impl Edit {
     }
 
     /// Returns an argument that the operation requires.
-    fn needed<T: Clone>(&self, name: &str, argument: Option<&T>) -> Result<T, Failed> {
+    fn required_argument<T: Clone>(&self, name: &str, argument: Option<&T>) -> Result<T, Failed> {
         argument.cloned().ok_or_else(|| {
             let why = Diagnostic::error(ErrorCode::E_PARAM, format!("the argument '{name}' is missing"));
             Failed::new(Code::Usage, why.hint(format!("give {}", self.op.form())))

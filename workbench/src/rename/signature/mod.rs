@@ -198,7 +198,7 @@ impl SignatureChange {
         let mut names = BTreeSet::new();
         for (at, wanted) in self.wanted.iter().enumerate() {
             match wanted {
-                Wanted::Kept { from, renamed } if *from == at => {
+                WantedParameter::Kept { from, renamed } if *from == at => {
                     names.extend(renamed.iter().map(|_| self.own[at].name.trim_start_matches('@')));
                 }
                 _ => return None,
