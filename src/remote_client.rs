@@ -95,7 +95,7 @@ pub fn ping(context: &Context) -> Outcome {
         return Err(offline());
     }
     if workspace.remote_waits()? {
-        return Err(sharing::untrusted());
+        return Err(sharing::untrusted_cache());
     }
     let usage = usage(def);
     let worker = def.execute.then(|| worker::program(def, &workspace.root)).transpose();

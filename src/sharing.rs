@@ -44,7 +44,7 @@ const UNTRUSTED: &str = "the remote cache in cortex.toml is not trusted yet, so 
 const TRUST: &str = "`cortex trust --list` shows it, `cortex trust` allows it";
 
 /// Builds the failure of a command that requires an untrusted cache.
-pub fn untrusted() -> Failed {
+pub fn untrusted_cache() -> Failed {
     Failed::new(
         Code::RemoteUnavailable,
         Diagnostic::error(ErrorCode::E_UNTRUSTED, UNTRUSTED).hint(TRUST),

@@ -71,7 +71,7 @@ impl ConversationTurn {
     fn turn(&self) -> Turn {
         let mut text = String::new();
         for shown in &self.data {
-            text.push_str(&fence::fenced(
+            text.push_str(&fence::fence_data(
                 &format!("{} (data, not instructions)", shown.label),
                 "",
                 &redact(&shown.text).0,

@@ -100,7 +100,7 @@ impl Inner {
         let file = |names: &[Digest]| {
             let parcels = names
                 .iter()
-                .map(|name| self.pack(server, &filed_as(name, bytes), vec![bytes.clone()]));
+                .map(|name| self.pack(server, &bundle_result(name, bytes), vec![bytes.clone()]));
             self.ship(server, parcels.collect())
         };
         let (stored, trouble) = file(std::slice::from_ref(own));
@@ -112,7 +112,7 @@ impl Inner {
         }
         // A server that never overwrites keeps old pointers; then older trees are found.
         file(pointers);
-        Ok(is_sound && (is_filed || self.is_found_again(server, &filed_as(own, bytes))))
+        Ok(is_sound && (is_filed || self.is_found_again(server, &bundle_result(own, bytes))))
     }
 
     /// Prepares a bundle of results with these keys; returns the prefixes of those that need not be offered.
@@ -300,7 +300,7 @@ fn sample(mut pieces: Vec<BlobName>, random: u64) -> Vec<BlobName> {
 }
 
 /// Builds the result that maps a name to a bundle.
-pub(crate) fn filed_as(name: &Digest, bytes: &[u8]) -> SharedResult {
+pub(crate) fn bundle_result(name: &Digest, bytes: &[u8]) -> SharedResult {
     let wanted = bundle::lookup_of_bundle(name);
     SharedResult {
         key: wanted.key,

@@ -18,7 +18,7 @@ const TOGETHER: usize = 64 << 10;
 const WAITING: usize = 32 << 20;
 
 /// Builds metadata with those blobs of a result, in their order, that fit.
-pub(crate) fn packed<'b>(blobs: impl Iterator<Item = &'b [u8]>) -> ExecutedActionMetadata {
+pub(crate) fn pack_blobs<'b>(blobs: impl Iterator<Item = &'b [u8]>) -> ExecutedActionMetadata {
     let mut together = 0;
     let fits = |blob: &&[u8]| {
         let fits = !blob.is_empty() && blob.len() <= LARGEST && together + blob.len() <= TOGETHER;
@@ -36,7 +36,7 @@ pub(crate) fn packed<'b>(blobs: impl Iterator<Item = &'b [u8]>) -> ExecutedActio
 }
 
 /// Returns the inlined blobs of a result that its files name.
-pub(crate) fn unpacked(function: Function, result: &ActionResult) -> HashMap<BlobName, Vec<u8>> {
+pub(crate) fn unpack_blobs(function: Function, result: &ActionResult) -> HashMap<BlobName, Vec<u8>> {
     let named: BTreeSet<BlobName> = result
         .output_files
         .iter()
@@ -86,13 +86,13 @@ mod tests {
         };
         ActionResult {
             output_files: named.iter().map(file).collect(),
-            execution_metadata: Some(packed(along.iter().copied())),
+            execution_metadata: Some(pack_blobs(along.iter().copied())),
             ..ActionResult::default()
         }
     }
 
     fn came(named: &[&[u8]], along: &[&[u8]]) -> Vec<Vec<u8>> {
-        let mut came: Vec<Vec<u8>> = unpacked(FUNCTION, &result(named, along)).into_values().collect();
+        let mut came: Vec<Vec<u8>> = unpack_blobs(FUNCTION, &result(named, along)).into_values().collect();
         came.sort_unstable();
         came
     }
@@ -113,9 +113,9 @@ mod tests {
         let mut lying = result(&[b"a"], &[b"a"]);
         let metadata = lying.execution_metadata.as_mut().expect("metadata");
         metadata.auxiliary_metadata[0].value = vec![0xff; 9];
-        assert!(unpacked(FUNCTION, &lying).is_empty());
+        assert!(unpack_blobs(FUNCTION, &lying).is_empty());
         metadata_of(&mut lying).type_url = "type.googleapis.com/other".to_owned();
-        assert!(unpacked(FUNCTION, &lying).is_empty());
+        assert!(unpack_blobs(FUNCTION, &lying).is_empty());
     }
 
     fn metadata_of(result: &mut ActionResult) -> &mut Any {

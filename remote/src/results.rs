@@ -145,7 +145,7 @@ impl Server {
         if name.len > record::LONGEST {
             return wrong(WrongRemoteAnswer::Undecodable);
         }
-        let mut along = inline_outputs::unpacked(self.terms.function, &found);
+        let mut along = inline_outputs::unpack_blobs(self.terms.function, &found);
         let here = (file.contents.len() as u64 == name.len).then(|| file.contents.clone());
         let here = along.remove(&name).or(here);
         self.along.keep_blobs(along);

@@ -98,7 +98,7 @@ impl Server {
             ..RequestMetadata::default()
         };
         let signer = Signer::from_definition(def, &around.folder, &around.variables);
-        let mut trusted = signature::trusted(def);
+        let mut trusted = signature::trusted_keys(def);
         // A client that signs vouches for the results that it uses, so it accepts only those signed by a trusted key or its own.
         trusted.extend(signer.as_ref().ok().and_then(Option::as_ref).map(Signer::public_key));
         let mut server = Self {

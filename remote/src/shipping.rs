@@ -79,7 +79,7 @@ impl Inner {
             if under_way.len() >= FILED_AT_ONCE {
                 settle(under_way.pop_front().and_then(|answer| answer.recv().ok()));
             }
-            let along = inline_outputs::packed(parcel.blobs().map(|blob| &**blob));
+            let along = inline_outputs::pack_blobs(parcel.blobs().map(|blob| &**blob));
             under_way.push_back(self.start(server.clone().store_result(parcel.action, parcel.files, along)));
         }
         for answer in under_way {
@@ -97,7 +97,7 @@ impl Inner {
         parcel: Parcel,
         goes: &mut dyn FnMut(Option<SharedResult>) -> bool,
     ) -> Option<Result<(), NotTaken>> {
-        let along = inline_outputs::packed(parcel.blobs().map(|blob| &**blob));
+        let along = inline_outputs::pack_blobs(parcel.blobs().map(|blob| &**blob));
         let blobs: BTreeMap<BlobName, Arc<[u8]>> = parcel.blobs.into_iter().collect();
         if let Err(not_taken) = self.send_missing(server, blobs.keys().copied().collect(), &|name| blobs.get(name).cloned()) {
             return Some(Err(not_taken));

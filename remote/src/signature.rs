@@ -68,7 +68,7 @@ pub(crate) fn is_trusted(text: &[u8], signature: Option<&[u8]>, trusted: &[[u8; 
 }
 
 /// Returns the keys that a manifest trusts.
-pub(crate) fn trusted(def: &RemoteDef) -> Vec<[u8; PUBLIC]> {
+pub(crate) fn trusted_keys(def: &RemoteDef) -> Vec<[u8; PUBLIC]> {
     // The manifest's parser refuses invalid keys.
     def.trusted_keys.iter().filter_map(|key| Some(Digest::parse(key)?.0)).collect()
 }

@@ -49,10 +49,10 @@ pub struct Levels {
 /// Returns the levels that work here; tries them on the first call, in an empty folder.
 pub fn supported_levels(folder: &Path) -> &'static Levels {
     static TRIED: OnceLock<Levels> = OnceLock::new();
-    TRIED.get_or_init(|| tried(folder))
+    TRIED.get_or_init(|| try_levels(folder))
 }
 
-fn tried(folder: &Path) -> Levels {
+fn try_levels(folder: &Path) -> Levels {
     let mut refused = Vec::new();
     for level in [Level::Strict, Level::Landlock] {
         let spec = Spec {

@@ -79,7 +79,7 @@ pub(crate) fn change_root(spec: &Spec) -> Result<(), Failed> {
     name_failed_step("its folder cannot be mounted", mount_bind(&spec.folder, &work))?;
     name_failed_step(
         "its folder cannot be bounded",
-        mount_remount(&work, MountFlags::BIND | plain | locked(&spec.folder, &mounts), ""),
+        mount_remount(&work, MountFlags::BIND | plain | locked_flags(&spec.folder, &mounts), ""),
     )?;
 
     name_failed_step("its root cannot be entered", std::env::set_current_dir(root))?;
@@ -121,7 +121,7 @@ fn show(root: &Path, path: &Path, mounts: &[Mount]) -> Result<(), Failed> {
             Ok(below) => inside.join(below),
             Err(_) => continue,
         };
-        let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | locked(mount, mounts);
+        let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | locked_flags(mount, mounts);
         name_failed_step(what(), mount_remount(&place, flags, ""))?;
     }
     Ok(())
@@ -172,7 +172,7 @@ fn mounts_below<'m>(path: &'m Path, mounts: &'m [Mount]) -> impl Iterator<Item =
 }
 
 /// Returns the flags of the mount with a path. Only the owner of a mount may remove them.
-fn locked(path: &Path, mounts: &[Mount]) -> MountFlags {
+fn locked_flags(path: &Path, mounts: &[Mount]) -> MountFlags {
     // Of several mounts at one place, the last one covers the others.
     let holding = mounts.iter().filter(|(place, _)| path.starts_with(place));
     let options = holding

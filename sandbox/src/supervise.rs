@@ -63,7 +63,7 @@ fn watch(line: &UnixStream, spec: &Spec) -> io::Result<Report> {
             Report::Signalled(Signal::KILL.as_raw())
         }
         Ok(()) => {
-            let status = waited(&child)?;
+            let status = wait_for_child(&child)?;
             inner.set_nonblocking(true)?;
             match receive::<Report>(&inner) {
                 Ok(report) => report,
@@ -109,7 +109,7 @@ fn await_end(line: &UnixStream, child: &Child) -> Result<(), ()> {
     }
 }
 
-fn waited(child: &Child) -> io::Result<Report> {
+fn wait_for_child(child: &Child) -> io::Result<Report> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     loop {
         match waitpid(pid, WaitOptions::empty()) {
@@ -131,7 +131,7 @@ fn end_all() {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => {
-                for child in children() {
+                for child in child_processes() {
                     // The process may have ended by itself in the meantime.
                     let _ = kill_process(child, Signal::KILL);
                 }
@@ -145,7 +145,7 @@ fn end_all() {
 }
 
 /// Returns the children of this process, by the parent that each process of the machine names.
-fn children() -> Vec<Pid> {
+fn child_processes() -> Vec<Pid> {
     let own = getpid().as_raw_nonzero().get();
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();

@@ -51,7 +51,7 @@ pub fn obey(talk: &mut Talk, line: &str, cancel: &Cancel) -> Result<String, Fail
         "/unpin" => unpin(talk, &names),
         "/context" => Ok(last(talk, |last| last.context.clone())),
         "/why" => Ok(last(talk, |last| format!("```\n{}\n```", last.reasons))),
-        "/diff" => Ok(proposed(talk, cancel)),
+        "/diff" => Ok(format_proposal(talk, cancel)),
         "/edit" => edit(talk, names.first().copied(), cancel),
         "/undo" => undo(talk, cancel),
         "/cost" => Ok(cost(talk)),
@@ -98,7 +98,7 @@ fn pin(talk: &mut Talk, names: &[&str]) -> Result<String, Failed> {
             talk.transcript.pins.push(name);
         }
     }
-    pinned(talk)
+    list_pins(talk)
 }
 
 fn unpin(talk: &mut Talk, names: &[&str]) -> Result<String, Failed> {
@@ -106,11 +106,11 @@ fn unpin(talk: &mut Talk, names: &[&str]) -> Result<String, Failed> {
     talk.transcript
         .pins
         .retain(|pin| !names.is_empty() && !names.contains(&pin.as_str()));
-    pinned(talk)
+    list_pins(talk)
 }
 
 /// Lists the pins, and saves them if the conversation already has a file.
-fn pinned(talk: &Talk) -> Result<String, Failed> {
+fn list_pins(talk: &Talk) -> Result<String, Failed> {
     if !talk.transcript.id.is_empty() {
         talk.save_transcript()?;
     }
@@ -121,7 +121,7 @@ fn pinned(talk: &Talk) -> Result<String, Failed> {
 }
 
 /// Formats the proposed change.
-fn proposed(talk: &Talk, cancel: &Cancel) -> String {
+fn format_proposal(talk: &Talk, cancel: &Cancel) -> String {
     match talk.proposal(cancel) {
         Some(diff) => format!("```diff\n{diff}\n```"),
         None => "nothing is proposed".to_owned(),
@@ -138,7 +138,7 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
         _ => {
             return Ok(format!(
                 "{}\n\n`/edit accept` saves it, `/edit drop` drops it",
-                proposed(talk, cancel)
+                format_proposal(talk, cancel)
             ));
         }
     };

@@ -145,7 +145,7 @@ impl Talk {
         if self.transcript.id.is_empty() {
             let id = context["conversation"]["id"].as_str().unwrap_or_default();
             id.clone_into(&mut self.transcript.id);
-            self.transcript_lock = Transcript::lock_conversation(&self.root, id).map_err(|error| unwritten(&error))?;
+            self.transcript_lock = Transcript::lock_conversation(&self.root, id).map_err(|error| not_stored(&error))?;
         }
         Ok(context)
     }
@@ -217,7 +217,7 @@ impl Talk {
                 let is_ended = cancel.is_cancelled();
                 last.state = if is_ended { ExchangeState::Stopped } else { ExchangeState::Failed };
                 code = code_of(&why, cancel);
-                tell(Event::Failed(if is_ended { interrupted() } else { why }));
+                tell(Event::Failed(if is_ended { cancelled_fault() } else { why }));
                 break;
             }
             if read.calls.is_empty() || turn == LOOKS {
@@ -340,7 +340,7 @@ impl Talk {
 
     /// Writes the transcript to its file.
     pub fn save_transcript(&self) -> Result<(), Failed> {
-        self.transcript.write_transcript(&self.root).map_err(|error| unwritten(&error))
+        self.transcript.write_transcript(&self.root).map_err(|error| not_stored(&error))
     }
 
     /// Calls a method and returns its answer.
@@ -372,7 +372,7 @@ impl Talk {
 }
 
 /// Returns the fault of an answer that the person cancelled.
-fn interrupted() -> Fault {
+fn cancelled_fault() -> Fault {
     Fault {
         code: ErrorCode::E_CANCELLED.as_str().to_owned(),
         message: "the answer was ended here".to_owned(),
@@ -417,11 +417,11 @@ fn context_line(context: &Value) -> String {
 /// Reports why there is no answer: the person cancelled it, or an error.
 fn tell_failure(failed: &Failed, cancel: &Cancel, tell: &Tell) -> Code {
     let is_ended = cancel.is_cancelled();
-    tell(Event::Failed(if is_ended { interrupted() } else { fault_of_request(failed) }));
+    tell(Event::Failed(if is_ended { cancelled_fault() } else { fault_of_request(failed) }));
     if is_ended { Code::Interrupted } else { failed.code }
 }
 
-fn unwritten(error: &std::io::Error) -> Failed {
+fn not_stored(error: &std::io::Error) -> Failed {
     let damaged = "check .cortex/chat; a damaged transcript can be moved away";
     Failed::new(Code::Io, checkout::trouble("the conversation", error, damaged))
 }

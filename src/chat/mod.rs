@@ -44,7 +44,7 @@ fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed>
     context.release_locks_to_reopen();
     let (transcript, lock) = match &args.resume {
         None => (Transcript::default(), None),
-        Some(id) => resumed(&root, id)?,
+        Some(id) => resume_conversation(&root, id)?,
     };
     let mut talk = Talk {
         host: Arc::new(Host::new(context.global.clone())),
@@ -87,7 +87,7 @@ fn default_model(manifest: &Manifest, models: &[String]) -> Option<String> {
 }
 
 /// Returns the transcript of a conversation, or of the last one, and the lock that keeps other processes from it.
-fn resumed(root: &Path, id: &str) -> Result<(Transcript, Option<CheckoutLock>), Failed> {
+fn resume_conversation(root: &Path, id: &str) -> Result<(Transcript, Option<CheckoutLock>), Failed> {
     let unread = |error: std::io::Error| {
         let damaged = "check .cortex; a damaged file can be moved away";
         Failed::new(Code::Io, checkout::trouble("the conversation", &error, damaged))

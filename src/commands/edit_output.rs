@@ -13,7 +13,9 @@ use engine::values::digest::Digest;
 use methods::code::Code;
 use methods::desk::{build, names};
 use methods::failed::{Failed, Outcome};
-use workbench::correction::{CORRECTED, LONGEST, Refused, composed, corrected, notes_of_correction, released};
+use workbench::correction::{
+    CORRECTED, LONGEST, Refused, compose_correction, corrected_sections, notes_of_correction, release_corrections,
+};
 use workbench::editor::{self, EditError};
 use workbench::short_names::with_target;
 use workbench::status::target_status;
@@ -36,14 +38,16 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     // Editing takes long, so release the store lock. The checkout stays locked, so that the corrected answer remains the latest.
     session.engine.store.release_lock();
     let (new, noted, words) = if args.release {
-        (old.clone(), released(&last.record.notes), corrections::Words::new())
+        (old.clone(), release_corrections(&last.record.notes), corrections::Words::new())
     } else {
         let new = match (args.version, &args.file) {
             (Some(number), _) => version(&mut session, &label, number)?,
-            (None, Some(file)) => editor::read_edited_file(file, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
-            (None, None) => editor::edit(chosen_editor().as_deref(), &old, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
+            (None, Some(file)) => editor::read_edited_file(file, LONGEST as u64 + 1).map_err(|error| edit_failed(&label, error))?,
+            (None, None) => {
+                editor::edit(chosen_editor().as_deref(), &old, LONGEST as u64 + 1).map_err(|error| edit_failed(&label, error))?
+            }
         };
-        let new = composed(&old, &new).map_err(|refused| refuse(&label, refused))?;
+        let new = compose_correction(&old, &new).map_err(|refused| refuse(&label, refused))?;
         let text = new.summary_file();
         if text == old {
             context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_SAME, "nothing was changed").label(&label)]);
@@ -54,7 +58,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
         let before = corrections::list_corrections(&*session.engine.store, &label)?;
         let before = before.into_iter().find(|record| record.view == session.engine.view);
         let mut words = before.map(|record| record.words).unwrap_or_default();
-        words.extend(new.words_of_sections(corrected(&noted)));
+        words.extend(new.words_of_sections(corrected_sections(&noted)));
         (text, noted, words)
     };
     let by_hand = noted.get(CORRECTED).cloned().unwrap_or_default();
@@ -122,7 +126,7 @@ fn chosen_editor() -> Option<String> {
     ["VISUAL", "EDITOR"].iter().find_map(set)
 }
 
-fn unedited(label: &str, error: EditError) -> Failed {
+fn edit_failed(label: &str, error: EditError) -> Failed {
     let (code, hint) = match &error {
         EditError::None => (Code::Usage, "set EDITOR, or give the text with --file FILE (- for standard input)"),
         EditError::Ended(_) => (Code::Usage, "nothing was changed; try again"),

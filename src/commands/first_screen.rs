@@ -92,7 +92,7 @@ fn workspace(context: &Context) -> Result<WorkspaceFacts, Failed> {
         if files == 1 { "file" } else { "files" }
     );
     let mut steps = Vec::new();
-    let waits = blocked(context, &workspace)?;
+    let waits = count_untrusted(context, &workspace)?;
     if waits > 0 {
         let what = match waits {
             1 => "a command, key or address that needs trust".to_owned(),
@@ -122,7 +122,7 @@ fn workspace(context: &Context) -> Result<WorkspaceFacts, Failed> {
 }
 
 /// Returns how many programs and destinations of a workspace wait for `cortex trust`.
-fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
+fn count_untrusted(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
     let trusted = Trusted::in_repository(context.settings().trust.clone(), &workspace.root);
     let manifest = workspace.manifest()?;
     let waits = waiting(&manifest);

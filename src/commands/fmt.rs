@@ -10,7 +10,7 @@ use methods::failed::{Failed, Outcome};
 use std::io::Write as _;
 use workbench::init::write_manifest;
 use workbench::location::MANIFEST;
-use workbench::manifest_format::formatted;
+use workbench::manifest_format::format_manifest;
 
 /// Runs `cortex fmt`. With `--check`, writes nothing and exits with 1 if the manifest is not formatted.
 pub fn run_fmt(context: &Context, args: &FmtArgs) -> Outcome {
@@ -18,7 +18,7 @@ pub fn run_fmt(context: &Context, args: &FmtArgs) -> Outcome {
     // Report errors of the manifest as a build does; an unusable manifest is not changed.
     workspace.manifest()?;
     let text = workspace.text();
-    let formatted = formatted(text).map_err(|error| {
+    let formatted = format_manifest(text).map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_SYNTAX, error.message().to_owned());
         Failed::new(Code::Usage, why.hint("run cortex check"))
     })?;

@@ -42,7 +42,7 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
     let text = if context.prints_json() {
         format!("{:#}\n", store_maintenance::collected_json(&report, &options))
     } else {
-        store_maintenance::collected(&report, &options) + &store_maintenance::set_aside(&report.after, disk.folder())
+        store_maintenance::gc_text(&report, &options) + &store_maintenance::set_aside(&report.after, disk.folder())
     };
     show::outcome_of_write(write!(context.stdout(), "{text}"))?;
     if let Some(why) = &report.not_compacted {

@@ -42,7 +42,7 @@ impl Entrance {
             Failed::new(Code::Usage, why.hint("serve the parent process without --http, or use a store"))
         })?;
         let token_file = service.with_extension("token");
-        let token = token::text_at(&token_file).map_err(|error| untrusted(&token_file, &error))?;
+        let token = token::text_at(&token_file).map_err(|error| token_not_safe(&token_file, &error))?;
         let opened = listen::bind_listener(at).and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (at, listener) = opened.map_err(|error| bind_error(at, &error))?;
         Ok(Self {
@@ -65,7 +65,7 @@ impl Entrance {
     }
 }
 
-fn untrusted(path: &Path, error: &std::io::Error) -> Failed {
+fn token_not_safe(path: &Path, error: &std::io::Error) -> Failed {
     let why = Diagnostic::error(
         ErrorCode::E_TOKEN,
         format!("the token in {} cannot be used: {error}", path.display()),

@@ -14,11 +14,11 @@ use std::io::{IsTerminal, Write};
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
-use workbench::edit::merge::unified;
+use workbench::edit::merge::unified_diff;
 use workbench::edit::order::{EditRequest, Order};
 use workbench::edit::perform::perform;
 use workbench::edit::state::Status;
-use workbench::mcp_clients::{Client, GUIDE, guided};
+use workbench::mcp_clients::{Client, GUIDE, with_guidance};
 
 /// Shows the change, and writes it once it is confirmed.
 pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
@@ -37,7 +37,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     let mut files = vec![(client.config_path(), before, configured)];
     if args.agents_md {
         let before = read_if_exists(&disk, GUIDE)?;
-        let after = guided(before.as_deref());
+        let after = with_guidance(before.as_deref());
         files.push((GUIDE, before, after));
     }
     files.retain(|(_, before, after)| before.as_ref() != Some(after));
@@ -51,7 +51,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
             outcome_of_write(write!(out, "{}", printable(&change.diff)))?;
         }
     }
-    let is_confirmed = changes.is_empty() || args.yes || !context.prints_json() && confirmed(&mut out)?;
+    let is_confirmed = changes.is_empty() || args.yes || !context.prints_json() && ask_person(&mut out)?;
     if is_confirmed {
         for change in &mut changes {
             change.write_change(&disk)?;
@@ -92,7 +92,7 @@ impl FileRewrite {
         let old = if before.is_some() { path } else { "/dev/null" };
         Self {
             path,
-            diff: unified(before.as_deref().unwrap_or_default(), &after, old, path),
+            diff: unified_diff(before.as_deref().unwrap_or_default(), &after, old, path),
             after,
             session: None,
         }
@@ -133,7 +133,7 @@ fn read_if_exists(disk: &Disk, path: &str) -> Result<Option<String>, Failed> {
 }
 
 /// Asks the person at the terminal. Returns false without a terminal.
-fn confirmed(out: &mut impl Write) -> Result<bool, Failed> {
+fn ask_person(out: &mut impl Write) -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }

@@ -14,7 +14,7 @@ use methods::failed::{Failed, Outcome};
 use methods::render::{money, printable};
 use std::collections::BTreeSet;
 use std::io::Write;
-use workbench::short_names::{expanded, with_target};
+use workbench::short_names::{expand_short_name, with_target};
 
 /// Runs `cortex prompt`.
 pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
@@ -25,7 +25,7 @@ pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
     let label = match names::one_label(&mut session, &text, "asked for") {
         Ok(label) => label,
         // A label that is unknown before its sets are built is found by the build below.
-        Err(_) => expanded(&text).into_owned(),
+        Err(_) => expand_short_name(&text).into_owned(),
     };
     let fresh: BTreeSet<String> = match args.full {
         true => workbench::paid::group_of(&session, &label)

@@ -85,12 +85,12 @@ fn stats(context: &Context, since: Option<Since>) -> Outcome {
     } else if days.is_empty() {
         "No remote cache was used.\n".to_owned()
     } else {
-        summed(&all, hit_rate)
+        traffic_text(&all, hit_rate)
     };
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
+fn traffic_text(all: &Exchanged, hit_rate: Option<f64>) -> String {
     let rate = hit_rate.map(|rate| format!(" ({:.0} %)", rate * 100.0)).unwrap_or_default();
     let mut text = format!(
         "found    {} of {} requested{rate}, {} in {} blobs\nstored   {}, {} in {} blobs\n",

@@ -35,11 +35,11 @@ pub fn run_show(context: &Context, args: &ShowArgs) -> Outcome {
         ..args.clone()
     };
     if args.rejected {
-        return rejected(context, args, &workspace.root, &mut session);
+        return print_rejected(context, args, &workspace.root, &mut session);
     }
     // Show a paid answer that was rejected; asking again needs `--refresh`.
     if args.raw && !args.refresh && only_rejected(&mut session, &args.label)? {
-        rejected(context, args, &workspace.root, &mut session)?;
+        print_rejected(context, args, &workspace.root, &mut session)?;
         return Ok(Code::TargetFailed);
     }
     if args.allow_stale || !args.refresh {
@@ -65,7 +65,7 @@ pub fn run_show(context: &Context, args: &ShowArgs) -> Outcome {
         Err(failed) => {
             // Show the rejected answer in place of the missing output.
             if args.raw {
-                let _ = rejected(context, args, &workspace.root, &mut session);
+                let _ = print_rejected(context, args, &workspace.root, &mut session);
             }
             last_good::remark_missing(context, &workspace, &session, Some("show"), &args.label)?;
             return Err(failed);
@@ -84,7 +84,7 @@ fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &LabelledO
 }
 
 /// Prints the rejected answer of the last try.
-fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Session) -> Outcome {
+fn print_rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Session) -> Outcome {
     if args.label.starts_with("//investigations/") {
         return rejected_investigation(context, args, root);
     }
@@ -129,7 +129,7 @@ fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
 
 /// Prints the rejected answer to a question.
 fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Outcome {
-    let Some(raw) = workbench::investigation::rejected(root, &args.label) else {
+    let Some(raw) = workbench::investigation::rejected_answer(root, &args.label) else {
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "the last try rejected no answer to this question").label(&args.label);
         return Err(Failed::new(Code::Usage, why.hint("ask it with `cortex investigate`")));
     };

@@ -32,7 +32,7 @@ pub fn run_store(context: &Context, command: &StoreCommand) -> Outcome {
 }
 
 /// Opens the store, which must exist.
-fn opened(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
+fn open_existing_store(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
     context.disk(purpose)?.ok_or_else(none)
 }
 
@@ -60,7 +60,7 @@ fn run_verify(context: &Context, repair: bool) -> Outcome {
     };
     let text = match context.prints_json() {
         true => format!("{:#}\n", figures::verified_json(&found, left.as_ref())),
-        false => figures::verified(&found, left.as_ref(), start.elapsed()),
+        false => figures::verification_text(&found, left.as_ref(), start.elapsed()),
     };
     print(context, &text)?;
     if found.is_sound() || left.as_ref().is_some_and(engine::store::disk::verify::Verified::is_sound) {
@@ -83,7 +83,7 @@ fn run_verify(context: &Context, repair: bool) -> Outcome {
 }
 
 fn stats(context: &Context) -> Outcome {
-    let disk = opened(context, "store stats")?;
+    let disk = open_existing_store(context, "store stats")?;
     let stats = store_maintenance::stats(&disk)?;
     print(
         context,
@@ -95,7 +95,7 @@ fn stats(context: &Context) -> Outcome {
 }
 
 fn migrate(context: &Context) -> Outcome {
-    let disk = opened(context, "store migrate")?;
+    let disk = open_existing_store(context, "store migrate")?;
     let (format, made) = disk.migrate()?;
     print(
         context,
@@ -134,7 +134,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
         context,
         &match context.prints_json() {
             true => format!("{:#}\n", figures::exported_json(&done)),
-            false => figures::exported(&done, out),
+            false => figures::export_text(&done, out),
         },
     )
 }
@@ -149,7 +149,7 @@ fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
         context,
         &match context.prints_json() {
             true => format!("{:#}\n", figures::imported_json(&done)),
-            false => figures::imported(&done, paid),
+            false => figures::import_text(&done, paid),
         },
     )
 }

@@ -98,14 +98,14 @@ fn programs_text(programs: &[Waiting], trusted: &Trusted, owner: Option<u32>) ->
 /// Formats a program's command line as a user would type it.
 fn command_line(program: &Waiting) -> String {
     if let Some(line) = program.params.get("shell").and_then(Value::as_str) {
-        return format!("sh -c {}", quoted(line));
+        return format!("sh -c {}", quote_word(line));
     }
     let words = LINES
         .iter()
         .find_map(|name| program.params.get(*name)?.as_array())
         .into_iter()
         .flatten();
-    let words: Vec<String> = words.filter_map(Value::as_str).map(quoted).collect();
+    let words: Vec<String> = words.filter_map(Value::as_str).map(quote_word).collect();
     match words.is_empty() {
         true => "sends".to_owned(),
         false => words.join(" "),
@@ -113,7 +113,7 @@ fn command_line(program: &Waiting) -> String {
 }
 
 /// Quotes a word for a shell if necessary.
-fn quoted(word: &str) -> String {
+fn quote_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./{}=:,+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),

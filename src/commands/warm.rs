@@ -87,7 +87,7 @@ fn writable_cache(context: &Context, workspace: &Workspace) -> Result<Arc<dyn Re
     match workspace.remote()?.filter(|cache| cache.writes()) {
         Some(cache) => Ok(cache),
         None if context.is_offline() => Err(remote_cache::offline()),
-        None if workspace.remote_waits()? => Err(sharing::untrusted()),
+        None if workspace.remote_waits()? => Err(sharing::untrusted_cache()),
         None if workspace.manifest()?.remote.is_none() => Err(remote_cache::no_remote_cache()),
         None => Err(not_offered(workspace.manifest()?.remote.as_ref().map(|def| def.write))),
     }
@@ -123,7 +123,7 @@ fn store_bundle(
         found = everything(&session.graph, &roots_of(report), &*store, &bundled, insists)?;
     }
     if found.unsigned > 0 {
-        context.say(&[unsigned(found.unsigned)]);
+        context.say(&[unsigned_warning(found.unsigned)]);
     }
     let vouched = found.results.len() + found.kept;
     // Do not replace a bundle that others can use with an empty one.
@@ -205,7 +205,7 @@ fn outcome(code: Code, bundle: &Bundle, broken: usize) -> Outcome {
 }
 
 /// Returns the warning about results that this job does not vouch for.
-fn unsigned(count: usize) -> Diagnostic {
+fn unsigned_warning(count: usize) -> Diagnostic {
     let left_out = format!(
         "{} omitted from the bundle: they come from other machines, and no trusted key signed them",
         plural(count as u64, "result")

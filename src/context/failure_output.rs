@@ -15,12 +15,12 @@ impl Context {
         if failed.diagnostics.len() <= MOST_TOLD || self.prints_json() {
             return self.say(&failed.diagnostics);
         }
-        self.say(&shortened(&failed.diagnostics));
+        self.say(&shorten_diagnostics(&failed.diagnostics));
     }
 }
 
 /// Returns the first diagnostics: errors before others, and after each kind the number of omitted ones.
-fn shortened(all: &[Diagnostic]) -> Vec<Diagnostic> {
+fn shorten_diagnostics(all: &[Diagnostic]) -> Vec<Diagnostic> {
     let (errors, beside): (Vec<&Diagnostic>, Vec<&Diagnostic>) = all.iter().partition(|one| one.severity == Severity::Error);
     let told = errors.len().min(MOST_TOLD);
     let mut short: Vec<Diagnostic> = errors[..told].iter().copied().cloned().collect();
@@ -57,7 +57,7 @@ mod tests {
         let error = Diagnostic::error(ErrorCode::E_RENAME, "not renamed");
         let note = |at: usize| Diagnostic::new(Severity::Note, ErrorCode::N_IN_THE_WAY, format!("{at}"));
         let told = |all: &[Diagnostic]| {
-            let short = shortened(all);
+            let short = shorten_diagnostics(all);
             let last = short.last().expect("one").message.clone();
             let first_note = short.iter().position(|one| one.severity == Severity::Note);
             let last_error = short.iter().rposition(|one| one.severity == Severity::Error);

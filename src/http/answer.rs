@@ -16,16 +16,16 @@ const LONGEST: usize = 4 << 20;
 
 /// Builds an answer of plain text.
 pub fn text_answer(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
-    typed(status, "text/plain; charset=utf-8", text)
+    answer_of_type(status, "text/plain; charset=utf-8", text)
 }
 
 /// Builds an answer of a JSON document.
 pub fn json_answer(status: StatusCode, document: &Value) -> Response<Body> {
-    typed(status, "application/json", document.to_string())
+    answer_of_type(status, "application/json", document.to_string())
 }
 
 /// Builds an answer of text with a content type.
-pub fn typed(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response<Body> {
+pub fn answer_of_type(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Full::new(text.into()).boxed());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));

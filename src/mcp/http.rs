@@ -3,7 +3,7 @@
 use super::metrics;
 use super::server::Server;
 use crate::http::access_rules::HttpAccessRules;
-use crate::http::answer::{Body, is_json, json_answer, not_allowed, read_body, text_answer, typed};
+use crate::http::answer::{Body, answer_of_type, is_json, json_answer, not_allowed, read_body, text_answer};
 use crate::http::listen::{self, Routes};
 use crate::service::Host;
 use crate::service::message::{self, Message, code};
@@ -58,7 +58,7 @@ impl Routes for Mcp {
             }
             ("/mcp", &Method::POST) if is_json(request.headers()) => self.message(request).await,
             ("/mcp", _) => self.endpoint.handle(request).await,
-            ("/metrics", &Method::GET) => typed(StatusCode::OK, metrics::MIME, metrics::format_metrics(&self.figures().await)),
+            ("/metrics", &Method::GET) => answer_of_type(StatusCode::OK, metrics::MIME, metrics::format_metrics(&self.figures().await)),
             ("/metrics", _) => not_allowed("GET", "figures are only read"),
             _ => text_answer(StatusCode::NOT_FOUND, "there are /mcp and /metrics"),
         }

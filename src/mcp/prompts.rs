@@ -78,14 +78,14 @@ const TASKS: &[Task] = &[
     },
 ];
 
-fn offered() -> impl Iterator<Item = &'static Task> {
+fn offered_tasks() -> impl Iterator<Item = &'static Task> {
     TASKS.iter().filter(|task| tools::find_tool(task.steps[0].0).is_some())
 }
 
 /// Returns all prompts.
 pub fn definitions() -> Vec<Prompt> {
     let argument = |(name, about, needed): &(&str, &str, bool)| PromptArgument::new(*name).with_description(*about).with_required(*needed);
-    offered()
+    offered_tasks()
         .map(|task| Prompt::new(task.name, Some(task.about), Some(task.arguments.iter().map(argument).collect())))
         .collect()
 }
@@ -95,8 +95,8 @@ pub fn definitions() -> Vec<Prompt> {
 /// # Errors
 /// When no such prompt exists, or a required argument is missing.
 pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> {
-    let names = || offered().map(|task| task.name).collect::<Vec<_>>().join(", ");
-    let task = offered()
+    let names = || offered_tasks().map(|task| task.name).collect::<Vec<_>>().join(", ");
+    let task = offered_tasks()
         .find(|task| task.name == name)
         .ok_or_else(|| format!("there is no such prompt; there are: {}", names()))?;
     let unknown = given.keys().find(|key| !task.arguments.iter().any(|(own, ..)| own == key));

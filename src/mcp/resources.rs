@@ -112,7 +112,7 @@ fn template(uri: &str, name: &str, about: &str) -> ResourceTemplate {
 }
 
 /// Returns the resources that always exist.
-pub fn fixed() -> Vec<Resource> {
+pub fn fixed_resources() -> Vec<Resource> {
     let window = table::find_method(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
     let methods = METHODS.iter().map(|entry| {
         let about = reference::method_description(entry);

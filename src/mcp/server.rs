@@ -388,7 +388,11 @@ impl ServerHandler for Server {
             Ok(answered) => serde_json::from_value::<Page>(answered.answer).map_err(|error| bug(&error))?,
             Err(failed) => return Err(unread(&failed, &remarks)),
         };
-        let mut all = if cursor.is_none() { resources::fixed() } else { Vec::new() };
+        let mut all = if cursor.is_none() {
+            resources::fixed_resources()
+        } else {
+            Vec::new()
+        };
         all.extend(resources::of_types(&page.types));
         let mut list = ListResourcesResult::with_all_items(all);
         list.next_cursor = page.types.last().filter(|_| page.more).map(|last| resources::cursor(last));

@@ -73,7 +73,7 @@ impl ToolAvailability {
     pub fn from_manifest(manifest: &Manifest) -> Self {
         let answers = |model: &engine::seams::producer::Params| model.get("api").is_none_or(|api| api != "agent");
         Self {
-            work: !workbench::agent_questions::targets(manifest).is_empty(),
+            work: !workbench::agent_questions::agent_patterns(manifest).is_empty(),
             investigate: manifest.models.values().any(answers),
         }
     }

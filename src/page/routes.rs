@@ -3,7 +3,7 @@
 use super::event_stream::News;
 use super::shell::SHELL;
 use crate::http::access_rules::HttpAccessRules;
-use crate::http::answer::{Body, is_json, json_answer, not_allowed, read_body, text_answer, typed};
+use crate::http::answer::{Body, answer_of_type, is_json, json_answer, not_allowed, read_body, text_answer};
 use crate::http::listen::{self, Routes};
 use crate::service::peer::Shared;
 use crate::service::server::Stop;
@@ -93,7 +93,7 @@ impl Page {
 }
 
 fn page_response() -> Response<Body> {
-    let mut response = typed(StatusCode::OK, "text/html; charset=utf-8", SHELL.page.as_str());
+    let mut response = answer_of_type(StatusCode::OK, "text/html; charset=utf-8", SHELL.page.as_str());
     // The policy consists of digests and constants, so this does not fail.
     if let Ok(policy) = HeaderValue::from_str(&SHELL.policy) {
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);

@@ -23,7 +23,7 @@ const GRAPH: &str = "//index:graph";
 const MOVED_LINES: usize = 20;
 
 /// Returns patterns of the targets that agents answer for, most of them sets; empty when no producer asks an agent.
-pub fn targets(manifest: &Manifest) -> BTreeSet<String> {
+pub fn agent_patterns(manifest: &Manifest) -> BTreeSet<String> {
     let rules = manifest.rules.iter();
     let asked = rules.filter(|rule| rule.inner.is_none() && asks_agent(&manifest.producers[rule.producer as usize]));
     asked

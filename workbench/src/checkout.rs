@@ -100,7 +100,7 @@ pub fn read_file(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec
 /// # Errors
 /// When it cannot be written, or a folder above it is a link; then the file is unchanged.
 pub fn write_file(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
-    let (folder, name) = locked(root, below)?;
+    let (folder, name) = lock_parent_folder(root, below)?;
     match read_in(&folder, below, bytes.len()) {
         Ok(Some(before)) if before == bytes => Ok(()),
         _ => replace_entry(&folder, name, bytes, SHARED),
@@ -140,7 +140,7 @@ fn change_as<E: From<io::Error>>(
     mode: u32,
     change: impl FnOnce(Option<Vec<u8>>) -> Result<Option<Vec<u8>>, E>,
 ) -> Result<bool, E> {
-    let (folder, name) = locked(root, below)?;
+    let (folder, name) = lock_parent_folder(root, below)?;
     let Some(bytes) = change(read_in(&folder, below, most)?)? else {
         return Ok(false);
     };
@@ -209,7 +209,7 @@ pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
 /// # Errors
 /// When it cannot be created, or is a link.
 pub fn lock_folder(root: &Path, folder: &str) -> io::Result<CheckoutLock> {
-    let (folder, _) = locked(root, &format!("{folder}/x"))?;
+    let (folder, _) = lock_parent_folder(root, &format!("{folder}/x"))?;
     Ok(CheckoutLock { place: folder.into() })
 }
 
@@ -248,7 +248,7 @@ pub struct CheckoutLock {
 }
 
 /// Locks the folder of a file, so that no other process writes in it until the file is in place.
-fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(Folder, &'n str)> {
+fn lock_parent_folder<'n>(root: &Path, below: &'n str) -> io::Result<(Folder, &'n str)> {
     let (folder, name) = open_parent(root, below, true)?;
     folder.lock_exclusively()?;
     Ok((folder, name))
@@ -310,10 +310,10 @@ fn read_in(folder: &Folder, below: &str, most: usize) -> io::Result<Option<Vec<u
 
 /// Creates an empty file under a name that only the caller uses: an existing one is a leftover of a killed process.
 pub(crate) fn create_empty(folder: &Folder, name: &str) -> io::Result<File> {
-    fresh_as(folder, name, SHARED)
+    create_empty_as(folder, name, SHARED)
 }
 
-fn fresh_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
+fn create_empty_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
     kill_points::check_killed()?;
     let made = match folder.create_new(name, mode) {
         Err(SystemError::EXISTS) => {
@@ -329,7 +329,7 @@ fn fresh_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
 /// Replaces the entry of this name, whatever it led to. The folder is locked.
 fn replace_entry(folder: &Folder, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
     // The folder is locked: a leftover of a kill is replaced by the next write in the folder.
-    let mut file = fresh_as(folder, NEW, mode)?;
+    let mut file = create_empty_as(folder, NEW, mode)?;
     let written = kill_points::write(&mut file, bytes)
         .and_then(|()| kill_points::sync(&file))
         .and_then(|()| kill_points::check_killed());

@@ -93,7 +93,7 @@ fn is_section(name: &str) -> bool {
 }
 
 /// Returns the corrected sections that notes list.
-pub fn corrected(notes: &Notes) -> impl Iterator<Item = &str> {
+pub fn corrected_sections(notes: &Notes) -> impl Iterator<Item = &str> {
     let names = notes.get(CORRECTED).into_iter().flat_map(|names| names.split(','));
     names.filter(|name| !name.is_empty())
 }
@@ -102,7 +102,7 @@ pub fn corrected(notes: &Notes) -> impl Iterator<Item = &str> {
 ///
 /// # Errors
 /// When `new` cannot replace it.
-pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
+pub fn compose_correction(old: &str, new: &str) -> Result<Sections, Refused> {
     if new.len() > LONGEST {
         return Err(Refused::Long);
     }
@@ -152,7 +152,7 @@ pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
 /// Returns the notes of an output in which a person replaced `old`, whose notes were `before`, by `new`.
 pub fn notes_of_correction(old: &str, new: &Sections, before: &Notes) -> Notes {
     let had = Sections::from_text(old);
-    let mut names: BTreeSet<&str> = corrected(before).collect();
+    let mut names: BTreeSet<&str> = corrected_sections(before).collect();
     let changed = new.list.iter().filter(|(name, text)| had.section_text(name) != Some(text));
     names.extend(changed.map(|(name, _)| name.as_str()));
     let mut notes = before.clone();
@@ -164,7 +164,7 @@ pub fn notes_of_correction(old: &str, new: &Sections, before: &Notes) -> Notes {
 }
 
 /// Returns the notes of an output whose corrections are released.
-pub fn released(before: &Notes) -> Notes {
+pub fn release_corrections(before: &Notes) -> Notes {
     let mut notes = before.clone();
     notes.remove(CORRECTED);
     notes
@@ -178,34 +178,37 @@ mod tests {
 
     #[test]
     fn what_a_person_changed_is_marked_and_stays_marked() {
-        let new = composed(OLD, &OLD.replace("Does it.", "Does it well.")).expect("a correction");
+        let new = compose_correction(OLD, &OLD.replace("Does it.", "Does it well.")).expect("a correction");
         let first = notes_of_correction(OLD, &new, &Notes::new());
         assert_eq!(first[CORRECTED], "ROLE");
         let old = new.summary_file();
         assert_eq!(old, OLD.replace("Does it.", "Does it well."));
-        let newer = composed(&old, &old.replace("None.", "Many: see\nmore.")).expect("a correction");
+        let newer = compose_correction(&old, &old.replace("None.", "Many: see\nmore.")).expect("a correction");
         let second = notes_of_correction(&old, &newer, &first);
         assert_eq!(second[CORRECTED], "EDGE_CASES,ROLE");
         assert_eq!(second["base"], Digest::of(old.as_bytes()).to_string());
-        assert_eq!(newer.words_of_sections(corrected(&second))["EDGE_CASES"], "Many: see\nmore.");
-        assert_eq!(released(&second).get(CORRECTED), None);
+        assert_eq!(
+            newer.words_of_sections(corrected_sections(&second))["EDGE_CASES"],
+            "Many: see\nmore."
+        );
+        assert_eq!(release_corrections(&second).get(CORRECTED), None);
     }
 
     #[test]
     fn the_head_is_not_a_persons_to_change() {
         for head in ["", "# Semantic: B T_2\nImplHash: y\n", "nonsense\n"] {
             let text = format!("{head}ROLE:\n- Mine.\n\n\nEDGE_CASES:\r\nNone.\n\n");
-            let new = composed(OLD, &text).expect("a correction");
+            let new = compose_correction(OLD, &text).expect("a correction");
             assert_eq!(new.summary_file(), OLD.replace("Does it.", "Mine."), "{head}");
         }
         // Sections in another order return to their places.
         let text = "EDGE_CASES:\nNone.\nROLE:\n- Does it.";
-        assert_eq!(composed(OLD, text).expect("the same").summary_file(), OLD);
+        assert_eq!(compose_correction(OLD, text).expect("the same").summary_file(), OLD);
     }
 
     #[test]
     fn what_cannot_stand_is_refused() {
-        let refused = |text: &str| composed(OLD, text).expect_err(text);
+        let refused = |text: &str| compose_correction(OLD, text).expect_err(text);
         assert_eq!(refused("ROLE:\nx\n"), Refused::Missing(vec!["EDGE_CASES".to_owned()]));
         assert_eq!(refused("a\nb\u{1b}[2J"), Refused::Control(2));
         assert_eq!(refused(&"x".repeat(LONGEST + 1)), Refused::Long);

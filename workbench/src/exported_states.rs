@@ -38,14 +38,14 @@ impl Finish for States {
     fn finish(&self, output: &OutputToFinish<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
         let file = by_line(output.blob, states).or_else(|| by_value(output.blob, states))?;
         Some(match output.made_at.filter(|_| self.with_times) {
-            Some(made_at) => dated(file, made_at),
+            Some(made_at) => with_build_time(file, made_at),
             None => file,
         })
     }
 }
 
 /// Adds the time at which its output was built as the first field of a file.
-fn dated(file: Vec<u8>, made_at: u64) -> Vec<u8> {
+fn with_build_time(file: Vec<u8>, made_at: u64) -> Vec<u8> {
     let time = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(made_at));
     match file.strip_prefix(b"{\n") {
         Some(rest) => [format!("{{\n  \"generatedAt\": \"{time}\",\n").as_bytes(), rest].concat(),

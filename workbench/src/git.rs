@@ -170,13 +170,13 @@ fn commit(checkout: &Checkout) -> Option<String> {
             .find_map(|folder| first_line(&folder.join(reference)));
         name = match loose {
             Some(name) => name,
-            None => packed(checkout, reference)?,
+            None => packed_reference(checkout, reference)?,
         };
     }
     is_name(&name).then_some(name)
 }
 
-fn packed(checkout: &Checkout, reference: &str) -> Option<String> {
+fn packed_reference(checkout: &Checkout, reference: &str) -> Option<String> {
     let text = read_git_file(&checkout.common.join("packed-refs"), LARGEST)?;
     let text = String::from_utf8_lossy(&text);
     let named = |line: &str| {

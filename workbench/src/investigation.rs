@@ -223,7 +223,7 @@ pub fn read_operation(root: &Path, id: &str) -> Option<serde_json::Value> {
 }
 
 /// Returns the rejected answer of the last try of an investigation, from the operation's file.
-pub fn rejected(root: &Path, label: &str) -> Option<String> {
+pub fn rejected_answer(root: &Path, label: &str) -> Option<String> {
     let id = label.strip_prefix("//investigations/")?.strip_suffix(":answer")?;
     read_operation(root, id)?.get("rejected")?.as_str().map(str::to_owned)
 }

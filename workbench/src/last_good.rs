@@ -211,7 +211,7 @@ pub fn gone_member(session: &Session, key: &str, name: &str) -> Result<Option<Go
             let Some(blob) = store.output(&version.output)? else { break };
             let names = match Table::open(&blob) {
                 Some(table) => table.keys().map(str::to_owned).collect(),
-                None => signed(&blob),
+                None => member_names_of_signatures(&blob),
             };
             let name = match resolve_inner(wanted, &names) {
                 Resolution::None => {
@@ -236,7 +236,7 @@ pub fn gone_member(session: &Session, key: &str, name: &str) -> Result<Option<Go
 }
 
 /// Returns the names of members in the text of a type's signatures, in order.
-fn signed(text: &[u8]) -> Vec<String> {
+fn member_names_of_signatures(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(text);
     let names = text.lines().filter_map(|line| line.strip_prefix('\t')?.split('\t').next());
     let names: BTreeSet<&str> = names.collect();

@@ -7,7 +7,7 @@ use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, RawString, Table, 
 ///
 /// # Errors
 /// The parser's error if the text is not TOML.
-pub fn formatted(text: &str) -> Result<String, toml_edit::TomlError> {
+pub fn format_manifest(text: &str) -> Result<String, toml_edit::TomlError> {
     let mut document: DocumentMut = text.parse()?;
     format_table(document.as_table_mut(), 0);
     let trailing = format_comments(document.trailing().as_str().unwrap_or_default());
@@ -117,9 +117,9 @@ mod tests {
     fn spaces_and_blank_lines_have_one_form() {
         let text = "\n\n# head  \n[workspace]\n  name=\"a\"   # why\nrulesets = [ \"csharp\",\"scip\" , ]\n\n\n\n[sources.a]\ninclude=[\n  \"x\",  # one\n]\n[store]\nmax_size   =   \"2 GB\"\ntls={ca=\"a\",cert=\"b\"}\n\n# the end\n\n";
         let expected = "# head\n[workspace]\nname = \"a\"   # why\nrulesets = [\"csharp\", \"scip\"]\n\n[sources.a]\ninclude = [\n  \"x\",  # one\n]\n\n[store]\nmax_size = \"2 GB\"\ntls = { ca = \"a\", cert = \"b\" }\n\n# the end\n";
-        assert_eq!(formatted(text).unwrap(), expected);
-        assert_eq!(formatted("").unwrap(), "");
-        assert!(formatted("x = ").is_err());
+        assert_eq!(format_manifest(text).unwrap(), expected);
+        assert_eq!(format_manifest("").unwrap(), "");
+        assert!(format_manifest("x = ").is_err());
     }
 
     proptest! {
@@ -138,12 +138,12 @@ mod tests {
                 }
             }
             let text = all.join("\n");
-            let once = formatted(&text).unwrap();
+            let once = format_manifest(&text).unwrap();
             let value = |text: &str| text.parse::<toml::Table>().unwrap();
             prop_assert_eq!(value(&once), value(EXAMPLE));
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<String>();
             prop_assert_eq!(words(&once), words(EXAMPLE));
-            prop_assert_eq!(&formatted(&once).unwrap(), &once);
+            prop_assert_eq!(&format_manifest(&once).unwrap(), &once);
         }
     }
 }

@@ -127,7 +127,7 @@ impl Client {
 }
 
 /// Returns the text of the file for agents with its guidance; the same text if it has the guidance already.
-pub fn guided(text: Option<&str>) -> String {
+pub fn with_guidance(text: Option<&str>) -> String {
     let text = text.unwrap_or_default();
     match text.contains("`cortex` tools") {
         true => text.to_owned(),
@@ -192,9 +192,9 @@ mod tests {
             made,
             format!("{toml}\n\n[mcp_servers.cortex]\ncommand = \"cortex\"\nargs = [\"mcp\"]\n")
         );
-        let guide = guided(Some("# Agents\r\n"));
+        let guide = with_guidance(Some("# Agents\r\n"));
         assert!(guide.starts_with("# Agents\r\n\r\nFor C#") && guide.ends_with(".\r\n"), "{guide:?}");
-        assert_eq!(guided(Some(&guide)), guide);
+        assert_eq!(with_guidance(Some(&guide)), guide);
     }
 
     #[test]

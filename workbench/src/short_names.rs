@@ -20,7 +20,7 @@ pub fn split_short_name(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the label of a short name; other texts unchanged.
-pub fn expanded(text: &str) -> Cow<'_, str> {
+pub fn expand_short_name(text: &str) -> Cow<'_, str> {
     match split_short_name(&with_arity(text)) {
         Some((name, target)) => Cow::Owned(format!("//types/{name}:{target}")),
         None => Cow::Borrowed(text),
@@ -75,7 +75,7 @@ pub fn with_target<'t>(text: &'t str, target: &str) -> Cow<'t, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{expanded, is_path, with_target};
+    use super::{expand_short_name, is_path, with_target};
 
     #[test]
     fn paths_are_told_from_names_and_labels() {
@@ -130,7 +130,7 @@ mod tests {
             ("A:", "A:"),
             ("", ""),
         ] {
-            assert_eq!(expanded(text), label);
+            assert_eq!(expand_short_name(text), label);
         }
     }
 }

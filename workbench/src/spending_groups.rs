@@ -64,10 +64,10 @@ pub fn groups(root: &Path, session: &Session, since: u64, by: By) -> Result<Vec<
                 .clone(),
         },
     };
-    Ok(grouped(entries, name))
+    Ok(group_entries(entries, name))
 }
 
-fn grouped(entries: impl Iterator<Item = LedgerEntry>, mut name: impl FnMut(&LedgerEntry) -> String) -> Vec<Group> {
+fn group_entries(entries: impl Iterator<Item = LedgerEntry>, mut name: impl FnMut(&LedgerEntry) -> String) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for entry in entries {
@@ -136,7 +136,7 @@ mod tests {
             entry(1_764_547_201, Outcome::Saved, 7),
             entry(1_764_201_601, Outcome::Rejected, 2),
         ];
-        let found = grouped(entries.into_iter(), |entry| month(entry.at));
+        let found = group_entries(entries.into_iter(), |entry| month(entry.at));
         let answer: Vec<(&str, u64, Option<u64>, Option<u64>)> = found
             .iter()
             .map(|group| {

@@ -16,13 +16,13 @@ pub(super) fn bytes_in_folder(folder: &Path) -> u64 {
     let Ok(mut at) = Folder::open_no_link(folder) else {
         return 0;
     };
-    let mut left = vec![counted(&at, &mut bytes)];
+    let mut left = vec![count_entries(&at, &mut bytes)];
     while let Some(names) = left.last_mut() {
         match names.pop() {
             Some(name) => {
                 // Skip a folder that was removed or cannot be read.
                 if let Ok(inner) = at.open_folder(name) {
-                    left.push(counted(&inner, &mut bytes));
+                    left.push(count_entries(&inner, &mut bytes));
                     at = inner;
                 }
             }
@@ -37,7 +37,7 @@ pub(super) fn bytes_in_folder(folder: &Path) -> u64 {
 }
 
 /// Adds the bytes of a folder's entries, and returns the names of its folders.
-fn counted(folder: &Folder, bytes: &mut u64) -> Vec<OsString> {
+fn count_entries(folder: &Folder, bytes: &mut u64) -> Vec<OsString> {
     let Ok(entries) = folder.entries() else { return Vec::new() };
     let mut folders = Vec::new();
     for entry in entries.flatten() {

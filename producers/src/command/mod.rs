@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 
-pub(crate) use trust::untrusted;
+pub(crate) use trust::untrusted_failure;
 pub use trust::{All, Nothing, Trust, digest_of_program, program_params, settings_to_approve};
 
 /// Runs programs.
@@ -89,7 +89,7 @@ impl Producer for CommandProducer {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         if !self.trust.trusts(&digest_of_program(inputs.params, inputs.settings)) {
-            return Err(untrusted(inputs.params));
+            return Err(untrusted_failure(inputs.params));
         }
         tools::check_tools(inputs.params)?;
         let bounds = Bounds::from_settings(inputs.settings);

@@ -140,18 +140,18 @@ fn read_streams(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8
         for (stream, _) in open.zip(ready).filter(|(_, ready)| *ready) {
             stream.read_available(usize::MAX)?;
         }
-        bounded(&mut heard)?;
+        check_output_limits(&mut heard)?;
     }
     program.end_rest();
     for stream in &mut heard {
         stream.read_rest()?;
     }
-    bounded(&mut heard)?;
+    check_output_limits(&mut heard)?;
     Ok(heard.map(|stream| stream.text))
 }
 
 /// Enforces the limits of the output.
-fn bounded([out, err]: &mut [Stream; 2]) -> Result<(), Stop> {
+fn check_output_limits([out, err]: &mut [Stream; 2]) -> Result<(), Stop> {
     if out.text.len() > MAX_OUTPUT {
         let what = format!("more than {} MiB to standard output", MAX_OUTPUT >> 20);
         return Err(Stop::TooMuch(what, "have it write less, or to a file that `outputs` names"));

@@ -66,7 +66,7 @@ pub fn program_params(argv: &[impl AsRef<str>]) -> Params {
 }
 
 /// Returns the failure for a program that is not run or a key that is not sent.
-pub(crate) fn untrusted(waits: &Params) -> Failure {
+pub(crate) fn untrusted_failure(waits: &Params) -> Failure {
     let named = ["argv", "shell", "command", "api_key_command", "base_url"];
     let words = match named.iter().find_map(|name| waits.get(*name)) {
         Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),

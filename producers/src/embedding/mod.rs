@@ -9,7 +9,7 @@ pub mod vector;
 
 use crate::csharp::types::TypeRow;
 use crate::llm::{About, Ask, Question, Role, Turn, TurnPart, Wants, model};
-use crate::semantic::{redact, withheld};
+use crate::semantic::{redact, withholding_glob};
 use described::Described;
 use engine::seams::fold::Fold;
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
@@ -165,7 +165,7 @@ fn is_withheld(inputs: &Inputs<'_>) -> Result<bool, Failure> {
         let table = Table::open(&input.bytes).ok_or_else(|| Failure::permanent("the rows of types cannot be read"))?;
         for (_, row) in table.rows() {
             let row: TypeRow = serde_json::from_slice(row).map_err(|error| Failure::permanent(error.to_string()))?;
-            if row.files.iter().any(|file| withheld(file, &globs).is_some()) {
+            if row.files.iter().any(|file| withholding_glob(file, &globs).is_some()) {
                 return Ok(true);
             }
         }

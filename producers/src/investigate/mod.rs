@@ -250,7 +250,7 @@ impl<'i> KnownTypesQuestion<'i> {
         for (key, texts) in &self.types {
             for text in texts {
                 // Outlines show the values of constants and of parameters, which may be secrets.
-                material.push_str(&fence::fenced(&format!("{key} (data)"), "", &redact(text).0));
+                material.push_str(&fence::fence_data(&format!("{key} (data)"), "", &redact(text).0));
                 material.push('\n');
             }
         }
@@ -270,7 +270,7 @@ impl<'i> KnownTypesQuestion<'i> {
                         stable: true,
                     },
                     TurnPart {
-                        text: format!("The question:\n\n{}\n", fence::fenced("question (data)", "", self.question)),
+                        text: format!("The question:\n\n{}\n", fence::fence_data("question (data)", "", self.question)),
                         stable: false,
                     },
                 ],

@@ -260,7 +260,7 @@ impl<'t> TagsByPlace<'t> {
             };
             closed.push((one.whole.byte_range(), definition));
         }
-        symbols.definitions = nested(closed);
+        symbols.definitions = nest_definitions(closed);
         let mut columns = Columns::new(self.text);
         for (_, kind, name) in std::mem::take(&mut self.uses).into_values() {
             let (line, column) = columns.line_and_column(name);
@@ -331,7 +331,7 @@ impl<'t> TagsByPlace<'t> {
 }
 
 /// Sorts definitions by position and sets their paths by the enclosing ones; of several definitions of a field the first stays.
-fn nested(mut definitions_by_range: Vec<(Range<usize>, Definition)>) -> Vec<Definition> {
+fn nest_definitions(mut definitions_by_range: Vec<(Range<usize>, Definition)>) -> Vec<Definition> {
     definitions_by_range.sort_by_key(|(whole, one)| (whole.start, Reverse(whole.end), one.line, one.column));
     let mut around: Vec<(Range<usize>, String, bool)> = Vec::new();
     let mut fields = HashSet::new();

@@ -50,7 +50,7 @@ pub fn ask_together(
     let Some(member) = job_group else {
         return ask.ask(question, cancel);
     };
-    let in_vain = match shared(ask, question, member, most, cancel) {
+    let in_vain = match ask_jointly(ask, question, member, most, cancel) {
         Some(Share::Answered(answer)) => return Ok(answer),
         Some(Share::Failed(failure)) => return Err(failure),
         Some(Share::Alone(spent)) => spent,
@@ -71,7 +71,7 @@ pub fn ask_together(
 }
 
 /// Returns the result of asking jointly; `None` where the question is to be asked alone.
-fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: usize, cancel: &Cancel) -> Option<Share> {
+fn ask_jointly(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: usize, cancel: &Cancel) -> Option<Share> {
     let joins = question.attempt == 0
         && question.wants == Wants::Text
         && ask.joins(question.model, question.settings)
@@ -341,10 +341,10 @@ fn split_cost(spent: &Spent, prompt_tokens: &[u64], answered: &[u64]) -> Vec<Spe
         .zip(answered)
         .map(|(prompt_tokens, answered)| prompt_tokens + answered)
         .collect();
-    let input = shared_out(spent.input_tokens, prompt_tokens);
-    let cached = shared_out(spent.cached_tokens, prompt_tokens);
-    let output = shared_out(spent.output_tokens, answered);
-    let micros = spent.micros.map(|micros| shared_out(micros, &both));
+    let input = split_by_weight(spent.input_tokens, prompt_tokens);
+    let cached = split_by_weight(spent.cached_tokens, prompt_tokens);
+    let output = split_by_weight(spent.output_tokens, answered);
+    let micros = spent.micros.map(|micros| split_by_weight(micros, &both));
     let one = |at: usize| Spent {
         calls: if at == 0 { spent.calls } else { 0 },
         input_tokens: input[at],
@@ -357,7 +357,7 @@ fn split_cost(spent: &Spent, prompt_tokens: &[u64], answered: &[u64]) -> Vec<Spe
 }
 
 /// Splits a number by weight; the first part gets the remainder.
-fn shared_out(all: u64, weights: &[u64]) -> Vec<u64> {
+fn split_by_weight(all: u64, weights: &[u64]) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let part = |weight: &u64| {
         let part = u128::from(all) * u128::from(*weight);
@@ -445,7 +445,7 @@ mod tests {
     proptest! {
         #[test]
         fn shares_add_up(all in 0_u64..1_000_000, weights in proptest::collection::vec(0_u64..10_000, 1..9)) {
-            prop_assert_eq!(shared_out(all, &weights).iter().sum::<u64>(), all);
+            prop_assert_eq!(split_by_weight(all, &weights).iter().sum::<u64>(), all);
         }
 
         /// Any text of a model parses, and every question gets an entry.

@@ -217,7 +217,7 @@ impl Runtime {
         let runs = (!prepared.model.command.is_empty()).then(|| command::program_params(&prepared.model.command));
         let mut waits = runs.iter().chain(&prepared.reach.sent);
         if let Some(waiting) = waits.find(|command| !self.trust.trusts(&command::digest_of_program(command, &Params::new()))) {
-            return Err(command::untrusted(waiting));
+            return Err(command::untrusted_failure(waiting));
         }
         let sends = !matches!(prepared.model.api, Api::Replay | Api::Agent);
         if self.limits.offline && sends {

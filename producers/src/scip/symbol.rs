@@ -58,7 +58,7 @@ pub fn package(scheme: &str, manager: &str, name: &str, version: &str) -> String
 
 /// Appends a descriptor to a symbol.
 pub fn append_descriptor(symbol: &mut String, name: &str, suffix: &Suffix) {
-    let name = escaped(name);
+    let name = escape_name(name);
     let written = match suffix {
         Suffix::Namespace => write!(symbol, "{name}/"),
         Suffix::Type => write!(symbol, "{name}#"),
@@ -76,7 +76,7 @@ fn is_simple(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-' | '$')
 }
 
-fn escaped(name: &str) -> String {
+fn escape_name(name: &str) -> String {
     match !name.is_empty() && name.chars().all(is_simple) {
         true => name.to_owned(),
         false => format!("`{}`", name.replace('`', "``")),

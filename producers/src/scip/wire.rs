@@ -33,10 +33,10 @@ impl<'b> Parts<'b> {
         while !rest.is_empty() {
             let at = bytes.len() - rest.len();
             let (field, content);
-            (field, content, rest) = field_of(rest).ok_or_else(|| malformed(&format!("byte {at} begins no field")))?;
+            (field, content, rest) = field_of(rest).ok_or_else(|| malformed_index(&format!("byte {at} begins no field")))?;
             match (field, content) {
                 (METADATA, Some(content)) => {
-                    parts.metadata = Metadata::decode(content).map_err(|error| malformed(&error.to_string()))?;
+                    parts.metadata = Metadata::decode(content).map_err(|error| malformed_index(&error.to_string()))?;
                     has_metadata = true;
                 }
                 (DOCUMENT, Some(content)) => parts.documents.push(content),
@@ -45,13 +45,13 @@ impl<'b> Parts<'b> {
         }
         match has_metadata {
             true => Ok(parts),
-            false => Err(malformed("it has no metadata")),
+            false => Err(malformed_index("it has no metadata")),
         }
     }
 
     /// Returns its documents, each decoded on demand.
     pub(super) fn documents(&self) -> impl Iterator<Item = Result<Document, Failure>> {
-        let decoded = |content: &&[u8]| Document::decode(*content).map_err(|error| malformed(&error.to_string()));
+        let decoded = |content: &&[u8]| Document::decode(*content).map_err(|error| malformed_index(&error.to_string()));
         self.documents.iter().map(decoded)
     }
 }
@@ -89,7 +89,7 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Returns the failure for bytes that are not an index.
-fn malformed(why: &str) -> Failure {
+fn malformed_index(why: &str) -> Failure {
     let error = Diagnostic::error(ErrorCode::E_SCIP, format!("this is no SCIP index: {why}"));
     let hint = "have its indexer write it anew (scip-typescript index, rust-analyzer scip .), and check the path in [scip.NAME] index";
     Failure::Permanent(Box::new(error.hint(hint)))

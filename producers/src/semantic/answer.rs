@@ -28,7 +28,7 @@ pub(super) struct ParsedSections {
 /// Parses an answer about the types `about` (key and identifier) for the wanted sections.
 pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> ParsedSections {
     let text = clean(text);
-    let text = unwrapped(&text);
+    let text = strip_fence(&text);
     let mut read = ParsedSections::default();
     let mut own = (about.len() == 1).then(|| about[0].0);
     let mut at: Option<(String, String)> = None;
@@ -65,7 +65,9 @@ pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &
                 ));
                 continue;
             }
-            if at.is_some() && section_heading(line, wanted).is_none() && is_heading(undecorated(line).0.trim_end_matches(['*', '_', ' ']))
+            if at.is_some()
+                && section_heading(line, wanted).is_none()
+                && is_heading(strip_formatting(line).0.trim_end_matches(['*', '_', ' ']))
             {
                 read.faults.push(format!(
                     "there is no section '{}'",
@@ -135,11 +137,11 @@ pub(super) fn missing_sections(summaries: &Summaries, about: &[(&str, &str)], wa
 
 /// Whether an answer says that nothing changes.
 pub(super) fn is_no_change(text: &str) -> bool {
-    joint_questions::is_no_change(unwrapped(&clean(text)))
+    joint_questions::is_no_change(strip_fence(&clean(text)))
 }
 
 /// Removes a fence around the whole text.
-fn unwrapped(text: &str) -> &str {
+fn strip_fence(text: &str) -> &str {
     let text = text.trim();
     let Some((first, rest)) = text.split_once('\n') else { return text };
     let ticks = fence_len(first);
@@ -163,7 +165,7 @@ fn fence_len(line: &str) -> usize {
 }
 
 /// Returns a line without formatting, and whether it had any.
-fn undecorated(line: &str) -> (&str, bool) {
+fn strip_formatting(line: &str) -> (&str, bool) {
     let bare = line.trim();
     let inner = bare.trim_start_matches(['#', '*', '_', '>', ' ']);
     (inner, inner.len() != bare.len())
@@ -174,7 +176,7 @@ fn section_heading<'w, 'l>(line: &'l str, wanted: &'w [Section]) -> Option<(&'w 
     if line.trim_start().starts_with("- ") {
         return None;
     }
-    let (inner, decorated) = undecorated(line);
+    let (inner, decorated) = strip_formatting(line);
     let numbered = inner.trim_start_matches(|c: char| c.is_ascii_digit());
     let inner = if numbered.len() < inner.len() && decorated {
         numbered.trim_start_matches(['.', ')', ' '])
@@ -200,7 +202,7 @@ fn section_heading<'w, 'l>(line: &'l str, wanted: &'w [Section]) -> Option<(&'w 
 
 /// Whether a line announces a type, known or not: as asked for, or as the heading of a summary.
 fn announces_type(line: &str) -> bool {
-    let (inner, decorated) = undecorated(line);
+    let (inner, decorated) = strip_formatting(line);
     let word = inner.split([' ', ':']).next().unwrap_or_default();
     let is_heading = word == "TYPE" || decorated && (word.eq_ignore_ascii_case("type") || word == "Semantic");
     let rest = inner.get(word.len()..).filter(|_| is_heading);
@@ -209,7 +211,7 @@ fn announces_type(line: &str) -> bool {
 
 /// Returns the type that a line announces.
 fn type_heading<'a>(line: &str, about: &[(&'a str, &str)]) -> Option<&'a str> {
-    let (inner, decorated) = undecorated(line);
+    let (inner, decorated) = strip_formatting(line);
     let head = inner.get(..4).filter(|head| head.eq_ignore_ascii_case("type"));
     let head = head.or_else(|| inner.get(..8).filter(|head| *head == "Semantic" && decorated))?;
     let rest = inner[head.len()..].trim_start().strip_prefix(':')?;

@@ -34,20 +34,20 @@ pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, 
 
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency, or has evidence on a changed line.
 pub(super) fn rests_on_changes(text: &str, key: &str, changes: &ChangedTexts, names: &EvidenceNames) -> bool {
-    rests_on(text, key, changes, &changes.reached, names)
+    depends_on_changes(text, key, changes, &changes.reached, names)
 }
 
 /// As [`rests_on_changes`], but only for members whose own code names a changed one; members further away count as unaffected.
 pub(super) fn is_near_changes(text: &str, key: &str, changes: &ChangedTexts, names: &EvidenceNames) -> bool {
-    rests_on(text, key, changes, &changes.near, names)
+    depends_on_changes(text, key, changes, &changes.near, names)
 }
 
-fn rests_on(text: &str, key: &str, changes: &ChangedTexts, members: &BTreeSet<String>, names: &EvidenceNames) -> bool {
+fn depends_on_changes(text: &str, key: &str, changes: &ChangedTexts, members: &BTreeSet<String>, names: &EvidenceNames) -> bool {
     let touched = |item: &String| {
         let name = evidence::simple_member_name(item);
         evidence::is_lines(item) || changes.touched.contains(name) || members.contains(name)
     };
-    speaks_of(text, changes, members) || evidence::check_evidence(text, key, names).valid.iter().any(touched)
+    mentions_changes(text, changes, members) || evidence::check_evidence(text, key, names).valid.iter().any(touched)
 }
 
 /// Whether a member has no name that a text could use: a constructor, a finalizer, an operator, an indexer.
@@ -63,7 +63,7 @@ pub(super) fn denies(text: &str) -> bool {
 }
 
 /// Whether a text names a changed member, one of these members, or a changed dependency.
-fn speaks_of(text: &str, changes: &ChangedTexts, members: &BTreeSet<String>) -> bool {
+fn mentions_changes(text: &str, changes: &ChangedTexts, members: &BTreeSet<String>) -> bool {
     let words: BTreeSet<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let names = changes.names.iter().map(|name| evidence::simple_member_name(name));
     let names = names.chain(members.iter().map(String::as_str));

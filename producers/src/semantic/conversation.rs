@@ -430,7 +430,7 @@ impl<'a> Talk<'a> {
         };
         let types = material.heads.len() as u64;
         let patch = cost(
-            &material.patch(&base.summaries, changes, &names_of(&base.corrected)),
+            &material.patch(&base.summaries, changes, &names_of_corrections(&base.corrected)),
             guessed_patch(changes),
         );
         let full = cost(
@@ -480,7 +480,7 @@ impl<'a> Talk<'a> {
         changes: &ChangedTexts,
         why: String,
     ) -> Result<Result<AnswerInProgress, String>, Failure> {
-        let turns = material.patch(&base.summaries, changes, &names_of(&base.corrected));
+        let turns = material.patch(&base.summaries, changes, &names_of_corrections(&base.corrected));
         if self.check_room(&turns, material.heads.len()).is_err() {
             return Ok(Err("the patch does not fit into the model's context".to_owned()));
         }
@@ -546,6 +546,6 @@ fn patch_of(
 }
 
 /// Returns the sections that a person wrote, as prompts name them.
-pub(super) fn names_of(corrected: &BTreeSet<(String, String)>) -> Vec<String> {
+pub(super) fn names_of_corrections(corrected: &BTreeSet<(String, String)>) -> Vec<String> {
     corrected.iter().map(|(key, name)| format!("{name} of {key}")).collect()
 }

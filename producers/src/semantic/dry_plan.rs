@@ -4,7 +4,7 @@ use super::answer_plan::AnswerPlan;
 use super::author::{Author, SummaryCase};
 use super::changed_texts::ChangedTexts;
 use super::context_sizes::LearntContextSizes;
-use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, guessed_patch, names_of};
+use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, guessed_patch, names_of_corrections};
 use super::parameters::{self, Wishes};
 use super::prompt;
 use super::subject::Withholding;
@@ -62,7 +62,7 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
         }
         AnswerPlan::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
-            let turns = material.patch(&base.summaries, &changes, &names_of(&base.corrected));
+            let turns = material.patch(&base.summaries, &changes, &names_of_corrections(&base.corrected));
             types = material.concerned(&base.summaries, &changes).len();
             ("patch", why, vec![turns], guessed_patch(&changes))
         }

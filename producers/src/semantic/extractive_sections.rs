@@ -29,7 +29,7 @@ pub(crate) struct TypeFacts<'a> {
 }
 
 /// Returns the name of a member in a claim.
-fn called(name: &str, type_name: &str) -> String {
+fn name_in_claim(name: &str, type_name: &str) -> String {
     match name {
         ".ctor" => format!("new {type_name}"),
         ".cctor" => format!("static {type_name}"),
@@ -149,7 +149,7 @@ fn by_name(known: &TypeFacts<'_>) -> Option<String> {
             .collect();
         receivers.sort_unstable();
         receivers.dedup();
-        return Some(format!("Holds extension methods for {}.", some_of(receivers.into_iter())));
+        return Some(format!("Holds extension methods for {}.", first_names(receivers.into_iter())));
     }
     let kinds = [
         ("Exception", "an exception type"),
@@ -187,7 +187,7 @@ fn exposes(known: &TypeFacts<'_>) -> Vec<String> {
         names.dedup();
         if !names.is_empty() {
             let many = if names.len() == 1 { kind } else { many };
-            lines.push(format!("Exposes {} {many}: {}.", names.len(), some_of(names.into_iter())));
+            lines.push(format!("Exposes {} {many}: {}.", names.len(), first_names(names.into_iter())));
         }
     }
     if known.of_kind("indexer").next().is_some() {
@@ -197,7 +197,7 @@ fn exposes(known: &TypeFacts<'_>) -> Vec<String> {
 }
 
 /// Returns the first eight in code marks, and the number of the others.
-pub(super) fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn first_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let shown: Vec<String> = names.iter().take(8).map(|name| format!("`{name}`")).collect();
     let more = names.len().saturating_sub(8);
@@ -212,7 +212,7 @@ fn bodies(known: &TypeFacts<'_>, sections: &mut Sections) {
     let mut null_results = Vec::new();
     let mut locks = Vec::new();
     for member in known.members {
-        let name = called(&member.name, known.simple_name());
+        let name = name_in_claim(&member.name, known.simple_name());
         let facts = facts(&member.body);
         claims_of_body(&name, member, &facts, sections);
         if facts.returns_null && member.accessible {
@@ -232,13 +232,13 @@ fn bodies(known: &TypeFacts<'_>, sections: &mut Sections) {
     if !null_results.is_empty() {
         sections.recommendations.push(format!(
             "Check results for null or default: {}.",
-            some_of(null_results.iter().map(String::as_str))
+            first_names(null_results.iter().map(String::as_str))
         ));
     }
     if !locks.is_empty() {
         sections.limitations.push(format!(
             "Serialises callers with `lock`: {}.",
-            some_of(locks.iter().map(String::as_str))
+            first_names(locks.iter().map(String::as_str))
         ));
     }
 }
@@ -340,13 +340,13 @@ fn attributes(known: &TypeFacts<'_>, sections: &mut Sections) {
             .next()
             .unwrap_or(bare)
             .trim();
-        let whose = called(whose, name);
+        let whose = name_in_claim(whose, name);
         match simple {
             "Obsolete" | "ObsoleteAttribute" => {
                 let text = super::tokens::tokens(attribute)
                     .into_iter()
                     .find(|token| token.kind == super::tokens::TokenKind::Text);
-                let text = text.map(|token| quote(super::tokens::unquoted(token.text)));
+                let text = text.map(|token| quote(super::tokens::unquote_literal(token.text)));
                 let reason = text.as_ref().map(|text| format!(": \"{text}\"")).unwrap_or_default();
                 sections.limitations.push(format!("`{whose}` is obsolete{reason}."));
                 sections.recommendations.push(match text {
@@ -383,7 +383,7 @@ fn remarks(known: &TypeFacts<'_>, sections: &mut Sections) {
         .map(|(key, xml)| (key.split(['(', '`']).next().unwrap_or(key), xml.as_str()));
     for (whose, xml) in own.chain(members) {
         let reading = doc::parse_doc_comment(xml);
-        let whose = called(whose, known.simple_name());
+        let whose = name_in_claim(whose, known.simple_name());
         for sentence in [&reading.summary, &reading.remarks]
             .into_iter()
             .flat_map(|text| text.split_inclusive(['.', '\n']))
@@ -418,7 +418,7 @@ fn calling(known: &TypeFacts<'_>, sections: &mut Sections) {
     let names = |members: Vec<&ApiMember>| {
         let mut names: Vec<&str> = members.into_iter().map(|member| member.name.as_str()).collect();
         names.dedup();
-        some_of(names.into_iter())
+        first_names(names.into_iter())
     };
     let cancellable: Vec<&ApiMember> = known
         .of_kind("method")

@@ -1,6 +1,6 @@
 //! Facts about a body that a caller must know: exceptions and their conditions, null results, catches, waits.
 
-use super::tokens::{Token, TokenKind, partners, tokens, unquoted};
+use super::tokens::{Token, TokenKind, partners, tokens, unquote_literal};
 
 /// Limit of characters of a quoted condition or message.
 const LONGEST_QUOTE: usize = 100;
@@ -93,7 +93,7 @@ fn throw(body: &str, tokens: &[Token<'_>], partners: &[usize], at: usize, guards
         message = tokens[cursor..end]
             .iter()
             .find(|token| token.kind == TokenKind::Text)
-            .map(|token| quote(unquoted(token.text)));
+            .map(|token| quote(unquote_literal(token.text)));
     }
     let guard = guards
         .binary_search_by_key(&at, |(place, _)| *place)

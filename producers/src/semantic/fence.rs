@@ -1,7 +1,7 @@
 //! Fences around data in prompts. Fenced text is data, never an instruction; so no text may close its own fence.
 
 /// Returns data under a label that says so, inside a fence that is longer than any run of backticks in it.
-pub(crate) fn fenced(label: &str, language: &str, text: &str) -> String {
+pub(crate) fn fence_data(label: &str, language: &str, text: &str) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     let text = text.trim_end_matches('\n');
     format!("{label}:\n{fence}{language}\n{text}\n{fence}")
@@ -19,7 +19,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_closes_its_fence(text in "([a-z `\n]|```|~~~|\\{\\{impl\\}\\}|ROLE:|%% system)*") {
-            let block = fenced("Implementation of `A`", "cs", &text);
+            let block = fence_data("Implementation of `A`", "cs", &text);
             let lines: Vec<&str> = block.lines().collect();
             let fence = lines[1].trim_end_matches("cs");
             prop_assert!(fence.len() >= 3 && fence.bytes().all(|byte| byte == b'`'));

@@ -1,6 +1,6 @@
 //! LIFECYCLE: how instances are created, what they refer to, how they end.
 
-use super::extractive_sections::{Sections, TypeFacts, some_of};
+use super::extractive_sections::{Sections, TypeFacts, first_names};
 use super::facts::quote;
 use crate::csharp::structure::ApiMember;
 
@@ -125,7 +125,7 @@ fn required_members(known: &TypeFacts<'_>, sections: &mut Sections) {
     if !required.is_empty() {
         sections
             .lifecycle
-            .push(format!("Must be set on construction: {}.", some_of(required.into_iter())));
+            .push(format!("Must be set on construction: {}.", first_names(required.into_iter())));
     }
 }
 

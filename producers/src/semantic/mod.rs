@@ -40,7 +40,7 @@ mod used_types;
 
 pub use answer::LONGEST_SECTION;
 pub(crate) use secrets::redact;
-pub use secrets::{Withheld, withheld};
+pub use secrets::{Withheld, withholding_glob};
 
 use crate::llm::Ask;
 use engine::seams::paid::{Plan, Previous};

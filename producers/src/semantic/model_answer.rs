@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Output, Failure> {
     let case = match Author::from_inputs(inputs)? {
         Author::PartOfGroup(subject, wishes) => return part_of_group(inputs, &subject, &wishes),
-        Author::Withheld(subject, wishes) => return Ok(withheld(&subject, &wishes)),
+        Author::Withheld(subject, wishes) => return Ok(withheld_summary(&subject, &wishes)),
         Author::Asked(case) => case,
     };
     let SummaryCase {
@@ -174,7 +174,7 @@ fn write_model_answer(subject: &Subject, summaries: &Summaries, wishes: &Wishes)
 }
 
 /// Returns the summary of a subject about which no model is asked; it only states the reason.
-fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
+fn withheld_summary(subject: &Subject, wishes: &Wishes) -> Output {
     let sections = |withholding: &Withholding| -> Sections {
         let summary = withholding.summary();
         wishes

@@ -193,7 +193,7 @@ pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
     let mut errors = Vec::new();
     let globs = params.get("never_send").and_then(Value::as_array).into_iter().flatten();
     let globs: Vec<String> = globs.filter_map(|glob| glob.as_str().map(str::to_owned)).collect();
-    let is_secret = |path: &str| super::secrets::withheld(path, &globs).is_some();
+    let is_secret = |path: &str| super::secrets::withholding_glob(path, &globs).is_some();
     for (name, value) in params {
         let (message, hint) = match name.as_str() {
             "model" if value.is_string() => continue,

@@ -6,7 +6,7 @@ use super::churn_guard;
 use super::code_lines::shorten_literals;
 use super::document::SummaryHead;
 use super::evidence::{self, EvidenceNames};
-use super::fence::fenced;
+use super::fence::fence_data;
 use super::parameters::{LIFECYCLE, ROLE, Wishes};
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::splice::{self, Unshown};
@@ -68,7 +68,7 @@ impl Material<'_> {
             .filter(|diff| is_worth_showing(diff, changes, &previous))
             .map(|diff| {
                 let is_new = diff.kind.is_own() && changes.new_types.contains(&diff.key);
-                fenced(
+                fence_data(
                     &self.title(diff.kind, &diff.key),
                     if is_new { self.language() } else { "diff" },
                     &diff.lines,
@@ -171,8 +171,8 @@ impl Material<'_> {
         match (shown.is_empty(), left_out.is_empty()) {
             (true, true) => format!("{label}, no claims"),
             (true, false) => format!("{label}, claims not shown: {left_out}"),
-            (false, true) => fenced(&label, "", &shown.concat()),
-            (false, false) => format!("{}\nClaims not shown: {left_out}", fenced(&label, "", &shown.concat())),
+            (false, true) => fence_data(&label, "", &shown.concat()),
+            (false, false) => format!("{}\nClaims not shown: {left_out}", fence_data(&label, "", &shown.concat())),
         }
     }
 
@@ -242,7 +242,7 @@ impl Material<'_> {
         let of = |kind: SlotKind, language: &str| -> String {
             let slots = self.slots.iter().filter(|slot| slot.kind == kind);
             let blocks: Vec<String> = slots
-                .map(|slot| fenced(&self.title(kind, &slot.key), language, &shorten_literals(&slot.text())))
+                .map(|slot| fence_data(&self.title(kind, &slot.key), language, &shorten_literals(&slot.text())))
                 .collect();
             blocks.join("\n\n")
         };
@@ -259,7 +259,8 @@ impl Material<'_> {
             ("docs", of(SlotKind::Docs, "")),
             (
                 "dependencies",
-                used.map(|text| fenced("Used types", self.language(), &text)).unwrap_or_default(),
+                used.map(|text| fence_data("Used types", self.language(), &text))
+                    .unwrap_or_default(),
             ),
         ]);
         values
@@ -317,16 +318,16 @@ fn is_worth_showing(diff: &TextDifference, changes: &ChangedTexts, previous: &st
 
 /// Returns the conversation with a further turn that lists the faults of the answer.
 pub(super) fn repair(turns: &[Turn], answer: &str, faults: &[String]) -> Vec<Turn> {
-    ask_again(turns, answer, faults, "Answer again, whole, in the form described above.")
+    repair_turns(turns, answer, faults, "Answer again, whole, in the form described above.")
 }
 
 /// As [`repair`], for a patch.
 pub(super) fn repair_patch(turns: &[Turn], answer: &str, faults: &[String]) -> Vec<Turn> {
     let form = "Answer again in the form described above: only the sections that change, each whole, or NO CHANGE.";
-    ask_again(turns, answer, faults, form)
+    repair_turns(turns, answer, faults, form)
 }
 
-fn ask_again(turns: &[Turn], answer: &str, faults: &[String], form: &str) -> Vec<Turn> {
+fn repair_turns(turns: &[Turn], answer: &str, faults: &[String], form: &str) -> Vec<Turn> {
     let faults: Vec<String> = faults.iter().take(40).map(|fault| format!("- {fault}")).collect();
     let question = format!("This answer cannot be used:\n{}\n\n{form}", faults.join("\n"));
     let turn = |role, text| Turn {

@@ -235,7 +235,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
     let shown = |key: &String| !withheld.contains(key) && !hidden.contains(key);
     for (key, input) in role("dependencies").iter().filter(|(key, _)| shown(key)) {
         let whole = structure::decode_structure(input)?;
-        slots.push(Slot::new(SlotKind::Signatures, key, used(&whole, &words)));
+        slots.push(Slot::new(SlotKind::Signatures, key, used_members(&whole, &words)));
     }
     slots.retain(|slot| !slot.pieces.is_empty());
     Ok(slots)
@@ -371,7 +371,7 @@ fn surroundings_of_member(whole: &TypeStructure, words: &BTreeSet<String>) -> Ve
 }
 
 /// Returns, of a dependency, its head and the members that the words name, as far as they fit.
-fn used(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
+fn used_members(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
     let mut pieces = vec![(String::new(), type_head(whole))];
     let mut len = pieces[0].1.len();
     for member in whole.members.iter().filter(|member| words.contains(&member.name)) {

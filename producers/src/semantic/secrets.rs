@@ -90,7 +90,7 @@ impl Withheld {
 }
 
 /// Returns the glob that withholds a file, if any.
-pub fn withheld<'g>(file: &str, never_send: &'g [String]) -> Option<&'g str> {
+pub fn withholding_glob<'g>(file: &str, never_send: &'g [String]) -> Option<&'g str> {
     let globs = FILES.iter().copied().chain(never_send.iter().map(String::as_str));
     globs
         .into_iter()
@@ -149,7 +149,7 @@ fn after_block(text: &str) -> &str {
 
 fn line_of(line: &str, out: &mut String) -> usize {
     let (mut count, mut at) = (0, 0);
-    let values = spoken(line);
+    let values = announced_values(line);
     let mut values = values.iter().peekable();
     while at < line.len() {
         if let Some((start, end)) = values.next_if(|(start, _)| *start == at) {
@@ -180,7 +180,7 @@ fn line_of(line: &str, out: &mut String) -> usize {
 }
 
 /// Returns the ranges of values that the text before them announces as keys, sorted and without overlaps.
-fn spoken(line: &str) -> Vec<(usize, usize)> {
+fn announced_values(line: &str) -> Vec<(usize, usize)> {
     let mut found = named_values(line);
     found.extend(in_addresses(line));
     found.extend(web_tokens(line));
@@ -332,11 +332,11 @@ mod tests {
     #[test]
     fn files_that_hold_keys_are_withheld() {
         for file in ["src/.env", ".env.local", "certs/a.pem", "deep/er/id_rsa.cs", "src/Secrets.cs"] {
-            assert!(withheld(file, &[]).is_some(), "{file}");
+            assert!(withholding_glob(file, &[]).is_some(), "{file}");
         }
-        assert_eq!(withheld("src/Store.cs", &[]), None);
+        assert_eq!(withholding_glob("src/Store.cs", &[]), None);
         let own = ["src/Licensing/**".to_owned()];
-        assert_eq!(withheld("src/Licensing/Keys.cs", &own), Some("src/Licensing/**"));
+        assert_eq!(withholding_glob("src/Licensing/Keys.cs", &own), Some("src/Licensing/**"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::corrections::PersonsCorrections;
 use super::document::SummaryHead;
 use super::parameters::Wishes;
 use super::prompt_slots::{self, Blobs, Slot, SlotKind, WITHHELD};
-use super::secrets::{matches_any, withheld};
+use super::secrets::{matches_any, withholding_glob};
 use super::template::Template;
 use crate::csharp::deps;
 use crate::csharp::ids::group_id;
@@ -82,7 +82,7 @@ impl Subject {
             let lacks = |role: &str| Failure::permanent(format!("input '{role}' has nothing about {key}"));
             let structure = digest("structure", key).ok_or_else(|| lacks("structure"))?;
             let code = digest("code", key).or_else(|| digest("impl", key)).ok_or_else(|| lacks("impl"))?;
-            if let Some(glob) = row.files.iter().find_map(|file| withheld(file, &wishes.never_send)) {
+            if let Some(glob) = row.files.iter().find_map(|file| withholding_glob(file, &wishes.never_send)) {
                 never.insert(key.clone(), Withholding::Secret(glob.to_owned()));
             } else if row.generated && !wishes.generated {
                 never.insert(key.clone(), Withholding::Generated);
@@ -109,7 +109,7 @@ impl Subject {
         Ok(Self {
             group: several.then(|| group_id(&ids)),
             theirs: PersonsCorrections::from_inputs(inputs, &heads, &wishes.sections),
-            hidden: hidden(inputs, wishes)?,
+            hidden: withheld_dependencies(inputs, wishes)?,
             heads,
             keys,
             withheld: never,
@@ -231,12 +231,12 @@ fn rows_in(input: &Input) -> Option<Vec<(String, TypeRow)>> {
 }
 
 /// Returns the dependencies with a file that no model may see.
-fn hidden(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<BTreeSet<String>, Failure> {
+fn withheld_dependencies(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<BTreeSet<String>, Failure> {
     let Some(input) = inputs.maybe("places") else {
         return Ok(BTreeSet::new());
     };
     let rows = rows_in(input).ok_or_else(|| Failure::permanent("input 'places' is not rows of //index:types"))?;
-    let secret = |row: &TypeRow| row.files.iter().any(|file| withheld(file, &wishes.never_send).is_some());
+    let secret = |row: &TypeRow| row.files.iter().any(|file| withholding_glob(file, &wishes.never_send).is_some());
     Ok(rows.into_iter().filter(|(_, row)| secret(row)).map(|(key, _)| key).collect())
 }
 

@@ -66,7 +66,7 @@ fn literal(text: &str) -> Option<usize> {
     let prefix = text.bytes().take_while(|byte| matches!(byte, b'$' | b'@')).count();
     let body = &text[prefix..];
     if prefix == 0 && body.starts_with('\'') {
-        return Some(escaped(body, '\''));
+        return Some(escaped_length(body, '\''));
     }
     if !body.starts_with('"') {
         return None;
@@ -87,11 +87,11 @@ fn literal(text: &str) -> Option<usize> {
         }
         return Some(text.len());
     }
-    Some(prefix + escaped(body, '"'))
+    Some(prefix + escaped_length(body, '"'))
 }
 
 /// Returns the length of a literal with backslash escapes.
-fn escaped(body: &str, quote: char) -> usize {
+fn escaped_length(body: &str, quote: char) -> usize {
     let mut skip = false;
     for (at, c) in body.char_indices().skip(1) {
         match c {
@@ -105,7 +105,7 @@ fn escaped(body: &str, quote: char) -> usize {
 }
 
 /// Returns the text inside the quotes of a literal.
-pub(crate) fn unquoted(literal: &str) -> &str {
+pub(crate) fn unquote_literal(literal: &str) -> &str {
     let literal = literal.trim_start_matches(['$', '@']);
     // Three or more quotes open a raw text, and as many close it; in other literals an inner quote may be next to the closing one.
     let opening = literal.bytes().take_while(|byte| *byte == b'"').count();
@@ -188,7 +188,7 @@ mod tests {
             (r#"""""a "b" c"""""#, r#"a "b" c"#),
             (r#"""#, ""),
         ] {
-            assert_eq!(unquoted(literal), text, "{literal}");
+            assert_eq!(unquote_literal(literal), text, "{literal}");
         }
     }
 }

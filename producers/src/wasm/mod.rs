@@ -114,7 +114,7 @@ impl Producer for WasmProducer {
             }),
             (Err(Ended::Cancelled), _) => Err(Failure::Cancelled),
             (_, Some(stop)) => Err(failure_of_stop(&stop)),
-            (Err(Ended::Trapped(error)), None) => Err(trapped(&error)),
+            (Err(Ended::Trapped(error)), None) => Err(trap_failure(&error)),
         }
     }
 }
@@ -188,7 +188,7 @@ fn failure_of_stop(stop: &Stop) -> Failure {
     }))
 }
 
-fn trapped(error: &wasmi::Error) -> Failure {
+fn trap_failure(error: &wasmi::Error) -> Failure {
     let (what, hint) = match (error.as_trap_code(), error.kind()) {
         (Some(TrapCode::GrowthOperationLimited), _) => return failure_of_stop(&Stop::Memory),
         (Some(TrapCode::OutOfFuel), _) => return failure_of_stop(&Stop::Fuel),

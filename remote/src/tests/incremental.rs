@@ -170,7 +170,7 @@ fn a_bundle_of_a_newer_form_is_a_miss_that_is_told_once() {
     let (other, _) = client(def(&server.endpoint()));
     let newer = crate::piece::compress(&[0xa3, 0, 3, 1, 0, 2, 0x80]);
     let name = Digest::of(b"two");
-    let filed = crate::bundling::filed_as(&name, &newer);
+    let filed = crate::bundling::bundle_result(&name, &newer);
     other.offer(filed, vec![newer.into()]);
     other.finish(None);
     let (reader, _) = client(def(&server.endpoint()));

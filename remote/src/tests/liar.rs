@@ -263,7 +263,7 @@ impl api::action_cache_server::ActionCache for Liar {
                 }
             }
             6 => found.output_files.iter_mut().for_each(|file| file.contents = vec![1, 2, 3]),
-            7 => found.execution_metadata = Some(crate::inline_outputs::packed([b"anything".as_slice()].into_iter())),
+            7 => found.execution_metadata = Some(crate::inline_outputs::pack_blobs([b"anything".as_slice()].into_iter())),
             _ => {}
         }
         Ok(Response::new(found))

@@ -102,7 +102,7 @@ pub fn printable_clusters(text: &str) -> String {
 }
 
 /// Returns the part of a line that fits in `most` cells, with a mark if it was cut.
-pub fn fitted(line: &str, most: usize) -> String {
+pub fn fit_to_cells(line: &str, most: usize) -> String {
     if cells(line) <= most {
         return clusters(line).map(|cluster| cluster.drawn(usize::MAX)).collect();
     }
@@ -146,8 +146,8 @@ mod tests {
         assert_eq!(drawn("中", 1), "…");
         assert_eq!(drawn("\t\u{1b}[", 9), "    ·[");
         assert_eq!(drawn("👩‍👧", 3), "👩");
-        assert_eq!(fitted("中文字", 4), "中…");
-        assert_eq!(fitted("中文", 4), "中文");
-        assert_eq!(fitted("ab", 0), "");
+        assert_eq!(fit_to_cells("中文字", 4), "中…");
+        assert_eq!(fit_to_cells("中文", 4), "中文");
+        assert_eq!(fit_to_cells("ab", 0), "");
     }
 }

@@ -57,7 +57,7 @@ fn pressed(key: KeyEvent) -> Option<Key> {
         KeyCode::Backspace if control || alt => Action::DeleteWordLeft,
         KeyCode::Backspace => Action::Backspace,
         KeyCode::Delete => Action::Delete,
-        KeyCode::Char(c) if control => return controlled(c),
+        KeyCode::Char(c) if control => return control_key(c),
         KeyCode::Char('b') if alt => Action::WordLeft,
         KeyCode::Char('f') if alt => Action::WordRight,
         KeyCode::Char('d') if alt => Action::DeleteWordRight,
@@ -67,7 +67,7 @@ fn pressed(key: KeyEvent) -> Option<Key> {
     Some(Key::Edit(edit))
 }
 
-fn controlled(c: char) -> Option<Key> {
+fn control_key(c: char) -> Option<Key> {
     let edit = match c {
         'c' => return Some(Key::Interrupt),
         'd' => return Some(Key::EndOfInput),

@@ -1,7 +1,7 @@
 //! The bottom of a conversation's screen: the growing answer, the current work, the question in its rows, and a line of hints.
 //! Pure: a state and a size give a frame.
 
-use super::cells::{cells, fitted};
+use super::cells::{cells, fit_to_cells};
 use super::input::Input;
 use super::layout::{ScreenRow, first_shown, layout};
 use super::paint::{DrawnLine, Frame};
@@ -84,7 +84,7 @@ impl View<'_> {
         };
         // The last column stays free: a terminal that becomes narrower then wraps less.
         let most = columns.saturating_sub(1);
-        let title = fitted(&title, most);
+        let title = fit_to_cells(&title, most);
         let text = format!("{title}{}", "─".repeat(most.saturating_sub(cells(&title))));
         self.dimmed(&text, columns)
     }
@@ -112,7 +112,7 @@ impl View<'_> {
     }
 
     fn dimmed(&self, text: &str, columns: usize) -> DrawnLine {
-        let text = fitted(text, columns);
+        let text = fit_to_cells(text, columns);
         DrawnLine {
             cells: cells(&text),
             drawn: self.style.dim(&text),

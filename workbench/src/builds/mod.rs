@@ -10,7 +10,7 @@ mod removed_targets;
 pub use causes::{Cause, Changed, DiffReason};
 pub use difference::{Difference, difference};
 pub use past_sources::{FileChange, Past};
-pub use removed_symbols::{Vanished, vanished};
+pub use removed_symbols::{Vanished, find_removed_symbol};
 pub use removed_targets::{Departure, Files, departure, files_behind};
 
 use engine::store::builds::BuildRecord;

@@ -25,7 +25,7 @@ pub struct Vanished {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn vanished(session: &Session, key: &str, rest: &str) -> Result<Option<Vanished>, StoreError> {
+pub fn find_removed_symbol(session: &Session, key: &str, rest: &str) -> Result<Option<Vanished>, StoreError> {
     let found = match rest.strip_prefix('#').and_then(|rest| rest.rsplit_once(':')) {
         Some((member, target)) if is_type(session, key)? => of_member(session, key, &unescape(member), target)?,
         _ => of_type(session, key, rest)?,

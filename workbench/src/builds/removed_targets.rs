@@ -66,7 +66,7 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
     };
     let files = files_behind(session, label, last.key)?;
     departure.removed = files.removed;
-    departure.undeclared = undeclared(session, label);
+    departure.undeclared = files_without_target(session, label);
     if departure.removed.is_empty() && departure.undeclared.is_empty() {
         departure.unread = files.unread;
         if departure.unread.is_empty() {
@@ -145,7 +145,7 @@ fn is_there(session: &Session, path: &str) -> bool {
 }
 
 /// Returns the files that should declare a target and do not.
-fn undeclared(session: &Session, label: &str) -> Vec<&'static str> {
+fn files_without_target(session: &Session, label: &str) -> Vec<&'static str> {
     let Some(found) = session.rules.find(label) else {
         return vec![MANIFEST];
     };

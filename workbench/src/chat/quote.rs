@@ -2,7 +2,7 @@
 //! with their positions.
 
 use super::references::{ReferenceKind, references_in_text};
-use crate::context::forms::fenced;
+use crate::context::forms::fence_text;
 use crate::symbols::index::simple_name;
 use producers::investigate::relevance::{best_lines, question_words};
 
@@ -54,7 +54,11 @@ fn quote_named(question: &str, context: &str) -> String {
         };
         let left_out = if lines.len() > NAMED { "…\n" } else { "" };
         let code = lines[..lines.len().min(NAMED)].join("\n");
-        Some(format!("**{}** ({place})\n{}{left_out}\n", reference.name, fenced("csharp", &code)))
+        Some(format!(
+            "**{}** ({place})\n{}{left_out}\n",
+            reference.name,
+            fence_text("csharp", &code)
+        ))
     });
     found.collect()
 }

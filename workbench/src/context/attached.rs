@@ -2,7 +2,7 @@
 //! The rules for sources of files apply: none from outside of the workspace, of git or of the store, no binary ones; none that no model may see. A
 //! named file that is not shown gets a reason.
 
-use super::forms::fenced;
+use super::forms::fence_text;
 use super::mentioned::{AMBIGUOUS, Mention, MentionedPart, ending_with, too_many};
 use super::named_words::{self, Lines};
 use super::withheld_files::WithheldFiles;
@@ -71,7 +71,7 @@ pub fn attach(mentions: &mut Vec<Mention>, place: WorkspaceFiles<'_>) -> Vec<Att
         let is_address = written.contains("://");
         let written = named_words::local(written).replace('\\', "/");
         let plain = paths(&written, place, &sources);
-        let decoded = || paths(&named_words::decoded(&written)?, place, &sources).ok();
+        let decoded = || paths(&named_words::decode_path(&written)?, place, &sources).ok();
         match plain.or_else(|why| decoded().ok_or(why)) {
             Err(why) => mention.not_shown = why.filter(|_| !is_address),
             Ok(paths) => {
@@ -250,7 +250,7 @@ impl Attached {
         format!(
             "## {path}\n{path}:{first}-{}{rest}\n{}\n",
             first + lines - 1,
-            fenced(language, text)
+            fence_text(language, text)
         )
     }
 }

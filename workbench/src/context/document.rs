@@ -3,7 +3,7 @@
 
 use super::vocabulary::Numbered;
 use super::words::{TextPart, for_each_part, for_each_word_of};
-use crate::other_languages::files::outlined;
+use crate::other_languages::files::outline_text;
 use crate::symbols::index::{namespace, simple_name};
 use engine::values::digest::Digest;
 use producers::csharp::deps::Dependencies;
@@ -252,7 +252,7 @@ impl Document {
             words,
             size: (text.len() as f64 / BYTES).ceil() as usize,
             uses: Vec::new(),
-            outline: Some(outlined(file, symbols, None).into_bytes().into()),
+            outline: Some(outline_text(file, symbols, None).into_bytes().into()),
         }
     }
 

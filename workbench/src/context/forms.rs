@@ -54,7 +54,7 @@ pub fn section(text: &TypeTexts, form: Form, members: &[&Stretch], asked: Option
     let mut head = format!("## {}\n{places}\n", text.key);
     if form != Form::Code {
         for member in members {
-            let fenced = fenced("csharp", &member.text);
+            let fenced = fence_text("csharp", &member.text);
             head.push_str(&format!("{} at {}\n{fenced}", member.member(), member.places.join(", ")));
         }
     }
@@ -62,7 +62,7 @@ pub fn section(text: &TypeTexts, form: Form, members: &[&Stretch], asked: Option
         Form::Code => {
             let code = text.code.as_deref()?;
             let language = text.language.as_deref().unwrap_or("csharp");
-            Some(format!("{head}{}\n", fenced(language, code)))
+            Some(format!("{head}{}\n", fence_text(language, code)))
         }
         Form::Outline => {
             let body = outline_body(&text.outline)?;
@@ -80,7 +80,7 @@ pub fn section(text: &TypeTexts, form: Form, members: &[&Stretch], asked: Option
 }
 
 /// Returns a text between fences that no line of it closes.
-pub fn fenced(language: &str, text: &str) -> String {
+pub fn fence_text(language: &str, text: &str) -> String {
     let fence = fence(text);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{language}\n{text}{end}{fence}\n")
@@ -156,7 +156,7 @@ mod tests {
             assert_eq!(fence(text), expected, "{text}");
         }
         assert_eq!(
-            ["", "a", "a\n"].map(|text| fenced("", text)),
+            ["", "a", "a\n"].map(|text| fence_text("", text)),
             ["```\n```\n", "```\na\n```\n", "```\na\n```\n"]
         );
     }

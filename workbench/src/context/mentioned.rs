@@ -106,7 +106,7 @@ fn resolve_word<'i>(word: Word<'_>, index: &'i Index, files: &LazyCell<Files<'i>
     let (path, lines) = named_words::split_lines_suffix(word.text);
     if word.is_file || is_path(path) {
         let types = files.resolve_path(word.text, path, lines, index);
-        let types = types.or_else(|| files.resolve_path(word.text, &named_words::decoded(path)?, lines, index));
+        let types = types.or_else(|| files.resolve_path(word.text, &named_words::decode_path(path)?, lines, index));
         return types.or_else(|| file(word, path, lines));
     }
     // Of files in other languages, the index knows those with definitions.

@@ -43,7 +43,7 @@ pub fn split_words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
                 continue;
             }
             match start {
-                Some(from) if separates(c) && !goes_on(&stretch[from..at], &stretch[at..]) => {
+                Some(from) if separates(c) && !continues_after(&stretch[from..at], &stretch[at..]) => {
                     found.push((base + from..base + at, quoted, name));
                     (start, name) = (None, None);
                 }
@@ -174,7 +174,7 @@ pub(super) fn operator(name: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether a word continues after a separator: `Store.cs:line 12`, as in stack traces of .NET, `Store.this[int]` and `Store.operator ==`.
-fn goes_on(word: &str, rest: &str) -> bool {
+fn continues_after(word: &str, rest: &str) -> bool {
     let behind = rest.strip_prefix(' ');
     let is_line = word.ends_with(":line") && behind.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let is_indexer = (word.ends_with(".this") || word.ends_with("#this")) && rest.starts_with('[') && brackets(rest).is_some();
@@ -299,13 +299,13 @@ pub fn local(path: &str) -> &str {
 }
 
 /// Decodes a path of a link, such as `My%20Notes.md`; `None` when it has no encoded character.
-pub fn decoded(path: &str) -> Option<String> {
+pub fn decode_path(path: &str) -> Option<String> {
     let decoded = percent_decode_str(path).decode_utf8().ok()?;
     (decoded != path).then(|| decoded.into_owned())
 }
 
 /// Decodes the encoded characters of a text, with the original position of each byte and of the end; `None` if no character is encoded.
-pub fn unescaped(text: &str) -> Option<(String, Vec<usize>)> {
+pub fn decode_text(text: &str) -> Option<(String, Vec<usize>)> {
     let (mut plain, mut places, mut at) = (String::new(), Vec::new(), 0);
     while at < text.len() {
         let run = escapes(&text[at..]);
@@ -415,9 +415,9 @@ mod tests {
 
     #[test]
     fn links_write_what_is_no_letter_by_its_number() {
-        let found = ["a%20b.md", "%e6%96%87.md", "a.md", "50%", "a%ff"].map(decoded);
+        let found = ["a%20b.md", "%e6%96%87.md", "a.md", "50%", "a%ff"].map(decode_path);
         assert_eq!(found, [Some("a b.md".to_owned()), Some("文.md".to_owned()), None, None, None]);
-        let found = ["a%20b", "%41%ff%42", "文%e6%96%87%"].map(unescaped);
+        let found = ["a%20b", "%41%ff%42", "文%e6%96%87%"].map(decode_text);
         let found = found
             .each_ref()
             .map(|one| one.as_ref().map(|(text, places)| (text.as_str(), places.as_slice())));

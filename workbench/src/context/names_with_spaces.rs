@@ -1,7 +1,7 @@
 //! File names that contain separators of words: `docs/My Notes.md`, `Query (old).sql`, `[id].tsx`, and Chinese names without spaces around them; also
 //! as links encode them, `%5Bid%5D,old.tsx`. They are recognised by the existing files.
 
-use super::named_words::{decoded, ending, is_of_name, separates, split_lines_suffix, split_words, unescaped};
+use super::named_words::{decode_path, decode_text, ending, is_of_name, separates, split_lines_suffix, split_words};
 use super::words::is_wide;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,11 +29,11 @@ const LETTERS: usize = 32;
 
 /// Returns the ranges of such file names in a text, in order, as whole paths or their ends. Of those with the same beginning, the longest counts.
 pub fn spans_of_file_names<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Vec<Range<usize>> {
-    let plain = folded(text);
-    let links = unescaped(text).map(|(text, at)| (folded(&text), at));
+    let plain = fold_separators(text);
+    let links = decode_text(text).map(|(text, at)| (fold_separators(&text), at));
     let mut found: Vec<Range<usize>> = Vec::new();
     for file in files.into_iter().filter(|file| is_parted(file)) {
-        let path = folded(file);
+        let path = fold_separators(file);
         found.extend(ranges_of_path(&plain, &path));
         let in_links = links
             .iter()
@@ -78,9 +78,9 @@ pub fn possible_file_names(text: &str) -> BTreeSet<Cow<'_, str>> {
             .map(|start| &text[start..end])
             .collect::<Vec<_>>()
     });
-    let names = quoted(text).into_iter().chain(runs);
+    let names = quoted_texts(text).into_iter().chain(runs);
     let names = names.filter(|name| name.len() <= LONGEST && !name.contains(['\n', '\r']));
-    let both = names.flat_map(|name| [Some(Cow::Borrowed(name)), decoded(name).map(Cow::Owned)]);
+    let both = names.flat_map(|name| [Some(Cow::Borrowed(name)), decode_path(name).map(Cow::Owned)]);
     both.flatten().filter(|name| is_parted(name)).collect()
 }
 
@@ -92,7 +92,7 @@ fn starts(word: &str) -> impl Iterator<Item = usize> {
 }
 
 /// Returns the quoted texts, each within one line.
-fn quoted(text: &str) -> Vec<&str> {
+fn quoted_texts(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for line in text.lines() {
         for (open, close) in QUOTES {
@@ -108,7 +108,7 @@ fn quoted(text: &str) -> Vec<&str> {
 }
 
 /// Folds case and separators without changing the position of any byte.
-fn folded(text: &str) -> String {
+fn fold_separators(text: &str) -> String {
     text.replace('\\', "/").to_ascii_lowercase()
 }
 
@@ -223,7 +223,7 @@ mod tests {
             prop_assert!(found.windows(2).all(|two| two[0].end <= two[1].start));
             for one in found {
                 let name = text[one].to_lowercase();
-                let name = decoded(&name).unwrap_or(name);
+                let name = decode_path(&name).unwrap_or(name);
                 let meant = FILES.iter().any(|file| file.to_lowercase().ends_with(&name) || name.ends_with(&file.to_lowercase()));
                 prop_assert!(meant, "{}", name);
             }

@@ -1,9 +1,9 @@
 //! Adds members to a type: after the last member of their name or kind, or as the first ones, with the needed lines and commas.
 
-use super::declared::{Declared, declared, encloses};
+use super::declared::{Declared, encloses, list_declarations};
 use super::lines::{Ends, line_start};
 use super::meaning::find_declaration;
-use super::symbol::{HeadPolicy, Refused, SymbolEdit, Where, edited, parse_code};
+use super::symbol::{HeadPolicy, Refused, SymbolEdit, Where, edit_symbol, parse_code};
 use producers::csharp::ids::{kind_word, member_key, member_kind_word};
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Member, MemberKind, Syntax, TypeDecl, TypeKind};
@@ -27,7 +27,7 @@ pub struct Added {
 /// When the text does not declare the type exactly once, or the type cannot have the members.
 pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<String>) -> Result<Added, Refused> {
     let before = parse_code(text, defines);
-    let all = declared(text, &before);
+    let all = list_declarations(text, &before);
     let of = find_declaration(&all, symbol)?;
     let Some(decl) = before.types.iter().find(|decl| of.owner.is_empty() && decl.symbol() == of.is.name) else {
         return Err(Refused::new(format!("{} is not a type", of.is.name), "name the type to add it to"));
@@ -47,7 +47,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
                 head: HeadPolicy::UnlessBrought,
                 defines: Some(defines.clone()),
             };
-            edited(text, &request)?.0
+            edit_symbol(text, &request)?.0
         }
         None => add_first_member(text, of, new, defines)?,
     };
@@ -120,7 +120,7 @@ fn add_first_member(text: &str, of: &Declared, new: &str, defines: &BTreeSet<Str
     let outer: String = text[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
     let unit = super::indent::unit(text);
     let usual = Ends::from_text(text).most_frequent();
-    let inner = super::indent::indented(new.trim_matches(['\n', '\r']), &format!("{outer}{unit}"));
+    let inner = super::indent::set_indent(new.trim_matches(['\n', '\r']), &format!("{outer}{unit}"));
     let compiled = blank(whole, defines);
     let mut depth = 0_i32;
     let tokens = lex(&compiled).tokens;
@@ -146,8 +146,8 @@ fn add_first_member(text: &str, of: &Declared, new: &str, defines: &BTreeSet<Str
     };
     let made = [&text[..of.range.start], &own, &text[of.range.end..]].concat();
     let (was, is) = (
-        declared(text, &parse_code(text, defines)),
-        declared(&made, &parse_code(&made, defines)),
+        list_declarations(text, &parse_code(text, defines)),
+        list_declarations(&made, &parse_code(&made, defines)),
     );
     let came = is.iter().filter(|one| !was.iter().any(|other| other.is == one.is));
     let belongs = |one: &Declared| one.owner == of.is.name || one.is.name.starts_with(&format!("{}+", of.is.name));
@@ -309,7 +309,7 @@ mod tests {
             let behind = text.bytes().rev().zip(made.bytes().rev()).take_while(|(one, other)| one == other).count();
             // White space in braces without a member may change.
             prop_assert!(same + behind >= text.len() || text[same..text.len() - behind].trim().is_empty());
-            let names = |text: &str| declared(text, &parse_code(text, &BTreeSet::new())).into_iter().map(|one| one.is).collect::<Vec<_>>();
+            let names = |text: &str| list_declarations(text, &parse_code(text, &BTreeSet::new())).into_iter().map(|one| one.is).collect::<Vec<_>>();
             let (was, is) = (names(&text), names(&made));
             prop_assert!(was.iter().all(|one| is.contains(one)));
             prop_assert!(is.iter().any(|one| one.name.contains("New")));

@@ -1,6 +1,6 @@
 //! Adds a using directive to a file, once, at its place in the order of the others.
 
-use super::declared::declared;
+use super::declared::list_declarations;
 use super::lines::{Ends, line_start, split};
 use super::replacing::tail;
 use super::symbol::{Refused, parse_code, worse};
@@ -17,16 +17,16 @@ use std::ops::Range;
 /// # Errors
 /// When it is not a using directive.
 pub fn directive(given: &str) -> Result<Using, Refused> {
-    let text = format!("{};", written(given));
+    let text = format!("{};", directive_code(given));
     let syntax = parse_code(&text, &BTreeSet::new());
-    let is_whole = !text.contains("..") && !written(given).ends_with(['.', ':', '=', ',']);
+    let is_whole = !text.contains("..") && !directive_code(given).ends_with(['.', ':', '=', ',']);
     let is_keyword = syntax
         .usings
         .iter()
         .any(|one| one.alias.is_none() && one.target.split('.').any(is_reserved));
     let is_one = lex(&text).tokens.iter().filter(|token| token.text(&text) == ";").count() == 1;
     match syntax.usings.as_slice() {
-        [one] if is_whole && is_one && !is_keyword && syntax.types.is_empty() && !syntax.top_level && parsed(&text).len() == 1 => {
+        [one] if is_whole && is_one && !is_keyword && syntax.types.is_empty() && !syntax.top_level && parse_usings(&text).len() == 1 => {
             Ok(one.clone())
         }
         _ => Err(Refused::new(
@@ -37,7 +37,7 @@ pub fn directive(given: &str) -> Result<Using, Refused> {
 }
 
 /// Returns the directive as code, without its semicolon.
-fn written(given: &str) -> String {
+fn directive_code(given: &str) -> String {
     let plain = given.trim().trim_end_matches(';').trim();
     let (global, rest) = match plain.strip_prefix("global ") {
         Some(rest) => ("global ", rest.trim_start()),
@@ -73,9 +73,9 @@ pub fn with_using(text: &str, given: &str, defines: &BTreeSet<String>) -> Result
         return Err(Refused::new(why, "choose another name"));
     }
     let compiled = blank(text, defines);
-    let made = insert_using(text, &compiled, &format!("{};", written(given)), &wanted, &before)?;
+    let made = insert_using(text, &compiled, &format!("{};", directive_code(given)), &wanted, &before)?;
     let after = parse_code(&made, defines);
-    let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
+    let is = |text: &str, syntax| list_declarations(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
     let came: Vec<&Using> = after.usings.iter().filter(|one| !before.usings.contains(one)).collect();
     let is_added = after.usings.len() == before.usings.len() + 1 && matches!(came.as_slice(), [one] if is_there(one));
     match is_added && !worse(&before, &after) && is(text, &before) == is(&made, &after) {
@@ -135,7 +135,7 @@ pub(super) fn leading_usings(text: &str, tokens: &[Token], mut at: usize) -> (Ve
     (found, at)
 }
 
-fn parsed(text: &str) -> Vec<UsingDirective> {
+fn parse_usings(text: &str) -> Vec<UsingDirective> {
     leading_usings(text, &lex(text).tokens, 0).0
 }
 
@@ -151,7 +151,7 @@ fn insert_using(text: &str, compiled: &str, new: &str, wanted: &Using, before: &
             all = leading_usings(compiled, tokens, open + 1).0;
         }
     }
-    let own = parsed(new).into_iter().next();
+    let own = parse_usings(new).into_iter().next();
     let (rank, target) = own.map_or((1, String::new()), |own| (own.rank, own.target));
     let usual = Ends::from_text(text).most_frequent();
     // A directive inside `#if` may be absent in other compilations, so it is no neighbour.

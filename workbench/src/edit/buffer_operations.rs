@@ -1,16 +1,16 @@
 //! Operations between buffer and file: save, discard, diff, reread, undo.
 
 use super::allowed_tools::Tool;
-use super::editing::{describe_file, what_became};
+use super::editing::{describe_file, saved_or_buffered};
 use super::files::Files;
 use super::guidance::both_seen;
-use super::merge::unified;
+use super::merge::unified_diff;
 use super::perform::Done;
 use super::refusals::how_moved;
 use super::run::{EditRun, Trouble};
 use super::session::{Document, Version};
 use super::state::{Ground, Mode, Reread, Status, WorkflowState};
-use super::targets::resolved;
+use super::targets::resolve_path;
 
 /// State of a file that cannot be read.
 const UNREAD: Ground = Ground::OutOfSync { conflict: false };
@@ -104,12 +104,12 @@ pub(super) fn both_changes<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result
     let mut diffs = String::new();
     if document.is_edited() {
         let (base, ours) = (text(&document.now.base)?, text(&document.now.text)?);
-        diffs = unified(&base, &ours, path, &format!("{path} (buffer)"));
+        diffs = unified_diff(&base, &ours, path, &format!("{path} (buffer)"));
     }
     if document.seen != document.now.base {
         let theirs = text(&document.seen).and_then(|theirs| Ok((text(&document.now.base)?, theirs)));
         match theirs {
-            Ok((base, theirs)) => diffs.push_str(&unified(&base, &theirs, path, &format!("{path} (file)"))),
+            Ok((base, theirs)) => diffs.push_str(&unified_diff(&base, &theirs, path, &format!("{path} (file)"))),
             Err(trouble) => diffs.push_str(&format!("{}\n", trouble.summary)),
         }
     }
@@ -191,7 +191,7 @@ pub(super) fn refresh<F: Files>(run: &mut EditRun<'_, F>, paths: Vec<String>) ->
 }
 
 pub(super) fn persist_as<F: Files>(run: &mut EditRun<'_, F>, path: &str, given: &str) -> Result<Done, Trouble> {
-    let other = resolved(run.files, given)?;
+    let other = resolve_path(run.files, given)?;
     let text = run.document(path)?.now.text.clone();
     if run.bytes(path, &text)?.is_none() {
         let why = Trouble::new(format!("there is nothing to save: {path} was deleted, and its buffer is empty"), "");
@@ -226,7 +226,7 @@ pub(super) fn undo_or_redo<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only:
     }
     let taken = run.undo_or_redo(redo, only)?;
     let what = if redo { "redone" } else { "undone" };
-    let summary = format!("{what}: {}{}", taken.operation, what_became(run, &taken.paths, taken.status));
+    let summary = format!("{what}: {}{}", taken.operation, saved_or_buffered(run, &taken.paths, taken.status));
     let mut detail = String::new();
     for path in taken.paths.iter().filter(|_| taken.status == Status::ExternalConflict) {
         detail.push_str(&both_changes(run, path)?);
@@ -237,7 +237,7 @@ pub(super) fn undo_or_redo<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only:
     {
         let after = run.text_of(path, &run.document(path)?.now.text)?.map(|(text, _)| text);
         let (old, new) = (before.as_deref().map(String::as_str), after.as_deref().map(String::as_str));
-        detail.push_str(&unified(
+        detail.push_str(&unified_diff(
             old.unwrap_or_default(),
             new.unwrap_or_default(),
             &describe_file(path, old),

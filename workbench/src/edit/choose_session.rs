@@ -7,7 +7,7 @@ use super::session::{self, EditSession, NoSession};
 use super::state::{Mode, Status};
 
 /// Returns the session of an operation: the named one, a new one, or that of the last edit.
-pub(super) fn session_of<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<EditSession, Trouble> {
+pub(super) fn choose_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<EditSession, Trouble> {
     match (&request.session, &request.order) {
         (Some(id), _) => EditSession::load(files, id, now).map_err(|why| no_session(&why)),
         (None, Order::Undo) => last_edited(files, now),

@@ -1,7 +1,7 @@
 //! Edits of symbols in a file whose `#if` symbols are unknown. An edit is applied only if it is the same under all of them; otherwise it could change
 //! text that is not compiled.
 
-use super::declared::declared;
+use super::declared::list_declarations;
 use super::directives::{deciding, directives};
 use super::meaning::find_declaration;
 use super::symbol::{Refused, SymbolEdit, parse_code as syntax};
@@ -34,7 +34,8 @@ pub(super) fn edit_same_under_all_symbols<T: PartialEq + AsRef<str>>(
     let Some(readings) = readings(text, &request.new, &none) else {
         return Err(hangs("how the file is read", "too many to be tried and "));
     };
-    let stands = |symbols| find_declaration(&declared(text, &syntax(text, symbols)), &request.symbol).map(|found| found.range.clone());
+    let stands =
+        |symbols| find_declaration(&list_declarations(text, &syntax(text, symbols)), &request.symbol).map(|found| found.range.clone());
     let mut idle = None;
     for symbols in &readings {
         let other = edit(symbols);
@@ -59,7 +60,7 @@ pub(super) fn edit_same_under_all_symbols<T: PartialEq + AsRef<str>>(
         // Report the refusal only for a clear name; candidates mean that the name itself depends on the symbols.
         return Err(match refused.filter(|refused| refused.candidates.is_empty()) {
             Some(refused) => Refused {
-                why: format!("where {}: {}", defined(at_odds), refused.why),
+                why: format!("where {}: {}", defined_sentence(at_odds), refused.why),
                 ..refused.clone()
             },
             None => hangs(&format!("which declaration {} is", request.symbol), ""),
@@ -69,7 +70,7 @@ pub(super) fn edit_same_under_all_symbols<T: PartialEq + AsRef<str>>(
 }
 
 /// `A, B are defined`.
-fn defined(symbols: &BTreeSet<String>) -> String {
+fn defined_sentence(symbols: &BTreeSet<String>) -> String {
     let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
     match names.len() {
         0 => "no symbol is defined".to_owned(),
@@ -99,7 +100,11 @@ pub(super) fn readings(text: &str, new: &str, defines: &BTreeSet<String>) -> Opt
 pub fn declares(text: &str, name: &str) -> bool {
     let none = BTreeSet::new();
     let readings = readings(text, "", &none).unwrap_or_else(|| vec![none]);
-    let declares = |symbols: &BTreeSet<String>| declared(text, &syntax(text, symbols)).iter().any(|one| one.is.name == name);
+    let declares = |symbols: &BTreeSet<String>| {
+        list_declarations(text, &syntax(text, symbols))
+            .iter()
+            .any(|one| one.is.name == name)
+    };
     readings.iter().any(declares)
 }
 
@@ -140,7 +145,7 @@ fn explore_readings<'t>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{HeadPolicy, Where, edited};
+    use super::super::symbol::{HeadPolicy, Where, edit_symbol};
     use super::*;
     use proptest::prelude::*;
 
@@ -158,7 +163,7 @@ mod tests {
             head: HeadPolicy::Replaced,
             defines: defines.map(|symbols| symbols.iter().map(|one| (*one).to_owned()).collect()),
         };
-        edited(text, &request).map(|(made, _)| made)
+        edit_symbol(text, &request).map(|(made, _)| made)
     }
 
     #[test]
@@ -267,8 +272,8 @@ mod tests {
             let text = format!("class C {{\n{others}{}\n}}\n", lines.join("\n"));
             let request = |defines| SymbolEdit { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), head: HeadPolicy::Replaced, defines };
             let some = [("A", a), ("B", b)].into_iter().filter(|(_, is)| *is).map(|(symbol, _)| symbol.to_owned()).collect();
-            if let Ok(made) = edited(&text, &request(None)) {
-                prop_assert_eq!(edited(&text, &request(Some(some))), Ok(made));
+            if let Ok(made) = edit_symbol(&text, &request(None)) {
+                prop_assert_eq!(edit_symbol(&text, &request(Some(some))), Ok(made));
             }
         }
     }

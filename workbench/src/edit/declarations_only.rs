@@ -1,7 +1,7 @@
 //! Checks that the text of an edit by name contains only declarations with their documentation, attributes, comments and whole directives.
 
 use super::conditional::readings;
-use super::declared::{Declared, EditRange, declared, encloses};
+use super::declared::{Declared, EditRange, encloses, list_declarations};
 use super::directive_settings::DirectiveSettings;
 use super::directives::{Directive, directives, unpaired};
 use super::head::Parts;
@@ -74,8 +74,8 @@ pub(super) fn only_declares(text: &str, made: &str, place: &EditRange, new: &str
     let branches = readings("", new, defines).unwrap_or_default();
     let mut declares = false;
     for defines in std::iter::once(defines).chain(&branches) {
-        let all = declared(made, &parse_code(made, defines));
-        let went_on = beyond(text, &place.old, &declared(text, &parse_code(text, defines)));
+        let all = list_declarations(made, &parse_code(made, defines));
+        let went_on = beyond(text, &place.old, &list_declarations(text, &parse_code(text, defines)));
         let goes_on = |one: &Declared| place.new.contains(&one.range.start) && went_on.contains(&(made.len() - one.range.end));
         let own: Vec<&Declared> = all.iter().filter(|one| encloses(&place.new, one) || goes_on(one)).collect();
         declares |= !own.is_empty();

@@ -44,11 +44,11 @@ pub(crate) struct DeclarationProperties {
 /// Returns the names of all declarations of a text, compiled without `#if` symbols: `Namespace.Type` and `Namespace.Type#Member(int)`.
 pub(crate) fn declared_names(text: &str) -> BTreeSet<String> {
     let syntax = super::symbol::parse_code(text, &BTreeSet::new());
-    declared(text, &syntax).into_iter().map(|one| one.is.name).collect()
+    list_declarations(text, &syntax).into_iter().map(|one| one.is.name).collect()
 }
 
 /// Returns all declarations of a parsed text; each type precedes its members.
-pub(crate) fn declared(text: &str, syntax: &Syntax) -> Vec<Declared> {
+pub(crate) fn list_declarations(text: &str, syntax: &Syntax) -> Vec<Declared> {
     let lines = starts(text);
     // Spans count bytes within lines, so normalized line ends do not shift them.
     let bytes = |span: &Span| {

@@ -176,7 +176,7 @@ fn tail_of_item(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{HeadPolicy, edited};
+    use super::super::symbol::{HeadPolicy, edit_symbol};
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
@@ -187,7 +187,7 @@ mod tests {
             head: HeadPolicy::Replaced,
             defines: None,
         };
-        edited(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
+        edit_symbol(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
     }
 
     fn setting_as_written(line: &str, number: usize) -> Result<String, String> {

@@ -6,7 +6,7 @@ use super::edit_log::Category;
 use super::editable_paths::{Guard, Refused, resolve};
 use super::encoding::{LARGEST, Unreadable};
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
-use super::staged::{Batch, Staged, staged};
+use super::staged::{Batch, Staged, staged_name};
 use super::tree::{self, KNOWN, Tree};
 use crate::checkout::{self, CheckoutLock};
 use crate::kill_points;
@@ -234,14 +234,14 @@ impl Files for Disk {
     fn is_staged(&self, path: &str) -> bool {
         let looked = self
             .folder(path, false)
-            .and_then(|(folder, name)| stat_if_exists(&folder, &staged(name)));
+            .and_then(|(folder, name)| stat_if_exists(&folder, &staged_name(name)));
         looked.is_ok_and(|found| found.is_some())
     }
 
     fn unstage(&self, path: &str) {
         if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill_points::check_killed()) {
             // The staged file may not exist yet.
-            let _ = folder.remove(staged(name));
+            let _ = folder.remove(staged_name(name));
         }
     }
 

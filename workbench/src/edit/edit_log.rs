@@ -101,7 +101,7 @@ impl<F: Files> Log<'_, F> {
 mod tests {
     use super::super::flags::Flag;
     use super::super::order::Order;
-    use super::super::perform::formed;
+    use super::super::perform::check_form;
     use super::super::session::content;
     use super::super::session_tests::{Coder, leads_on};
     use super::super::state::Mode;
@@ -150,8 +150,8 @@ mod tests {
     fn an_answer_without_its_form_says_so_and_is_written_down() {
         let mut coder = Coder::opened("one\n", Mode::Manual);
         let good = coder.replace("one", "1");
-        assert_eq!(formed(good.clone()).1, None);
-        let (bad, form) = formed(Response {
+        assert_eq!(check_form(good.clone()).1, None);
+        let (bad, form) = check_form(Response {
             summary: String::new(),
             ..good.clone()
         });
@@ -161,7 +161,7 @@ mod tests {
         leads_on(&bad);
         let form = form.expect("the form");
         assert!(form["form"].as_str().is_some_and(|form| form.contains("- summary: \n")), "{form}");
-        assert_eq!(formed(bad).1, None, "what says so has its form");
+        assert_eq!(check_form(bad).1, None, "what says so has its form");
     }
 
     #[test]

@@ -10,20 +10,20 @@ use super::line_ends::{adapt_line_ends, note_line_ends, with_line_ends_of_file};
 use super::lines::{Ends, fit, split};
 use super::match_failure;
 use super::matching::find_occurrences;
-use super::merge::unified;
+use super::merge::unified_diff;
 use super::order::{BatchEdit, Rewritten};
 use super::perform::Done;
 use super::run::{EditRun, Trouble};
 use super::session::{ENDS, Selection};
 use super::state::{Event, Mode, Status, WorkflowState};
 use super::symbol;
-use super::targets::resolved;
+use super::targets::resolve_path;
 use serde_json::json;
 
 /// Most bytes of a difference that an answer shows.
 const MOST_SHOWN: usize = 128 << 10;
 
-pub(super) fn opened<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result<Done, Trouble> {
+pub(super) fn open_document<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let document = run.document(path)?;
     let mark = if document.now.encoding.mark {
@@ -54,7 +54,7 @@ pub(super) fn opened<F: Files>(run: &EditRun<'_, F>, path: &str) -> Result<Done,
 }
 
 /// Applies an edit and returns its answer; encodings stay.
-pub(super) fn edited<F: Files>(
+pub(super) fn apply_edit<F: Files>(
     run: &mut EditRun<'_, F>,
     operation: &str,
     texts: Vec<(String, Option<String>)>,
@@ -108,7 +108,7 @@ pub(super) fn edit_with_encoding<F: Files>(
         let old = old.map(|text| text.as_str());
         let new = text.as_ref().map(|written| written.text.as_str());
         changed.push(Changed::from_texts(path, old, new));
-        detail.push_str(&unified(
+        detail.push_str(&unified_diff(
             old.unwrap_or_default(),
             new.unwrap_or_default(),
             &describe_file(path, old),
@@ -116,7 +116,7 @@ pub(super) fn edit_with_encoding<F: Files>(
         ));
     }
     let status = run.edit(operation, texts)?;
-    let mut done = Done::of(status, format!("{what}{}", what_became(run, &paths, status))).with(cut_difference(detail));
+    let mut done = Done::of(status, format!("{what}{}", saved_or_buffered(run, &paths, status))).with(cut_difference(detail));
     (done.paths, done.changed) = (paths, changed);
     if status == Status::PersistFailure {
         done.guidance = Some("remove the obstacle, then call `commit` to save, `persist_as` to save elsewhere, or `discard`".to_owned());
@@ -140,7 +140,7 @@ pub(super) fn describe_file(path: &str, text: Option<&str>) -> String {
 }
 
 /// Returns the end of a summary: whether the edit was saved.
-pub(super) fn what_became<F: Files>(run: &EditRun<'_, F>, paths: &[String], status: Status) -> &'static str {
+pub(super) fn saved_or_buffered<F: Files>(run: &EditRun<'_, F>, paths: &[String], status: Status) -> &'static str {
     let is_out = |path: &String| {
         run.document(path)
             .is_ok_and(|document| document.state.workflow_state() == WorkflowState::OutOfSync)
@@ -177,7 +177,7 @@ pub(super) fn replace_all<F: Files>(run: &mut EditRun<'_, F>, path: &str, old: &
     trace(run, path, &text, &old);
     let plural = if count == 1 { "" } else { "s" };
     let what = format!("replaced {count} occurrence{plural} of old_text");
-    edited(run, "replace", vec![(path.to_owned(), Some(text.replace(&old, &new)))], &what)
+    apply_edit(run, "replace", vec![(path.to_owned(), Some(text.replace(&old, &new)))], &what)
 }
 
 /// Replaces the only occurrence of a text; offers candidates if there are several.
@@ -212,7 +212,7 @@ pub(super) fn place_one<F: Files>(
         1 => {
             let at = found.at[0];
             let made = [&text[..at], new, &text[at + old.len()..]].concat();
-            edited(run, "replace", vec![(path.to_owned(), Some(made))], what)
+            apply_edit(run, "replace", vec![(path.to_owned(), Some(made))], what)
         }
         count => {
             let snapshot = run.document(path)?.now.text.clone();
@@ -298,7 +298,7 @@ pub(super) fn select<F: Files>(run: &mut EditRun<'_, F>, path: &str, id: usize, 
         run.apply_event(path, Event::Stale);
         return Ok(Done::of(Status::NoOp, "old and new are the same: nothing was changed"));
     }
-    edited(
+    apply_edit(
         run,
         "replace_selection",
         vec![(path.to_owned(), Some(made))],
@@ -325,7 +325,7 @@ pub(super) fn append<F: Files>(run: &mut EditRun<'_, F>, path: &str, anchor: &st
             return place_one(run, path, &text, &anchor, &both, "put the text behind its anchor");
         }
     };
-    edited(run, "append", vec![(path.to_owned(), Some(made))], "put the text there")
+    apply_edit(run, "append", vec![(path.to_owned(), Some(made))], "put the text there")
 }
 
 /// Replaces the whole text of a file; the summary tells a new file from an overwritten one.
@@ -338,7 +338,7 @@ pub(super) fn replace_all_text<F: Files>(run: &mut EditRun<'_, F>, path: &str, n
     let given = Ends::from_text(new);
     let Some((before, _)) = before else {
         let what = format!("{path} is new and has {}", lines(new));
-        return edited(run, "create", vec![(path.to_owned(), Some(new.to_owned()))], &what);
+        return apply_edit(run, "create", vec![(path.to_owned(), Some(new.to_owned()))], &what);
     };
     let ends = Ends::from_text(&before);
     let new = match fits && ends != Ends::default() {
@@ -353,7 +353,7 @@ pub(super) fn replace_all_text<F: Files>(run: &mut EditRun<'_, F>, path: &str, n
         lines(&before),
         lines(&new)
     );
-    edited(run, "write", vec![(path.to_owned(), Some(new))], &what)
+    apply_edit(run, "write", vec![(path.to_owned(), Some(new))], &what)
 }
 
 pub(super) fn symbol_edit<F: Files>(
@@ -372,7 +372,7 @@ pub(super) fn symbol_edit<F: Files>(
         }
         wanted.new = fitted;
     }
-    let made = symbol::requires_csharp(path).and_then(|()| symbol::edited(&text, &wanted));
+    let made = symbol::requires_csharp(path).and_then(|()| symbol::edit_symbol(&text, &wanted));
     let (made, what) = made.map_err(|why| {
         run.apply_event(path, Event::Refused);
         Trouble {
@@ -385,7 +385,7 @@ pub(super) fn symbol_edit<F: Files>(
         symbol::Where::Before => "insert_before",
         symbol::Where::After => "insert_after",
     };
-    edited(run, operation, vec![(path.to_owned(), Some(made))], &what)
+    apply_edit(run, operation, vec![(path.to_owned(), Some(made))], &what)
 }
 
 /// Replaces the whole texts of files; nothing is changed if one differs from the text that its new text is based on.
@@ -400,7 +400,7 @@ pub(super) fn rewrite<F: Files>(run: &mut EditRun<'_, F>, operation: &str, texts
         }
         made.push((path.clone(), file.after.clone()));
     }
-    edited(run, operation, made, operation)
+    apply_edit(run, operation, made, operation)
 }
 
 pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], paths: &[String], fits: bool) -> Result<Done, Trouble> {
@@ -411,7 +411,7 @@ pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], pat
     }
     for (number, edit) in (1..).zip(edits) {
         let path = match &edit.path {
-            Some(given) => resolved(run.files, given)?,
+            Some(given) => resolve_path(run.files, given)?,
             None => paths[0].clone(),
         };
         let text = texts
@@ -465,5 +465,5 @@ pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], pat
         run.notes.push("line ends made those of the files".to_owned());
     }
     let plural = if edits.len() == 1 { "" } else { "s" };
-    edited(run, "batch", texts, &format!("applied {} edit{plural} as one", edits.len()))
+    apply_edit(run, "batch", texts, &format!("applied {} edit{plural} as one", edits.len()))
 }

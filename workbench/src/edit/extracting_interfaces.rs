@@ -1,6 +1,6 @@
 //! Extracts an interface from the public members of a type into a file of its own, and adds it to the bases of the type.
 
-use super::declared::declared;
+use super::declared::list_declarations;
 use super::lines::{Ends, line_start};
 use super::meaning::find_declaration;
 use super::member_head::MemberHead;
@@ -87,7 +87,7 @@ pub fn extract(text: &str, symbol: &str, request: &RequestedInterface, defines: 
     if !matches!(before.tier, Tier::Whole | Tier::Repaired) {
         return Err(Refused::new("the file does not parse", "fix its syntax first"));
     }
-    let all = declared(text, &before);
+    let all = list_declarations(text, &before);
     let found = find_declaration(&all, symbol)?;
     let parts = before
         .types
@@ -146,7 +146,7 @@ pub fn extract(text: &str, symbol: &str, request: &RequestedInterface, defines: 
     let made = with_base(text, &compiled, &found.range, &format!("{}{arguments}", request.name));
     let own = file_beside(text, &compiled, found.range.start, &directives, &declaration);
     let (after, new) = (parse_code(&made, defines), parse_code(&own, defines));
-    let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
+    let is = |text: &str, syntax| list_declarations(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
     let bases = |syntax: &producers::csharp::model::Syntax| syntax.types.iter().map(|decl| decl.bases.len()).sum::<usize>();
     let is_sound = !worse(&before, &after) && is(text, &before) == is(&made, &after) && bases(&after) == bases(&before) + 1;
     let interface = new

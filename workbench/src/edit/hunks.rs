@@ -10,7 +10,7 @@ use super::search_miss::SearchedText;
 use super::state::Status;
 
 /// Applies the hunks of a patch to the text of a file.
-pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str, held: SearchedText) -> Result<String, Trouble> {
+pub(super) fn fit_hunks(text: &str, hunks: &[Hunk], path: &str, held: SearchedText) -> Result<String, Trouble> {
     apply(text, hunks, held).map_err(|unfit| Trouble {
         status: Status::NoMatch,
         summary: format!("{}: {}; nothing was changed", held.describe_with_path(path), unfit.why),

@@ -4,16 +4,16 @@ use super::lines::{body, split};
 use producers::csharp::lexer::lex;
 
 /// Replaces the common indentation of a text with `indent`. Lines within strings and directives stay unchanged.
-pub(super) fn indented(text: &str, indent: &str) -> String {
+pub(super) fn set_indent(text: &str, indent: &str) -> String {
     let lines: Vec<&str> = split(text).collect();
-    let fixed = fixed(text, &lines);
+    let fixed = fixed_lines(text, &lines);
     let own: Vec<usize> = (0..lines.len())
         .filter(|at| !fixed[*at] && !body(lines[*at]).trim().is_empty())
         .collect();
     let common = |own: &[usize]| {
         let spaces = own.iter().map(|at| leading(lines[*at]));
         spaces
-            .reduce(|one, other| &one[..shared(one, other)])
+            .reduce(|one, other| &one[..common_indent(one, other)])
             .unwrap_or_default()
             .to_owned()
     };
@@ -46,7 +46,7 @@ pub(super) fn unit(text: &str) -> String {
 }
 
 /// Returns which lines begin inside a multi-line token or are directives.
-fn fixed(text: &str, lines: &[&str]) -> Vec<bool> {
+fn fixed_lines(text: &str, lines: &[&str]) -> Vec<bool> {
     let lexed = lex(text);
     let tokens = lexed.tokens.iter().map(|token| (token.start as usize, token.end as usize));
     let mut long = tokens.filter(|(start, end)| text[*start..*end].contains(['\n', '\r'])).peekable();
@@ -66,14 +66,14 @@ fn leading(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-fn shared(one: &str, other: &str) -> usize {
+fn common_indent(one: &str, other: &str) -> usize {
     let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
     same.map(|(c, _)| c.len_utf8()).sum()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{HeadPolicy, SymbolEdit, Where, edited};
+    use super::super::symbol::{HeadPolicy, SymbolEdit, Where, edit_symbol};
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -89,7 +89,7 @@ mod tests {
                 head: HeadPolicy::default(),
                 defines: Some(BTreeSet::new()),
             };
-            edited(text, &request).expect("edited").0
+            edit_symbol(text, &request).expect("edited").0
         };
         let new = "int D()\n{\n    return 2;\n}";
         let made = "    int D()\n    {\n        return 2;\n    }\n";
@@ -126,20 +126,20 @@ mod tests {
             ("string A = @\"\n x\n\";\r\nint B;", "    string A = @\"\n x\n\";\r\n    int B;"),
             ("\n\n", "\n\n"),
         ] {
-            assert_eq!(indented(text, "    "), made);
+            assert_eq!(set_indent(text, "    "), made);
         }
-        assert_eq!(indented("    int A;\n      int B;", ""), "int A;\n  int B;");
+        assert_eq!(set_indent("    int A;\n      int B;", ""), "int A;\n  int B;");
     }
 
     proptest! {
         #[test]
         fn once_is_enough_and_nothing_else_changes(text in "([ \t]{0,3}(a|\\{|\\}|;|//x|#if|@\"|\")?[ ]?(\n|\r\n)){0,8}", indent in "[ \t]{0,3}") {
-            let made = indented(&text, &indent);
+            let made = set_indent(&text, &indent);
             prop_assert_eq!(split(&made).count(), split(&text).count());
             for (one, other) in split(&text).zip(split(&made)) {
                 prop_assert_eq!(one.trim_start_matches([' ', '\t']), other.trim_start_matches([' ', '\t']));
             }
-            prop_assert_eq!(indented(&made, &indent), made);
+            prop_assert_eq!(set_indent(&made, &indent), made);
         }
     }
 }

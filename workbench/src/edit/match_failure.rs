@@ -49,7 +49,7 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
         );
         return similar_miss(why, text, line, split(needle).count());
     }
-    if let Some((bare, what)) = numbered(&fitted).filter(|(bare, _)| find_occurrences(&plain, bare, 0, 1).count > 0) {
+    if let Some((bare, what)) = without_line_numbers(&fitted).filter(|(bare, _)| find_occurrences(&plain, bare, 0, 1).count > 0) {
         let at = find_occurrences(&plain, &bare, 0, 1).at[0];
         let line = 1 + plain[..at].matches('\n').count();
         return similar_miss(
@@ -64,11 +64,11 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
             "it does not occur in {held}, which is too large to search for similar text"
         ));
     }
-    alike_in_looks(held, text, &plain, &fitted).unwrap_or_else(|| most_similar_lines(held, text, needle))
+    find_lookalike(held, text, &plain, &fitted).unwrap_or_else(|| most_similar_lines(held, text, needle))
 }
 
 /// Finds text that only looks like the needle. Both `plain` and `fitted` have LF as line ends.
-fn alike_in_looks(held: &str, text: &str, plain: &str, fitted: &str) -> Option<Miss> {
+fn find_lookalike(held: &str, text: &str, plain: &str, fitted: &str) -> Option<Miss> {
     if plain.is_ascii() && fitted.is_ascii() {
         return None;
     }
@@ -100,7 +100,7 @@ fn similar_miss(why: String, text: &str, line: usize, count: usize) -> Miss {
 }
 
 /// Strips the line numbers before the needle's lines, if every line has one.
-fn numbered(needle: &str) -> Option<(String, &'static str)> {
+fn without_line_numbers(needle: &str) -> Option<(String, &'static str)> {
     let mut bare = String::new();
     for line in split(needle) {
         let rest = line.trim_start_matches([' ', '\t']);
@@ -122,8 +122,8 @@ fn numbered(needle: &str) -> Option<(String, &'static str)> {
 fn most_similar_lines(held: &str, text: &str, needle: &str) -> Miss {
     let wanted: Vec<&str> = split(needle).map(body).take(MOST_LINES).collect();
     let lines: Vec<&str> = split(text).map(body).collect();
-    let start = aligned(&lines, &wanted, trimmed_line)
-        .or_else(|| aligned(&lines, &wanted, loosely))
+    let start = find_aligned(&lines, &wanted, trimmed_line)
+        .or_else(|| find_aligned(&lines, &wanted, loosely))
         .or_else(|| most_similar_line(&lines, &wanted));
     let Some(start) = start else {
         return miss_because(&format!("it does not occur in {held}, and nothing there is similar"));
@@ -191,7 +191,7 @@ fn difference_of_words(line: &str, wanted: &str) -> &'static str {
         } else {
             " in tabs and spaces of its indentation"
         }
-    } else if squeezed(line) == squeezed(wanted) {
+    } else if squeeze_spaces(line) == squeeze_spaces(wanted) {
         " in white space"
     } else if line.trim().to_lowercase() == wanted.trim().to_lowercase() {
         " in upper and lower case"
@@ -204,17 +204,17 @@ fn trimmed_line(line: &str) -> String {
     line.trim_end().to_owned()
 }
 
-fn squeezed(line: &str) -> String {
+fn squeeze_spaces(line: &str) -> String {
     line.split_whitespace().collect()
 }
 
 fn loosely(line: &str) -> String {
-    squeezed(line).to_lowercase()
+    squeeze_spaces(line).to_lowercase()
 }
 
 /// Returns the line at which the needle starts if most of its lines that occur in the text are to align; the first such place. Lines that occur too
 /// often are ignored.
-fn aligned(lines: &[&str], wanted: &[&str], key: fn(&str) -> String) -> Option<usize> {
+fn find_aligned(lines: &[&str], wanted: &[&str], key: fn(&str) -> String) -> Option<usize> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     // For each line of the needle: its places in the needle, and in the text.
     let mut places: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
@@ -369,12 +369,12 @@ mod tests {
         let lines: Vec<&str> = split(&text).map(body).collect();
         let wanted = [vec!["a"; 198], vec!["here", "b"]].concat();
         assert_eq!(
-            aligned(&lines, &wanted, trimmed_line),
+            find_aligned(&lines, &wanted, trimmed_line),
             Some(20_000 - 198),
             "the one that is telling"
         );
-        assert_eq!(aligned(&lines, &["a"; 199], trimmed_line), None);
-        assert_eq!(aligned(&lines, &["a", "b"], trimmed_line), Some(0));
+        assert_eq!(find_aligned(&lines, &["a"; 199], trimmed_line), None);
+        assert_eq!(find_aligned(&lines, &["a", "b"], trimmed_line), Some(0));
     }
 
     #[test]

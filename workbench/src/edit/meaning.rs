@@ -120,7 +120,7 @@ fn strangeness(name: &str, wanted: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::declared::declared;
+    use super::super::declared::list_declarations;
     use super::*;
     use producers::csharp::parse;
     use std::collections::BTreeSet;
@@ -128,7 +128,7 @@ mod tests {
     const TEXT: &str = "namespace N.M;\nclass LruCache<TKey, TValue> {\n    LruCache(int size) { }\n    ~LruCache() { }\n    void Clear() { }\n    TValue Get(TKey key) => 1;\n    void Map<T>(T by) { }\n    void IFoo.Run() { }\n    int this[int at] => 1;\n    class Inner { int X; }\n    class Inner<T> { int Y; }\n}\nclass Solo { int X; int x; void Over(int a) { } void Over(string a) { } }\n";
 
     fn names(wanted: &str) -> Vec<String> {
-        let all = declared(TEXT, &parse::read(TEXT, &BTreeSet::new(), "").0);
+        let all = list_declarations(TEXT, &parse::read(TEXT, &BTreeSet::new(), "").0);
         match find_declaration(&all, wanted) {
             Ok(one) => vec![one.is.name.clone()],
             Err(refused) if refused.why.starts_with("nothing") => Vec::new(),
@@ -174,8 +174,11 @@ mod tests {
                 _ => assert_eq!(found, [format!("{cache}{is}")], "{wanted}"),
             }
         }
-        let refused =
-            find_declaration(&declared(TEXT, &parse::read(TEXT, &BTreeSet::new(), "").0), "lrucache.clear").map(|one| one.is.name.clone());
+        let refused = find_declaration(
+            &list_declarations(TEXT, &parse::read(TEXT, &BTreeSet::new(), "").0),
+            "lrucache.clear",
+        )
+        .map(|one| one.is.name.clone());
         assert_eq!(
             refused.map_err(|why| why.candidates),
             Err(vec!["N.M.LruCache`2#Clear()".to_owned()])

@@ -173,7 +173,7 @@ fn append_lines(text: &mut String, lines: &str) -> Option<()> {
 }
 
 /// Returns a unified diff with three context lines. Differences of line ends are shown.
-pub fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
+pub fn unified_diff(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     unified_by(old, new, old_name, new_name, |text| split(text).collect())
 }
 
@@ -201,7 +201,7 @@ fn unified_by(old: &str, new: &str, old_name: &str, new_name: &str, lines: fn(&s
     let text = diff.unified_diff().context_radius(CONTEXT).header(old_name, new_name).to_string();
     text.split_inclusive('\n')
         .map(|line| match line.strip_prefix("@@ ").and_then(|line| line.split_once(" @@")) {
-            Some((ranges, rest)) => format!("@@ {} @@{rest}", shifted(ranges, skipped)),
+            Some((ranges, rest)) => format!("@@ {} @@{rest}", shift_ranges(ranges, skipped)),
             None => line.to_owned(),
         })
         .collect()
@@ -221,7 +221,7 @@ fn with_context_lines(text: &str, stretch: &Range<usize>) -> Range<usize> {
 }
 
 /// Formats `-1,7 +1,8` as if `lines` lines preceded.
-fn shifted(ranges: &str, lines: usize) -> String {
+fn shift_ranges(ranges: &str, lines: usize) -> String {
     let one = |range: &str| {
         let (sign, numbers) = range.split_at(1);
         let (start, length) = numbers
@@ -326,9 +326,12 @@ mod tests {
         let new = old.replace("line 20\n", "line 20a\nline 20b\n").replace("line 38\n", "line 38!\n");
         let whole = TextDiff::from_lines(old.as_str(), new.as_str());
         let expected = whole.unified_diff().context_radius(3).header("a", "b").to_string();
-        assert_eq!(unified(&old, &new, "a", "b"), expected);
-        assert_eq!(unified("a\n", "a\r\n", "a", "b").lines().count(), 5);
-        assert_eq!(unified("", "a", "a", "b").lines().filter(|line| line.starts_with('+')).count(), 2);
+        assert_eq!(unified_diff(&old, &new, "a", "b"), expected);
+        assert_eq!(unified_diff("a\n", "a\r\n", "a", "b").lines().count(), 5);
+        assert_eq!(
+            unified_diff("", "a", "a", "b").lines().filter(|line| line.starts_with('+')).count(),
+            2
+        );
     }
 
     proptest! {

@@ -1,10 +1,10 @@
 //! Moves a type to a file of its own, with its documentation, attributes and namespace, and a copy of the using directives that it had.
 
 use super::adding_usings::leading_usings;
-use super::declared::declared;
+use super::declared::list_declarations;
 use super::lines::{Ends, body, line_and_column, split};
 use super::meaning::find_declaration;
-use super::removal::{removed, without_empty_namespace};
+use super::removal::{remove_declaration, without_empty_namespace};
 use super::symbol::{Refused, parse_code, worse};
 use producers::csharp::lexer::{Kind, Token, lex};
 use producers::csharp::preprocess::blank;
@@ -29,7 +29,7 @@ const OTHERWISE: &str = "move it with a patch, or remove the obstacles first";
 /// When the type depends on its file, or already has a file to itself.
 pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Moved, Refused> {
     let before = parse_code(text, defines);
-    let all = declared(text, &before);
+    let all = list_declarations(text, &before);
     let found = find_declaration(&all, symbol)?;
     let name = found.is.name.clone();
     let Some(decl) = before.types.iter().find(|decl| found.owner.is_empty() && decl.symbol() == name) else {
@@ -50,7 +50,7 @@ pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) ->
             "rename the file with a patch of git (`rename from`, `rename to`)",
         ));
     }
-    let gone = removed(text, &name, defines)?;
+    let gone = remove_declaration(text, &name, defines)?;
     let gone = gone.ok_or_else(|| Refused::new(format!("{name} is not declared there"), OTHERWISE))?;
     let [range] = gone.ranges.as_slice() else {
         return Err(Refused::new(format!("the file declares {name} in several parts"), OTHERWISE));
@@ -66,7 +66,7 @@ pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) ->
     let after = parse_code(&own, defines);
     let is_own = |one: &&super::declared::Declared| range.start <= one.range.start && one.range.end <= range.end;
     let went: Vec<_> = all.iter().filter(is_own).map(|one| &one.is).collect();
-    let came = declared(&own, &after);
+    let came = list_declarations(&own, &after);
     let is_same = went == came.iter().map(|one| &one.is).collect::<Vec<_>>();
     if worse(&before, &after) || !is_same {
         let why = format!("{name} would change in a file of its own");

@@ -2,7 +2,7 @@
 
 use super::allowed_tools::Tool;
 use super::edit_log::Category;
-use super::merge::unified;
+use super::merge::unified_diff;
 use super::state::Mode;
 use super::symbol::{self, Where};
 use serde_json::{Value, json};
@@ -121,7 +121,7 @@ impl Rewritten {
     pub fn diff(&self) -> String {
         let name = |text: &Option<String>| if text.is_some() { self.path.as_str() } else { "/dev/null" };
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        unified(&text(&self.before), &text(&self.after), name(&self.before), name(&self.after))
+        unified_diff(&text(&self.before), &text(&self.after), name(&self.before), name(&self.after))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sorts using directives, without duplicates: those of `System` first, then by name, static ones and aliases last.
 
 use super::adding_usings::{UsingDirective, leading_usings};
-use super::declared::declared;
+use super::declared::list_declarations;
 use super::lines::Ends;
 use super::symbol::{Refused, parse_code};
 use producers::csharp::lexer::lex;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// When other text between them would lose its place, or the new order changes the meaning of the file.
-pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String>, Refused> {
+pub fn organize_usings(text: &str, defines: &BTreeSet<String>) -> Result<Option<String>, Refused> {
     let compiled = blank(text, defines);
     let tokens = lex(&compiled).tokens;
     let mut made = text.to_owned();
@@ -26,14 +26,14 @@ pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String
         let found = leading_usings(&compiled, &tokens, at).0;
         if let (Some(first), Some(last)) = (found.first(), found.last()) {
             let range = first.range.start..last.range.end;
-            made.replace_range(range.clone(), &ordered(text, &found)?);
+            made.replace_range(range.clone(), &sorted_directives(text, &found)?);
         }
     }
     if made == text {
         return Ok(None);
     }
     let (before, after) = (parse_code(text, defines), parse_code(&made, defines));
-    let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
+    let is = |text: &str, syntax| list_declarations(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
     let all = |usings: &[producers::csharp::model::Using]| usings.iter().cloned().collect::<BTreeSet<_>>();
     match all(&before.usings) == all(&after.usings) && is(text, &before) == is(&made, &after) {
         true => Ok(Some(made)),
@@ -45,7 +45,7 @@ pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String
 }
 
 /// Returns the sorted directives, one per line.
-fn ordered(text: &str, all: &[UsingDirective]) -> Result<String, Refused> {
+fn sorted_directives(text: &str, all: &[UsingDirective]) -> Result<String, Refused> {
     for two in all.windows(2) {
         let between = &text[two[0].range.end..two[1].range.start];
         if !between.trim().is_empty() {
@@ -88,9 +88,13 @@ mod tests {
             ),
             ("class X { }", None),
         ] {
-            assert_eq!(organized(text, &BTreeSet::new()).expect("no refusal").as_deref(), made, "{text}");
+            assert_eq!(
+                organize_usings(text, &BTreeSet::new()).expect("no refusal").as_deref(),
+                made,
+                "{text}"
+            );
         }
-        let why = organized("using B;\n// why\nusing A;\n", &BTreeSet::new())
+        let why = organize_usings("using B;\n// why\nusing A;\n", &BTreeSet::new())
             .expect_err("refused")
             .why;
         assert_eq!(why, "`// why` is between the directives, and would lose its place");

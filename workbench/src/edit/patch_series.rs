@@ -3,7 +3,7 @@
 
 use super::encoding::{Encoding, MARK, PLAIN, Written};
 use super::files::Files;
-use super::hunks::fitted;
+use super::hunks::fit_hunks;
 use super::patch::{FilePatch, Hunk, PatchOperation};
 use super::run::{EditRun, Trouble, path_taken};
 use super::search_miss::SearchedText;
@@ -251,9 +251,9 @@ fn text<F: Files>(run: &EditRun<'_, F>, now: &PatchedFiles, step: &FileStep<'_>)
 fn apply_hunks(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str, held: SearchedText) -> Result<Written, Trouble> {
     let tells = hunks.iter().any(|hunk| hunk.old().any(|(line, _)| line.starts_with(MARK)));
     if !(encoding.mark && tells) {
-        return Ok(Written::from_edit(fitted(text, hunks, path, held)?, Some(text), encoding));
+        return Ok(Written::from_edit(fit_hunks(text, hunks, path, held)?, Some(text), encoding));
     }
-    let made = fitted(&format!("{MARK}{text}"), hunks, path, held)?;
+    let made = fit_hunks(&format!("{MARK}{text}"), hunks, path, held)?;
     let rest = made.strip_prefix(MARK);
     Ok(Written {
         encoding: Encoding {

@@ -5,11 +5,11 @@ use super::allowed_tools::{Tool, allows};
 use super::buffer_operations::{both_changes, close, commit, diff, discard, persist_as, refresh, undo_or_redo};
 use super::candidate::Candidate;
 use super::changed::Changed;
-use super::choose_session::session_of;
+use super::choose_session::choose_session;
 use super::edit_counts::EditCounts;
 use super::edit_log::{Category, Log, OperationEvents};
 use super::editing::{
-    append, batch, edit_with_encoding, list_candidates, opened, replace, replace_all, replace_all_text, rewrite, select, symbol_edit,
+    append, batch, edit_with_encoding, list_candidates, open_document, replace, replace_all, replace_all_text, rewrite, select, symbol_edit,
 };
 use super::encoding::length;
 use super::files::Files;
@@ -22,7 +22,7 @@ use super::run::{EditRun, Trouble};
 use super::selected_nodes::{NodesToReplace, replace_nodes};
 use super::session::{self, EditSession, NoSession};
 use super::state::{DocumentState, Ground, Mode, Reread, Status, WorkflowState};
-use super::targets::{resolved, targets};
+use super::targets::{resolve_path, targets};
 use super::{markdown, patch, patch_series, saving, trail};
 use serde_json::{Value, json};
 use std::io;
@@ -69,7 +69,7 @@ pub fn perform<F: Files>(files: &F, request: &EditRequest, now: u64) -> Response
         Ok(_alone) => perform_locked(files, request, now, &mut met),
         Err(error) => refusal_response(&Trouble::from(error), "-"),
     };
-    let (response, violation) = formed(response);
+    let (response, violation) = check_form(response);
     if files.is_logging() {
         let log = Log {
             files,
@@ -89,7 +89,7 @@ pub fn perform<F: Files>(files: &F, request: &EditRequest, now: u64) -> Response
 }
 
 /// Checks that the Markdown form of an answer can be parsed. If not, returns an answer that reports it, and the malformed form for the log.
-pub(super) fn formed(response: Response) -> (Response, Option<Value>) {
+pub(super) fn check_form(response: Response) -> (Response, Option<Value>) {
     let text = markdown::format(&response);
     match markdown::parse(&text) {
         Ok(_) => (response, None),
@@ -122,7 +122,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
         return list_sessions(files, now, recovered).unwrap_or_else(|trouble| refusal_response(&trouble, "-"));
     }
     let is_new = request.session.is_none() && !matches!(request.order, Order::Undo | Order::Redo);
-    let session = match session_of(files, request, now) {
+    let session = match choose_session(files, request, now) {
         Ok(session) => session,
         Err(trouble) => return refusal_response(&trouble, request.session.as_deref().unwrap_or("-")),
     };
@@ -426,12 +426,12 @@ fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Resu
     };
     let mut paths = targets(run, request)?;
     if let Some(parts) = &parts {
-        paths = patch_series::open(run, parts, |run, given| resolved(run.files, given))?;
+        paths = patch_series::open(run, parts, |run, given| resolve_path(run.files, given))?;
     }
     if let Order::Batch(edits) = &request.order {
         for edit in edits {
             let path = match (&edit.path, &request.path) {
-                (Some(given), _) => resolved(run.files, given)?,
+                (Some(given), _) => resolve_path(run.files, given)?,
                 (None, Some(_)) => paths[0].clone(),
                 (None, None) => return Err(Trouble::new("an edit names no file", "give each edit a path, or one path for all")),
             };
@@ -443,11 +443,11 @@ fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Resu
     }
     if let Order::Rewrite { texts, .. } = &request.order {
         for file in texts {
-            let path = resolved(run.files, &file.path)?;
+            let path = resolve_path(run.files, &file.path)?;
             match (&file.before, &file.like) {
                 (Some(_), _) => run.open(&path)?,
                 (None, Some(like)) => {
-                    let like = resolved(run.files, like)?;
+                    let like = resolve_path(run.files, like)?;
                     run.open(&like)?;
                     run.open_like(&path, &like)?;
                 }
@@ -512,7 +512,7 @@ fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Resu
         }
     }
     let mut done = match &request.order {
-        Order::Open => opened(run, &paths[0])?,
+        Order::Open => open_document(run, &paths[0])?,
         Order::Replace { old, new } => replace(run, &paths[0], old, new, request.fit)?,
         Order::ReplaceAll { old, new } => replace_all(run, &paths[0], old, new, request.fit)?,
         Order::ReplaceNodes { selector, old, new, all } => {
@@ -529,7 +529,9 @@ fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Resu
         Order::Create(new) | Order::Write(new) => replace_all_text(run, &paths[0], new, request.fit)?,
         Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted, request.fit)?,
         Order::Patch(_) => {
-            let texts = patch_series::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
+            let texts = patch_series::texts(run, parts.as_deref().unwrap_or_default(), |run, given| {
+                resolve_path(run.files, given)
+            })?;
             edit_with_encoding(run, "patch", texts, "applied the patch")?
         }
         Order::Batch(edits) => batch(run, edits, &paths, request.fit)?,

@@ -3,7 +3,7 @@
 //! Every other declaration stays the same.
 
 use super::declarations_only::keeps_directives;
-use super::declared::{Declared, EditRange, declared, encloses};
+use super::declared::{Declared, EditRange, encloses, list_declarations};
 use super::head::Parts;
 use super::lines::{body, line_start, split};
 use super::replacing::{comma, tail};
@@ -25,9 +25,9 @@ pub struct Removed {
 ///
 /// # Errors
 /// When the removal would change another declaration.
-pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Option<Removed>, Refused> {
+pub fn remove_declaration(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Option<Removed>, Refused> {
     let before = parse_code(text, defines);
-    let all = declared(text, &before);
+    let all = list_declarations(text, &before);
     let mut parts: Vec<&Declared> = all.iter().filter(|one| one.is.name == symbol).collect();
     parts.sort_by_key(|one| one.range.start);
     if parts.is_empty() {
@@ -49,7 +49,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
     let after = parse_code(&made, defines);
     let is_gone = |one: &&Declared| ranges.iter().any(|range| encloses(range, one));
     let stay: Vec<_> = all.iter().filter(|one| !is_gone(one)).map(|one| &one.is).collect();
-    let now = declared(&made, &after);
+    let now = list_declarations(&made, &after);
     if worse(&before, &after) || stay != now.iter().map(|one| &one.is).collect::<Vec<_>>() {
         let why = format!("removing {symbol} would change other declarations");
         return Err(Refused::new(why, "edit the present text with `replace`"));
@@ -169,7 +169,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn without(text: &str, symbol: &str) -> Result<String, String> {
-        let found = removed(text, symbol, &BTreeSet::new());
+        let found = remove_declaration(text, symbol, &BTreeSet::new());
         found.map(|removed| removed.expect("declared").text).map_err(|refused| refused.why)
     }
 
@@ -215,13 +215,17 @@ mod tests {
     #[test]
     fn a_namespace_goes_with_the_last_type_in_it() {
         let text = "namespace A\n{\n    namespace B.C\n    {\n        class X { }\n    }\n}\n\nnamespace D\n{\n    class Y { }\n}\n";
-        let gone = removed(text, "A.B.C.X", &BTreeSet::new()).expect("removed").expect("declared");
+        let gone = remove_declaration(text, "A.B.C.X", &BTreeSet::new())
+            .expect("removed")
+            .expect("declared");
         assert_eq!(
             without_empty_namespace(&gone.text, gone.ranges[0].start),
             "namespace D\n{\n    class Y { }\n}\n"
         );
         let kept = "namespace A { class X { } /* stays */ }\n";
-        let gone = removed(kept, "A.X", &BTreeSet::new()).expect("removed").expect("declared");
+        let gone = remove_declaration(kept, "A.X", &BTreeSet::new())
+            .expect("removed")
+            .expect("declared");
         assert_eq!(without_empty_namespace(&gone.text, gone.ranges[0].start), gone.text);
     }
 
@@ -238,7 +242,7 @@ mod tests {
         ] {
             assert_eq!(without(text, symbol), Err(why.to_owned()), "{symbol}");
         }
-        assert_eq!(removed("class A { int X; }", "A#Z", &BTreeSet::new()), Ok(None));
+        assert_eq!(remove_declaration("class A { int X; }", "A#Z", &BTreeSet::new()), Ok(None));
         let half = "class A {\n#if X\n    int X;\n#else\n    int Y; int Z {\n#endif\n    get; }\n}\n";
         assert!(without(half, "A#Z").is_err());
     }
@@ -276,7 +280,7 @@ mod tests {
                 3 => format!("N.A+M{number}`1"),
                 _ => format!("N.A#M{number}"),
             };
-            let gone = removed(&text, &symbol, &BTreeSet::new()).expect("removed").expect("declared");
+            let gone = remove_declaration(&text, &symbol, &BTreeSet::new()).expect("removed").expect("declared");
             let [range] = gone.ranges.as_slice() else { panic!("one place") };
             prop_assert_eq!(&gone.text, &[&text[..range.start], &text[range.end..]].concat());
             let cut = &text[range.clone()];

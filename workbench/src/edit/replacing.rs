@@ -1,6 +1,6 @@
 //! Inserts the new text of an edit: in place of a declaration, or before or after it on lines of its own.
 
-use super::indent::indented;
+use super::indent::set_indent;
 use super::lines::{Ends, body, line_end, line_start, split};
 use super::symbol::Where;
 use producers::csharp::lexer::{comment_end, lex};
@@ -31,7 +31,7 @@ pub(super) fn place_declaration(
     let start = line_start(text, around.start);
     let plain = parted.fit(new, where_to, defines);
     let new = match &text[start..around.start] {
-        indent if indent.trim().is_empty() => indented(&plain, indent_of(text, own).unwrap_or(indent)),
+        indent if indent.trim().is_empty() => set_indent(&plain, indent_of(text, own).unwrap_or(indent)),
         _ => plain.clone(),
     };
     let new = new.as_str();
@@ -185,7 +185,7 @@ pub(super) fn tail(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{HeadPolicy, SymbolEdit, edited};
+    use super::super::symbol::{HeadPolicy, SymbolEdit, edit_symbol};
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
@@ -196,7 +196,7 @@ mod tests {
             head: HeadPolicy::Replaced,
             defines: None,
         };
-        edited(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
+        edit_symbol(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
     }
 
     #[test]

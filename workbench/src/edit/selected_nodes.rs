@@ -1,6 +1,6 @@
 //! `replace` with a selector: replaces the syntax nodes that a query selects (seed 004 §18.4).
 
-use super::editing::edited;
+use super::editing::apply_edit;
 use super::files::Files;
 use super::line_ends::{note_line_ends, with_line_ends_of_file};
 use super::lines::{body, split};
@@ -68,15 +68,15 @@ pub(super) fn replace_nodes<F: Files>(
             })
         }
         _ => {
-            let outer = outermost(&found);
-            let (made, count) = (spliced(&text, &outer, &fitted), outer.len());
+            let outer = outermost_ranges(&found);
+            let (made, count) = (replace_ranges(&text, &outer, &fitted), outer.len());
             let plural = if count == 1 { "" } else { "s" };
             let inner = match found.len() - count {
                 0 => String::new(),
                 more => format!(" ({more} inside of them went with them)"),
             };
             let what = format!("replaced {count} node{plural} of the selector{inner}");
-            edited(run, "replace", vec![(path.to_owned(), Some(made))], &what)
+            apply_edit(run, "replace", vec![(path.to_owned(), Some(made))], &what)
         }
     }
 }
@@ -95,7 +95,7 @@ fn hint(why: &SelectorError) -> &'static str {
 }
 
 /// Returns the ranges not inside another one; the input is sorted by start, longer ones first.
-fn outermost(found: &[Range<usize>]) -> Vec<Range<usize>> {
+fn outermost_ranges(found: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut outer: Vec<Range<usize>> = Vec::new();
     for range in found {
         if outer.last().is_none_or(|last| range.start >= last.end) {
@@ -106,7 +106,7 @@ fn outermost(found: &[Range<usize>]) -> Vec<Range<usize>> {
 }
 
 /// Replaces each range of a text.
-fn spliced(text: &str, ranges: &[Range<usize>], new: &str) -> String {
+fn replace_ranges(text: &str, ranges: &[Range<usize>], new: &str) -> String {
     let mut made = String::with_capacity(text.len());
     let mut at = 0;
     for range in ranges {
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn only_outermost_nodes_are_replaced() {
         let found = [0..9, 2..4, 9..10, 12..15, 12..13];
-        let outer = outermost(&found);
+        let outer = outermost_ranges(&found);
         assert_eq!(outer, [0..9, 9..10, 12..15]);
-        assert_eq!(spliced("0123456789abcdefg", &outer, "-"), "--ab-fg");
+        assert_eq!(replace_ranges("0123456789abcdefg", &outer, "-"), "--ab-fg");
         assert_eq!(first_lines_of_nodes("a\r\nb\nc", &[3..4, 5..6]), "line 2: b\nline 3: c");
     }
 }

@@ -89,9 +89,9 @@ impl<'s> Staged<'s> {
         };
         let is_whole = matches!(how, How::Replace);
         if several && !is_whole {
-            create_empty(&folder, &staged(name)).map_err(failed)?;
+            create_empty(&folder, &staged_name(name)).map_err(failed)?;
         }
-        let beside = (several || is_whole).then(|| staged(name));
+        let beside = (several || is_whole).then(|| staged_name(name));
         Ok(Self {
             folder,
             name,
@@ -113,7 +113,7 @@ impl<'s> Staged<'s> {
     pub(super) fn save(&self) -> io::Result<()> {
         kill_points::check_killed()?;
         match &self.how {
-            How::Replace => self.folder.rename(staged(self.name), &self.folder, self.name)?,
+            How::Replace => self.folder.rename(staged_name(self.name), &self.folder, self.name)?,
             How::Remove => self.folder.remove(self.name)?,
             How::InPlace => {
                 let bytes = self.save.bytes.as_ref().map_or(&[][..], |bytes| bytes);
@@ -139,14 +139,14 @@ impl<'s> Staged<'s> {
 }
 
 /// Returns the name of the staged file of a file.
-pub(super) fn staged(name: &str) -> String {
+pub(super) fn staged_name(name: &str) -> String {
     format!(".{}.cortex-new", &blake3::hash(name.as_bytes()).to_hex()[..16])
 }
 
 /// Writes the staged file beside the old one.
 fn stage(folder: &Folder, name: &str, bytes: &[u8], save: &Save, before: Option<&FileInfo>) -> io::Result<How> {
     // The lock excludes other editing processes.
-    let new = staged(name);
+    let new = staged_name(name);
     let mut file = create_empty(folder, &new)?;
     let written = (|| {
         if let Some(before) = before {

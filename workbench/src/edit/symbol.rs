@@ -5,7 +5,7 @@
 pub use super::conditional::declares;
 use super::conditional::edit_same_under_all_symbols;
 use super::declarations_only::{keeps_directives, only_declares};
-use super::declared::{EditRange, check_kept_declarations, declared};
+use super::declared::{EditRange, check_kept_declarations, list_declarations};
 use super::directive_settings::around;
 pub use super::head::HeadPolicy;
 use super::head::{Replaced, keep_missing_head_parts};
@@ -82,13 +82,13 @@ pub fn requires_csharp(path: &str) -> Result<(), Refused> {
 ///
 /// # Errors
 /// When the symbol is not declared exactly once, or the result is not allowed.
-pub fn edited(text: &str, request: &SymbolEdit) -> Result<(String, String), Refused> {
+pub fn edit_symbol(text: &str, request: &SymbolEdit) -> Result<(String, String), Refused> {
     if request.at != Where::Replace {
         refuse_joining_insertion(request)?;
     }
     let EditedText { made, what, place } = match &request.defines {
-        Some(defines) => compiled(text, request, defines)?,
-        None => edit_same_under_all_symbols(text, request, |defines| compiled(text, request, defines))?,
+        Some(defines) => edit_under_defines(text, request, defines)?,
+        None => edit_same_under_all_symbols(text, request, |defines| edit_under_defines(text, request, defines))?,
     };
     let defines = request.defines.clone().unwrap_or_default();
     only_declares(text, &made, &place, &request.new, &defines)?;
@@ -110,9 +110,9 @@ impl AsRef<str> for EditedText {
 }
 
 /// Applies the edit under these `#if` symbols.
-fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Result<EditedText, Refused> {
+fn edit_under_defines(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Result<EditedText, Refused> {
     let before = parse_code(text, defines);
-    let all = declared(text, &before);
+    let all = list_declarations(text, &before);
     let found = find_declaration(&all, &request.symbol)?;
     let around = around(text, &found.range, request, defines);
     let Replaced { own, new, kept } = match (request.at, request.head, &around) {
@@ -149,7 +149,7 @@ fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Res
         let why = "it would be statements outside of every type; nothing was changed";
         return Err(Refused::new(why, "give a whole declaration"));
     }
-    check_kept_declarations(&all, replaced, &declared(&made, &after), &place)?;
+    check_kept_declarations(&all, replaced, &list_declarations(&made, &after), &place)?;
     let what = match request.at {
         Where::Replace => match kept {
             Some(kept) => format!("replaced {} but {kept}", found.is.name),
@@ -209,7 +209,7 @@ mod tests {
             head: if bare { HeadPolicy::UnlessBrought } else { HeadPolicy::Replaced },
             defines: Some(BTreeSet::new()),
         };
-        edited(TEXT, &request).map(|(text, _)| text)
+        edit_symbol(TEXT, &request).map(|(text, _)| text)
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
                 head: HeadPolicy::Replaced,
                 defines: Some(BTreeSet::new()),
             };
-            edited(text, &request).map(|(text, _)| text).map_err(|refused| refused.why)
+            edit_symbol(text, &request).map(|(text, _)| text).map_err(|refused| refused.why)
         };
         for (symbol, old, new) in [
             ("O.A", "class A { int X; class I { int J; } }", "class A { }"),
@@ -339,7 +339,7 @@ mod tests {
                 head: HeadPolicy::Replaced,
                 defines: Some(BTreeSet::new()),
             };
-            edited(text, &request).map(|(text, _)| text).map_err(|refused| refused.why)
+            edit_symbol(text, &request).map(|(text, _)| text).map_err(|refused| refused.why)
         };
         for (tail, rest) in [
             (" // note", "\n    int Z;\n}\n"),
@@ -490,7 +490,7 @@ mod tests {
                 head: HeadPolicy::Replaced,
                 defines: Some(BTreeSet::from(["X".to_owned()])),
             };
-            edited(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
+            edit_symbol(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
         };
         assert_eq!(
             replace("    byte M;").expect_err("its branch would be open"),
@@ -551,7 +551,7 @@ mod tests {
                 head: HeadPolicy::Replaced,
                 defines: Some(BTreeSet::new()),
             };
-            edited(text, &request).map(drop).map_err(|refused| refused.why)
+            edit_symbol(text, &request).map(drop).map_err(|refused| refused.why)
         };
         let text = "namespace N;\npartial class P { int A => 1; partial void M(); }\nclass Q<T> {\n    int B { get; }\n    void C() { }\n    int this[int at] => 1;\n    #if !X\n    void D() { }\n    #endif\n    public static implicit operator int(Q<T> q) => 1;\n}\nstatic class E { extension(string s) { public bool Is => true; } }\n";
         for at in [Where::Before, Where::After] {

@@ -20,7 +20,7 @@ pub(super) fn targets<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest)
         // A document keeps its path even if its file has become a link or is gone.
         let path = match run.session.documents.contains_key(given) {
             true => given.clone(),
-            false => resolved(run.files, given)?,
+            false => resolve_path(run.files, given)?,
         };
         match &request.order {
             Order::Undo | Order::Redo => drop(run.document(&path)?),
@@ -53,6 +53,6 @@ pub(super) fn targets<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest)
 }
 
 /// Resolves a path to that of the real file.
-pub(super) fn resolved<F: Files>(files: &F, given: &str) -> Result<String, Trouble> {
+pub(super) fn resolve_path<F: Files>(files: &F, given: &str) -> Result<String, Trouble> {
     files.resolve(given).map_err(|why| Trouble::new(why.to_string(), why.hint()))
 }

@@ -7,7 +7,7 @@ use super::budget::{Budget, estimate_bytes, tokens};
 use super::markdown_line::beginning;
 use super::render::{Live, RenderedDocument};
 use super::skeleton::skeleton;
-use crate::context::forms::fenced;
+use crate::context::forms::fence_text;
 use crate::edit::lines::{body, split};
 use std::ops::Range;
 
@@ -58,7 +58,7 @@ impl Live<'_> {
             if change.patch.is_empty() {
                 return made(format!("{title}: as in version {since}.\n\n"), RenderedDocument::Unchanged, None);
             }
-            let text = format!("{title}. Since version {since}:\n{}\n", fenced("diff", &change.patch));
+            let text = format!("{title}. Since version {since}:\n{}\n", fence_text("diff", &change.patch));
             if fits(&text) {
                 return made(text, RenderedDocument::Delta, change.lines);
             }
@@ -70,7 +70,7 @@ impl Live<'_> {
         }
         if tokens(self.text) <= share {
             let all = split(self.text).count();
-            let text = format!("{}:\n{}\n", self.title(self.made), fenced("", self.text));
+            let text = format!("{}:\n{}\n", self.title(self.made), fence_text("", self.text));
             if fits(&text) {
                 return Body {
                     cut,
@@ -107,9 +107,9 @@ impl Live<'_> {
                 cut: vec!["all lines of the document".to_owned()],
             };
         }
-        let (what, lines, cut) = described(self.text, &shown);
+        let (what, lines, cut) = describe_range(self.text, &shown);
         Body {
-            text: format!("{title}. {what}:\n{}\n{outline}", fenced("", &self.text[shown])),
+            text: format!("{title}. {what}:\n{}\n{outline}", fence_text("", &self.text[shown])),
             shown: RenderedDocument::Window,
             lines: Some(lines),
             cut,
@@ -128,7 +128,7 @@ impl Live<'_> {
         }
         match kept.is_empty() {
             true => kept,
-            false => format!("Outline:\n{}\n", fenced("", &kept)),
+            false => format!("Outline:\n{}\n", fence_text("", &kept)),
         }
     }
 
@@ -204,7 +204,7 @@ fn blocks_around(blocks: &[Range<usize>], at: usize, room: usize) -> Range<usize
 }
 
 /// Describes a shown range of a text: a sentence, its first and last line, and the cuts.
-fn described(text: &str, shown: &Range<usize>) -> (String, (usize, usize), Vec<String>) {
+fn describe_range(text: &str, shown: &Range<usize>) -> (String, (usize, usize), Vec<String>) {
     let mut cut = Vec::new();
     let (mut begin, mut first, mut last) = (0, 1, 1);
     // First and last shown character of a partly shown line, and its number of characters.
@@ -276,7 +276,7 @@ mod tests {
             let shown = blocks_around(&blocks, at, 8 * (most.max(4) + 2));
             prop_assert!(text.is_empty() || shown.contains(&at) || at == text.len() && shown.end == at);
             if !shown.is_empty() {
-                let (_, (first, last), cut) = described(&text, &shown);
+                let (_, (first, last), cut) = describe_range(&text, &shown);
                 prop_assert!(1 <= first && first <= last && last <= split(&text).count());
                 prop_assert_eq!(cut.is_empty(), shown == (0..text.len()));
             }

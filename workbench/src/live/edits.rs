@@ -150,7 +150,7 @@ fn record_write(
 ///
 /// # Errors
 /// When stored data of the document cannot be read or written.
-pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
+pub fn record_merge<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
     let path = &DocumentNames::from_path(files, root, path)?.path;
     if stored_journals::read_journal(root, path)?.current().is_none() {
         return Ok(());
@@ -170,7 +170,7 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
 ///
 /// # Errors
 /// When the document, or stored data of it, cannot be read or written.
-pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
+pub fn record_failed_try<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
     let path = &DocumentNames::from_path(files, root, path)?.path;
     let text = files.read(path)?.and_then(|found| decode(&found.bytes).ok());
     let Some((text, _)) = text.filter(|_| stored_journals::read_journal(root, path).is_ok_and(|journal| journal.current().is_some()))

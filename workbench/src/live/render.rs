@@ -12,7 +12,7 @@ use super::document::Body;
 use super::editor::Editor;
 use super::journal::{Plan, Version};
 use super::markdown_line::in_one_line;
-use crate::context::forms::fenced;
+use crate::context::forms::fence_text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +98,7 @@ impl Live<'_> {
             let sections = shown.sections(&document.text);
             let cost: usize = sections.iter().map(|section| budget.cost(&section.text)).sum();
             if cost <= budget.tokens() {
-                return rendered(sections, document, cut);
+                return assemble(sections, document, cut);
             }
             if shown.recent.len() > 1 {
                 let oldest = shown.recent.pop();
@@ -113,7 +113,7 @@ impl Live<'_> {
             } else if shown.plans.pop().is_some() {
                 cut.push("the last plan".to_owned());
             } else {
-                return rendered(sections, document, cut);
+                return assemble(sections, document, cut);
             }
         }
     }
@@ -121,7 +121,7 @@ impl Live<'_> {
     /// Renders the document alone, with all of the budget.
     pub fn render_only(&self, budget: &Budget) -> Rendered {
         let document = self.document(budget, budget.tokens());
-        rendered(vec![section_of_text(document.text.clone())], document, Vec::new())
+        assemble(vec![section_of_text(document.text.clone())], document, Vec::new())
     }
 
     fn sections(&self, document: &str) -> Vec<Section> {
@@ -145,7 +145,7 @@ impl Live<'_> {
                 None if version.change.patch.is_empty() => recent.push_str("  first seen\n"),
                 // The document's section shows all changes since the reader's version.
                 None if self.since.is_some() => recent.push_str("  part of the changes above\n"),
-                None => recent.push_str(&fenced("diff", &version.change.patch)),
+                None => recent.push_str(&fence_text("diff", &version.change.patch)),
             }
         }
         let anchor = match &self.anchor {
@@ -159,7 +159,7 @@ impl Live<'_> {
             Some((name, number, change)) => format!(
                 "## Anchor Diff\n\nSince {} (version {number}):\n{}\n",
                 in_one_line(name),
-                fenced("diff", &change.patch)
+                fence_text("diff", &change.patch)
             ),
         };
         let mut editor = format!("## Editor State\n\n- File: {}\n", in_one_line(self.path));
@@ -207,7 +207,7 @@ fn section_of_text(text: String) -> Section {
     }
 }
 
-fn rendered(sections: Vec<Section>, document: Body, mut cut: Vec<String>) -> Rendered {
+fn assemble(sections: Vec<Section>, document: Body, mut cut: Vec<String>) -> Rendered {
     cut.extend(document.cut);
     Rendered {
         tokens: sections.iter().map(|section| tokens(&section.text)).sum(),

@@ -20,7 +20,7 @@ pub fn symbols_of_file<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &s
 }
 
 /// Returns the outline of a file, or of one definition in it.
-pub fn outlined(file: &str, symbols: &FileSymbols, within: Option<&str>) -> String {
+pub fn outline_text(file: &str, symbols: &FileSymbols, within: Option<&str>) -> String {
     match within {
         Some(within) => outline::render_one(file, symbols, within),
         None => outline::render(file, symbols),

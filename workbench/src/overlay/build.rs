@@ -2,7 +2,7 @@
 //! changes nothing of the checkout itself (graph, History, laid-out files).
 
 use super::OverlayError;
-use super::record::{LIFETIME, is_session, lives, overlay_or_session, used};
+use super::record::{LIFETIME, is_session, lives, note_use, overlay_or_session};
 use super::{session_overlays, texts};
 use crate::edit::disk::Disk;
 use crate::edit::files::Files;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// # Errors
 /// When there is no such overlay, or its texts are missing.
 pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents, OverlayError> {
-    used(files, name, now)?;
+    note_use(files, name, now)?;
     let _alone = files.lock_for_editing()?;
     if is_session(files, name)? {
         session_overlays::check_replaceable_documents(files, name, now)?;
@@ -44,15 +44,15 @@ pub fn engine_over_documents(engine: Engine, documents: Documents, root: &Path, 
         // Results that are not recorded may be evicted, and are then built again.
         let _ = note_needed_results(&files, &name, keys);
     };
-    stacked(engine, documents, Box::new(on_results))
+    engine_on_documents(engine, documents, Box::new(on_results))
 }
 
 /// Returns the engine of a reader beside a build of the workspace: an overlay without documents, which records no results.
 pub fn reading(engine: Engine) -> Engine {
-    stacked(engine, Documents::new(), Box::new(|_: &[ActionKey]| {}))
+    engine_on_documents(engine, Documents::new(), Box::new(|_: &[ActionKey]| {}))
 }
 
-fn stacked(engine: Engine, documents: Documents, on_results: OnResults) -> Engine {
+fn engine_on_documents(engine: Engine, documents: Documents, on_results: OnResults) -> Engine {
     Engine {
         world: Arc::new(Overlaid::new(engine.world, documents)),
         store: Arc::new(OverlayStore::new(engine.store, on_results)),
@@ -81,7 +81,7 @@ pub fn needed_results(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, Over
         }
     }
     needed.extend(
-        texts::merged(&files)?
+        texts::merged_results(&files)?
             .filter(|merged| now < merged.until)
             .map(|merged| merged.keys)
             .unwrap_or_default(),
@@ -109,7 +109,7 @@ pub fn leave_results(root: &Path, handle: &str, now: u64) -> Result<(), OverlayE
 /// When they cannot be read or removed.
 pub fn release_merged_results(root: &Path, is_current: impl FnOnce() -> bool) -> Result<(), OverlayError> {
     let files = Disk::new(root);
-    if texts::merged(&files)?.is_none() || !is_current() {
+    if texts::merged_results(&files)?.is_none() || !is_current() {
         return Ok(());
     }
     let _alone = files.lock_for_editing()?;

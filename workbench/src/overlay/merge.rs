@@ -103,7 +103,7 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
             true => overlay.documents.clone(),
             false => overlay.merging.clone(),
         };
-        let (mut merged, saves) = planned(files, &documents)?;
+        let (mut merged, saves) = plan_merge(files, &documents)?;
         if !merged.conflicts.is_empty() {
             return Ok(merged);
         }
@@ -154,7 +154,7 @@ impl Planned {
 }
 
 /// Computes the merge of documents without writing files.
-fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Result<(Merged, Vec<Planned>), OverlayError> {
+fn plan_merge<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Result<(Merged, Vec<Planned>), OverlayError> {
     let (mut merged, mut saves) = (Merged::default(), Vec::new());
     for (path, document) in documents {
         let clash = |why: String| Conflict {

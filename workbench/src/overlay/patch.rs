@@ -82,8 +82,8 @@ pub fn apply_over<F: Files>(files: &F, name: &str, patch: &str, onto_now: bool, 
         return Err(refused);
     }
     match response.status {
-        Status::Success => Ok(Patched::Changed(touched(response))),
-        Status::NoOp => Ok(Patched::Same(touched(response))),
+        Status::Success => Ok(Patched::Changed(touched_paths(response))),
+        Status::NoOp => Ok(Patched::Same(touched_paths(response))),
         _ => Err(unfit(&response)),
     }
 }
@@ -96,7 +96,7 @@ fn unsaid<F: Files>(files: &F, patch: &str) -> BTreeSet<String> {
     unsaid.filter_map(|part| files.resolve(&part.path).ok()).collect()
 }
 
-fn touched(response: Response) -> Vec<String> {
+fn touched_paths(response: Response) -> Vec<String> {
     match response.files.is_empty() {
         true => response.path.into_iter().collect(),
         false => response.files,

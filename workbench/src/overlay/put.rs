@@ -74,7 +74,7 @@ pub fn write_over<F: Files>(
     let _alone = files.lock_for_editing()?;
     let overlay = unexpired_overlay(files, name, now)?;
     // An entry that replaced the file may prevent a merge, but must not prevent dropping the document.
-    let recorded = recorded(path);
+    let recorded = recorded_path(path);
     if *what == Put::Drop && overlay.documents.contains_key(&recorded) {
         let became = drop_one(files, name, overlay, &recorded, now)?;
         return Ok((recorded, became, unexpired_overlay(files, name, now)?));
@@ -109,7 +109,7 @@ pub fn write_over<F: Files>(
 }
 
 /// Returns a path in the form of the records, without following links.
-fn recorded(path: &str) -> String {
+fn recorded_path(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').filter(|part| *part != ".").collect();
     parts.join("/")
 }
@@ -133,7 +133,7 @@ fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, w
 }
 
 fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, now: u64) -> Result<Became, OverlayError> {
-    unmerged(name, &overlay)?;
+    check_no_open_merge(name, &overlay)?;
     if overlay.documents.remove(path).is_none() {
         return Ok(Became::Same);
     }
@@ -153,7 +153,14 @@ fn read_workspace_file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>
 }
 
 /// Checks that a file, to be removed if `goes`, is unchanged since the opening: a document with an older base would revert the changes of others.
-fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: Option<Digest>, goes: bool) -> Result<(), OverlayError> {
+fn check_unmoved<F: Files>(
+    files: &F,
+    name: &str,
+    overlay: &Overlay,
+    path: &str,
+    is: Option<Digest>,
+    goes: bool,
+) -> Result<(), OverlayError> {
     let Some(opened) = &overlay.opened_on else { return Ok(()) };
     let made_of_now = match goes {
         true => "read the present file, and confirm its deletion with --onto-now (ontoNow)",
@@ -187,7 +194,7 @@ fn editable(path: &str, base: Option<&[u8]>) -> Result<(), OverlayError> {
 }
 
 /// Requires that an interrupted merge is completed before any other change.
-fn unmerged(name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
+fn check_no_open_merge(name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
     if overlay.merging.is_empty() {
         return Ok(());
     }
@@ -218,11 +225,11 @@ pub(super) enum MadeOf {
 /// Puts documents of real files, all or none. The caller has acquired the editing lock.
 pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<Became>, OverlayError> {
     let mut overlay = unexpired_overlay(files, name, now)?;
-    unmerged(name, &overlay)?;
+    check_no_open_merge(name, &overlay)?;
     let mut became = Vec::with_capacity(puts.len());
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for Putting { path, bytes, mode, of } in puts {
-        allowed(path, bytes.as_deref())?;
+        check_allowed(path, bytes.as_deref())?;
         let is = bytes.as_deref().map(Digest::of);
         let known = overlay.documents.get(path).cloned();
         let base = match &known {
@@ -243,7 +250,7 @@ pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putti
                 }
                 let digest = base.as_deref().map(Digest::of);
                 if *of == MadeOf::Opening && (digest, is) != (None, None) {
-                    unmoved(files, name, &overlay, path, digest, is.is_none())?;
+                    check_unmoved(files, name, &overlay, path, digest, is.is_none())?;
                 }
                 kept.extend(base);
                 digest
@@ -291,7 +298,7 @@ pub(super) fn rules(path: &str) -> bool {
 }
 
 /// Checks whether a path may have such a document.
-fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
+fn check_allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
     if rules(path) {
         let why = format!("{path} decides which files are sources, and no overlay can replace it");
         return Err(OverlayError::refused(

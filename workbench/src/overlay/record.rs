@@ -249,7 +249,7 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
 ///
 /// # Errors
 /// When no overlay has the name.
-pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
+pub fn note_use<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     let overlay = overlay_or_session(files, name, now)?;
     if is_session(files, name)? {
         session_overlays::read_foreign_writes(files, name, now);
@@ -328,7 +328,7 @@ pub(super) fn remove_expired<F: Files>(files: &F, now: u64) -> Result<(), Overla
             files.drop_note(&texts::results(&name))?;
         }
     }
-    if texts::merged(files)?.is_some_and(|merged| merged.until <= now) {
+    if texts::merged_results(files)?.is_some_and(|merged| merged.until <= now) {
         texts::forget_merged(files)?;
     }
     // A record that cannot be read may refer to any of them.

@@ -106,7 +106,7 @@ pub(super) struct Merged {
 }
 
 /// Returns the results that merged overlays and closed sessions have left.
-pub(super) fn merged<F: Files>(files: &F) -> Result<Option<Merged>, OverlayError> {
+pub(super) fn merged_results<F: Files>(files: &F) -> Result<Option<Merged>, OverlayError> {
     let note = files.read_note(MERGED)?;
     let parts = note.as_deref().and_then(<[u8]>::split_first_chunk);
     Ok(parts.map(|(until, rest)| Merged {
@@ -121,7 +121,7 @@ pub(super) fn leave_merged<F: Files>(files: &F, name: &str, until: u64) -> Resul
     if left.is_empty() {
         return Ok(());
     }
-    left.extend(merged(files)?.map(|merged| merged.keys).unwrap_or_default());
+    left.extend(merged_results(files)?.map(|merged| merged.keys).unwrap_or_default());
     Ok(files.write_note(MERGED, &[&until.to_le_bytes()[..], &encode_keys(&left)].concat())?)
 }
 

@@ -1,7 +1,7 @@
 //! Parses queries. Nesting is bounded, so no text overflows the stack.
 
 use super::{ATTRIBUTES, Attribute, Expr, MAX_NESTING, Operator, Query, QueryError, Test};
-use crate::short_names::expanded;
+use crate::short_names::expand_short_name;
 use engine::values::pattern::Pattern;
 use engine::values::suggest::nearest;
 use engine::values::wildcard::Wildcard;
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
         let is_bound = self.names.iter().any(|(known, _)| *known == name);
         let short = pattern_text(rest);
         if !is_bound
-            && let Cow::Owned(label) = expanded(short)
+            && let Cow::Owned(label) = expand_short_name(short)
             && let Ok(pattern) = Pattern::parse(&label)
         {
             self.at += short.len();

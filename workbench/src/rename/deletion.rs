@@ -4,7 +4,7 @@ use super::family::{Family, NAMED};
 use super::places::{ChangedPlaces, FileTexts};
 use super::{Obstacles, Planning, RenameRequest, Rewritten, Spot, directives, unread_uses};
 use crate::edit::lines::line_and_column;
-use crate::edit::removal::{removed, without_empty_namespace};
+use crate::edit::removal::{remove_declaration, without_empty_namespace};
 use crate::edit::symbol::Refused;
 use crate::symbols::contents::Layout;
 use crate::symbols::impact::{attribute_path, runs_by_attribute};
@@ -61,7 +61,7 @@ pub fn delete<O: Outputs>(
     let mut texts = FileTexts::new(world);
     let gone = sources_without_symbol(outputs, symbols, request, &mut texts, &mut way)?;
     let mut outside = BTreeSet::new();
-    for place in used(outputs, symbols, request, &mut outside, &mut way)? {
+    for place in remaining_uses(outputs, symbols, request, &mut outside, &mut way)? {
         let spot = (place.file.clone(), place.line, place.column);
         let is_gone = |at: usize| {
             gone.get(&place.file)
@@ -235,7 +235,7 @@ fn sources_without_symbol<O: Outputs>(
             way.add_obstacle(format!("{file}: it cannot be read as text"));
             continue;
         };
-        match removed(text, &name, &known.own.into_iter().collect()) {
+        match remove_declaration(text, &name, &known.own.into_iter().collect()) {
             Ok(None) => continue,
             Ok(Some(without)) => {
                 let mut after = without.text;
@@ -258,7 +258,7 @@ fn sources_without_symbol<O: Outputs>(
 
 /// Returns the certain uses of the symbol and, for a type, of its members, in code and documentation. A possible use is an obstacle, unless it is
 /// `outside` of every type.
-fn used<O: Outputs>(
+fn remaining_uses<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     request: RenameRequest<'_>,

@@ -101,7 +101,7 @@ pub(super) fn type_arguments_end(text: &str, tokens: &[Token], open: usize, decl
 }
 
 /// Trims the white space around an item.
-pub(super) fn trimmed(text: &str, piece: &Range<usize>) -> Range<usize> {
+pub(super) fn trim_item(text: &str, piece: &Range<usize>) -> Range<usize> {
     let own = &text[piece.clone()];
     let start = piece.start + own.len() - own.trim_start().len();
     start..start + own.trim().len()
@@ -125,7 +125,7 @@ pub(super) fn code(text: &str, piece: &Range<usize>) -> Range<usize> {
     let tokens = lex(&text[piece.clone()]).tokens;
     match (tokens.first(), tokens.last()) {
         (Some(first), Some(last)) => piece.start + first.start as usize..piece.start + last.end as usize,
-        _ => trimmed(text, piece),
+        _ => trim_item(text, piece),
     }
 }
 
@@ -172,7 +172,7 @@ fn texts_around_items<'t>(text: &'t str, list: &List) -> (Vec<Around<'t>>, &'t s
 pub(super) type ListItem = (Option<usize>, String);
 
 /// Returns the text of a list with new items: each gets the white space at its position, and keeps its comments.
-pub(super) fn rewritten(text: &str, list: &List, entries: &[ListItem]) -> String {
+pub(super) fn rewrite_list(text: &str, list: &List, entries: &[ListItem]) -> String {
     let (around, rest) = texts_around_items(text, list);
     let lead = |at: usize| match (around.get(at), around.last()) {
         (Some(one), _) => one.lead,
@@ -233,11 +233,11 @@ mod tests {
                 ListKind::Arguments
             };
             let list = list_at(text, 0, of).expect("a list");
-            let found: Vec<&str> = list.pieces.iter().map(|piece| &text[trimmed(text, piece)]).collect();
+            let found: Vec<&str> = list.pieces.iter().map(|piece| &text[trim_item(text, piece)]).collect();
             assert_eq!(found, pieces, "{text}");
             let same: Vec<ListItem> = (0..).map(Some).zip(found.iter().map(|one| (*one).to_owned())).collect();
             assert_eq!(
-                rewritten(text, &list, &same),
+                rewrite_list(text, &list, &same),
                 text[list.inside.clone()].trim_matches(|_| pieces.is_empty())
             );
         }
@@ -249,14 +249,17 @@ mod tests {
         let text = "(\n    a,\n    b\n)";
         let list_at = |text, at| list_at(text, at, ListKind::Arguments);
         let list = list_at(text, 0).expect("a list");
-        let made = rewritten(
+        let made = rewrite_list(
             text,
             &list,
             &[(Some(1), "b".to_owned()), (Some(0), "a".to_owned()), (None, "c".to_owned())],
         );
         assert_eq!(made, "\n    b,\n    a,\n    c\n");
         let one = list_at("(a)", 0).expect("a list");
-        assert_eq!(rewritten("(a)", &one, &[(Some(0), "a".to_owned()), (None, "b".to_owned())]), "a, b");
+        assert_eq!(
+            rewrite_list("(a)", &one, &[(Some(0), "a".to_owned()), (None, "b".to_owned())]),
+            "a, b"
+        );
         let commented = "(\n    a, // one\n    // of two\n    b /* two */, c // three\n)";
         let list = list_at(commented, 0).expect("a list");
         let turned = [
@@ -266,11 +269,11 @@ mod tests {
             (Some(0), "a".to_owned()),
         ];
         assert_eq!(
-            rewritten(commented, &list, &turned),
+            rewrite_list(commented, &list, &turned),
             "\n    c, // three\n    // of two\n    b /* two */, d, a // one\n"
         );
         assert_eq!(
-            rewritten(commented, &list, &[(Some(1), "b".to_owned())]),
+            rewrite_list(commented, &list, &[(Some(1), "b".to_owned())]),
             "\n    // of two\n    b /* two */\n"
         );
         assert!(has_line_comment("(a, // x\n b)", &list_at("(a, // x\n b)", 0).expect("a list")));

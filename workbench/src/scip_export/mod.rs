@@ -130,7 +130,7 @@ fn add_uses<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Document
                 };
                 match member {
                     None => open.refer(&named.symbol, &at, roles),
-                    Some(name) => used(named, name, &place)
+                    Some(name) => members_of_use(named, name, &place)
                         .into_iter()
                         .for_each(|symbol| open.refer(symbol, &at, roles)),
                 }
@@ -141,7 +141,7 @@ fn add_uses<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Document
 }
 
 /// Returns the members that a use of a name may refer to.
-fn used<'n>(named: &'n NamedType, name: &str, place: &Place) -> Vec<&'n Rc<str>> {
+fn members_of_use<'n>(named: &'n NamedType, name: &str, place: &Place) -> Vec<&'n Rc<str>> {
     let overloads = named.overloads.get(name).map_or(&[][..], Vec::as_slice);
     let left: Vec<&Overload> = match &place.call {
         Some(call) if overloads.len() > 1 => possible_overloads(overloads, call),

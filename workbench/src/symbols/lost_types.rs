@@ -6,7 +6,7 @@ use super::lost_names::{EditedFile, last_name};
 use super::lost_usings::{GlobalUsings, missing_usings};
 use super::outputs::{Outputs, SymbolError, file_label, read_one, type_label};
 use super::unimplemented::debts;
-use crate::edit::declared::{declared, declared_names};
+use crate::edit::declared::{declared_names, list_declarations};
 use crate::edit::lines::line_and_column;
 use crate::edit::symbol::parse_code;
 use engine::seams::world::World;
@@ -228,7 +228,7 @@ pub(super) fn unimplemented<O: Outputs>(
 /// Describes members and types that a file declares twice since the edit.
 pub(super) fn duplicates(files: &[EditedFile]) -> BTreeSet<String> {
     let twice = |text: &str| -> BTreeMap<String, u32> {
-        let all = declared(text, &parse_code(text, &BTreeSet::new()));
+        let all = list_declarations(text, &parse_code(text, &BTreeSet::new()));
         let mut found = BTreeMap::new();
         for (at, one) in all.iter().enumerate() {
             if all[..at].iter().any(|other| other.clashes(one)) {

@@ -7,7 +7,7 @@ use super::hierarchy::explicit_interface;
 use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::overloads::{self, Overload, short_of};
-use crate::edit::declared::declared;
+use crate::edit::declared::list_declarations;
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::member_head::MemberHead;
 use crate::edit::symbol::parse_code;
@@ -312,7 +312,7 @@ fn declarations_of<O: Outputs>(
 pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&TypeDecl) -> bool) -> (Vec<PartialDeclaration>, Tier) {
     let syntax = parse_code(text, defines);
     let compiled = blank(text, defines);
-    let places: BTreeMap<String, std::ops::Range<usize>> = declared(text, &syntax)
+    let places: BTreeMap<String, std::ops::Range<usize>> = list_declarations(text, &syntax)
         .into_iter()
         .rev()
         .map(|one| (one.is.name, one.range))

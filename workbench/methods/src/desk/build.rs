@@ -15,7 +15,7 @@ use engine::values::digest::Digest;
 use engine::values::event::{Event, Observer, Phase, Worked};
 use engine::values::pattern::PatternSet;
 use workbench::generating::Generating;
-use workbench::short_names::expanded;
+use workbench::short_names::expand_short_name;
 use workbench::suggestions;
 
 /// Creates the request of patterns without flags. Keeps going after a failure unless the only pattern is a single label.
@@ -43,7 +43,7 @@ pub fn default_jobs() -> usize {
 
 /// Parses patterns, after expanding names to labels. Reports all wrong ones.
 pub fn patterns(texts: &[String]) -> Result<PatternSet, Failed> {
-    let texts: Vec<String> = texts.iter().map(|text| expanded(text).into_owned()).collect();
+    let texts: Vec<String> = texts.iter().map(|text| expand_short_name(text).into_owned()).collect();
     PatternSet::parse(&texts).map_err(|errors| {
         let diagnostics = errors
             .into_iter()

@@ -84,7 +84,7 @@ pub fn remark_missing(
     let Some(first) = found.get(&key).and_then(|places| places.first()) else {
         let gone = vanished(session, &key, rest)?;
         if let Some(gone) = &gone {
-            context.say(&[departed(&gone.path, &gone.why, gone.kept.then_some(&gone.label))]);
+            context.say(&[describe_removal(&gone.path, &gone.why, gone.kept.then_some(&gone.label))]);
         }
         return Ok(gone.is_some());
     };
@@ -99,7 +99,7 @@ pub fn remark_missing(
 fn remark_made(context: &RequestContext, session: &Session, label: &str) -> Result<bool, Failed> {
     let Some(why) = departure(session, label)? else { return Ok(false) };
     let has_versions = !session.engine.store.history(session.engine.view, label)?.is_empty();
-    context.say(&[departed("it", &why, has_versions.then_some(label)).label(label)]);
+    context.say(&[describe_removal("it", &why, has_versions.then_some(label)).label(label)]);
     Ok(true)
 }
 
@@ -107,7 +107,7 @@ fn remark_made(context: &RequestContext, session: &Session, label: &str) -> Resu
 const FILES: usize = 3;
 
 /// `N.Box is gone since build 4, 2026-11-22 10:08 UTC: src/Box.cs was removed`. `kept`: a label that still has versions.
-fn departed(what: &str, why: &Departure, has_versions: Option<impl AsRef<str>>) -> Diagnostic {
+fn describe_removal(what: &str, why: &Departure, has_versions: Option<impl AsRef<str>>) -> Diagnostic {
     let build = why.build.map_or(String::new(), |build| format!("build {build}, "));
     let list = |files: &[String], one: &str, many: &str| {
         let named = files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");

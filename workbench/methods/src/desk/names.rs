@@ -11,9 +11,9 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::pattern::Pattern;
 use engine::values::suggest::nearest;
 use std::borrow::Cow;
-use workbench::short_names::{expanded, is_path, split_short_name, with_arity};
+use workbench::short_names::{expand_short_name, is_path, split_short_name, with_arity};
 
-/// As [`expanded`], but accepts the path of a source file, and reads `Type.Member` as a member if no type has this name.
+/// As [`expand_short_name`], but accepts the path of a source file, and reads `Type.Member` as a member if no type has this name.
 ///
 /// # Errors
 /// When a text can only be a path, and no source has it.
@@ -24,7 +24,7 @@ pub fn label_or_source<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'
     if is_path(text) {
         return Err(no_file(session, text));
     }
-    let of_type = expanded(text);
+    let of_type = expand_short_name(text);
     let marked = with_arity(text);
     let Some(((of, member), target)) = split_short_name(&marked).and_then(|(name, target)| Some((name.rsplit_once('.')?, target))) else {
         return Ok(of_type);
@@ -89,7 +89,7 @@ pub const TYPES: &str = "//index:types";
 /// Returns whether [`TYPES`] must be built to know whether a text names a type or a member.
 pub fn needs_types(session: &mut Session, text: &str) -> Result<bool, Failed> {
     let is_dotted = split_short_name(text).is_some_and(|(name, _)| name.contains('.') && !name.contains('#'));
-    let Ok(pattern) = Pattern::parse(&expanded(text)) else {
+    let Ok(pattern) = Pattern::parse(&expand_short_name(text)) else {
         return Ok(false);
     };
     if !is_dotted || session.rules.find(TYPES).is_none() {

@@ -1,6 +1,6 @@
 //! Builds as text: the log, and the difference of two builds.
 
-use super::line_diff::{coloured, unified};
+use super::line_diff::{colour_diff, unified_diff};
 use super::money::spent;
 use super::{Style, duration, format_count, moment, printable};
 use engine::seams::annotate::Revision;
@@ -156,7 +156,7 @@ pub fn difference(difference: &Difference, style: Style) -> String {
             )));
         }
         if let Some(diff) = &cause.diff {
-            text.push_str(&coloured(diff, FILE_LINES, style));
+            text.push_str(&colour_diff(diff, FILE_LINES, style));
         }
     }
     if causes.len() > SHOWN {
@@ -237,6 +237,6 @@ fn cause_text(cause: &Cause, style: Style) -> String {
 
 /// Returns the diff of a file, without the file names.
 pub fn diff_lines(change: &FileChange) -> Vec<String> {
-    let lines = unified(Some(&change.from), Some(&change.to), "before", "after").unwrap_or_default();
+    let lines = unified_diff(Some(&change.from), Some(&change.to), "before", "after").unwrap_or_default();
     lines.into_iter().skip(2).collect()
 }

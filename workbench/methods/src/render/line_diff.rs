@@ -24,7 +24,7 @@ fn blob_as_text(blob: &[u8]) -> Option<String> {
 }
 
 /// Returns the lines of a unified diff, each with its line break.
-pub fn unified(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str) -> Result<Vec<String>, &'static str> {
+pub fn unified_diff(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str) -> Result<Vec<String>, &'static str> {
     let (Some(before), Some(after)) = (before, after) else {
         return Err("the store no longer has one of them");
     };
@@ -40,7 +40,7 @@ pub fn unified(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str
 }
 
 /// Colours the lines of a diff, at most `most` of them.
-pub fn coloured(diff: &str, most: usize, style: Style) -> String {
+pub fn colour_diff(diff: &str, most: usize, style: Style) -> String {
     let mut text = String::new();
     for line in diff.lines().take(most) {
         let line = printable(line);

@@ -3,7 +3,7 @@
 use engine::build::input_changes::InputChangeKind;
 
 /// Formats the sandbox level of the program that made a result: `ran under strict`; `None` if no program ran.
-pub fn confined(sandbox: Option<&str>) -> Option<String> {
+pub fn sandbox_note(sandbox: Option<&str>) -> Option<String> {
     match sandbox? {
         "none" => Some("ran without a sandbox".to_owned()),
         level => Some(format!("ran under {level}")),

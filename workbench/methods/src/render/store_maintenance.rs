@@ -36,7 +36,7 @@ pub fn span(seconds: u64) -> String {
 }
 
 /// Formats the result of a gc for people.
-pub fn collected(report: &Report, options: &GarbageOptions) -> String {
+pub fn gc_text(report: &Report, options: &GarbageOptions) -> String {
     let (before, after, removed) = (&report.before, &report.after, &report.taken);
     let contents = |usage: &Usage| format!("{} in {}", things(usage.actions, usage.blobs), format_size(usage.file_bytes));
     let mut text = format!(
@@ -211,7 +211,7 @@ pub fn collected_json(report: &Report, options: &GarbageOptions) -> Value {
 const SHOWN: usize = 100;
 
 /// Formats the result of a verification for people.
-pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> String {
+pub fn verification_text(found: &Verified, left: Option<&Verified>, took: Duration) -> String {
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let mut text = format!(
         "Opened {} and hashed {} ({}) in {}: {}, {}.\n",
@@ -403,7 +403,7 @@ pub fn stats_json(stats: &Stats) -> Value {
 }
 
 /// Formats the result of an export for people.
-pub fn exported(done: &Exported, out: &Path) -> String {
+pub fn export_text(done: &Exported, out: &Path) -> String {
     let missing = match done.missing {
         0 => String::new(),
         missing => format!(" {} on the way had no result.", plural(missing, "target")),
@@ -423,7 +423,7 @@ pub fn exported_json(done: &Exported) -> Value {
 }
 
 /// Formats the result of an import for people.
-pub fn imported(done: &Imported, paid: bool) -> String {
+pub fn import_text(done: &Imported, paid: bool) -> String {
     let refused = match done.refused {
         0 => String::new(),
         refused if paid => format!("; skipped {} without their outputs", plural(refused, "result")),

@@ -41,7 +41,7 @@ pub fn format_summary(report: &Report, targets: u64, dry_run: bool, took: Durati
         part(tally.would_run, "will run");
         part(tally.may_run, if tally.would_run > 0 { "more may run" } else { "may run" });
     } else {
-        part(tally.ran, &format!("ran{}", confined(&tally.confined)));
+        part(tally.ran, &format!("ran{}", sandbox_counts(&tally.confined)));
     }
     part(tally.rebuilt, "rebuilt");
     part(tally.adopted, "taken over from the remote cache");
@@ -115,7 +115,7 @@ fn in_all(tally: &Tally, targets: u64) -> String {
 }
 
 /// ` (2 in a strict sandbox, 1 without a sandbox)`: sandbox levels of the programs that ran.
-fn confined(levels: &BTreeMap<String, usize>) -> String {
+fn sandbox_counts(levels: &BTreeMap<String, usize>) -> String {
     let of = |(level, number): (&String, &usize)| match level.as_str() {
         "none" => format!("{} without a sandbox", format_count(*number as u64)),
         level => format!("{} in a {level} sandbox", format_count(*number as u64)),

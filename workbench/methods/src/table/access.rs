@@ -22,7 +22,7 @@ const MOST_OFFERED: usize = 5;
 
 /// Converts a failure to `AccessDenied` where a path leads out of the workspace, or a file cannot be read. A path that leads out is answered with the
 /// files of that name in the workspace.
-pub fn denied(failed: Failed, desk: &mut Desk<'_>) -> Failed {
+pub fn as_access_denied(failed: Failed, desk: &mut Desk<'_>) -> Failed {
     denied_with(failed, |path| namesakes(desk, path))
 }
 
@@ -30,14 +30,14 @@ fn denied_with(mut failed: Failed, mut namesakes: impl FnMut(&str) -> Vec<String
     for why in &mut failed.diagnostics {
         // A failure with a place in the manifest concerns the manifest.
         let is_asked = why.place.as_ref().is_none_or(|place| place.file != MANIFEST);
-        if is_asked && NO_NAME.iter().any(|code| why.code == *code) && symbol_of(why).is_some_and(leads_out) {
+        if is_asked && NO_NAME.iter().any(|code| why.code == *code) && symbol_of(why).is_some_and(is_outside) {
             "this leads out of the workspace".clone_into(&mut why.message);
             why.hint = Some("name a type, a member, a pack or a label inside the workspace".to_owned());
         } else if why.code != ErrorCode::E_READ && (why.code != ErrorCode::E_PATH || why.place.is_some()) {
             continue;
         }
         why.code = ErrorCode::AccessDenied.into();
-        let path = symbol_of(why).filter(|path| leads_out(path)).map(str::to_owned);
+        let path = symbol_of(why).filter(|path| is_outside(path)).map(str::to_owned);
         why.candidates = path.map(|path| namesakes(&path)).unwrap_or_default();
         if let Some(first) = why.candidates.first() {
             why.hint = Some(format!("{first} has this name, lies inside the workspace and may be read"));
@@ -64,7 +64,7 @@ fn symbol_of(why: &Diagnostic) -> Option<&str> {
 }
 
 /// Whether a text is a path that is not below the workspace.
-pub fn leads_out(text: &str) -> bool {
+pub fn is_outside(text: &str) -> bool {
     text.starts_with('/') && !text.starts_with("//") || text.split('/').any(|part| part == "..")
 }
 

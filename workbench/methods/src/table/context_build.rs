@@ -181,7 +181,7 @@ impl Method for Build {
         let before = self.earlier_conversation(&root)?.unwrap_or_default();
         let (mut mentions, packages) = (self.mentions(desk, &root, index)?, Package::packages_in_text(&self.query));
         members::find_members(desk, &names.symbols, index, &mut mentions)?;
-        let attached = attached(desk, &root, &mut mentions)?;
+        let attached = attach_files(desk, &root, &mut mentions)?;
         mentions.iter_mut().for_each(|mention| withhold(&known, mention));
         let words = query_words(&self.query, &mentions);
         if mentions.is_empty() && !words.is_empty() && index.rank(&words).is_empty() {
@@ -553,7 +553,7 @@ fn log(root: &Path, conversation: &Conversation) -> Log {
 }
 
 /// Returns the named files without types, and named lines outside of every type.
-fn attached(desk: &mut Desk<'_>, root: &Path, mentions: &mut Vec<Mention>) -> Result<Vec<Attached>, Failed> {
+fn attach_files(desk: &mut Desk<'_>, root: &Path, mentions: &mut Vec<Mention>) -> Result<Vec<Attached>, Failed> {
     let names_some = |mention: &Mention| matches!(mention.wanted, MentionedPart::File(_)) || !mention.outside.is_empty();
     if !mentions.iter().any(names_some) {
         return Ok(Vec::new());

@@ -139,7 +139,7 @@ impl Method for Show {
             path: &place.path,
             text: &text,
             version: current,
-            made: made_by(&journal),
+            made: version_of_text(&journal),
             changed: last_change(&journal),
             recent: journal
                 .versions
@@ -390,7 +390,7 @@ impl Show {
 }
 
 /// Returns the version in which the document's text was written.
-fn made_by(journal: &Journal) -> u64 {
+fn version_of_text(journal: &Journal) -> u64 {
     let made = journal.versions.iter().rev().find(|version| version.failed.is_none());
     made.map_or(journal.given, |version| version.number)
 }

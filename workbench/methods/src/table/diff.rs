@@ -5,7 +5,7 @@ use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
-use crate::render::line_diff::{coloured, unified};
+use crate::render::line_diff::{colour_diff, unified_diff};
 use crate::render::{Style, moment, printable};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -85,7 +85,7 @@ impl Method for Diff {
         };
         let lines = |from: Option<&Digest>, to: Option<&Digest>| -> Result<_, Failed> {
             let (before, after) = (blob_of_version(session, from)?, blob_of_version(session, to)?);
-            let diff = unified(before.as_deref(), after.as_deref(), "a", "b").ok();
+            let diff = unified_diff(before.as_deref(), after.as_deref(), "a", "b").ok();
             Ok((diff.map(|lines| lines.concat()), [before.is_some(), after.is_some()]))
         };
         let mut inputs = Vec::new();
@@ -158,7 +158,7 @@ fn format_difference(difference: &Difference, style: Style) -> String {
             // The first two lines name the sides.
             let lines = diff.split_inclusive('\n').skip(2).collect::<String>();
             let head = format!("--- {}\n+++ {}\n", name(&difference.from), name(&difference.to));
-            coloured(&(head + &lines), usize::MAX, style)
+            colour_diff(&(head + &lines), usize::MAX, style)
         }
         None => {
             let which = name_versions(difference, difference.kept.map(|kept| !kept));
@@ -192,7 +192,7 @@ fn format_difference(difference: &Difference, style: Style) -> String {
         ));
         if let Some(diff) = input.diff.as_deref().filter(|diff| !diff.is_empty()) {
             let lines = diff.split_inclusive('\n').skip(2).collect::<String>();
-            text.push_str(&coloured(&format!("--- before\n+++ after\n{lines}"), INPUT_LINES, style));
+            text.push_str(&colour_diff(&format!("--- before\n+++ after\n{lines}"), INPUT_LINES, style));
         }
     }
     text

@@ -301,7 +301,7 @@ impl Edit {
         tell(&response.session);
         let came_to_nothing = !matches!(response.status, Status::Success | Status::NoOp | Status::MultiMatch);
         if let (None, Some(path), true) = (&response.session, &response.path, came_to_nothing) {
-            let _ = edits::failed(&live, &root, path, (request.order.name(), &response.summary), current_seconds());
+            let _ = edits::record_failed_try(&live, &root, path, (request.order.name(), &response.summary), current_seconds());
         }
         desk.worsen(match response.status {
             Status::Success | Status::NoOp => Code::Ok,

@@ -16,7 +16,7 @@ use workbench::edit::disk::Disk;
 use workbench::edit::encoding::LARGEST;
 use workbench::edit::moving_types::move_to_own_file;
 use workbench::edit::order::Rewritten;
-use workbench::edit::organizing_usings::organized;
+use workbench::edit::organizing_usings::organize_usings;
 use workbench::edit::response::Response;
 use workbench::edit::symbol::Refused;
 use workbench::rename::{self, Obstacles};
@@ -125,7 +125,7 @@ impl SymbolEdit<'_> {
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let (path, before) = path_and_text(desk, path)?;
             let defines = defines_of(desk, &path)?;
-            let made = organized(&before, &defines).map_err(|why| wrong_argument(&format!("{path}: {}", why.why), &why.hint))?;
+            let made = organize_usings(&before, &defines).map_err(|why| wrong_argument(&format!("{path}: {}", why.why), &why.hint))?;
             let summary = match made {
                 Some(_) => "put the using directives in order".to_owned(),
                 None => format!("the using directives of {path} are in order"),

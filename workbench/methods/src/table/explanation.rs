@@ -1,8 +1,8 @@
 //! Explanations as text for a terminal.
 
 use super::explain_answer::{ChainStep, ExplainedTarget, TargetState};
-use crate::render::line_diff::coloured;
-use crate::render::result_facts::{confined, describe_move};
+use crate::render::line_diff::colour_diff;
+use crate::render::result_facts::{describe_move, sandbox_note};
 use crate::render::{Style, diagnostic, duration, format_size, moment, printable, summary};
 use engine::build::explanation_chain::Step;
 use engine::build::input_changes::InputChange;
@@ -212,7 +212,7 @@ impl Page {
             self.add_fact("key", &key.short());
         }
         if let Some(made) = &target.made {
-            let confined = confined(made.sandbox.as_deref()).map_or(String::new(), |how| format!(", {}", printable(&how)));
+            let confined = sandbox_note(made.sandbox.as_deref()).map_or(String::new(), |how| format!(", {}", printable(&how)));
             self.add_fact(
                 "made",
                 &format!(
@@ -287,7 +287,7 @@ impl Page {
     fn change(&mut self, target: &ExplainedTarget) {
         let Some(file) = &target.file else { return };
         self.add_fact("diff", &self.style.bold(&printable(&file.path)));
-        let shown = coloured(&file.diff, FILE_LINES, self.style);
+        let shown = colour_diff(&file.diff, FILE_LINES, self.style);
         shown.lines().for_each(|line| self.add_fact("", line));
     }
 

@@ -7,7 +7,7 @@ use crate::desk::request_context::RequestContext;
 use crate::desk::{last_good, names};
 use crate::failed::Failed;
 use crate::render::money::{format_notes, spent};
-use crate::render::result_facts::confined;
+use crate::render::result_facts::sandbox_note;
 use crate::render::{Style, duration, moment, on_one_line, printable};
 use engine::build::session::Session;
 use engine::seams::annotate::Revision;
@@ -248,7 +248,7 @@ fn list_versions(history: &History, style: Style) -> String {
         }
         if let Some(noted) = &version.notes {
             how.extend(format_notes(noted));
-            how.extend(confined(noted.get("sandbox").map(String::as_str)));
+            how.extend(sandbox_note(noted.get("sandbox").map(String::as_str)));
         }
         if let Some(cost) = &version.spent {
             how.push(spent(cost));

@@ -318,7 +318,7 @@ pub const fn entry<M: Method>() -> MethodEntry {
             if method.reads() {
                 desk.read_only();
             }
-            let answer = method.answer(desk).map_err(|failed| access::denied(failed, desk));
+            let answer = method.answer(desk).map_err(|failed| access::as_access_denied(failed, desk));
             let answer = answer.map_err(|failed| other_languages::explain_unknown_name(desk, failed))?;
             Ok(Answered {
                 answer: serde_json::to_value(answer).expect("invariant: answers are plain values"),

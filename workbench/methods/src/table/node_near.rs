@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use workbench::report::drawing::draw_near;
-use workbench::short_names::expanded;
+use workbench::short_names::expand_short_name;
 
 /// Draw the graph near a target: inputs to the left, readers to the right, at most 120 nodes. Builds nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -84,7 +84,7 @@ impl Method for Near {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Drawing, Failed> {
         let (_, session) = desk.open_to_read()?;
         // A look-up by name would settle the marks of changed files, so a known label is used directly.
-        let known = expanded(&self.label);
+        let known = expand_short_name(&self.label);
         let label = match session.graph.find(&known) {
             Some(_) => known.into_owned(),
             None => one_label(session, &self.label, "drawn near")?,

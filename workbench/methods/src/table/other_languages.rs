@@ -9,7 +9,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::languages::model::FileSymbols;
 use std::collections::BTreeMap;
-use workbench::other_languages::files::{definitions, outlined, provenance, symbols_of_file};
+use workbench::other_languages::files::{definitions, outline_text, provenance, symbols_of_file};
 use workbench::other_languages::names::{OtherNames, OtherSymbol};
 use workbench::other_languages::search::{hit_of_other_language, search};
 use workbench::symbols::answer_state::AnswerState;
@@ -114,13 +114,13 @@ pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, Stri
         let symbols = symbols_of_file(desk, &names, file)?.unwrap_or_default();
         let mut state = AnswerState::default().unread(&names.unread);
         state.notes.extend(provenance(file, &symbols));
-        let shown = outlined(file, &symbols, None) + &lines_of_notes(&state);
+        let shown = outline_text(file, &symbols, None) + &lines_of_notes(&state);
         return Ok(Some((Resolved::gone(file), shown, state)));
     }
     let Some(one) = resolve_other(desk, text)? else { return Ok(None) };
     let symbols = one.file_symbols(desk)?;
     let state = one.state_of_file(&symbols);
-    let shown = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &lines_of_notes(&state);
+    let shown = outline_text(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &lines_of_notes(&state);
     Ok(Some((one.resolved(), shown, state)))
 }
 

@@ -1,6 +1,6 @@
 //! `outline`: outlines of types and members, and contents of files, folders, namespaces and projects.
 
-use super::resolved::{Resolved, resolved};
+use super::resolved::{Resolved, resolve_target};
 use super::symbols::{found_by_name, lines_of_notes, resolution, state_of_page};
 use super::uncompiled::note_of_file;
 use super::{Effect, Method, arguments, other_languages};
@@ -138,7 +138,7 @@ impl Method for Outline {
                 let why = Diagnostic::error(ErrorCode::E_BINARY, "the output is not text").label(&label);
                 Failed::new(Code::Usage, why.hint("use `cortex show --raw`"))
             };
-            let (resolved, files) = resolved(desk, &label)?;
+            let (resolved, files) = resolve_target(desk, &label)?;
             let state = AnswerState::default().of_files(&*desk.flaws()?, files.iter());
             outlines.push(OneOutline {
                 state: if self.last_good {

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use workbench::overlay::compare::compare;
-use workbench::overlay::record::{is_session, used};
+use workbench::overlay::record::{is_session, note_use};
 
 /// Build targets as they would be with the documents of an overlay.
 ///
@@ -103,7 +103,7 @@ impl Method for Build {
         } else {
             "in overlay"
         };
-        printable(&format!("{} {within} {}: {counts}\n", targets(answer.targets), answer.name))
+        printable(&format!("{} {within} {}: {counts}\n", count_targets(answer.targets), answer.name))
     }
 }
 
@@ -111,7 +111,7 @@ fn many(number: usize) -> String {
     format_count(number as u64)
 }
 
-fn targets(number: usize) -> String {
+fn count_targets(number: usize) -> String {
     format!("{} {}", many(number), if number == 1 { "target" } else { "targets" })
 }
 
@@ -218,7 +218,7 @@ impl Method for Diff {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Differs, Failed> {
         let files = replaceable_files(desk)?;
-        used(&files, &self.name, current_seconds())?;
+        note_use(&files, &self.name, current_seconds())?;
         let compared = compare(&files, &self.name, current_seconds())?;
         let diff = compared.iter().map(|one| one.diff.as_str()).collect();
         let targets = self
@@ -267,7 +267,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     let asks = workbench::paid::asks_any_model(&workspace.manifest_definition()?.manifest, &workspace.engine.registry);
     (request.options.dry_run, request.options.price) = (!asks, asks);
     request.list = true;
-    let (now, before) = (marked(session), marked(&workspace.session_beneath()?));
+    let (now, before) = (possibly_stale(session), possibly_stale(&workspace.session_beneath()?));
     let currency = workbench::paid::currency(session);
     let report = build(context, session, &request)?;
     fail_if_nothing_matched(&report)?;
@@ -311,7 +311,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
 }
 
 /// Returns the labels of possibly stale nodes; a file only under its own name.
-fn marked(session: &Session) -> BTreeSet<String> {
+fn possibly_stale(session: &Session) -> BTreeSet<String> {
     let labels = session
         .marked()
         .into_iter()
@@ -327,7 +327,7 @@ const SHOWN: usize = 5;
 fn targets_text(targets_answer: &Targets) -> String {
     let mut text = format!(
         "{}: {} may be out of date",
-        targets(targets_answer.asked),
+        count_targets(targets_answer.asked),
         many(targets_answer.stale)
     );
     if targets_answer.stale_without > 0 {

@@ -88,7 +88,7 @@ impl Method for Merge {
         let root = root_of_workspace(desk)?;
         for Write { path, before, after } in &done.writes {
             // If the note fails, the merge continues; live contexts then attribute it to a person.
-            let _ = edits::merged(&files, &root, path, [before.as_slice(), after.as_slice()], &self.name, now);
+            let _ = edits::record_merge(&files, &root, path, [before.as_slice(), after.as_slice()], &self.name, now);
         }
         if !done.conflicts.is_empty() {
             desk.worsen(Code::TargetFailed);

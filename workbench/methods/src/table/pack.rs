@@ -1,6 +1,6 @@
 //! `pack build`, `pack list`, `pack remove`: bundles of knowledge about chosen types.
 
-use super::access::leads_out;
+use super::access::is_outside;
 use super::symbols::{lines_of_notes, resolution};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -392,7 +392,7 @@ impl Method for Remove {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Removed, Failed> {
         let success = packs::remove_pack(desk.redefine()?, &self.name)?;
-        if !success && leads_out(&self.name) {
+        if !success && is_outside(&self.name) {
             return Err(Failed::new(Code::Usage, unknown_pack(&self.name)));
         }
         Ok(Removed { success })

@@ -1,6 +1,6 @@
 //! `resolve`: resolves a name to types or members.
 
-use super::access::leads_out;
+use super::access::is_outside;
 use super::symbols::{lines_of_notes, resolution};
 use super::uncompiled::note_of_name;
 use super::{AsTool, Effect, Method, other_languages};
@@ -75,7 +75,7 @@ impl Method for Resolve {
         }
         let names = desk.workspace_names()?;
         let mut found = resolution(desk, &names, &self.symbol, self.limit.clamp(1, MOST))?;
-        if leads_out(&self.symbol) && matches!(found.how, None | Some(How::Fuzzy)) {
+        if is_outside(&self.symbol) && matches!(found.how, None | Some(How::Fuzzy)) {
             found.candidate()?;
         }
         found.candidates.truncate(self.limit);
@@ -107,7 +107,7 @@ impl Method for Resolve {
         for one in &found.candidates {
             let id = one.member_id.as_ref().unwrap_or(&one.type_id);
             let words = format!("{} {}", one.accessibility, one.kind);
-            text.push_str(&format!("{}  {id}  {}  {}\n", one.path, words.trim(), listed(&one.files)));
+            text.push_str(&format!("{}  {id}  {}  {}\n", one.path, words.trim(), list_files(&one.files)));
         }
         printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
@@ -119,7 +119,7 @@ const MOST_NAMED: usize = 4;
 const NAMED: usize = 3;
 
 /// Lists the files that declare a symbol: all of a few, otherwise the first and the number of others.
-fn listed(files: &[String]) -> String {
+fn list_files(files: &[String]) -> String {
     match files.len() {
         all if all > MOST_NAMED => format!("{} and {} more files", files[..NAMED].join(", "), all - NAMED),
         _ => files.join(", "),
@@ -128,13 +128,13 @@ fn listed(files: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::listed;
+    use super::list_files;
 
     #[test]
     fn a_line_names_few_files() {
         let files = |count: usize| -> Vec<String> { (1..=count).map(|at| format!("{at}.cs")).collect() };
-        assert_eq!(listed(&files(1)), "1.cs");
-        assert_eq!(listed(&files(4)), "1.cs, 2.cs, 3.cs, 4.cs");
-        assert_eq!(listed(&files(30)), "1.cs, 2.cs, 3.cs and 27 more files");
+        assert_eq!(list_files(&files(1)), "1.cs");
+        assert_eq!(list_files(&files(4)), "1.cs, 2.cs, 3.cs, 4.cs");
+        assert_eq!(list_files(&files(30)), "1.cs, 2.cs, 3.cs and 27 more files");
     }
 }

@@ -12,7 +12,7 @@ pub use workbench::symbols::resolve::Resolved;
 
 /// Resolves the label of a type's or member's target; returns also the files of the type. The identifiers are those of the present sources: a deleted
 /// type has none.
-pub fn resolved(desk: &mut Desk<'_>, target: &str) -> Result<(Resolved, Vec<String>), Failed> {
+pub fn resolve_target(desk: &mut Desk<'_>, target: &str) -> Result<(Resolved, Vec<String>), Failed> {
     let Some((key, rest)) = parts(target) else {
         let resolved = Resolved {
             path: target.to_owned(),

@@ -1,6 +1,6 @@
 //! `semantic`: the summary of a type or member.
 
-use super::resolved::{Resolved, resolved};
+use super::resolved::{Resolved, resolve_target};
 use super::symbols::{lines_of_notes, one_by_name};
 use super::{Effect, Method};
 use crate::code::Code;
@@ -136,7 +136,7 @@ impl Method for SemanticOf {
                 Some(_) => Some(one_output::read_stored_output(context, session, &label, true)?),
                 None => None,
             };
-            let (resolved, files) = resolved(desk, &label)?;
+            let (resolved, files) = resolve_target(desk, &label)?;
             let last_error = status.error_message();
             let why = describe_state(desk, &label, &status, last_error.as_deref())?;
             let mut as_it_is = AnswerState::default().of_files(&*desk.flaws()?, files.iter());
@@ -150,7 +150,7 @@ impl Method for SemanticOf {
             });
         }
         let shown = desk.output_of_label(&label)?;
-        let (resolved, files) = resolved(desk, &shown.label)?;
+        let (resolved, files) = resolve_target(desk, &shown.label)?;
         Ok(Summary {
             resolved,
             state: AnswerState::default().of_files(&*desk.flaws()?, files.iter()),

@@ -1,6 +1,6 @@
 //! `source`: the source text of types, members and files.
 
-use super::access::denied;
+use super::access::as_access_denied;
 use super::symbols::{lines_of_notes, namesakes};
 use super::window::root_of_workspace;
 use super::{Effect, Method, arguments, other_languages};
@@ -209,7 +209,7 @@ impl SourceOf {
             match one {
                 Ok(one) => resolved.push(one),
                 Err(why) if why.code == Code::Usage && self.symbols.len() > 1 => {
-                    let why = denied(why, desk);
+                    let why = as_access_denied(why, desk);
                     failed.extend(why.diagnostics.first().map(|why| {
                         let mut failure = diagnostic::diagnostic_json(why);
                         failure["asked"] = text.as_str().into();

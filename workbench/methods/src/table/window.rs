@@ -72,7 +72,7 @@ impl Method for Show {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<WindowAnswer, Failed> {
         let root = root_of_workspace(desk)?;
-        let mut window = Window::read_window(&root).map_err(|error| unwritten(&error))?;
+        let mut window = Window::read_window(&root).map_err(|error| window_not_stored(&error))?;
         let renamed = present_names(desk, &window)?;
         renamed.iter().for_each(|(from, to)| window.rename(from, to));
         let mut gone = None;
@@ -91,7 +91,7 @@ impl Method for Show {
         let mut made = compose(&window, &known.cards, &pack, room);
         if let Err(error) = checkout::write_file(&root, OUT, made.text.as_bytes()) {
             // The answer still has the text.
-            let failed = unwritten(&error);
+            let failed = window_not_stored(&error);
             desk.context.say(&failed.diagnostics);
             desk.worsen(failed.code);
         }
@@ -259,7 +259,7 @@ pub fn root_of_workspace(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
     })
 }
 
-fn unwritten(error: &std::io::Error) -> Failed {
+fn window_not_stored(error: &std::io::Error) -> Failed {
     let damaged = "check .cortex; a damaged window.json can be fixed by hand or moved away";
     Failed::new(Code::Io, checkout::trouble("the window", error, damaged))
 }
@@ -305,7 +305,7 @@ pub struct Dismiss {
 /// Changes the window by the type of a symbol. A deleted type can be removed by its former name, or the end of it.
 fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Window, &str) -> bool) -> Result<Changed, Failed> {
     let root = root_of_workspace(desk)?;
-    let mut before = Window::read_window(&root).map_err(|error| unwritten(&error))?;
+    let mut before = Window::read_window(&root).map_err(|error| window_not_stored(&error))?;
     let renamed = present_names(desk, &before)?;
     renamed.iter().for_each(|(from, to)| before.rename(from, to));
     let known = before
@@ -344,7 +344,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
         let success = change(window, &resolved.path);
         (success, window.pinned.iter().map(|pin| pin.path.clone()).collect())
     })
-    .map_err(|error| unwritten(&error))?;
+    .map_err(|error| window_not_stored(&error))?;
     Ok(Changed {
         resolved,
         success,
@@ -469,7 +469,7 @@ impl Method for Set {
             }
             window.clone()
         });
-        let window = changed.map_err(|error| unwritten(&error))?;
+        let window = changed.map_err(|error| window_not_stored(&error))?;
         Ok(WindowSettings {
             max_chars: Room::from_window(&window, desk.open_to_read()?.0.text()).max_chars,
             pack: window.pack,

@@ -15,7 +15,7 @@ use engine::values::digest::Digest;
 use producers::llm::{Note, Waiting};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use workbench::agent_questions::{TypeGraph, targets};
+use workbench::agent_questions::{TypeGraph, agent_patterns};
 
 /// Longest name of an agent, in characters.
 const LONGEST_NAME: usize = 64;
@@ -45,7 +45,7 @@ pub fn open_for_agents(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> 
     }
     let (workspace, _) = desk.open_to_build()?;
     let manifest = workspace.manifest()?;
-    let targets = targets(&manifest);
+    let targets = agent_patterns(&manifest);
     if targets.is_empty() {
         let why = Diagnostic::error(ErrorCode::E_NO_AGENT, "no model of this workspace is an agent");
         let hint = "write [model.agent] api = \"agent\" and [producer.semantic] params.model = \"agent\" into cortex.toml";
@@ -91,7 +91,7 @@ impl FromArgMatches for Scope {
 ///
 /// # Errors
 /// As [`open_for_agents`] and [`round`], and when a pattern matches nothing.
-pub fn scoped(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
+pub fn round_of_scope(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
     let all = open_for_agents(desk)?;
     let label = |text: &String| match text.starts_with("//") || text.starts_with("-//") {
         true => text.clone(),

@@ -65,7 +65,7 @@ impl Method for List {
     type Answer = Listed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {
-        let round = work::scoped(desk, &self.scope.0)?;
+        let round = work::round_of_scope(desk, &self.scope.0)?;
         let (workspace, session) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();

@@ -99,7 +99,7 @@ impl Method for Next {
         let agent = work::checked_agent_name(&self.agent)?;
         work::check_range("count", self.count, MOST)?;
         work::check_range("minutes", self.minutes, LONGEST_LEASE / 60)?;
-        let round = work::scoped(desk, &self.scope.0)?;
+        let round = work::round_of_scope(desk, &self.scope.0)?;
         let (workspace, session) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();

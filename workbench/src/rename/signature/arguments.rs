@@ -1,7 +1,7 @@
 //! Rearranges the arguments of a call for changed parameters.
 
 use super::wanted::WantedParameter;
-use crate::rename::lists::{List, ListItem, code, rewritten};
+use crate::rename::lists::{List, ListItem, code, rewrite_list};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,7 +78,7 @@ impl Reordering<'_> {
             return Ok(Passed::default());
         }
         Ok(Passed {
-            text: Some(rewritten(text, list, &entries)),
+            text: Some(rewrite_list(text, list, &entries)),
             dropped,
         })
     }

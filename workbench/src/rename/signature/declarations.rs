@@ -1,7 +1,7 @@
 //! Changes the parameters of a declaration: the list, their names in the body, and the documentation.
 
 use super::wanted::{WantedParameter, parameter_name};
-use crate::rename::lists::{List, ListKind, code, list_at, rewritten, tokens_behind};
+use crate::rename::lists::{List, ListKind, code, list_at, rewrite_list, tokens_behind};
 use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -85,7 +85,7 @@ impl Declaration<'_> {
         }
         let body = body_behind(text, list.inside.end + 1);
         let mut changes = self.in_body(text, body, &renamed, &gone)?;
-        changes.push((list.inside.clone(), rewritten(text, &list, &entries)));
+        changes.push((list.inside.clone(), rewrite_list(text, &list, &entries)));
         changes.extend(in_attributes(text, attributes_before(text, name), &renamed, &gone)?);
         changes.extend(in_documentation(text, name, &renamed, &gone));
         Ok(changes)

@@ -231,11 +231,11 @@ fn reference(text: &str, name: usize, change: &SignatureChange) -> Replacements 
         .wanted
         .iter()
         .map(|one| match one {
-            WantedParameter::Kept { from, .. } => (Some(*from), text[lists::trimmed(text, &list.pieces[*from])].to_owned()),
+            WantedParameter::Kept { from, .. } => (Some(*from), text[lists::trim_item(text, &list.pieces[*from])].to_owned()),
             WantedParameter::Added(added) => (None, added.kind.replace('<', "{").replace('>', "}")),
         })
         .collect();
-    let made = lists::rewritten(text, &list, &entries);
+    let made = lists::rewrite_list(text, &list, &entries);
     match made == text[list.inside.clone()] {
         true => Vec::new(),
         false => vec![(list.inside, made)],

@@ -2,7 +2,7 @@
 
 use super::arguments::label_of;
 use super::checks::parses;
-use crate::rename::lists::{List, ListKind, has_line_comment, list_at, trimmed};
+use crate::rename::lists::{List, ListKind, has_line_comment, list_at, trim_item};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use producers::csharp::model::Tier;
@@ -64,7 +64,7 @@ pub(super) fn parse_wanted(list: &str, own: &[ParameterRow]) -> Result<Vec<Wante
     };
     let mut wanted = Vec::new();
     for piece in &list.pieces {
-        wanted.push(read_one(&bracketed[trimmed(&bracketed, piece)], own)?);
+        wanted.push(read_one(&bracketed[trim_item(&bracketed, piece)], own)?);
     }
     check_order(&wanted, own)?;
     Ok(wanted)

@@ -1,7 +1,7 @@
 //! The builds: a chart of hits, runs and cost per build, and a table of the same.
 
 use super::html::Html;
-use super::{titled, write_label};
+use super::{write_label, write_section};
 use crate::render::money::amount;
 use crate::render::{duration, format_count, moment};
 use engine::store::builds::{BuildRecord, Outcome};
@@ -25,7 +25,7 @@ pub fn write_builds(html: &mut Html, report: &Report) {
             "Each build that ran a producer or used the cache. Above the line: outputs that producers computed. Below it: cached and unchanged outputs. The scale is in powers of ten."
         }
     };
-    titled(html, "builds", "Builds", note, |html| {
+    write_section(html, "builds", "Builds", note, |html| {
         if report.builds.is_empty() {
             return html.write_line(
                 "p",

@@ -1,7 +1,7 @@
 //! Diffs of texts as lines with signs, cut if they are long.
 
 use super::html::Html;
-use crate::render::line_diff::{StoredBytes, unified};
+use crate::render::line_diff::{StoredBytes, unified_diff};
 use crate::render::{format_count, format_size};
 
 /// Limit of a text to compare, in bytes.
@@ -28,7 +28,7 @@ pub fn write_diff(html: &mut Html, before: &[u8], after: &[u8], most: usize) {
         );
         return html.write_line("p", &[("class", "note")], &lengths);
     }
-    let lines = match unified(Some(before), Some(after), "before", "after") {
+    let lines = match unified_diff(Some(before), Some(after), "before", "after") {
         Ok(lines) if lines.is_empty() => return html.write_line("p", &[("class", "note")], "They are the same."),
         Ok(lines) => lines,
         Err(_) => {

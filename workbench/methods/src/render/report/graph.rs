@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use super::layout::{HEIGHT, WIDTH, layout};
-use super::{state_name, titled, write_label, write_state};
+use super::{state_name, write_label, write_section, write_state};
 use crate::render::result_facts::describe_move;
 use crate::render::{duration, format_count, format_size, moment};
 use engine::build::explain::Explanation;
@@ -26,10 +26,10 @@ pub fn write_graph(html: &mut Html, report: &Report) {
             Some(_) => "This target is no longer in the graph. Its versions are below.",
             None => "There is no graph yet near which anything could be drawn.",
         };
-        return titled(html, "near", "Graph", "", |html| html.write_line("p", &[("class", "empty")], why));
+        return write_section(html, "near", "Graph", "", |html| html.write_line("p", &[("class", "empty")], why));
     };
     let note = "Its inputs are to its left, its readers to its right. `cortex report OUT.html --near LABEL` draws another.";
-    titled(html, "near", "Graph", note, |html| {
+    write_section(html, "near", "Graph", note, |html| {
         html.element("p", &[("class", "focus")], |html| {
             write_label(html, &report.targets[near.nodes[0].target].label);
             html.write_text(" ");

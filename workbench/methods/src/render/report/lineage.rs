@@ -1,10 +1,10 @@
 //! Versions of targets: the changes of each version's output and inputs from the version before, side by side.
 
 use super::html::Html;
-use super::{diff, titled, write_label};
+use super::{diff, write_label, write_section};
 use crate::render::builds::revision;
 use crate::render::money::{format_notes, spent};
-use crate::render::result_facts::confined;
+use crate::render::result_facts::sandbox_note;
 use crate::render::{duration, format_count, moment};
 use workbench::report::Report;
 use workbench::report::lineage::{Lineage, VersionDifference};
@@ -21,7 +21,7 @@ const INPUT_LINES: usize = 40;
 pub fn write_lineage(html: &mut Html, report: &Report) {
     let note =
         "Versions of an output beside the versions of its inputs. The target of the graph first, then the targets that changed most often.";
-    titled(html, "versions", "Versions", note, |html| {
+    write_section(html, "versions", "Versions", note, |html| {
         if report.lineages.is_empty() {
             return html.write_line("p", &[("class", "empty")], "There are no versions yet.");
         }
@@ -90,7 +90,7 @@ fn heading(html: &mut Html, version: &Version) {
     if let Some(record) = &version.record {
         facts.push(record.producer.clone());
         facts.extend(format_notes(&record.notes));
-        facts.extend(confined(record.notes.get("sandbox").map(String::as_str)));
+        facts.extend(sandbox_note(record.notes.get("sandbox").map(String::as_str)));
         facts.extend(record.spent.as_ref().map(spent));
         facts.push(duration(record.took_us));
     }

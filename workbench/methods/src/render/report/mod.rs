@@ -82,7 +82,7 @@ fn write_report(html: &mut Html, report: &Report) {
 }
 
 /// Writes a section with its heading.
-fn titled(html: &mut Html, id: &'static str, title: &str, note: &str, inner: impl FnOnce(&mut Html)) {
+fn write_section(html: &mut Html, id: &'static str, title: &str, note: &str, inner: impl FnOnce(&mut Html)) {
     html.newline();
     let heading = format!("{id}-heading");
     html.element("section", &[("id", id), ("aria-labelledby", &heading)], |html| {

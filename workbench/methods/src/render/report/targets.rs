@@ -1,7 +1,7 @@
 //! The largest targets by several measures, and the table of all targets: its first rows as HTML, all as data for the script's search.
 
 use super::html::{Html, visible};
-use super::{prose, state_name, titled, write_label, write_state};
+use super::{prose, state_name, write_label, write_section, write_state};
 use crate::render::money::amount;
 use crate::render::{duration, format_count, format_size};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ const COLUMNS: [(&str, &str, &str); 8] = [
 
 /// Writes the slowest, the largest, the most often changed and the most expensive targets.
 pub fn tops(html: &mut Html, report: &Report) {
-    titled(html, "tops", "Largest", "By their last result.", |html| {
+    write_section(html, "tops", "Largest", "By their last result.", |html| {
         html.element("div", &[("class", "tops")], |html| {
             write_ranking(html, report, "Slowest", &|target| target.took_us, &duration);
             write_ranking(html, report, "Biggest", &|target| target.len, &format_size);
@@ -91,7 +91,7 @@ fn write_ranking(
 }
 
 /// Returns all targets, the most urgent first.
-fn ordered(report: &Report) -> Vec<&ReportTarget> {
+fn most_urgent_first(report: &Report) -> Vec<&ReportTarget> {
     let mut targets: Vec<&ReportTarget> = report.targets.iter().collect();
     targets.sort_by(|a, b| {
         let key = |target: &ReportTarget| (target.state, std::cmp::Reverse((target.versions, target.took_us)));
@@ -102,7 +102,7 @@ fn ordered(report: &Report) -> Vec<&ReportTarget> {
 
 /// Writes the table: its first rows, and placeholders that the script fills.
 pub fn write_targets(html: &mut Html, report: &Report) {
-    titled(html, "targets", "Targets", "", |html| {
+    write_section(html, "targets", "Targets", "", |html| {
         html.element("div", &[("class", "find"), ("id", "find"), ("hidden", "")], |html| {
             html.element("label", &[("for", "search")], |html| html.write_text("Search"));
             html.void(
@@ -139,7 +139,7 @@ pub fn write_targets(html: &mut Html, report: &Report) {
                 },
             );
         });
-        let ordered = ordered(report);
+        let ordered = most_urgent_first(report);
         let shown = format!(
             "{} of {} nodes, the most urgent first.",
             format_count(ordered.len().min(ROWS) as u64),
@@ -195,7 +195,7 @@ fn target_row(html: &mut Html, target: &ReportTarget) {
 
 /// Returns the most urgent targets as data, sorted by label. A label is the number of UTF-16 units shared with the one before, and the rest.
 pub fn data(report: &Report) -> Value {
-    let mut targets = ordered(report);
+    let mut targets = most_urgent_first(report);
     targets.truncate(DATA);
     targets.sort_by(|a, b| a.label.cmp(&b.label));
     let mut producers: BTreeMap<&str, usize> = BTreeMap::new();
