@@ -43,7 +43,7 @@ impl Breaker {
     }
 
     /// Notes an answer.
-    pub(crate) fn answered(&mut self) {
+    pub(crate) fn note_answer(&mut self) {
         *self = Self::Untried;
     }
 
@@ -78,7 +78,7 @@ mod tests {
             breaker.count_failure(at(1));
             assert!(breaker.may_ask(at(1)));
         }
-        breaker.answered();
+        breaker.note_answer();
         for _ in 0..2 {
             breaker.count_failure(at(1));
         }
@@ -96,7 +96,7 @@ mod tests {
         let mut again = breaker;
         again.count_failure(at(32));
         assert!(!again.may_ask(at(61)) && again.may_ask(at(62)));
-        breaker.answered();
+        breaker.note_answer();
         assert!(breaker.may_ask(at(32)) && breaker.may_ask(at(32)));
         let mut lost = Breaker::HalfOpen(at(0));
         assert!(lost.may_ask(at(30)));

@@ -117,7 +117,7 @@ impl CacheCounters {
     }
 
     /// Ends a doubt, because the right contents were read.
-    pub(crate) fn healed(&self, what: &Doubt) {
+    pub(crate) fn end_doubt(&self, what: &Doubt) {
         let mut state = self.lock_counts();
         if state.doubted.remove(what) {
             state.summary.healed += 1;
@@ -170,7 +170,7 @@ impl CacheCounters {
     }
 
     /// Notes the duration of a small request. The fastest one is closest to the round trip.
-    pub(crate) fn timed(&self, took: Duration) {
+    pub(crate) fn note_duration(&self, took: Duration) {
         let mut state = self.lock_counts();
         state.round_trip = Some(state.round_trip.map_or(took, |before| before.min(took)));
     }

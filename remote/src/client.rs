@@ -222,7 +222,7 @@ impl Inner {
     /// Notes that the server returned a blob with the right digest.
     pub(crate) fn is_sound_now(&self, name: BlobName) {
         self.sound.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
-        self.counters.healed(&Doubt::Blob(name));
+        self.counters.end_doubt(&Doubt::Blob(name));
     }
 
     /// Returns whether the server still takes offers.

@@ -283,7 +283,7 @@ impl Server {
             })?,
             Err(_) => return Err("the server did not answer in time".into()),
         };
-        let result = self.succeeded(operation)?;
+        let result = self.result_of_operation(operation)?;
         let file = result.output_files.iter().find(|file| file.path == OUT);
         let name = file
             .and_then(|file| BlobName::from_message(file.digest.as_ref()?))
@@ -319,7 +319,7 @@ impl Server {
     }
 
     /// Returns the result of a successful operation. Servers report failures in different places, so it checks all of them.
-    fn succeeded(&self, operation: Operation) -> Result<ActionResult, Trouble> {
+    fn result_of_operation(&self, operation: Operation) -> Result<ActionResult, Trouble> {
         let failed = |status: bazel_remote_apis::google::rpc::Status| {
             let status = tonic::Status::new(tonic::Code::from_i32(status.code), status.message);
             self.describe_status(&status)

@@ -71,7 +71,7 @@ impl Inner {
             .find_results(self.names.clone(), self.def.salt.as_str().into(), doubted.clone());
         for (found, wanted) in self.wait(looking).into_iter().flatten().zip(doubted) {
             match found {
-                Ok(Some(_)) => self.counters.healed(&Doubt::Result(wanted.key)),
+                Ok(Some(_)) => self.counters.end_doubt(&Doubt::Result(wanted.key)),
                 Ok(None) => self.counters.count_damaged(&Doubt::Result(wanted.key)),
                 // The server did not answer.
                 Err(_) => {}

@@ -148,14 +148,14 @@ impl RequestSender {
             }
             match answer {
                 Ok(answer) => {
-                    self.breaker().answered();
+                    self.breaker().note_answer();
                     if kind == RequestKind::Lookup {
-                        self.counters.timed(self.moments.now().saturating_sub(began));
+                        self.counters.note_duration(self.moments.now().saturating_sub(began));
                     }
                     return Ok(answer);
                 }
                 Err(status) if !is_passing(&status) => {
-                    self.breaker().answered();
+                    self.breaker().note_answer();
                     return Err(Unanswered::Said(status));
                 }
                 Err(status) => {
@@ -164,7 +164,7 @@ impl RequestSender {
                     let is_final = is_unreachable || status.code() == Code::DeadlineExceeded;
                     // A server that is too busy still answers.
                     match status.code() {
-                        Code::ResourceExhausted => self.breaker().answered(),
+                        Code::ResourceExhausted => self.breaker().note_answer(),
                         _ if is_final => self.breaker().count_silence(self.moments.now()),
                         _ => self.breaker().count_failure(self.moments.now()),
                     }

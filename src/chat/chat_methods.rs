@@ -193,7 +193,7 @@ impl Method for EndRound {
         };
         // Another process may have deleted the conversation; then no later round needs these names.
         let _ = Conversations::change(&root, |all| {
-            all.go_on(&self.conversation)
+            all.continue_conversation(&self.conversation)
                 .map(|found| found.end_round(self.round, &named.types, &named.files))
         });
         Ok(named)

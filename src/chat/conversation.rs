@@ -99,7 +99,7 @@ impl Talk {
         last.answer = turns.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
         last.state = ExchangeState::Open;
         let question = last.question.clone();
-        self.go_on(&question, cancel, tell)
+        self.answer_last_exchange(&question, cancel, tell)
             .unwrap_or_else(|failed| tell_failure(&failed, cancel, tell))
     }
 
@@ -109,11 +109,11 @@ impl Talk {
         self.transcript.start_exchange(exchange);
         self.save_transcript()?;
         tell(Event::Context(context_line(&context)));
-        self.go_on(question, cancel, tell)
+        self.answer_last_exchange(question, cancel, tell)
     }
 
     /// Answers the last exchange of the transcript.
-    fn go_on(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
+    fn answer_last_exchange(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
         let code = match self.model.clone() {
             None => self.quote(question, tell),
             Some(model) => self.converse(&model, cancel, tell)?,

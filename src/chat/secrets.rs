@@ -47,17 +47,17 @@ impl ChatSecrets {
     }
 
     /// Removes the entries of lists that are about withheld files or types. Returns their number.
-    pub fn leave_out(&self, value: &mut Value) -> usize {
+    pub fn remove_withheld(&self, value: &mut Value) -> usize {
         let is_withheld = |word: &str| self.is_withheld(word);
         match value {
             Value::Array(values) => {
                 let before = values.len();
                 values.retain(|value| find_withheld(value, false, &is_withheld).is_none());
-                before - values.len() + values.iter_mut().map(|value| self.leave_out(value)).sum::<usize>()
+                before - values.len() + values.iter_mut().map(|value| self.remove_withheld(value)).sum::<usize>()
             }
             Value::Object(fields) => {
                 let lists = fields.iter_mut().filter(|(name, _)| !TEXTS.contains(&name.as_str()));
-                lists.map(|(_, value)| self.leave_out(value)).sum()
+                lists.map(|(_, value)| self.remove_withheld(value)).sum()
             }
             _ => 0,
         }
@@ -133,7 +133,7 @@ mod tests {
             "sources": [{"parts": [{"file": "src/Key.cs", "text": "code"}, {"file": "src/Open.cs", "text": "code"}]}],
             "state": {"notes": ["one two three four five src/Key.cs: is stale", "it is whole"]},
         });
-        assert_eq!(secrets().leave_out(&mut answer), 4);
+        assert_eq!(secrets().remove_withheld(&mut answer), 4);
         assert_eq!(
             answer,
             json!({

@@ -229,7 +229,7 @@ impl Screen {
                     }
                     return Ok(Code::Interrupted);
                 }
-                News::Of(event) => self.happened(event)?,
+                News::Of(event) => self.handle_event(event)?,
                 News::Told(text) => self.say(&text),
                 News::Done { title } => {
                     (self.title, self.doing, running) = (title, None, None);
@@ -238,7 +238,7 @@ impl Screen {
                         return self.leave_conversation();
                     }
                 }
-                News::Completed { start, typed, candidates } => self.completed(start, &typed, candidates),
+                News::Completed { start, typed, candidates } => self.insert_completion(start, &typed, candidates),
                 News::Key(Key::Interrupt) => match &running {
                     Some(cancel) => {
                         cancel.cancel();
@@ -270,8 +270,8 @@ impl Screen {
                     }
                 }
                 News::Key(Key::Complete { back }) => self.complete(back, completes),
-                News::Key(Key::Resize) => self.resized(Terminal::size())?,
-                News::Key(Key::Redraw) => self.resized(self.size)?,
+                News::Key(Key::Resize) => self.handle_resize(Terminal::size())?,
+                News::Key(Key::Redraw) => self.handle_resize(self.size)?,
                 News::Key(key) => self.edit(&key),
             }
             if running.is_none() && !waiting.is_empty() {
@@ -321,7 +321,7 @@ impl Screen {
         self.draw(&lines)
     }
 
-    fn happened(&mut self, event: Event) -> Result<(), Failed> {
+    fn handle_event(&mut self, event: Event) -> Result<(), Failed> {
         let style = self.style;
         let faint = |text: &str| vec![(style.dim(&printable(text)), text.to_owned())];
         let message = match event {
@@ -389,7 +389,7 @@ impl Screen {
         let _ = self.draw(&lines);
     }
 
-    fn resized(&mut self, size: (usize, usize)) -> Result<(), Failed> {
+    fn handle_resize(&mut self, size: (usize, usize)) -> Result<(), Failed> {
         let bytes = self.painter.clear(size.0);
         self.write_screen(&bytes)?;
         self.size = size;
@@ -445,7 +445,7 @@ impl Screen {
     }
 
     /// Inserts the common prefix of the candidates, unless the text has changed since the request.
-    fn completed(&mut self, start: usize, typed: &str, names: Vec<String>) {
+    fn insert_completion(&mut self, start: usize, typed: &str, names: Vec<String>) {
         let is_unchanged =
             at_cursor(self.input.text(), self.input.cursor()).is_some_and(|found| found.start == start && found.name == typed);
         if !is_unchanged {

@@ -216,7 +216,7 @@ impl Tools<'_> {
         };
         let Outcome { result, .. } = self.host.call_with(entry, arguments, self.cancel, asker);
         let Answered { mut answer, .. } = result.map_err(|failed| describe_failure(&failed))?;
-        let left_out = self.secrets.leave_out(&mut answer);
+        let left_out = self.secrets.remove_withheld(&mut answer);
         self.secrets.refuse_answer(&answer)?;
         let mut text = (entry.text)(&answer, Style::plain()).map_err(|error| error.to_string())?;
         if left_out > 0 {

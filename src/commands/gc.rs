@@ -68,7 +68,7 @@ fn repair_edits(context: &Context) {
         store: context.store_folder(),
         manifest: false,
     };
-    let diagnostics = match recover(&Disk::new(&root).guarded(guard), current_seconds()) {
+    let diagnostics = match recover(&Disk::new(&root).with_guard(guard), current_seconds()) {
         Ok(done) => done
             .into_iter()
             .map(|done| Diagnostic::new(Severity::Note, ErrorCode::N_EDITS, done))

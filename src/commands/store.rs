@@ -46,7 +46,7 @@ fn print(context: &Context, text: &str) -> Outcome {
 }
 
 fn run_verify(context: &Context, repair: bool) -> Outcome {
-    let open = || context.disk_that("store verify", repair)?.ok_or_else(none);
+    let open = || context.open_disk("store verify", repair)?.ok_or_else(none);
     let mut disk = open()?;
     let start = std::time::Instant::now();
     let (found, left) = match store_maintenance::verify_store(&disk, repair) {

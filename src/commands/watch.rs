@@ -130,7 +130,7 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
             },
         );
     }
-    watching.go_on(&watch)
+    watching.wait_for_batch(&watch)
 }
 
 impl Watching<'_> {
@@ -142,7 +142,7 @@ impl Watching<'_> {
         }
     }
 
-    fn go_on(&mut self, watch: &Watch) -> Outcome {
+    fn wait_for_batch(&mut self, watch: &Watch) -> Outcome {
         let mut idle = true;
         loop {
             if let Some(error) = self.unread.take() {
@@ -246,7 +246,7 @@ impl Watching<'_> {
                 self.reported.built(session);
             }
             // Removed types are known only after their targets were requested.
-            if !members.leave_out(&report.refused) {
+            if !members.drop_removed_types(&report.refused) {
                 break;
             }
         }

@@ -46,7 +46,7 @@ impl Progress {
     }
 
     /// Prints a change of a source at once; keeps a changed input for the line of its reader's action.
-    fn marked(&self, label: &str, reason: &Reason) {
+    fn print_change(&self, label: &str, reason: &Reason) {
         match reason {
             Reason::InputMoved { label: input } => {
                 let mut changed = self.first_changed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +111,7 @@ impl Progress {
                     format_count(*changed as u64)
                 )));
             }
-            Event::Marked { label, reason } => self.marked(label, reason),
+            Event::Marked { label, reason } => self.print_change(label, reason),
             Event::Ran { label, took, changed, .. } => {
                 let cutoff = if *changed { "" } else { ", same output" };
                 let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));

@@ -88,7 +88,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     /// # Errors
     /// When the stream breaks.
     pub async fn ready(&mut self) -> io::Result<bool> {
-        self.pass_over().await?;
+        self.skip_rest().await?;
         loop {
             let bytes = self.from.fill_buf().await?;
             if bytes.is_empty() {
@@ -110,7 +110,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     /// Skips the rest of a message that was too long, up to its end or the end of the stream.
-    async fn pass_over(&mut self) -> io::Result<()> {
+    async fn skip_rest(&mut self) -> io::Result<()> {
         match std::mem::take(&mut self.rest) {
             Rest::Nothing => {}
             Rest::Bytes(count) => {

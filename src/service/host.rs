@@ -239,7 +239,7 @@ impl Host {
                 .in_room(room);
             let call = (entry, arguments.clone(), question.clone());
             let answering = AssertUnwindSafe(|| self.answer_method(call, &context, (cancel, patience)));
-            let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
+            let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panic_failure(entry.name, &*panic)));
             let filed: Vec<Arc<Hold>> = context.acquired_locks().into_iter().filter(|hold| hold.filed().is_some()).collect();
             context.release_locks_to_reopen();
             let diagnostics = context.take_collected();
@@ -389,7 +389,7 @@ impl Host {
         failed
     }
 
-    fn panicked(&self, method: &str, panic: &(dyn std::any::Any + Send)) -> Failed {
+    fn panic_failure(&self, method: &str, panic: &(dyn std::any::Any + Send)) -> Failed {
         let words = panic
             .downcast_ref::<String>()
             .map(String::as_str)
@@ -438,7 +438,7 @@ struct Seat<'h> {
 }
 
 impl Seat<'_> {
-    fn wait_in<'t>(&self, turn: &'t Turn) -> Result<AcquiredTurn<'t>, Failed> {
+    fn wait_for_turn<'t>(&self, turn: &'t Turn) -> Result<AcquiredTurn<'t>, Failed> {
         let (patience, long) = match self.patience {
             Patience::Short => (OF_CLIENTS, LOADS),
             Patience::Fair => (OF_CLIENTS, Duration::MAX),
@@ -495,14 +495,15 @@ impl Seat<'_> {
 impl Serving for Seat<'_> {
     fn turn(&self) -> Result<AcquiredTurn<'_>, Failed> {
         self.host.end_build_ahead();
-        self.wait_in(&self.host.turn).map(|acquired| self.giving_back(acquired, false))
+        self.wait_for_turn(&self.host.turn)
+            .map(|acquired| self.giving_back(acquired, false))
     }
 
     fn turn_to_read(&self) -> Result<(AcquiredTurn<'_>, bool), Failed> {
         self.host.end_build_ahead();
         match self.host.turn.acquire_turn(self.method, TO_READ, TO_READ, self.cancel) {
             Ok(acquired) => Ok((self.giving_back(acquired, false), true)),
-            Err(_) => Ok((self.giving_back(self.wait_in(&self.host.beside)?, true), false)),
+            Err(_) => Ok((self.giving_back(self.wait_for_turn(&self.host.beside)?, true), false)),
         }
     }
 

@@ -16,7 +16,7 @@ pub fn listen_for_sessions(context: &RequestContext) -> Option<FolderWatch> {
         store: context.store_folder(),
         manifest: true,
     };
-    let disk = Disk::new(&root).guarded(guard).logging(context.settings().logs.clone());
+    let disk = Disk::new(&root).with_guard(guard).logging(context.settings().logs.clone());
     let mut folders = BTreeSet::new();
     let on_move = move |changed: &engine::watch::ChangedPaths| {
         // An error of this read is reported to the next edit.

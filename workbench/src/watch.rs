@@ -289,7 +289,7 @@ impl Members {
     }
 
     /// Removes the types whose tables can no longer be built, as their file was removed. Returns whether there were any.
-    pub fn leave_out(&mut self, refused: &[Diagnostic]) -> bool {
+    pub fn drop_removed_types(&mut self, refused: &[Diagnostic]) -> bool {
         let before = self.tables.len();
         self.tables
             .retain(|label, _| refused.iter().all(|why| why.label.as_deref() != Some(label.as_str())));

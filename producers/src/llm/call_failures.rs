@@ -95,7 +95,7 @@ impl Called<'_> {
     }
 
     /// Describes a stream that ended before the answer did.
-    pub(super) fn cut_off(&self) -> Trouble {
+    pub(super) fn truncated(&self) -> Trouble {
         self.transient(
             format!("{} broke off in the middle of its answer", self.describe_model()),
             "",

@@ -32,8 +32,8 @@ impl Runtime {
             self.admit(called, cancel)?;
             let trouble = match once() {
                 Ok(value) => {
-                    self.breakers.succeeded(address);
-                    self.locks.answered(label);
+                    self.breakers.record_success(address);
+                    self.locks.record_answer(label);
                     return Ok(value);
                 }
                 Err(trouble) => trouble,
@@ -41,25 +41,25 @@ impl Runtime {
             let (mut why, floor, busy) = match trouble {
                 Trouble::Transient { why, floor, busy } => (why, floor, busy),
                 Trouble::Permanent(why) => {
-                    self.breakers.succeeded(address);
+                    self.breakers.record_success(address);
                     self.locks.count_refusal(label, &why);
                     return Err(Failure::Permanent(why));
                 }
                 Trouble::Shut(why) | Trouble::Absent(why) => {
-                    self.breakers.succeeded(address);
+                    self.breakers.record_success(address);
                     self.locks.shut(label, &why);
                     return Err(Failure::Permanent(why));
                 }
                 Trouble::Unfit(why) | Trouble::Refused(why) => {
-                    self.breakers.succeeded(address);
+                    self.breakers.record_success(address);
                     return Err(Failure::Permanent(why));
                 }
                 Trouble::Settled(failure) => {
-                    self.breakers.given_up(address);
+                    self.breakers.record_cancelled(address);
                     return Err(failure);
                 }
                 Trouble::Cancelled => {
-                    self.breakers.given_up(address);
+                    self.breakers.record_cancelled(address);
                     return Err(Failure::Cancelled);
                 }
             };
@@ -69,11 +69,11 @@ impl Runtime {
                     "it asks to be left alone for {} s: build again after that",
                     floor.as_secs()
                 ));
-                self.breakers.given_up(address);
+                self.breakers.record_cancelled(address);
                 self.locks.shut(label, &why);
             } else if busy {
                 // The server works and wants fewer calls: its breaker stays closed, but all calls wait as long as it requested.
-                self.breakers.given_up(address);
+                self.breakers.record_cancelled(address);
                 let floor = floor.unwrap_or_default();
                 if gate.pause(self.world.now(), floor) && floor >= WORTH_TELLING {
                     self.report_status(&format!(

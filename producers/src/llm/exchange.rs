@@ -113,7 +113,7 @@ impl ServerCall<'_> {
                 Ok(None) => break,
                 // Everything needed has arrived.
                 Err(http::Broken::Lost(_)) if reply.whole => break,
-                Err(http::Broken::Lost(_)) if !reply.text.is_empty() => return Err(self.called.cut_off()),
+                Err(http::Broken::Lost(_)) if !reply.text.is_empty() => return Err(self.called.truncated()),
                 Err(broken) => return Err(self.called.connection_failed(broken)),
             };
             taken += piece.len();
@@ -148,7 +148,7 @@ impl ServerCall<'_> {
         if reply.whole || reply.cut {
             Ok(())
         } else {
-            Err(self.called.cut_off())
+            Err(self.called.truncated())
         }
     }
 }

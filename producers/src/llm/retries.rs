@@ -77,7 +77,7 @@ impl Breakers {
     }
 
     /// Records that the server answered.
-    pub(super) fn succeeded(&self, address: &str) {
+    pub(super) fn record_success(&self, address: &str) {
         self.with_breaker(address, |breaker| *breaker = Breaker::default());
     }
 
@@ -96,7 +96,7 @@ impl Breakers {
     }
 
     /// Records a cancelled call, which says nothing about the server.
-    pub(super) fn given_up(&self, address: &str) {
+    pub(super) fn record_cancelled(&self, address: &str) {
         self.with_breaker(address, |breaker| breaker.trying = false);
     }
 
@@ -124,7 +124,7 @@ impl Locks {
     }
 
     /// Records an answer.
-    pub(super) fn answered(&self, model: &str) {
+    pub(super) fn record_answer(&self, model: &str) {
         self.with_lock(model, |lock| lock.refusals = 0);
     }
 
@@ -195,9 +195,9 @@ mod tests {
         assert_eq!((open.left, open.for_long), (OPEN, false));
 
         assert_eq!(breakers.admit("a", later + OPEN), Ok(()));
-        breakers.given_up("a");
+        breakers.record_cancelled("a");
         assert_eq!(breakers.admit("a", later + OPEN), Ok(()));
-        breakers.succeeded("a");
+        breakers.record_success("a");
         assert_eq!(breakers.admit("a", later + OPEN), Ok(()));
     }
 

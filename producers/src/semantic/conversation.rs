@@ -352,7 +352,7 @@ impl<'a> Talk<'a> {
         changes: &ChangedTexts,
         made: AnswerInProgress,
     ) -> AnswerInProgress {
-        let spliced = self.spliced(material, base, changes, &made.summaries, None);
+        let spliced = self.splice_patch(material, base, changes, &made.summaries, None);
         let same = |key: &str, name: &str| spliced.summaries.get(key).and_then(|sections| sections.get(name));
         let written = |(key, sections): (&String, &Sections)| -> Vec<(String, String)> {
             let written = sections.iter().filter(|(name, text)| same(key, name) == Some(*text));
@@ -375,7 +375,7 @@ impl<'a> Talk<'a> {
 
     /// Inserts the answered sections into the earlier answer, except those that are needless. For a patch (its sections as written, and the claims
     /// that its prompt left out), the shown claims of a section are compared with its written text.
-    fn spliced(
+    fn splice_patch(
         &self,
         material: &Material<'_>,
         base: &Base,
@@ -490,7 +490,7 @@ impl<'a> Talk<'a> {
             answered: Some(BTreeSet::new()),
             ..AnswerInProgress::new("patch", why, summaries)
         };
-        let read = match self.read_patch(&material.concerned(&base.summaries, changes), &changes.new_types, &turns)? {
+        let read = match self.read_patch(&material.concerned_heads(&base.summaries, changes), &changes.new_types, &turns)? {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
         };
@@ -499,7 +499,7 @@ impl<'a> Talk<'a> {
         };
         let unshown = material.unshown(&base.summaries, changes);
         let answered = splice::with_unshown(&base.summaries, &read.summaries, &unshown);
-        let mut spliced = self.spliced(material, base, changes, &answered, Some((&read.summaries, &unshown)));
+        let mut spliced = self.splice_patch(material, base, changes, &answered, Some((&read.summaries, &unshown)));
         let new = read.summaries.iter().filter(|(key, _)| changes.new_types.contains(*key));
         spliced.summaries.extend(new.map(|(key, sections)| (key.clone(), sections.clone())));
         let changed = !spliced.changed.is_empty();

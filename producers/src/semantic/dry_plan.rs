@@ -63,7 +63,7 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
         AnswerPlan::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
             let turns = material.patch(&base.summaries, &changes, &names_of_corrections(&base.corrected));
-            types = material.concerned(&base.summaries, &changes).len();
+            types = material.concerned_heads(&base.summaries, &changes).len();
             ("patch", why, vec![turns], guessed_patch(&changes))
         }
         AnswerPlan::Full(why, _) => {

@@ -50,7 +50,7 @@ impl Material<'_> {
     pub(super) fn patch(&self, old: &Summaries, changes: &ChangedTexts, corrected: &[String]) -> Vec<Turn> {
         let mut values = self.values();
         let unshown = self.unshown(old, changes);
-        let concerned = self.concerned(old, changes);
+        let concerned = self.concerned_heads(old, changes);
         let earlier = concerned.iter().map(|head| self.earlier_answer(head, old, changes, &unshown));
         let mut previous = earlier.collect::<Vec<_>>().join("\n\n");
         if concerned.len() > 1 {
@@ -91,7 +91,7 @@ impl Material<'_> {
 
     /// Returns the types that a patch covers. In a group, these are the types whose own texts changed, and those that name a change and have a claim
     /// to show.
-    pub(super) fn concerned(&self, old: &Summaries, changes: &ChangedTexts) -> Vec<&SummaryHead> {
+    pub(super) fn concerned_heads(&self, old: &Summaries, changes: &ChangedTexts) -> Vec<&SummaryHead> {
         let unshown = self.unshown(old, changes);
         let has_shown = |head: &SummaryHead| {
             let mut sections = old.get(&head.key).into_iter().flatten();

@@ -53,7 +53,7 @@ impl View<'_> {
             let tail = &self.tail[self.tail.len().saturating_sub(left.saturating_sub(1))..];
             lines.extend(tail.iter().cloned());
             if let Some(doing) = self.doing.filter(|_| left > 0) {
-                lines.push(self.dimmed(doing, columns));
+                lines.push(self.dim_line(doing, columns));
             }
         }
         if rows >= 2 {
@@ -68,7 +68,7 @@ impl View<'_> {
                 0 => self.hints.to_owned(),
                 more => format!("↓ {more} more  {}", self.hints),
             };
-            lines.push(self.dimmed(&below, columns));
+            lines.push(self.dim_line(&below, columns));
         }
         Frame {
             lines,
@@ -86,7 +86,7 @@ impl View<'_> {
         let most = columns.saturating_sub(1);
         let title = fit_to_cells(&title, most);
         let text = format!("{title}{}", "─".repeat(most.saturating_sub(cells(&title))));
-        self.dimmed(&text, columns)
+        self.dim_line(&text, columns)
     }
 
     fn line_of_row(&self, row: ScreenRow, at: usize, columns: usize) -> DrawnLine {
@@ -111,7 +111,7 @@ impl View<'_> {
         line
     }
 
-    fn dimmed(&self, text: &str, columns: usize) -> DrawnLine {
+    fn dim_line(&self, text: &str, columns: usize) -> DrawnLine {
         let text = fit_to_cells(text, columns);
         DrawnLine {
             cells: cells(&text),

@@ -209,7 +209,10 @@ mod tests {
             transcript.write_transcript(root).expect("written");
         }
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c2"));
-        Conversations::change(root, |all| all.go_on("c1").expect("open").add_round(Round::default())).expect("written");
+        Conversations::change(root, |all| {
+            all.continue_conversation("c1").expect("open").add_round(Round::default())
+        })
+        .expect("written");
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c1"));
         let found = Transcript::read_transcript(root, "c1").expect("readable");
         let stands: Vec<(&str, &str, ExchangeState)> = found

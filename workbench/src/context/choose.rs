@@ -485,7 +485,7 @@ mod tests {
         assert_eq!(keys(&index, &choice), ["Net.Retry"], "{choice:?}");
         assert_eq!(choice.chosen[0].package, Some(("src/Net".to_owned(), Grade::Exact)));
         let mut log = Log::default();
-        log.looked_at("Net.Retry", 0);
+        log.record_view("Net.Retry", 0);
         let choice = choose_for_query(&index, "jitter", &log, &Inheritance::default(), 2);
         assert_eq!(keys(&index, &choice), ["Net.Retry", "Ui.Window"]);
         let left = Inherited {

@@ -91,7 +91,7 @@ mod tests {
         ]);
         let words = ["pump".to_owned(), "valve".to_owned(), "nowhere".to_owned()];
         let mut log = Log::default();
-        log.looked_at("A.Pump", 0);
+        log.record_view("A.Pump", 0);
         let inheritance = Inheritance::default();
         let question = Question {
             index: &index,

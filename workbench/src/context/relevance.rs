@@ -129,7 +129,7 @@ const HALF_ROUNDS: f32 = 2.0;
 
 impl Log {
     /// Records that a type was the `place`-th to be viewed, counted back from 0 for the last.
-    pub fn looked_at(&mut self, path: &str, place: usize) {
+    pub fn record_view(&mut self, path: &str, place: usize) {
         self.note(path, 1, 0.5_f32.powf(place as f32 / HALF));
     }
 
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn uses_count_by_number_and_by_time() {
         let mut log = Log::default();
-        log.looked_at("A", 0);
-        log.looked_at("B", 8);
+        log.record_view("A", 0);
+        log.record_view("B", 8);
         log.record_shown("B", 3, 2);
         assert_eq!(log.use_of("B"), (1.0, 0.5));
         let (access, recency) = log.use_of("A");

@@ -100,7 +100,7 @@ impl Conversations {
     ///
     /// # Errors
     /// The reason why the handle refers to no conversation.
-    pub fn go_on(&mut self, id: &str) -> Result<&mut Conversation, Absent> {
+    pub fn continue_conversation(&mut self, id: &str) -> Result<&mut Conversation, Absent> {
         let absent = self.absent(id);
         self.used += 1;
         let used = self.used;
@@ -132,11 +132,14 @@ mod tests {
         for _ in 1..MOST {
             conversations.start_conversation();
         }
-        conversations.go_on("c1").expect("it is there").add_round(Round::default());
+        conversations
+            .continue_conversation("c1")
+            .expect("it is there")
+            .add_round(Round::default());
         conversations.start_conversation();
         assert_eq!(conversations.find("c1").map(|one| one.count), Ok(1), "it was used lately");
         assert_eq!(conversations.find("c2"), Err(Absent::Expired));
-        assert_eq!(conversations.go_on("c2").map(|one| one.count), Err(Absent::Expired));
+        assert_eq!(conversations.continue_conversation("c2").map(|one| one.count), Err(Absent::Expired));
         for id in ["c0", "c34", "c02", "c+2", "c 2", "x", "", "c99999999999999999999"] {
             assert_eq!(conversations.find(id), Err(Absent::Unknown), "{id}");
         }
@@ -150,7 +153,8 @@ mod tests {
             for _ in 0..8 {
                 let (root, id) = (folder.path(), id.as_str());
                 scope.spawn(move || {
-                    let number = Conversations::change(root, |all| all.go_on(id).expect("open").add_round(Round::default()));
+                    let number =
+                        Conversations::change(root, |all| all.continue_conversation(id).expect("open").add_round(Round::default()));
                     assert!((1..=8).contains(&number.expect("written")));
                 });
             }

@@ -44,7 +44,7 @@ impl Disk {
     }
 
     /// Sets the guard of files that must not be edited.
-    pub fn guarded(self, guard: Guard) -> Self {
+    pub fn with_guard(self, guard: Guard) -> Self {
         Self { guard, ..self }
     }
 

@@ -115,7 +115,7 @@ fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
             fit: false,
         };
         kill_points::kill_after(Some(steps));
-        perform(&files.disk.clone().guarded(allowed), &request, 1);
+        perform(&files.disk.clone().with_guard(allowed), &request, 1);
         kill_points::kill_after(None);
         let response = recover(&files.disk, 1);
         let now = (files.text("cortex.toml"), files.text("b"));
@@ -134,7 +134,7 @@ fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
 fn recovery_of_the_manifest_waits_for_a_permitted_session() {
     let files = Real::new();
     files.write("cortex.toml", "old\n");
-    let allowed = files.disk.clone().guarded(Guard {
+    let allowed = files.disk.clone().with_guard(Guard {
         store: None,
         manifest: true,
     });

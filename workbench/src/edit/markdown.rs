@@ -514,8 +514,8 @@ flags: `SelectionPending`
         - summary: it is being read
         - guidance: (留空)
         ");
-        checked(&pending.clone().malformed());
-        assert!(format(&pending.malformed()).contains("- summary: [Fail] 响应格式不符合规范\n"));
+        checked(&pending.clone().as_malformed());
+        assert!(format(&pending.as_malformed()).contains("- summary: [Fail] 响应格式不符合规范\n"));
     }
 
     #[test]

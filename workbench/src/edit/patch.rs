@@ -20,7 +20,7 @@ pub struct FilePatch {
 
 impl FilePatch {
     /// Whether the change removes the file's old path.
-    pub(super) fn goes(&self) -> bool {
+    pub(super) fn removes_old_path(&self) -> bool {
         matches!(self.kind, PatchOperation::Delete(_)) || self.to.is_some()
     }
 }

@@ -33,8 +33,8 @@ enum Origin {
 }
 
 impl FileStep<'_> {
-    fn goes(&self) -> bool {
-        self.part.goes()
+    fn removes_old_path(&self) -> bool {
+        self.part.removes_old_path()
     }
 
     /// Returns the path of the file after the step.
@@ -46,13 +46,14 @@ impl FileStep<'_> {
     }
 
     /// Whether the file exists before and after the step, under one path.
-    fn stays(&self) -> bool {
+    fn keeps_path(&self) -> bool {
         matches!(self.part.kind, PatchOperation::Update(_)) && self.to.is_none()
     }
 
     /// Whether a later step can refer to the same files as this one: those before both.
-    fn goes_with(&self, other: &Self) -> bool {
-        let is_after = |one: &Self, other: &Self| one.goes() && (other.goes() || other.stays()) && one.path == other.path;
+    fn refers_to_files_of(&self, other: &Self) -> bool {
+        let is_after =
+            |one: &Self, other: &Self| one.removes_old_path() && (other.removes_old_path() || other.keeps_path()) && one.path == other.path;
         let meet = self.name_after().is_some_and(|end| other.name_after() == Some(end));
         self.part.mail == other.part.mail && !meet && !is_after(self, other) && !is_after(other, self)
     }
@@ -72,7 +73,7 @@ fn series<'p, F: Files>(
             to: part.to.as_ref().map(|to| resolve(run, to)).transpose()?,
         };
         match all.last_mut() {
-            Some(last) if last.iter().all(|one| one.goes_with(&step)) => last.push(step),
+            Some(last) if last.iter().all(|one| one.refers_to_files_of(&step)) => last.push(step),
             _ => all.push(vec![step]),
         }
     }
@@ -113,14 +114,14 @@ impl Course {
                     Trouble::new(why, "correct the patch")
                 })?);
             }
-            for step in steps.iter().filter(|step| step.goes()) {
+            for step in steps.iter().filter(|step| step.removes_old_path()) {
                 ends.insert(step.path.clone(), None);
             }
             for (step, origin) in steps.iter().zip(origins) {
                 let Some(end) = step.name_after() else { continue };
                 match ends.get(end) {
-                    Some(Some(_)) if !step.stays() => return Err(path_taken(end)),
-                    None if !step.stays() => met.push((end.to_owned(), false)),
+                    Some(Some(_)) if !step.keeps_path() => return Err(path_taken(end)),
+                    None if !step.keeps_path() => met.push((end.to_owned(), false)),
                     _ => {}
                 }
                 ends.insert(end.to_owned(), Some(origin));
@@ -149,7 +150,7 @@ pub(super) fn open<F: Files>(
         .collect();
     run.check_disjoint(&new)?;
     for step in series.iter().flatten() {
-        if step.goes() && run.files.is_link(&step.part.path) {
+        if step.removes_old_path() && run.files.is_link(&step.part.path) {
             let why = format!("{} is a link to {}, and would lead nowhere without it", step.part.path, step.path);
             return Err(Trouble::new(why, format!("nothing was changed: name {} itself", step.path)));
         }
@@ -201,7 +202,7 @@ pub(super) fn texts<F: Files>(
     let mut now = PatchedFiles::new();
     for steps in series(run, parts, resolve)? {
         let made: Vec<Option<Written>> = steps.iter().map(|step| text(run, &now, step)).collect::<Result<_, _>>()?;
-        for step in steps.iter().filter(|step| step.goes()) {
+        for step in steps.iter().filter(|step| step.removes_old_path()) {
             now.insert(step.path.clone(), None);
         }
         for (step, text) in steps.iter().zip(made) {

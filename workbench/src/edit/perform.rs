@@ -16,7 +16,7 @@ use super::files::Files;
 use super::flags::flags;
 use super::guidance::{on, with_handle};
 use super::order::{EditRequest, Order};
-use super::refusals::{how_moved, leave_out, not_now};
+use super::refusals::{how_moved, not_now, skip_refused};
 use super::response::{Metrics, Response};
 use super::run::{EditRun, Trouble};
 use super::selected_nodes::{NodesToReplace, replace_nodes};
@@ -93,7 +93,7 @@ pub(super) fn check_form(response: Response) -> (Response, Option<Value>) {
     let text = markdown::format(&response);
     match markdown::parse(&text) {
         Ok(_) => (response, None),
-        Err(error) => (response.malformed(), Some(json!({"error": error.to_string(), "form": text}))),
+        Err(error) => (response.as_malformed(), Some(json!({"error": error.to_string(), "form": text}))),
     }
 }
 
@@ -457,7 +457,7 @@ fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Resu
         }
     }
     if request.path.is_none() && paths.len() > 1 && matches!(request.order, Order::Commit | Order::Refresh) {
-        leave_out(run, &mut paths);
+        skip_refused(run, &mut paths);
     }
     if request.order == Order::Refresh {
         return refresh(run, paths);

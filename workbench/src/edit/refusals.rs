@@ -7,7 +7,7 @@ use super::run::{EditRun, Trouble};
 use super::state::{Mode, WorkflowState};
 
 /// Skips files that must no longer be edited, with a note, if the operation can continue with others.
-pub(super) fn leave_out<F: Files>(run: &mut EditRun<'_, F>, paths: &mut Vec<String>) {
+pub(super) fn skip_refused<F: Files>(run: &mut EditRun<'_, F>, paths: &mut Vec<String>) {
     let (barred, free): (Vec<String>, Vec<String>) = paths.iter().cloned().partition(|path| run.is_barred(path));
     if !barred.is_empty() && !free.is_empty() {
         for path in barred {

@@ -96,7 +96,7 @@ impl Response {
     }
 
     /// Converts the answer to one that reports a malformed form; its other parts are unreliable.
-    pub fn malformed(mut self) -> Self {
+    pub fn as_malformed(mut self) -> Self {
         self.summary = MALFORMED.to_owned();
         self.flags = self.flags.with(Flag::SchemaViolation);
         self.guidance = Some("this does not undo the operation; the log TextEdit.Schema has the answer that was meant".to_owned());

@@ -270,12 +270,12 @@ impl<F: Files> EditRun<'_, F> {
                     _ => self.try_save(paths, tries - 1),
                 }
             }
-            Ok(Err(error)) => self.unsaved(&error, &saving),
+            Ok(Err(error)) => self.handle_failed_save(&error, &saving),
         }
     }
 
     /// Handles a failed save: rolls back the saved files; those that cannot be restored count as saved.
-    fn unsaved(&mut self, error: &SaveError, saving: &[Saving]) -> Result<Status, Trouble> {
+    fn handle_failed_save(&mut self, error: &SaveError, saving: &[Saving]) -> Result<Status, Trouble> {
         let paths: Vec<String> = saving.iter().map(|saving| saving.path.clone()).collect();
         self.notes.push(error.to_string());
         // The failed file may be written fully or in part, and not be durable.

@@ -168,7 +168,7 @@ impl<F: Files> EditRun<'_, F> {
         if drops {
             self.keep_looked(path)?;
             self.document_mut(path).now.clone_from(&theirs);
-            self.dropped(path, &before.now, &theirs.text);
+            self.record_dropped_edits(path, &before.now, &theirs.text);
             let change = FileEdit {
                 path: path.to_owned(),
                 from: before.now,
@@ -189,7 +189,7 @@ impl<F: Files> EditRun<'_, F> {
     }
 
     /// Records that the buffer's edits are dropped in favour of the file.
-    fn dropped(&mut self, path: &str, before: &Version, to: &Content) {
+    fn record_dropped_edits(&mut self, path: &str, before: &Version, to: &Content) {
         let (from, base) = (before.text.clone(), before.base.clone());
         self.moves.push((path.to_owned(), Moved::Own { from, to: base }));
         self.foreign(path, &before.base, to);
@@ -259,7 +259,7 @@ impl<F: Files> EditRun<'_, F> {
             return Ok((Status::NoOp, None));
         }
         self.document_mut(path).now.clone_from(&to);
-        self.dropped(path, &before.now, &to.text);
+        self.record_dropped_edits(path, &before.now, &to.text);
         let change = FileEdit {
             path: path.to_owned(),
             from: before.now,

@@ -33,7 +33,7 @@ impl TestWorkspace {
             store: Some(root.join("store")),
             manifest: false,
         };
-        let disk = Disk::new(&root).guarded(guard);
+        let disk = Disk::new(&root).with_guard(guard);
         Self { _temp: temp, root, disk }
     }
 

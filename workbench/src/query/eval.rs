@@ -24,12 +24,12 @@ impl<'a, G: Ground> Evaluation<'a, G> {
     }
 
     /// Returns the nodes in the order of the answer: that of a path, or else of the labels.
-    pub(super) fn ordered(&mut self, expr: &Expr) -> Result<Vec<NodeId>, EngineError> {
+    pub(super) fn ordered_nodes(&mut self, expr: &Expr) -> Result<Vec<NodeId>, EngineError> {
         match expr {
             Expr::SomePath(from, to) => self.path(from, to),
             Expr::Let(name, value, body) => {
                 self.names[*name] = Rc::new(self.set(value)?);
-                self.ordered(body)
+                self.ordered_nodes(body)
             }
             expr => {
                 let set = self.set(expr)?;

@@ -62,7 +62,7 @@ pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<Query
         survey: &survey,
         links: OnceCell::new(),
     };
-    let ids = Evaluation::new(&mut ground, query.variables).ordered(&query.expr)?;
+    let ids = Evaluation::new(&mut ground, query.variables).ordered_nodes(&query.expr)?;
     let number: BTreeMap<NodeId, usize> = ids.iter().copied().zip(0..).collect();
     answer.unsure = survey.unsure.iter().filter(|id| number.contains_key(id)).count();
     if edges {

@@ -309,7 +309,7 @@ impl<'a> Parser<'a> {
     fn regex(&mut self) -> Result<Test, QueryError> {
         self.space();
         let start = self.at;
-        let (text, shift) = match self.quoted()? {
+        let (text, shift) = match self.quoted_text()? {
             Some(text) => (text, start + 1),
             None => {
                 let text = regex_text(self.rest());
@@ -384,7 +384,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn quoted(&mut self) -> Result<Option<&'a str>, QueryError> {
+    fn quoted_text(&mut self) -> Result<Option<&'a str>, QueryError> {
         let Some(quote) = self.rest().chars().next().filter(|c| matches!(c, '"' | '\'')) else {
             return Ok(None);
         };
@@ -398,7 +398,7 @@ impl<'a> Parser<'a> {
 
     fn pattern(&mut self) -> Result<Expr, QueryError> {
         let start = self.at;
-        let (text, shift) = match self.quoted()? {
+        let (text, shift) = match self.quoted_text()? {
             Some(text) => (text, start + 1),
             None => {
                 let text = pattern_text(self.rest());

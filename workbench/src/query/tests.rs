@@ -215,7 +215,7 @@ proptest! {
         let found = Evaluation::new(&mut ground, query.variables).set(&query.expr).expect("no store");
         let found: Set = found.iter().map(|id| id.0).collect();
         prop_assert_eq!(&found, &naive(&drawn, &meaning), "{}", text);
-        let mut ordered = Evaluation::new(&mut ground, query.variables).ordered(&query.expr).expect("no store");
+        let mut ordered = Evaluation::new(&mut ground, query.variables).ordered_nodes(&query.expr).expect("no store");
         ordered.sort_unstable();
         prop_assert!(ordered.into_iter().map(|id| id.0).eq(found), "{}", text);
     }
@@ -231,7 +231,7 @@ fn a_path_is_told_in_its_order() {
     for text in ["somepath(//a:a, //b:b)", "let x = //a:a in somepath($x, //b:b)"] {
         let query = parse(text).expect("well-formed");
         let path = Evaluation::new(&mut ground, query.variables)
-            .ordered(&query.expr)
+            .ordered_nodes(&query.expr)
             .expect("no store");
         assert_eq!(path, [NodeId(7), NodeId(3), NodeId(9)], "{text}");
     }

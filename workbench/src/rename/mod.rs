@@ -171,7 +171,7 @@ pub fn plan<O: Outputs>(
     for file in change.files() {
         request.check_file(file, texts.text_of(file).unwrap_or_default(), &layout, &mut way);
     }
-    let expected = change.expected(&family, request.new, &texts);
+    let expected = change.expected_spots(&family, request.new, &texts);
     let files = change.rewritten(&family, request.new, &texts, &mut way);
     let plan = Plan {
         renamed: family.new_paths(request.new),

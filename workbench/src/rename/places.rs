@@ -127,7 +127,7 @@ impl ChangedPlaces {
     }
 
     /// Returns the positions of the uses after the rename: changes before them on the same line shift their columns.
-    pub(super) fn expected(&self, family: &Family, new: &str, texts: &FileTexts<'_>) -> BTreeSet<Spot> {
+    pub(super) fn expected_spots(&self, family: &Family, new: &str, texts: &FileTexts<'_>) -> BTreeSet<Spot> {
         let count = |text: &str| text.chars().count() as i64;
         let moved = |(file, line, column): &Spot| {
             let spot = (file.clone(), *line, *column);

@@ -82,7 +82,7 @@ fn digest_of_patterns(patterns: &[String]) -> Digest {
 
 /// Builds, and reports failures and remarks of producers. Shows the build to the person whose command it is.
 pub fn build(context: &RequestContext, session: &mut Session, request: &Request) -> Result<Report, Failed> {
-    let report = context.observed(|observer, cancel| build_observed(context, session, request, (observer, cancel)))?;
+    let report = context.run_observed(|observer, cancel| build_observed(context, session, request, (observer, cancel)))?;
     report_findings(context, &report);
     Ok(report)
 }

@@ -174,7 +174,7 @@ impl RequestContext {
     }
 
     /// Runs a build under the observer and the cancellation of the person whose command it is, or of the calling program.
-    pub fn observed<T>(&self, build: impl FnOnce(&dyn Observer, &Cancel) -> T) -> T {
+    pub fn run_observed<T>(&self, build: impl FnOnce(&dyn Observer, &Cancel) -> T) -> T {
         match &self.voice {
             Voice::Person(person) => {
                 let display = person.display_build();
@@ -328,11 +328,11 @@ impl RequestContext {
     /// Opens only the store: of `--store`, of `CORTEX_STORE`, or of the workspace. Returns `None` if the workspace has no store yet. Refuses a named
     /// folder that is no store, and creates nothing in it.
     pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
-        self.disk_that(purpose, false)
+        self.open_disk(purpose, false)
     }
 
     /// As [`Self::disk`]; with `sets_aside`, renames a store file that cannot be opened and starts an empty store.
-    pub fn disk_that(&self, purpose: &str, sets_aside: bool) -> Result<Option<DiskStore>, Failed> {
+    pub fn open_disk(&self, purpose: &str, sets_aside: bool) -> Result<Option<DiskStore>, Failed> {
         let Some(folder) = self.disk_folder(purpose)? else {
             return Ok(None);
         };

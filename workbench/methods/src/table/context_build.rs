@@ -219,13 +219,13 @@ impl Method for Build {
     }
 
     fn text(answer: &Built) -> String {
-        answer.written(answer.explains)
+        answer.whole_text(answer.explains)
     }
 }
 
 impl Built {
     /// Returns the whole answer as text, with or without reasons.
-    fn written(&self, explains: bool) -> String {
+    fn whole_text(&self, explains: bool) -> String {
         let mut text = self.context_text.clone();
         if explains {
             text.push_str(&self.reasons());
@@ -276,13 +276,13 @@ impl Built {
                 .map_err(|error| Failed::bug(&error)),
             false => {
                 // The reasons for a person do not count: the context is the same with and without.
-                Ok(o200k(&self.written(self.explains && room.is_some())))
+                Ok(o200k(&self.whole_text(self.explains && room.is_some())))
             }
         }
     }
 
     /// Drops the parts that only explain.
-    fn unexplained(mut self) -> Self {
+    fn without_reasons(mut self) -> Self {
         self.items.clear();
         self.left_out.clear();
         self.mentions.clear();
@@ -350,7 +350,7 @@ impl Build {
                 draft.answer.state = draft.answer.state.lacking(&[why]);
             }
             if room.is_some_and(|room| room.sends_data) && !self.why {
-                draft.answer = draft.answer.unexplained();
+                draft.answer = draft.answer.without_reasons();
             }
             draft.answer.budget = most;
             let sent = draft.answer.tokens_sent(desk.context)?;
@@ -511,7 +511,11 @@ const NEW: &str = "new";
 /// Stores a round; returns the handle and the number of the round.
 fn write_round(root: &Path, id: &str, round: Round) -> Result<(String, u64), Failed> {
     let added = Conversations::change(root, |all| {
-        let conversation = if id == NEW { all.start_conversation() } else { all.go_on(id)? };
+        let conversation = if id == NEW {
+            all.start_conversation()
+        } else {
+            all.continue_conversation(id)?
+        };
         let number = conversation.add_round(round);
         Ok((conversation.id.clone(), number))
     });
@@ -543,7 +547,7 @@ fn log(root: &Path, conversation: &Conversation) -> Log {
     // `window show` reports an unreadable window.
     let window = Window::read_window(root).unwrap_or_default();
     for (place, recent) in window.recent.iter().enumerate() {
-        log.looked_at(&recent.path, place);
+        log.record_view(&recent.path, place);
     }
     for (path, seen) in &conversation.seen {
         let ago = conversation.count.saturating_sub(seen.last);

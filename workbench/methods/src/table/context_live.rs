@@ -154,7 +154,7 @@ impl Method for Show {
             plans: journal.plans.iter().rev().filter(|plan| plan.session == self.session).collect(),
             moment,
         };
-        Ok(self.rendered(&live, &journal, desk.context.room(), notes))
+        Ok(self.render_context(&live, &journal, desk.context.room(), notes))
     }
 
     fn text(answer: &LiveContext) -> String {
@@ -184,11 +184,11 @@ impl Show {
         ];
         let named = [self.set_anchor.as_ref(), self.anchor.as_ref(), self.selection.as_ref()];
         if named[..2].iter().flatten().any(|name| name.trim().is_empty()) {
-            return Err(invalid_argument("an anchor's name is empty").hinted("give it a name, such as green"));
+            return Err(invalid_argument("an anchor's name is empty").with_hint("give it a name, such as green"));
         }
         if named[..2].iter().flatten().any(|name| name.chars().any(char::is_control)) {
             return Err(
-                invalid_argument("an anchor's name has a control character, such as a line end").hinted("give it a name of one line")
+                invalid_argument("an anchor's name has a control character, such as a line end").with_hint("give it a name of one line")
             );
         }
         if words_given
@@ -197,17 +197,17 @@ impl Show {
             .flatten()
             .any(|words| words.len() > LONGEST_WORDS)
         {
-            return Err(invalid_argument("the description of a change is longer than 4 KiB").hinted("shorten it"));
+            return Err(invalid_argument("the description of a change is longer than 4 KiB").with_hint("shorten it"));
         }
         if self.author.trim().is_empty() {
-            return Err(invalid_argument("the author's name is empty").hinted("it is agent, person, tool or another name"));
+            return Err(invalid_argument("the author's name is empty").with_hint("it is agent, person, tool or another name"));
         }
         if self.since.is_some() && self.version.is_some() {
-            return Err(invalid_argument("since and version cannot go together").hinted("leave one out"));
+            return Err(invalid_argument("since and version cannot go together").with_hint("leave one out"));
         }
         if self.session.is_some() && self.failed.is_some() {
             let why = invalid_argument("session and failed cannot go together: a session notes itself which of its operations failed");
-            return Err(why.hinted("leave session out to record a failed attempt with the file"));
+            return Err(why.with_hint("leave session out to record a failed attempt with the file"));
         }
         let beside = [
             (self.set_anchor.is_some(), "setAnchor"),
@@ -220,7 +220,7 @@ impl Show {
         ];
         if let Some((_, name)) = beside.iter().find(|(given, _)| *given && self.version.is_some()) {
             let why = format!("version shows an earlier text and records nothing: do not combine it with {name}");
-            return Err(invalid_argument(&why).hinted("leave one out; two calls do both"));
+            return Err(invalid_argument(&why).with_hint("leave one out; two calls do both"));
         }
         let cursor = self.cursor.as_ref().map(|text| {
             editor::parse_place(text).ok_or_else(|| invalid_argument("the cursor is no LINE or LINE:COLUMN, from 1").into_failed(text))
@@ -254,7 +254,7 @@ impl Show {
     }
 
     /// Renders the document within the budget.
-    fn rendered(&self, live: &Live<'_>, journal: &Journal, room: Option<Room>, mut notes: Vec<String>) -> LiveContext {
+    fn render_context(&self, live: &Live<'_>, journal: &Journal, room: Option<Room>, mut notes: Vec<String>) -> LiveContext {
         let room = room.map(|room| Room {
             most: room.most.saturating_sub((room.taken)(&notes.join("\n"))),
             ..room
@@ -341,7 +341,7 @@ impl Show {
         let journal = place.journal()?;
         let Some(text) = self.shown_text_of_version(number, place, &journal, buffer) else {
             let why = Diagnostic::error(ErrorCode::E_VERSION, format!("there is no version {number} of {path}"));
-            return Err(Failed::new(Code::Usage, why.hint(self.remembered(&journal, buffer))));
+            return Err(Failed::new(Code::Usage, why.hint(self.describe_versions(&journal, buffer))));
         };
         let (editor, notes) = editor.clamp_to_text(&text);
         let live = Live {
@@ -373,7 +373,7 @@ impl Show {
     }
 
     /// Describes the remembered versions.
-    fn remembered(&self, journal: &Journal, buffer: Option<&Buffer>) -> String {
+    fn describe_versions(&self, journal: &Journal, buffer: Option<&Buffer>) -> String {
         let (first, last, of) = match (buffer, journal.versions.first()) {
             (Some(buffer), _) => (buffer.first(), buffer.version(), " of the session"),
             (None, Some(first)) => (first.number, journal.given, ""),
@@ -409,7 +409,7 @@ fn invalid_argument(message: &str) -> Wrong {
 }
 
 impl Wrong {
-    fn hinted(self, hint: &str) -> Failed {
+    fn with_hint(self, hint: &str) -> Failed {
         Failed::new(Code::Usage, self.0.hint(hint))
     }
 

@@ -129,7 +129,7 @@ impl LiveFile {
         let corrected = editor.map(|editor| editor.clamp_to_text(&text));
         let (editor, remarks) = corrected.map_or((None, Vec::new()), |(editor, remarks)| (Some(editor), remarks));
         notes.extend(remarks);
-        let noted = self.noted(show, &held, file.as_deref(), buffer, editor)?;
+        let noted = self.record_call(show, &held, file.as_deref(), buffer, editor)?;
         let mut journal = noted.journal;
         if let Some(what) = show.what.as_ref().filter(|_| !noted.is_version) {
             notes.push(format!(
@@ -150,7 +150,7 @@ impl LiveFile {
     }
 
     /// Records the arguments of this call in the document's history.
-    fn noted(
+    fn record_call(
         &self,
         show: &Show,
         held: &CheckoutLock,

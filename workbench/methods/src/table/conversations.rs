@@ -61,7 +61,7 @@ impl Method for End {
         let (id, root) = (&self.conversation, root_of_workspace(desk)?);
         let used = existing_files(&root, &self.files)?;
         let ended = Conversations::change(&root, |all| {
-            let found = all.go_on(id)?;
+            let found = all.continue_conversation(id)?;
             let number = self
                 .round
                 .or_else(|| found.rounds.last().map(|last| last.number))

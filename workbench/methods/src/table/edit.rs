@@ -263,7 +263,7 @@ impl Edit {
             store: desk.context.store_folder(),
             manifest: self.manifest,
         };
-        let disk = Disk::new(&root).guarded(guard).logging(desk.context.settings().logs.clone());
+        let disk = Disk::new(&root).with_guard(guard).logging(desk.context.settings().logs.clone());
         let request = EditRequest {
             order: self.order(symbol, defines)?,
             session: self.session.clone(),

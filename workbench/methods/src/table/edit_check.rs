@@ -91,7 +91,7 @@ pub(super) fn compile(desk: &Desk<'_>, files: &[EditedBytes]) -> Option<Compiled
         store: desk.context.store_folder(),
         manifest: false,
     };
-    let disk = Disk::new(&root).guarded(guard);
+    let disk = Disk::new(&root).with_guard(guard);
     let manifest = disk.read("cortex.toml").ok().flatten()?.bytes;
     let setting = check_of_manifest(&manifest).filter(|_| may_be_compiled(files))?;
     let definition = check_of_edits(&manifest)?.definition;

@@ -22,7 +22,7 @@ pub(super) fn replaceable_files(desk: &Desk<'_>) -> Result<Disk, Failed> {
         store: desk.context.store_folder(),
         manifest: false,
     };
-    Ok(Disk::new(&window::root_of_workspace(desk)?).guarded(guard))
+    Ok(Disk::new(&window::root_of_workspace(desk)?).with_guard(guard))
 }
 
 /// Open an overlay: a named view of the workspace in which documents replace files.

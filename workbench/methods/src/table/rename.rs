@@ -134,7 +134,7 @@ impl Rename {
             session: self.session.as_deref(),
             is_dry: self.dry_run,
         };
-        let plan = to.plan_in(desk, Self::NAME, |desk| self.planned(desk))?;
+        let plan = to.plan_in(desk, Self::NAME, |desk| self.plan_rename(desk))?;
         let looked = |inside: &mut Desk<'_>| {
             let names: WorkspaceNames = inside.workspace_names()?;
             let gaps = inside.health()?.gaps();
@@ -197,7 +197,7 @@ impl RenameSubject {
 }
 
 impl Rename {
-    fn planned(&self, desk: &mut Desk<'_>) -> Result<Plan, Failed> {
+    fn plan_rename(&self, desk: &mut Desk<'_>) -> Result<Plan, Failed> {
         let subject = RenameSubject::from_symbol(desk, &self.symbol)?;
         let request = RenameRequest {
             leave_possible: self.leave_possible,

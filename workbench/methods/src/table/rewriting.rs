@@ -90,7 +90,7 @@ impl Destination<'_> {
 }
 
 /// Reads the workspace with the texts of a session.
-pub(super) fn look_in<T>(
+pub(super) fn read_in_workspace<T>(
     desk: &Desk<'_>,
     method: &'static str,
     session: &str,
@@ -150,7 +150,7 @@ impl Rewriting<'_> {
             store: desk.context.store_folder(),
             manifest: false,
         };
-        let disk = Disk::new(&root).guarded(guard).logging(desk.context.settings().logs.clone());
+        let disk = Disk::new(&root).with_guard(guard).logging(desk.context.settings().logs.clone());
         let is_read_only = |path: &str| {
             disk.read(path)
                 .is_ok_and(|found| found.is_some_and(|found| found.mode & 0o222 == 0))

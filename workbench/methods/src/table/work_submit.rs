@@ -99,7 +99,7 @@ impl Method for Submit {
             Handed::Before(note) => (note, false),
         };
         let round = work::round(desk, std::slice::from_ref(&note.label))?;
-        self.became(desk, &note, ours, round)
+        self.outcome_of_submission(desk, &note, ours, round)
     }
 
     fn text(answer: &Became) -> String {
@@ -116,7 +116,7 @@ impl Method for Submit {
 }
 
 impl Submit {
-    fn became(&self, desk: &mut Desk<'_>, note: &Note, ours: bool, round: Round) -> Result<Became, Failed> {
+    fn outcome_of_submission(&self, desk: &mut Desk<'_>, note: &Note, ours: bool, round: Round) -> Result<Became, Failed> {
         let label = note.label.clone();
         let about = |code: ErrorCode, why: String| Diagnostic::error(code, why).label(&label);
         let (workspace, _) = desk.open_to_build()?;
