@@ -33,7 +33,7 @@ impl Signer {
             }
         };
         let pair = der(&pem).and_then(|der| Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).ok());
-        let pair = pair.ok_or("the key that signs is no Ed25519 key in PEM; `openssl genpkey -algorithm ed25519` makes one")?;
+        let pair = pair.ok_or("the signing key is not an Ed25519 key in PEM; `openssl genpkey -algorithm ed25519` creates one")?;
         Ok(Some(Self(pair)))
     }
 

@@ -101,7 +101,9 @@ impl Confined {
                 let mut child = child;
                 drop(line);
                 let _ = child.wait();
-                Err(Ended::Refused(format!("what is to be run cannot be told to its watcher: {error}")))
+                Err(Ended::Refused(format!(
+                    "the program and its limits cannot be sent to its supervisor: {error}"
+                )))
             }
             // If the stage ended early, its end tells why.
             Ok(()) | Err(_) => Ok(Self {

@@ -48,7 +48,7 @@ fn read_arguments(call: &Call, entry: &MethodEntry) -> Result<Value, Failed> {
         return Ok(arguments);
     }
     let (text, encoding) = decode(&bytes).map_err(|why| {
-        let why = Diagnostic::error(ErrorCode::E_ENCODING, format!("{} cannot be taken: {why}", file.display()));
+        let why = Diagnostic::error(ErrorCode::E_ENCODING, format!("{} cannot be used: {why}", file.display()));
         Failed::new(Code::Usage, why.hint("give a text file, or - for standard input"))
     })?;
     arguments[name] = text.into();

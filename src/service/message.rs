@@ -69,9 +69,9 @@ pub fn parse_message(bytes: &[u8]) -> Result<Message, Malformed> {
         method: Option<Value>,
         params: Option<Value>,
     }
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| (Value::Null, code::PARSE, format!("this is no JSON: {error}")))?;
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| (Value::Null, code::PARSE, format!("not valid JSON: {error}")))?;
     if value.is_array() {
-        let why = "several requests in one message are not taken: send one message each";
+        let why = "a message may contain only one request: send one message for each";
         return Err((Value::Null, code::REQUEST, why.to_owned()));
     }
     let id = value

@@ -69,7 +69,7 @@ impl CollectedOutput {
         let deepest = path.split('/').count() + DEEPEST;
         while let Some((above, entry, name, path)) = waiting.pop() {
             if path.split('/').count() > deepest {
-                return Err(output_refused(&path, "lies too deep", "make fewer folders inside each other"));
+                return Err(output_refused(&path, "is nested too deep", "nest fewer folders"));
             }
             let folder = open_entry(&above, &entry, || above.open_folder(&entry)).map_err(|error| unreadable(&path, error))?;
             let folder = Rc::new(folder);

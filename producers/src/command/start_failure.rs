@@ -59,7 +59,7 @@ impl Attempt<'_> {
             ),
             (Some(SystemError::NOT_FOUND | SystemError::DENIED), Some(interpreter)) => (
                 format!("the interpreter '{interpreter}' that its first line names may not be run there"),
-                "see that it may be executed, and that `readable` names what lies beside the system's folders",
+                "check that it is executable, and that `readable` names the files that it needs outside of the system's folders",
             ),
             (Some(SystemError::NO_PROGRAM), _) => (
                 "it is neither a program of this machine nor a script with a first line that names its interpreter".to_owned(),

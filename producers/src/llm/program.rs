@@ -42,7 +42,7 @@ impl Stop {
     /// Returns a description without any text of the program.
     pub(super) fn describe_stop(&self) -> String {
         match self {
-            Self::Cancelled => "it was told to stop".to_owned(),
+            Self::Cancelled => "it was cancelled".to_owned(),
             Self::TimedOut => "it did not end in time".to_owned(),
             Self::NotStarted(error) => format!("it cannot be started: {error}"),
             Self::Failed(status, _) => status.to_string(),

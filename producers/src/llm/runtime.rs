@@ -505,7 +505,7 @@ impl PreparedQuestion<'_> {
         if reply.mended {
             remarks.push(Diagnostic::warning(
                 ErrorCode::W_ENCODING,
-                "the answer held bytes that are no text; they were replaced by '\u{fffd}'",
+                "the answer contained bytes that are not text; they were replaced by '\u{fffd}'",
             ));
         }
         ModelReply {

@@ -92,7 +92,7 @@ impl Service {
         }
         if self.memory_mb > MUCH_MEMORY_MB {
             self.alarms
-                .push(format!("{} MB of memory are taken, more than {MUCH_MEMORY_MB}", self.memory_mb));
+                .push(format!("{} MB of memory are in use, more than {MUCH_MEMORY_MB}", self.memory_mb));
         }
         self
     }
