@@ -1,6 +1,6 @@
 //! The remote cache and its workers in commands: whether a build may read and write them, and the report at its end.
 
-use engine::build::bundle_import::Brought;
+use engine::build::bundle_import::ImportCounts;
 use engine::seams::remote::{RemoteSummary, WrongRemoteAnswer};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -196,7 +196,7 @@ impl Used {
     }
 
     /// Formats the summary line; `None` if no result was transferred.
-    pub fn format_transfers(&self, brought: Brought, style: Style) -> Option<String> {
+    pub fn format_transfers(&self, brought: ImportCounts, style: Style) -> Option<String> {
         let summary = &self.summary;
         let mut parts = Vec::new();
         if brought.count() > 0 {

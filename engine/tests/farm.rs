@@ -204,16 +204,16 @@ impl Farm for Hands {
                 None
             }
             Habit::Garbage => Some(b"no shard".to_vec()),
-            Habit::Cut => shard::work(&bytes, &self.registry).map(|mut back| {
+            Habit::Cut => shard::run_shard(&bytes, &self.registry).map(|mut back| {
                 back.pop();
                 back
             }),
             Habit::Stuck => {
-                let back = shard::work(&bytes, &self.registry)?;
+                let back = shard::run_shard(&bytes, &self.registry)?;
                 Some(self.first.lock().expect("no panic while it is held").get_or_insert(back).clone())
             }
-            Habit::Idle => shard::work(&bytes, &Registry::default()),
-            Habit::Honest | Habit::Dies(_) | Habit::Older => shard::work(&bytes, &self.registry),
+            Habit::Idle => shard::run_shard(&bytes, &Registry::default()),
+            Habit::Honest | Habit::Dies(_) | Habit::Older => shard::run_shard(&bytes, &self.registry),
         }
     }
 

@@ -122,7 +122,7 @@ impl CheckoutTurn for Turns {
         Duration::ZERO
     }
 
-    fn give_back(&self) {
+    fn release_checkout(&self) {
         *self.given.lock().expect("no panic while it is held") += 1;
         let others = self.others.lock().expect("no panic while it is held").take();
         let desk = self.desk.clone();
@@ -133,7 +133,7 @@ impl CheckoutTurn for Turns {
         *self.at_work.lock().expect("no panic while it is held") = Some(std::thread::spawn(work));
     }
 
-    fn take_again(&self, _: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+    fn reacquire_checkout(&self, _: &dyn Fn() -> bool) -> Result<bool, StoreError> {
         let at_work = self.at_work.lock().expect("no panic while it is held").take();
         at_work.into_iter().for_each(|work| work.join().expect("others do not panic"));
         match self.end {

@@ -22,7 +22,7 @@ pub fn run_produce_shard(args: &ProduceShardArgs) -> Outcome {
         )
     };
     let bytes = std::fs::read(&args.shard).map_err(|error| trouble("the shard cannot be read", error))?;
-    let made = shard::work(&bytes, &registry(Arc::new(Refusing), Arc::new(Nothing))).ok_or_else(|| {
+    let made = shard::run_shard(&bytes, &registry(Arc::new(Refusing), Arc::new(Nothing))).ok_or_else(|| {
         let why = Diagnostic::error(
             ErrorCode::E_SHARD,
             "this is not a shard, or it is from another version of this program",

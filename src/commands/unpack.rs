@@ -1,7 +1,7 @@
 //! `cortex show --into FOLDER`: writes the files of a tree to a new folder.
 
 use crate::context::Context;
-use engine::build::blobs::{Blobs, Lack};
+use engine::build::blobs::{Blobs, Unavailable};
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -53,8 +53,8 @@ fn files_of_tree(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<S
     Blobs::new(session.engine.store.clone())
         .tree(&shown.bytes)
         .map_err(|lack| match lack {
-            Lack::Broken(error) => error.into(),
-            Lack::Piece => {
+            Unavailable::Broken(error) => error.into(),
+            Unavailable::Piece => {
                 let why =
                     Diagnostic::error(ErrorCode::E_NO_OUTPUT, "a part of the output cannot be read from the store").label(&shown.label);
                 Failed::new(

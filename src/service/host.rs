@@ -466,11 +466,11 @@ impl RequestTurn {
 }
 
 impl CheckoutTurn for RequestTurn {
-    fn give_back(&self) {
+    fn release_checkout(&self) {
         self.turn().release_turn(self.ticket);
     }
 
-    fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+    fn reacquire_checkout(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
         match self.turn().enter_again(self.ticket, is_cancelled) {
             true => Ok(true),
             false => Err(StoreError::ViewBusy {

@@ -123,7 +123,7 @@ impl Hold {
 }
 
 impl CheckoutTurn for Hold {
-    fn give_back(&self) {
+    fn release_checkout(&self) {
         let Some(terms) = &self.terms else { return };
         if let Some(claim) = self.lock_claim().take() {
             // Without the claim, a collection may evict the results of this build that nothing else refers to; they are then built again.
@@ -136,7 +136,7 @@ impl CheckoutTurn for Hold {
         }
     }
 
-    fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+    fn reacquire_checkout(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(terms), Some((since, _beside))) = (&self.terms, left) else {
             return Ok(true);
@@ -164,14 +164,14 @@ impl CheckoutTurn for Hold {
 struct Together(Vec<Arc<dyn CheckoutTurn>>);
 
 impl CheckoutTurn for Together {
-    fn give_back(&self) {
-        self.0.iter().rev().for_each(|turn| turn.give_back());
+    fn release_checkout(&self) {
+        self.0.iter().rev().for_each(|turn| turn.release_checkout());
     }
 
-    fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+    fn reacquire_checkout(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
         let mut is_as_left = true;
         for turn in &self.0 {
-            is_as_left &= turn.take_again(is_cancelled)?;
+            is_as_left &= turn.reacquire_checkout(is_cancelled)?;
         }
         Ok(is_as_left)
     }

@@ -38,14 +38,14 @@ pub struct AdHocRequest<'a> {
 
 /// A request for an ad-hoc result with its producer and key.
 #[derive(Clone, Copy)]
-struct Asking<'a> {
+struct KeyedRequest<'a> {
     wanted: &'a AdHocRequest<'a>,
     producer: &'a dyn Producer,
     bound: &'a Bound,
     key: ActionKey,
 }
 
-impl Asking<'_> {
+impl KeyedRequest<'_> {
     fn is_paid(&self) -> bool {
         self.pool() == Pool::Paid
     }
@@ -92,32 +92,32 @@ impl Session {
             Err(failure) => return Ok(Err(failure)),
         };
         let key = ad_hoc_key(&*producer, &bound.params, wanted);
-        let asking = Asking {
+        let keyed = KeyedRequest {
             wanted,
             producer: &*producer,
             bound: &bound,
             key,
         };
-        if let Some(made) = self.filed(&asking)? {
+        if let Some(made) = self.find_stored(&keyed)? {
             let saved = made
                 .spent
                 .clone()
-                .map(|spent| self.line(wanted, spent, Outcome::Saved, made.took_us));
+                .map(|spent| self.ledger_entry(wanted, spent, Outcome::Saved, made.took_us));
             self.commit_ad_hoc(wanted, &made, saved)?;
             return Ok(Ok(made));
         }
         // A model or a program may be slow: release the store and the checkout meanwhile.
-        let turn = self.engine.turn.clone().filter(|_| asking.is_waited_for());
+        let turn = self.engine.turn.clone().filter(|_| keyed.is_waited_for());
         let stored = self.engine.stored_state()?;
         if turn.is_some() {
             self.graph.read_all();
         }
         self.engine.store.release_lock();
-        turn.iter().for_each(|turn| turn.give_back());
-        let answer = self.ask_ad_hoc(&asking, cancel);
+        turn.iter().for_each(|turn| turn.release_checkout());
+        let answer = self.ask_ad_hoc(&keyed, cancel);
         self.engine.store.release_lock();
         let checkout = match &turn {
-            Some(_) => self.engine.take_again(&stored, cancel)?,
+            Some(_) => self.engine.reacquire_checkout(&stored, cancel)?,
             None => Checkout::AsLeft,
         };
         match checkout {
@@ -134,26 +134,26 @@ impl Session {
 
     /// Produces a result and stores it under its key with its cost; neither needs the right to the checkout. Another process with the same question
     /// waits for this answer.
-    fn ask_ad_hoc(&self, asking: &Asking<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
-        let Asking {
+    fn ask_ad_hoc(&self, keyed: &KeyedRequest<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
+        let KeyedRequest {
             wanted,
             producer,
             bound,
             key,
-        } = *asking;
+        } = *keyed;
         let blobs = Blobs::new(self.engine.store.clone());
-        let _action_lock = match asking.is_waited_for() {
+        let _action_lock = match keyed.is_waited_for() {
             true => blobs.lock_action(&key, &|| cancel.is_cancelled())?,
             false => None,
         };
         if cancel.is_cancelled() {
             return Ok(Err(Failure::Cancelled));
         }
-        if let Some(made) = self.filed(asking)? {
+        if let Some(made) = self.find_stored(keyed)? {
             let saved = made
                 .spent
                 .clone()
-                .map(|spent| self.line(wanted, spent, Outcome::Saved, made.took_us));
+                .map(|spent| self.ledger_entry(wanted, spent, Outcome::Saved, made.took_us));
             self.commit_ad_hoc_result(None, saved)?;
             return Ok(Ok(made));
         }
@@ -177,19 +177,22 @@ impl Session {
             Err(failure) => {
                 if let Failure::Rejected(rejected) = &failure {
                     let spent = rejected.spent.clone();
-                    self.commit_ad_hoc_result(None, spent.map(|spent| self.line(wanted, spent, Outcome::Rejected, took_us)))?;
+                    self.commit_ad_hoc_result(
+                        None,
+                        spent.map(|spent| self.ledger_entry(wanted, spent, Outcome::Rejected, took_us)),
+                    )?;
                 }
                 return Ok(Err(failure));
             }
         };
-        self.store_ad_hoc_output(asking, output, took_us).map(Ok)
+        self.store_ad_hoc_output(keyed, output, took_us).map(Ok)
     }
 
     /// Stores a new result under its key with its cost.
-    fn store_ad_hoc_output(&self, asking: &Asking<'_>, output: Output, took_us: u64) -> Result<AdHocResult, EngineError> {
-        let Asking { wanted, producer, key, .. } = *asking;
+    fn store_ad_hoc_output(&self, keyed: &KeyedRequest<'_>, output: Output, took_us: u64) -> Result<AdHocResult, EngineError> {
+        let KeyedRequest { wanted, producer, key, .. } = *keyed;
         let became = outcome(output.notes.get("mode").map(String::as_str));
-        let ledger = output.spent.clone().map(|spent| self.line(wanted, spent, became, took_us));
+        let ledger = output.spent.clone().map(|spent| self.ledger_entry(wanted, spent, became, took_us));
         // Only its requester reads an ad-hoc result, so a table stays in one page.
         let (digest, blob): (Digest, Arc<[u8]>) = (Digest::of(&output.bytes), output.bytes.into());
         let made = AdHocResult {
@@ -211,7 +214,7 @@ impl Session {
             took_us,
             inputs: provenance(wanted),
             diagnostics: output.diagnostics,
-            class: match asking.is_paid() {
+            class: match keyed.is_paid() {
                 true => Class::Paid,
                 false => Class::Cheap,
             },
@@ -231,7 +234,7 @@ impl Session {
     }
 
     /// Returns a ledger entry for an ad-hoc result.
-    fn line(&self, wanted: &AdHocRequest<'_>, spent: Spent, outcome: Outcome, took_us: u64) -> LedgerEntry {
+    fn ledger_entry(&self, wanted: &AdHocRequest<'_>, spent: Spent, outcome: Outcome, took_us: u64) -> LedgerEntry {
         LedgerEntry {
             at: self.engine.world.now_secs(),
             label: wanted.label.to_owned(),
@@ -255,17 +258,17 @@ impl Session {
     }
 
     /// Reads the answer stored under a key, unless a new one is requested.
-    fn filed(&self, asking: &Asking<'_>) -> Result<Option<AdHocResult>, EngineError> {
-        if asking.wanted.fresh {
+    fn find_stored(&self, keyed: &KeyedRequest<'_>) -> Result<Option<AdHocResult>, EngineError> {
+        if keyed.wanted.fresh {
             return Ok(None);
         }
         let blobs = Blobs::new(self.engine.store.clone());
-        let Some(record) = blobs.action(&asking.key)? else {
+        let Some(record) = blobs.action(&keyed.key)? else {
             return Ok(None);
         };
         let Some(bytes) = blobs.get(&record.output)? else { return Ok(None) };
         Ok(Some(AdHocResult {
-            key: asking.key,
+            key: keyed.key,
             output: record.output,
             bytes,
             cached: true,

@@ -22,7 +22,7 @@ pub struct ReportedCost {
 }
 
 /// The parts of one action.
-pub(super) struct FiledParts<'a> {
+pub(super) struct StoredParts<'a> {
     shared: &'a JobContext,
     label: &'a str,
     producer: ProducerId,
@@ -31,7 +31,7 @@ pub(super) struct FiledParts<'a> {
     cost: Mutex<ReportedCost>,
 }
 
-impl<'a> FiledParts<'a> {
+impl<'a> StoredParts<'a> {
     /// Creates the parts of the action with this key; with `fresh`, those of earlier tries are ignored.
     pub(super) fn new(shared: &'a JobContext, label: &'a str, producer: ProducerId, key: &'a ActionKey, fresh: bool) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl<'a> FiledParts<'a> {
     }
 }
 
-impl Parts for FiledParts<'_> {
+impl Parts for StoredParts<'_> {
     fn find(&self, name: &Digest) -> Option<(Arc<[u8]>, Spent)> {
         if self.fresh {
             return None;

@@ -53,7 +53,7 @@ pub(super) fn latest_key(producer: &ProducerId, params: &Params, label: &str) ->
 /// replaces this one, whose cost is reported all the same. A `fresh` one, requested by a person, replaces the stored one.
 ///
 /// Also stores it under the key `latest`, if the next question may be asked as a change of it.
-pub(super) fn settled(
+pub(super) fn store_answer(
     shared: &JobContext,
     label: &str,
     (key, latest): (&ActionKey, &ActionKey),

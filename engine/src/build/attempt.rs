@@ -5,7 +5,7 @@ use super::build_log::{ListedEvents, Listing};
 use super::engine::{Engine, EngineError};
 use super::graph_memory::GraphMemory;
 use super::jobs::JobContext;
-use super::layout::{KnownFiles, Laid};
+use super::layout::{KnownFiles, LayoutResult};
 use super::lazy_exports::LazyExports;
 use super::outlook::{Outlook, Prospect, marked};
 use super::overtaken::Checkout;
@@ -45,7 +45,7 @@ struct EndedRun {
     targets: ResolvedTargets,
     /// The sets from which the targets come.
     sets: Vec<KnownSet>,
-    laid: Laid,
+    laid: LayoutResult,
     exports: Option<LazyExports>,
     leftover: Leftover,
     events: ListedEvents,
@@ -95,7 +95,7 @@ impl Session {
             let marked = marked.filter(|_| !cancel.is_cancelled());
             settle_targets(&mut run, request, (&targets.nodes, marked), &self.engine, observer, &mut report)?;
         }
-        let checkout = acquire_again(&mut run, &self.engine, &stored, cancel)?;
+        let checkout = reacquire_if_released(&mut run, &self.engine, &stored, cancel)?;
         if !matches!(checkout, Checkout::AsLeft) {
             report.cancelled = run.is_stopped();
             let leftover = end_run(run, &mut targets, &mut report)?;
@@ -107,9 +107,9 @@ impl Session {
         // Files of removed targets are deleted even if the request itself is refused.
         let exports = (!request.options.dry_run && !request.options.price)
             .then(|| LazyExports::new(self.engine.world.clone(), self.engine.store.clone(), self.engine.view));
-        let mut laid = Laid::default();
+        let mut laid = LayoutResult::default();
         if let (Some(exports), true) = (&exports, report.refused.is_empty() && !run.graph.is_damaged()) {
-            let state = (&self.state, self.seen.token.is_some());
+            let state = (&self.state, self.watch_update.token.is_some());
             laid = lay_out_targets(&mut run, &targets, exports, &self.engine, state, observer)?;
         }
         let sets = run.known_sets();
@@ -238,7 +238,7 @@ impl Session {
             finished: ended.laid.finished.clone(),
             warnings: 0,
             // Files laid out since then count as changed and are checked once more.
-            watched: self.seen.token.clone().map(Into::into),
+            watched: self.watch_update.token.clone().map(Into::into),
             patterns: match request.options.own {
                 true => Vec::new(),
                 false => request.patterns.patterns().iter().map(ToString::to_string).collect(),
@@ -294,7 +294,10 @@ fn resolve_targets(
     } else {
         (Vec::new(), unset)
     };
-    report.unknown = unknown.into_iter().chain(roots.open.into_iter().map(so_far)).collect();
+    report.unknown = unknown
+        .into_iter()
+        .chain(roots.open.into_iter().map(qualify_before_build))
+        .collect();
     report.refused = refused;
     let has_warnings = !roots.warnings.is_empty();
     report.diagnostics.extend(roots.warnings);
@@ -337,12 +340,12 @@ fn settle_targets(
 }
 
 /// Acquires the checkout again if the run released it; `stored` was its state before.
-fn acquire_again(run: &mut Run<'_>, engine: &Engine, stored: &Option<Vec<u8>>, cancel: &Cancel) -> Result<Checkout, EngineError> {
-    if !run.has_given_back() {
+fn reacquire_if_released(run: &mut Run<'_>, engine: &Engine, stored: &Option<Vec<u8>>, cancel: &Cancel) -> Result<Checkout, EngineError> {
+    if !run.has_released_checkout() {
         return Ok(Checkout::AsLeft);
     }
-    run.let_store_go()?;
-    engine.take_again(stored, cancel)
+    run.release_store()?;
+    engine.reacquire_checkout(stored, cancel)
 }
 
 /// Lays out the settled targets. `is_watched`: whether a watcher sees changes in the output folder.
@@ -353,7 +356,7 @@ fn lay_out_targets(
     engine: &Engine,
     (state, is_watched): (&State, bool),
     observer: &dyn Observer,
-) -> Result<Laid, EngineError> {
+) -> Result<LayoutResult, EngineError> {
     let laying_out = Instant::now();
     let known = targets.known.as_ref().filter(|known| known.generation == state.generation);
     let files = known.map(|known| KnownFiles {
@@ -383,7 +386,7 @@ fn report_outlook(run: &mut Run<'_>, marked: &FxHashSet<NodeId>, engine: &Engine
 /// Ends a run and copies its counts and failures to the report.
 fn end_run(run: Run<'_>, targets: &mut ResolvedTargets, report: &mut Report) -> Result<Leftover, EngineError> {
     if report.cancelled {
-        report.left = run.left(&targets.nodes);
+        report.left = run.count_unfinished(&targets.nodes);
     }
     let leftover = run.finish_run()?;
     report.take_over(&leftover);
@@ -395,12 +398,12 @@ fn end_run(run: Run<'_>, targets: &mut ResolvedTargets, report: &mut Report) -> 
 
 /// Whether a request is current after its build: all of its targets are settled without failures.
 fn is_current(request: &Request, ended: &EndedRun, report: &Report) -> bool {
-    let is_put_off = request.options.price || report.tally.deferred + report.tally.awaited + report.tally.limited > 0;
-    report.refused.is_empty() && report.failures.is_empty() && !report.cancelled && !is_put_off && !ended.targets.has_warnings
+    let is_postponed = request.options.price || report.tally.deferred + report.tally.awaited + report.tally.limited > 0;
+    report.refused.is_empty() && report.failures.is_empty() && !report.cancelled && !is_postponed && !ended.targets.has_warnings
 }
 
 /// Qualifies an error: the pattern may match once its sets are built.
-fn so_far(why: Diagnostic) -> Diagnostic {
+fn qualify_before_build(why: Diagnostic) -> Diagnostic {
     Diagnostic {
         message: format!("{}, as far as is known before a build", why.message),
         ..why

@@ -53,20 +53,20 @@ struct Recent {
 }
 
 /// Reason why an output's pieces are not available.
-pub enum Lack {
+pub enum Unavailable {
     /// A piece is missing or invalid.
     Piece,
     /// The store broke.
     Broken(StoreError),
 }
 
-impl From<TreeError> for Lack {
+impl From<TreeError> for Unavailable {
     fn from(_: TreeError) -> Self {
         Self::Piece
     }
 }
 
-impl From<PageError> for Lack {
+impl From<PageError> for Unavailable {
     fn from(_: PageError) -> Self {
         Self::Piece
     }
@@ -89,11 +89,11 @@ impl Blobs {
     }
 
     /// Returns a page of an output to read, from memory or the store.
-    fn page(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, Lack> {
+    fn page(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, Unavailable> {
         if let Some(page) = self.pages.as_ref().and_then(|pages| pages.lock_pages().find(digest)) {
             return Ok(Some(page));
         }
-        let found = self.get(digest).map_err(Lack::Broken)?;
+        let found = self.get(digest).map_err(Unavailable::Broken)?;
         if let (Some(pages), Some(page)) = (&self.pages, &found) {
             pages.lock_pages().remember(*digest, page);
         }
@@ -141,10 +141,10 @@ impl Blobs {
     /// When the store cannot be read.
     pub fn has_whole(&self, digest: &Digest) -> Result<bool, StoreError> {
         let Some(blob) = self.get(digest)? else { return Ok(false) };
-        match pieces::each_piece(&blob, |digest| self.get(digest).map_err(Lack::Broken), |_| {}) {
+        match pieces::each_piece(&blob, |digest| self.get(digest).map_err(Unavailable::Broken), |_| {}) {
             Ok(()) => Ok(true),
-            Err(Lack::Piece) => Ok(false),
-            Err(Lack::Broken(error)) => Err(error),
+            Err(Unavailable::Piece) => Ok(false),
+            Err(Unavailable::Broken(error)) => Err(error),
         }
     }
 
@@ -152,7 +152,7 @@ impl Blobs {
     ///
     /// # Errors
     /// When a page is missing, or the store cannot be read.
-    pub fn readable(&self, blob: &Arc<[u8]>) -> Result<Arc<[u8]>, Lack> {
+    pub fn readable(&self, blob: &Arc<[u8]>) -> Result<Arc<[u8]>, Unavailable> {
         pieces::readable(blob, |digest| self.page(digest))
     }
 
@@ -163,8 +163,8 @@ impl Blobs {
     pub fn readable_output(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         match self.get(digest)?.map(|blob| self.readable(&blob)).transpose() {
             Ok(blob) => Ok(blob),
-            Err(Lack::Piece) => Ok(None),
-            Err(Lack::Broken(error)) => Err(error),
+            Err(Unavailable::Piece) => Ok(None),
+            Err(Unavailable::Broken(error)) => Err(error),
         }
     }
 
@@ -172,8 +172,8 @@ impl Blobs {
     ///
     /// # Errors
     /// When a part is missing, or the store cannot be read.
-    pub fn tree(&self, blob: &[u8]) -> Result<BTreeMap<String, File>, Lack> {
-        tree::files(blob, |digest| self.get(digest).map_err(Lack::Broken))
+    pub fn tree(&self, blob: &[u8]) -> Result<BTreeMap<String, File>, Unavailable> {
+        tree::files(blob, |digest| self.get(digest).map_err(Unavailable::Broken))
     }
 
     /// Returns the result stored under a key.
@@ -254,14 +254,14 @@ impl Held {
 }
 
 /// The blobs of the nodes that decide an expansion, with the pages of tables among them.
-pub struct Paged<'a> {
+pub struct PagedBlobs<'a> {
     blobs: &'a Blobs,
     roots: &'a BTreeMap<String, Arc<[u8]>>,
     trouble: RefCell<Option<StoreError>>,
     lookups: RefCell<LookupSet>,
 }
 
-impl<'a> Paged<'a> {
+impl<'a> PagedBlobs<'a> {
     /// Wraps these roots, by label.
     pub fn new(blobs: &'a Blobs, roots: &'a BTreeMap<String, Arc<[u8]>>) -> Self {
         Self {
@@ -273,7 +273,7 @@ impl<'a> Paged<'a> {
     }
 
     /// Returns why the store could not be read, if so.
-    pub fn trouble(self) -> Option<StoreError> {
+    pub fn into_store_error(self) -> Option<StoreError> {
         self.trouble.into_inner()
     }
 
@@ -283,7 +283,7 @@ impl<'a> Paged<'a> {
     }
 }
 
-impl expand::Blobs for Paged<'_> {
+impl expand::Blobs for PagedBlobs<'_> {
     fn get(&self, label: &str) -> Option<Arc<[u8]>> {
         self.roots.get(label).cloned()
     }

@@ -83,11 +83,11 @@ impl ListedEvents {
             of.took_us = of.took_us.saturating_add(took_us);
         }
         if ran > 0 {
-            self.slow(label, took_us);
+            self.note_slow(label, took_us);
         }
     }
 
-    fn slow(&mut self, label: &str, took_us: u64) {
+    fn note_slow(&mut self, label: &str, took_us: u64) {
         let at = self.slowest.partition_point(|slow| slow.took_us >= took_us);
         if at < SLOWEST {
             self.slowest.truncate(SLOWEST - 1);
@@ -110,11 +110,11 @@ impl ListedEvents {
         if tally.ran + tally.cached + tally.failed == 0 && tally.spent.calls == 0 && gone.is_empty() {
             return None;
         }
-        Some(self.line(request, report, began, annotate, gone))
+        Some(self.full_record(request, report, began, annotate, gone))
     }
 
     /// Returns the entry unconditionally.
-    pub(super) fn line(
+    pub(super) fn full_record(
         self,
         request: &Request,
         report: &Report,
@@ -169,7 +169,7 @@ fn shortened(patterns: &str) -> String {
 }
 
 /// Merges the entries of a build and its continuation.
-pub(super) fn joined(before: BuildRecord, later: BuildRecord) -> BuildRecord {
+pub(super) fn merge_records(before: BuildRecord, later: BuildRecord) -> BuildRecord {
     let took_us = later.at.saturating_sub(before.at) * 1_000_000 + later.took_us;
     let mut joined = BuildRecord {
         took_us: took_us.max(before.took_us.saturating_add(later.took_us)),
@@ -272,7 +272,7 @@ mod tests {
             spent: Some(Spent::default()),
             ..build("//c:d", 30, vec![of("a", 1), of("b", 3)])
         };
-        let both = joined(first.clone(), second);
+        let both = merge_records(first.clone(), second);
         assert_eq!((both.number, both.at, both.took_us, both.outcome), (7, 1_000, 40, Outcome::Failed));
         assert_eq!(
             (both.command.as_str(), both.counts.targets, both.counts.ran),
@@ -281,16 +281,16 @@ mod tests {
         assert_eq!(both.producers, [of("a", 1), of("b", 5)]);
         assert_eq!(both.slowest[0].label, "//c:d");
         assert_eq!((both.gone.count, both.spent.is_some()), (2, true));
-        let long = joined(first, build(&format!("//{}", "x".repeat(PATTERNS)), 1, Vec::new()));
+        let long = merge_records(first, build(&format!("//{}", "x".repeat(PATTERNS)), 1, Vec::new()));
         assert_eq!(long.command.chars().count(), "impact ".len() + PATTERNS + 1);
-        assert_eq!(joined(long.clone(), build("//y:z", 1, Vec::new())).command, long.command);
+        assert_eq!(merge_records(long.clone(), build("//y:z", 1, Vec::new())).command, long.command);
     }
 
     #[test]
     fn the_slowest_are_kept_in_order() {
         let mut heard = ListedEvents::default();
         for took in (0..100).map(|n| n * 37 % 101) {
-            heard.slow("//a:b", took);
+            heard.note_slow("//a:b", took);
         }
         let kept: Vec<u64> = heard.slowest.iter().map(|slow| slow.took_us).collect();
         let mut all: Vec<u64> = (0..100).map(|n| n * 37 % 101).collect();

@@ -19,7 +19,7 @@ const AT_ONCE: usize = 16;
 
 /// Counts of the results from a bundle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Brought {
+pub struct ImportCounts {
     /// Results that this store lacked.
     pub results: usize,
     /// Results whose records are received when they are looked up.
@@ -30,7 +30,7 @@ pub struct Brought {
     pub is_near: bool,
 }
 
-impl Brought {
+impl ImportCounts {
     /// Returns the number of results, received or not.
     pub fn count(&self) -> usize {
         self.results + self.unread
@@ -38,11 +38,11 @@ impl Brought {
 }
 
 /// Stores results of a bundle, step by step.
-struct Filing<'a> {
+struct BundleImport<'a> {
     sharing: &'a Sharing,
     store: &'a dyn Store,
     view: ViewId,
-    found: Found,
+    found: ImportedBundle,
     registry: &'a Registry,
     /// Seconds since 1970.
     now: u64,
@@ -52,9 +52,9 @@ struct Filing<'a> {
 
 /// Findings that only the holder of the checkout may use.
 #[derive(Default)]
-pub struct Found {
+pub struct ImportedBundle {
     /// Counts.
-    pub brought: Brought,
+    pub brought: ImportCounts,
     /// Results of folds.
     pub predecessors: Predecessors,
     /// Rows about the volumes for the view.
@@ -76,37 +76,37 @@ impl Sharing {
     ///
     /// # Errors
     /// When the store breaks; the cache cannot.
-    pub fn bring(
+    pub fn import_bundle(
         &self,
         tree: &Digest,
         near: impl FnOnce() -> Vec<Digest>,
         engine: &Engine,
         (is_new, fits): (bool, impl Fn(&[GraphRow]) -> bool),
-    ) -> Result<Found, StoreError> {
-        let mut filing = Filing {
+    ) -> Result<ImportedBundle, StoreError> {
+        let mut import = BundleImport {
             sharing: self,
             store: &*engine.store,
             view: engine.view,
-            found: Found::default(),
+            found: ImportedBundle::default(),
             registry: &engine.registry,
             now: engine.world.now_secs(),
             is_signed: self.cache.insists_on_signatures(),
         };
         if !self.cache.reads() {
-            return Ok(Found::default());
+            return Ok(ImportedBundle::default());
         }
         let exact = self.cache.find_bundle(&[*tree]);
-        filing.found.brought.is_near = exact.is_none();
+        import.found.brought.is_near = exact.is_none();
         let near = || {
             Some(near())
                 .filter(|near| !near.is_empty())
                 .and_then(|near| self.cache.find_bundle(&near))
         };
         let Some(bundle) = exact.or_else(near) else {
-            return Ok(Found::default());
+            return Ok(ImportedBundle::default());
         };
         if let (true, Some(graph)) = (is_new, &bundle.graph) {
-            filing.give_way();
+            import.give_way();
             let (tree_us, is_left) = (volumes::tree_us(&bundle.volumes), Cell::new(false));
             let is_worth = |bytes: u64| {
                 let takes = volumes::fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
@@ -117,16 +117,16 @@ impl Sharing {
             if is_left.get() {
                 // The cache is so slow that building everything is faster.
                 bundle.volumes.iter().for_each(|_| self.cache.leave_volume());
-                return Ok(Found::default());
+                return Ok(ImportedBundle::default());
             }
-            filing.found.graph = graph.unwrap_or_default();
+            import.found.graph = graph.unwrap_or_default();
         }
-        filing.bundle(&bundle)?;
-        Ok(filing.found)
+        import.bundle(&bundle)?;
+        Ok(import.found)
     }
 }
 
-impl Filing<'_> {
+impl BundleImport<'_> {
     /// Stores the part of a bundle that a build needs: the graph of its tree, and expensive results. The rest is fetched when it is read.
     fn bundle(&mut self, bundle: &Bundle) -> Result<(), StoreError> {
         let has_graph = !self.found.graph.is_empty();

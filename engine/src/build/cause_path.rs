@@ -2,7 +2,7 @@
 //! reach. Files appear and disappear, and targets with them, so a path may also lead through added and removed nodes.
 
 use super::engine::EngineError;
-use super::input_changes::{InputChange, InputChangeKind, between};
+use super::input_changes::{InputChange, InputChangeKind, changes_between_records};
 use super::run::file_path;
 use super::session::Session;
 use super::shared_records;
@@ -18,64 +18,64 @@ const STEPS: usize = 400;
 pub(super) type Span = (Option<u64>, Option<u64>);
 
 /// A change, and the one that it explains.
-struct Stop {
+struct PathStep {
     one: InputChange,
     span: Span,
     above: Option<usize>,
     depth: usize,
 }
 
-/// Returns the shortest path from one of `moves`, which lie between two builds, to a source file, without that move, and puts it first among them.
+/// Returns the shortest path from one of `changes`, which lie between two builds, to a source file, without that change, and puts it first among them.
 /// If no path leads to a file, takes the longest one along changed inputs.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) fn back(session: &Session, moves: &mut [InputChange], span: Span) -> Result<Vec<InputChange>, EngineError> {
+pub(super) fn find_cause_path(session: &Session, changes: &mut [InputChange], span: Span) -> Result<Vec<InputChange>, EngineError> {
     let certain = |one: &&InputChange| matches!(one.how, InputChangeKind::Changed { .. });
-    let (changed, others): (Vec<&InputChange>, Vec<&InputChange>) = moves.iter().partition(certain);
-    let mut stops: Vec<Stop> = Vec::new();
+    let (changed, others): (Vec<&InputChange>, Vec<&InputChange>) = changes.iter().partition(certain);
+    let mut steps: Vec<PathStep> = Vec::new();
     let mut seen: FxHashSet<Arc<str>> = FxHashSet::default();
-    let mut add = |stops: &mut Vec<Stop>, one: InputChange, span: Span, above: Option<usize>| {
+    let mut add = |steps: &mut Vec<PathStep>, one: InputChange, span: Span, above: Option<usize>| {
         if seen.insert(one.label.clone()) {
-            let depth = above.map_or(0, |above: usize| stops[above].depth + 1);
-            stops.push(Stop { one, span, above, depth });
+            let depth = above.map_or(0, |above: usize| steps[above].depth + 1);
+            steps.push(PathStep { one, span, above, depth });
         }
     };
     for one in changed.into_iter().chain(others) {
-        add(&mut stops, one.clone(), span, None);
+        add(&mut steps, one.clone(), span, None);
     }
     let mut at = 0;
     let file = loop {
-        let Some(stop) = stops.get(at).filter(|_| at < STEPS) else {
+        let Some(step) = steps.get(at).filter(|_| at < STEPS) else {
             break None;
         };
-        if file_path(&stop.one.label).is_some() {
+        if file_path(&step.one.label).is_some() {
             break Some(at);
         }
-        let (inputs, span) = behind(session, &stop.one, stop.span)?;
+        let (inputs, span) = changes_behind(session, &step.one, step.span)?;
         for one in inputs {
-            add(&mut stops, one, span, Some(at));
+            add(&mut steps, one, span, Some(at));
         }
         at += 1;
     };
     let deepest = || {
-        let changed = stops.iter().enumerate().filter(|(_, stop)| certain(&&stop.one));
-        let deepest = changed.max_by_key(|(at, stop)| (stop.depth, std::cmp::Reverse(*at)));
+        let changed = steps.iter().enumerate().filter(|(_, step)| certain(&&step.one));
+        let deepest = changed.max_by_key(|(at, step)| (step.depth, std::cmp::Reverse(*at)));
         deepest.map(|(at, _)| at)
     };
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     let mut next = file.or_else(deepest);
     while let Some(at) = next {
-        way.push(stops[at].one.clone());
-        next = stops[at].above;
+        path.push(steps[at].one.clone());
+        next = steps[at].above;
     }
-    if let Some(first) = way.pop()
-        && let Some(at) = moves.iter().position(|one| one.label == first.label)
+    if let Some(first) = path.pop()
+        && let Some(at) = changes.iter().position(|one| one.label == first.label)
     {
-        moves[..=at].rotate_right(1);
+        changes[..=at].rotate_right(1);
     }
-    way.reverse();
-    Ok(way)
+    path.reverse();
+    Ok(path)
 }
 
 /// Returns the version of an input that a reader built in `build` read: the last with the digest read. A reader of rows records their digest, not
@@ -89,7 +89,7 @@ pub fn version_read(history: &[HistoryRecord], read: Digest, build: Option<u64>)
 }
 
 /// Returns the changed inputs of a changed node, and the builds between which they changed.
-fn behind(session: &Session, one: &InputChange, span: Span) -> Result<(Vec<InputChange>, Span), EngineError> {
+fn changes_behind(session: &Session, one: &InputChange, span: Span) -> Result<(Vec<InputChange>, Span), EngineError> {
     let history = session.engine.store.history(session.engine.view, &one.label)?;
     let last = |history: &[HistoryRecord], output: Digest| history.iter().rposition(|version| version.output == output);
     let record = |key: &ActionKey| -> Result<Option<ActionRecord>, EngineError> {
@@ -110,7 +110,10 @@ fn behind(session: &Session, one: &InputChange, span: Span) -> Result<(Vec<Input
             let (Some(then), Some(now)) = (record(&history[earlier].key)?, record(&history[made].key)?) else {
                 return Ok(nothing);
             };
-            Ok((between(&then.inputs, &now.inputs), (history[earlier].build, history[made].build)))
+            Ok((
+                changes_between_records(&then.inputs, &now.inputs),
+                (history[earlier].build, history[made].build),
+            ))
         }
         InputChangeKind::Dropped { from } | InputChangeKind::Missing { from } => {
             // A removed node has no later version.
@@ -124,17 +127,17 @@ fn behind(session: &Session, one: &InputChange, span: Span) -> Result<(Vec<Input
                 None => session.graph.find(label).is_none(),
             };
             let gone = inputs.into_iter().filter(|input| gone(&input.label));
-            let moves = gone.map(|input| InputChange {
+            let changes = gone.map(|input| InputChange {
                 role: input.role,
                 label: input.label,
                 how: InputChangeKind::Missing { from: input.digest },
             });
-            Ok((moves.collect(), span))
+            Ok((changes.collect(), span))
         }
         InputChangeKind::Added { to: Some(to) } => {
             let Some(made) = last(&history, to) else { return Ok(nothing) };
-            let moves = came_with(session, history[made].build, record(&history[made].key)?)?;
-            Ok((moves, span))
+            let changes = changes_with_new_node(session, history[made].build, record(&history[made].key)?)?;
+            Ok((changes, span))
         }
         InputChangeKind::Added { to: None } | InputChangeKind::Open { .. } => Ok(nothing),
     }
@@ -142,8 +145,8 @@ fn behind(session: &Session, one: &InputChange, span: Span) -> Result<(Vec<Input
 
 /// Returns the inputs that appeared or changed with a node that was new in a build: those of its record with a version of that build; if none, its
 /// source files.
-fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>) -> Result<Vec<InputChange>, EngineError> {
-    let (mut came, mut files) = (Vec::new(), Vec::new());
+fn changes_with_new_node(session: &Session, build: Option<u64>, record: Option<ActionRecord>) -> Result<Vec<InputChange>, EngineError> {
+    let (mut found, mut files) = (Vec::new(), Vec::new());
     for input in record.map(|record| record.inputs).unwrap_or_default() {
         let to = input.digest;
         let moved = |how| InputChange {
@@ -162,7 +165,7 @@ fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>
         if let Some(at) = history.iter().rposition(of_build) {
             let to = history[at].output;
             // If a node was removed and added again unchanged, that output is there twice in a row.
-            came.push(
+            found.push(
                 match history[..at].last().map(|before| before.output).filter(|before| *before != to) {
                     Some(from) => moved(InputChangeKind::Changed { from, to }),
                     None => moved(InputChangeKind::Added { to: Some(to) }),
@@ -170,5 +173,5 @@ fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>
             );
         }
     }
-    Ok(if came.is_empty() { files } else { came })
+    Ok(if found.is_empty() { files } else { found })
 }

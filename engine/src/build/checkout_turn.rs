@@ -11,11 +11,11 @@ pub trait CheckoutTurn: Send + Sync {
     }
 
     /// Releases the right: other processes may build the checkout from now on.
-    fn give_back(&self);
+    fn release_checkout(&self);
 
     /// Acquires the checkout again, and waits for another holder until `is_cancelled`. Returns whether no other process held it meanwhile.
     ///
     /// # Errors
     /// When another process keeps it until the time-out, or the wait was cancelled.
-    fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError>;
+    fn reacquire_checkout(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError>;
 }

@@ -57,7 +57,7 @@ impl Session {
             || !self.refresh.sets_changed.is_empty()
             || self.is_redefined();
         commit.rows.extend(rows_of(Part::Directories, self.sources.take_dirty_rows()));
-        commit.rows.extend(self.seen.row());
+        commit.rows.extend(self.watch_update.row());
         if let Some(exports) = exports {
             commit.rows.extend(rows_of(Part::Exports, exports.take_dirty_rows()));
         }
@@ -82,7 +82,7 @@ impl Session {
         let shows_states = leftover.left.files || may_show_others && exports.is_some_and(|exports| self.renews(exports));
         let unfinished = self.unfinished_row(shows_states, &commit.history)?;
         commit.rows.extend(unfinished);
-        commit.rows.extend(self.made_again());
+        commit.rows.extend(self.unmark_rebuilt());
         commit.rows.append(&mut self.compiled);
         commit.rows.extend(former_manifest);
         commit.rows.extend(remarks);
@@ -163,7 +163,7 @@ impl Session {
             .store
             .commit(self.engine.view, commit)
             .inspect_err(|error| self.write_error = Some(error.clone()))?;
-        self.seen.due = None;
+        self.watch_update.due = None;
         Ok(())
     }
 
@@ -184,7 +184,7 @@ impl Session {
     /// Numbers a build: one more than the last, or the number of the build that it continues.
     pub(super) fn numbered(&mut self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
         let listed = match self.listed.take() {
-            Some(before) => super::build_log::joined(before, listed),
+            Some(before) => super::build_log::merge_records(before, listed),
             None => self.with_next_number(listed)?,
         };
         self.listed = Some(listed.clone());
@@ -200,12 +200,12 @@ impl Session {
     }
 
     /// Returns the changed sets on which nodes depend for their existence.
-    pub(super) fn moved_sets(&self, history: &[(String, HistoryRecord)]) -> Vec<String> {
+    pub(super) fn changed_sets(&self, history: &[(String, HistoryRecord)]) -> Vec<String> {
         let joined = |id: NodeId| {
             let found = self.rules.find(&self.graph.node(id).label);
             found.is_some_and(|found| self.rules.rule(found.rule).inner.is_some())
         };
         let parted = |label: &str| self.graph.find(label).is_some_and(|id| self.links.readers(id).any(joined));
-        super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state, &parted)
+        super::prune::changed_sets(&self.rules, history, &self.refresh, &self.state, &parted)
     }
 }

@@ -21,7 +21,7 @@ struct AnswerToConfirm {
 }
 
 /// The cache's answer about one.
-enum Says {
+enum CacheReply {
     /// It has the same answer.
     Same,
     /// It has another answer.
@@ -43,10 +43,10 @@ impl Session {
         }
         let mut changes: Vec<RowChange> = Vec::new();
         let mut due: Vec<AnswerToConfirm> = Vec::new();
-        let nobody = sharing.is_none() && self.rules.manifest().remote.is_none();
+        let is_unshared = sharing.is_none() && self.rules.manifest().remote.is_none();
         for (key, row) in rows {
             // A person's words belong to their checkout.
-            let own = store.action(&key)?.filter(|own| !nobody && !shared::stays_here(own));
+            let own = store.action(&key)?.filter(|own| !is_unshared && !shared::stays_here(own));
             match own {
                 None => changes.push(confirmed(&key)),
                 Some(own) if row.is_due(now) => due.push(AnswerToConfirm { key, row, own }),
@@ -56,27 +56,27 @@ impl Session {
         let readable = sharing.filter(|sharing| sharing.cache.reads());
         let replies = match readable {
             Some(sharing) if !due.is_empty() => sharing.ask_about(&due, &*store)?,
-            _ => due.iter().map(|_| Says::Nothing).collect(),
+            _ => due.iter().map(|_| CacheReply::Nothing).collect(),
         };
         let mut results: Vec<NewResult> = Vec::new();
         let mut replaced: FxHashMap<ActionKey, Digest> = FxHashMap::default();
-        for (AnswerToConfirm { key, row, own }, says) in due.into_iter().zip(replies) {
-            let output = match &says {
-                Says::Other(found) => found.record.output,
-                Says::Same | Says::Nothing => own.output,
+        for (AnswerToConfirm { key, row, own }, reply) in due.into_iter().zip(replies) {
+            let output = match &reply {
+                CacheReply::Other(found) => found.record.output,
+                CacheReply::Same | CacheReply::Nothing => own.output,
             };
             let filed = self.graph.find(&row.label).and_then(|id| self.graph.node(id).result);
             if output != own.output || filed.is_some_and(|filed| filed.key == key && filed.output != output) {
                 // Ask again when the graph has it.
                 replaced.insert(key, output);
             } else {
-                let row = match &says {
-                    Says::Nothing => row.missed_at(now),
-                    Says::Same | Says::Other(_) => row.read_at(now),
+                let row = match &reply {
+                    CacheReply::Nothing => row.missed_at(now),
+                    CacheReply::Same | CacheReply::Other(_) => row.read_at(now),
                 };
                 changes.push(row.map_or_else(|| confirmed(&key), |row| row.to_row(&key)));
             }
-            if let Says::Other(found) = says {
+            if let CacheReply::Other(found) = reply {
                 results.extend(superseded::result_to_keep(&key, own, &output));
                 results.push(NewResult {
                     key,
@@ -148,35 +148,39 @@ impl Session {
 
 impl Sharing {
     /// Asks the cache for each; offers missing ones, if it accepts offers.
-    fn ask_about(&self, answers: &[AnswerToConfirm], store: &dyn Store) -> Result<Vec<Says>, StoreError> {
+    fn ask_about(&self, answers: &[AnswerToConfirm], store: &dyn Store) -> Result<Vec<CacheReply>, StoreError> {
         let wanted: Vec<Wanted> = answers.iter().map(|answer| lookup_of(&answer.key, &answer.own)).collect();
         store.release_lock();
         let found = self.cache.find_results_uncounted(&wanted);
-        let mut replies: Vec<Says> = answers
+        let mut replies: Vec<CacheReply> = answers
             .iter()
             .zip(&found)
-            .map(|(answer, found)| self.hears(answer, found.as_ref()))
+            .map(|(answer, found)| self.classify_reply(answer, found.as_ref()))
             .collect();
         let mut lacking = Vec::new();
-        for (at, answer) in answers.iter().enumerate().filter(|(at, _)| matches!(replies[*at], Says::Nothing)) {
+        for (at, answer) in answers
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| matches!(replies[*at], CacheReply::Nothing))
+        {
             // An answer that this store has lost cannot be offered.
             lacking.extend(Answer::from_store(&answer.key, &answer.own, store)?.map(|body| (at, body)));
         }
         store.release_lock();
         let (at, answers): (Vec<usize>, Vec<Answer<'_>>) = lacking.into_iter().unzip();
         for (at, found) in at.into_iter().zip(self.store_answers_if_absent(&answers)) {
-            replies[at] = found.map_or(Says::Nothing, |found| Says::Other(Box::new(found)));
+            replies[at] = found.map_or(CacheReply::Nothing, |found| CacheReply::Other(Box::new(found)));
         }
         Ok(replies)
     }
 
-    fn hears(&self, answer: &AnswerToConfirm, found: Option<&SharedResult>) -> Says {
+    fn classify_reply(&self, answer: &AnswerToConfirm, found: Option<&SharedResult>) -> CacheReply {
         match found {
-            None => Says::Nothing,
-            Some(found) if is_same(&answer.own, found) => Says::Same,
+            None => CacheReply::Nothing,
+            Some(found) if is_same(&answer.own, found) => CacheReply::Same,
             Some(found) => self
                 .complete_result(&lookup_of(&answer.key, &answer.own), found)
-                .map_or(Says::Nothing, |found| Says::Other(Box::new(found))),
+                .map_or(CacheReply::Nothing, |found| CacheReply::Other(Box::new(found))),
         }
     }
 }

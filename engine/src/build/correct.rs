@@ -124,11 +124,11 @@ impl Session {
 
     /// Returns the rows that remove the corrections of a label written in this checkout, or applicable from another.
     fn to_release(&self, label: &str, record: &ActionRecord) -> Result<Vec<RowChange>, EngineError> {
-        let (store, now) = (&*self.engine.store, earlier_answer::made_of_record(record));
+        let (store, now) = (&*self.engine.store, earlier_answer::inputs_of(record));
         let mut rows = Vec::new();
         for row in corrections::list_corrections(store, label)? {
             let then = superseded::record_of(store, &row.key, &row.output)?;
-            if row.view == self.engine.view || then.is_some_and(|then| earlier_answer::alike(&then, &now)) {
+            if row.view == self.engine.view || then.is_some_and(|then| earlier_answer::shares_most_inputs(&then, &now)) {
                 rows.push(corrections::release(label, row.view));
             }
         }

@@ -37,7 +37,7 @@ impl Past {
         let last = self.previous.map(|key| store.action(&key)).transpose()?.flatten();
         let rows = corrections::list_corrections(store, label)?;
         if rows.is_empty() {
-            return Ok((last.map(|last| before(shared, last)).transpose()?.flatten(), None));
+            return Ok((last.map(|last| load_previous(shared, last)).transpose()?.flatten(), None));
         }
         let now: InputSet = inputs
             .iter()
@@ -47,7 +47,7 @@ impl Past {
         // The latest words win.
         for row in rows {
             let record = superseded::record_of(store, &row.key, &row.output)?;
-            if row.view == shared.view || record.as_ref().is_some_and(|record| alike(record, &now)) {
+            if row.view == shared.view || record.as_ref().is_some_and(|record| shares_most_inputs(record, &now)) {
                 correction.words.extend(row.words);
                 corrected = record.or(corrected);
             } else {
@@ -58,7 +58,10 @@ impl Past {
             Some(last) if last.class == Class::Paid => Some(last),
             other => corrected.or(other),
         };
-        Ok((last.map(|last| before(shared, last)).transpose()?.flatten(), Some(correction)))
+        Ok((
+            last.map(|last| load_previous(shared, last)).transpose()?.flatten(),
+            Some(correction),
+        ))
     }
 }
 
@@ -78,10 +81,10 @@ pub(super) fn find_previous<'a>(
     let mut previous = inputs.previous.take();
     if previous.is_none() && !inputs.former.is_empty() {
         let labels = catch_unwind(AssertUnwindSafe(|| producer.former_labels(inputs)));
-        previous = formerly(shared, &labels.unwrap_or_default())?;
+        previous = find_by_labels(shared, &labels.unwrap_or_default())?;
     }
     if previous.is_none() && !inputs.fresh && producer.builds_on_previous(inputs.params) {
-        previous = elsewhere(shared, latest, &producer.id());
+        previous = find_remote_answer(shared, latest, &producer.id());
     }
     if previous.is_none() && !inputs.fresh && producer.builds_on_previous(inputs.params) {
         previous = assemble_previous(shared, producer, inputs)?;
@@ -92,7 +95,7 @@ pub(super) fn find_previous<'a>(
 /// Returns the previous answer that a producer puts together from last results of other targets.
 fn assemble_previous(shared: &JobContext, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Option<Previous>, StoreError> {
     let broken = RefCell::new(None);
-    let last = |label: &str| match formerly(shared, &[label.to_owned()]) {
+    let last = |label: &str| match find_by_labels(shared, &[label.to_owned()]) {
         Ok(found) => found,
         Err(error) => {
             *broken.borrow_mut() = Some(error);
@@ -104,7 +107,7 @@ fn assemble_previous(shared: &JobContext, producer: &dyn Producer, inputs: &Inpu
 }
 
 /// Returns the newest result of this checkout under one of these former labels.
-fn formerly(shared: &JobContext, labels: &[String]) -> Result<Option<Previous>, StoreError> {
+fn find_by_labels(shared: &JobContext, labels: &[String]) -> Result<Option<Previous>, StoreError> {
     let store = shared.blobs.store();
     let mut newest = None;
     for label in labels {
@@ -112,11 +115,11 @@ fn formerly(shared: &JobContext, labels: &[String]) -> Result<Option<Previous>, 
         newest = newest.max(last.map(|last| (last.at, last.key)));
     }
     let record = newest.map(|(_, key)| store.action(&key)).transpose()?.flatten();
-    Ok(record.map(|record| before(shared, record)).transpose()?.flatten())
+    Ok(record.map(|record| load_previous(shared, record)).transpose()?.flatten())
 }
 
 /// Returns the newest answer that another machine stored under this key. Its inputs are unknown here, except for its memo.
-fn elsewhere(shared: &JobContext, latest: &ActionKey, producer: &ProducerId) -> Option<Previous> {
+fn find_remote_answer(shared: &JobContext, latest: &ActionKey, producer: &ProducerId) -> Option<Previous> {
     let found = shared.sharing.as_ref()?.find(latest, producer.to_string())?;
     Some(Previous {
         output: found.blob,
@@ -131,7 +134,7 @@ fn elsewhere(shared: &JobContext, latest: &ActionKey, producer: &ProducerId) -> 
 pub(super) type InputSet = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
 
 /// Returns the inputs of a result.
-pub(super) fn made_of_record(record: &ActionRecord) -> InputSet {
+pub(super) fn inputs_of(record: &ActionRecord) -> InputSet {
     let inputs = record.inputs.iter();
     inputs
         .map(|input| (input.role.clone(), input.label.clone(), input.digest))
@@ -139,13 +142,13 @@ pub(super) fn made_of_record(record: &ActionRecord) -> InputSet {
 }
 
 /// Whether more than half of a result's inputs are inputs of the node now.
-pub(super) fn alike(then: &ActionRecord, now: &InputSet) -> bool {
-    let then = made_of_record(then);
+pub(super) fn shares_most_inputs(then: &ActionRecord, now: &InputSet) -> bool {
+    let then = inputs_of(then);
     then.intersection(now).count() * 2 > then.len().max(now.len())
 }
 
 /// Returns a result with its inputs, as far as the store still has them.
-fn before(shared: &JobContext, record: ActionRecord) -> Result<Option<Previous>, StoreError> {
+fn load_previous(shared: &JobContext, record: ActionRecord) -> Result<Option<Previous>, StoreError> {
     let Some(output) = shared.blobs.get(&record.output)? else {
         return Ok(None);
     };

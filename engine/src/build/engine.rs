@@ -7,7 +7,7 @@ use super::graph_memory::GraphMemory;
 use super::sharing::Sharing;
 use super::state::{CurrentRequest, STATE_KEY, Set, State, decode, encode};
 use super::unfinished::Unfinished;
-use super::watch_state::{Seen, WATCH_KEY, WatchRecord};
+use super::watch_state::{WATCH_KEY, WatchRecord, WatchUpdate};
 use crate::build::checkout_turn::CheckoutTurn;
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};
@@ -90,7 +90,7 @@ pub struct RefreshedView {
     /// Whether manifest, producers and sources match the stored state.
     pub unchanged: bool,
     /// Watcher state to store.
-    pub(super) seen: Seen,
+    pub(super) watch_update: WatchUpdate,
 }
 
 impl RefreshedView {
@@ -100,17 +100,17 @@ impl RefreshedView {
             return Ok(sources);
         }
         let mut sources = engine.world.sources(engine.store.rows(engine.view, Part::Directories)?);
-        if let Some(stored) = self.seen.stored.take() {
+        if let Some(stored) = self.watch_update.stored.take() {
             // Reads no file, unless rows are damaged.
             self.refresh = sources.refresh_named(&self.state.set_defs(), &[], stored.directories)?;
-            self.seen.learn(sources.tree_facts(), Some(&stored));
+            self.watch_update.add_facts(sources.tree_facts(), Some(&stored));
         }
         Ok(sources)
     }
 }
 
 /// The sources if loaded, the refresh, and the watcher state to store.
-type Looked = (Option<Box<dyn Sources>>, Refresh, Seen);
+type SourceScan = (Option<Box<dyn Sources>>, Refresh, WatchUpdate);
 
 impl Engine {
     /// Refreshes the sources. Calls `definition` only if the manifest does not match the stored state.
@@ -132,18 +132,18 @@ impl Engine {
         if state.manifest != manifest.0 {
             state.sets = sets(&*definition()?);
         }
-        let (sources, refresh, seen) = self.look_at_sources(&state.set_defs()).map_err(wrap)?;
+        let (sources, refresh, watch_update) = self.scan_sources(&state.set_defs()).map_err(wrap)?;
         let unchanged = fits && refresh.changes.is_empty() && refresh.sets_changed.is_empty();
         Ok(RefreshedView {
             state,
             sources,
             refresh,
             unchanged,
-            seen,
+            watch_update,
         })
     }
 
-    fn look_at_sources(&self, sets: &[SetDef]) -> Result<Looked, EngineError> {
+    fn scan_sources(&self, sets: &[SetDef]) -> Result<SourceScan, EngineError> {
         let stored = self.store.row(self.view, Part::Watch, WATCH_KEY)?;
         let stored = stored.and_then(|row| WatchRecord::from_row(&row));
         // Ask before the refresh: the next call then reports all changes from now on.
@@ -152,12 +152,12 @@ impl Engine {
         if let (Some(stored), Some([]), Some(watched)) = (&stored, changed, &watched)
             && !stored.odd
         {
-            let seen = Seen {
+            let watch_update = WatchUpdate {
                 token: Some(watched.token.clone()),
                 due: None,
                 stored: Some(stored.clone()),
             };
-            return Ok((None, Refresh::default(), seen));
+            return Ok((None, Refresh::default(), watch_update));
         }
         let mut sources = self.world.sources(self.store.rows(self.view, Part::Directories)?);
         // Hashing may take a while.
@@ -167,8 +167,8 @@ impl Engine {
             _ => sources.refresh(sets)?,
         };
         self.store.give_way();
-        let seen = Seen::after_refresh(watched, sources.tree_facts(), stored.as_ref());
-        Ok((Some(sources), refresh, seen))
+        let watch_update = WatchUpdate::after_refresh(watched, sources.tree_facts(), stored.as_ref());
+        Ok((Some(sources), refresh, watch_update))
     }
 
     /// Returns a remembered request, if it is current, its files are in place, and no unconfirmed answer is due.
@@ -191,26 +191,26 @@ impl Engine {
         };
         let mut rows: Vec<RowChange> = Vec::new();
         let named = |part: Part| move |(key, body)| (part, key, body);
-        let are_watched = || look.seen.token.is_some() && known.outputs_are_unchanged(&*self.world, &look.state.set_defs());
+        let are_watched = || look.watch_update.token.is_some() && known.outputs_are_unchanged(&*self.world, &look.state.set_defs());
         if !known.exported.is_empty() && !are_watched() {
             let exports = self.world.exports(self.store.rows(self.view, Part::Exports)?);
             if !exports.verify(&known.exported).is_empty() {
                 return Ok(None);
             }
             rows.extend(exports.take_dirty_rows().into_iter().map(named(Part::Exports)));
-            if look.seen.token.is_some() {
-                known.watched = look.seen.token.clone().map(Into::into);
+            if look.watch_update.token.is_some() {
+                known.watched = look.watch_update.token.clone().map(Into::into);
                 rows.push((Part::Requests, request.0.to_vec(), Some(encode(&known))));
             }
         }
         if let Some(sources) = &mut look.sources {
             rows.extend(sources.take_dirty_rows().into_iter().map(named(Part::Directories)));
         }
-        rows.extend(look.seen.row());
+        rows.extend(look.watch_update.row());
         if !rows.is_empty() {
             rows.extend(self.view_row()?);
             match self.store.commit(self.view, Commit { rows, ..Commit::default() }) {
-                Ok(()) => look.seen.due = None,
+                Ok(()) => look.watch_update.due = None,
                 Err(error) => look.refresh.diagnostics.push(super::unwritable_store::note_read_only_store(error)?),
             }
         }

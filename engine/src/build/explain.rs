@@ -2,7 +2,7 @@
 
 use super::engine::EngineError;
 use super::explanation_chain::Step;
-use super::input_changes::{InputChange, between};
+use super::input_changes::{InputChange, changes_between_records};
 use super::outlook::{Gate, Prospect, gate, marked};
 use super::query::{NodeState, Reach, node_status};
 use super::redefinition::{Redefinition, redefinitions};
@@ -66,7 +66,7 @@ pub struct Explanation {
     /// Whether these inputs are up to date; otherwise they are those of the last build, or only the nodes that decide them.
     pub inputs_known: bool,
     /// Inputs that changed since it was last built.
-    pub moves: Vec<InputChange>,
+    pub changes: Vec<InputChange>,
     /// The chain from a stale node to the cause.
     pub chain: Vec<Step>,
     /// Groups of nodes, nearest to the cause first. The node runs only if one node of a group gets another output. Empty if it is certain to run.
@@ -74,10 +74,10 @@ pub struct Explanation {
     /// Number of versions in History.
     pub versions: usize,
     /// Reason why it last ran: inputs that had changed between the version before and the present one.
-    pub last_moves: Vec<InputChange>,
+    pub last_changes: Vec<InputChange>,
     /// Whether gc removed the result before, so that the changed inputs are unknown.
     pub before_collected: bool,
-    /// Cause of the first of `last_moves`: its changed input, that input's, and so on, down to a source file.
+    /// Cause of the first of `last_changes`: its changed input, that input's, and so on, down to a source file.
     pub last_chain: Vec<InputChange>,
     /// Changes of its definition when it last ran with the same inputs, as far as known.
     pub last_redefined: Vec<Redefinition>,
@@ -114,7 +114,7 @@ impl Session {
         let history = store.history(self.engine.view, &self.graph.node(id).label)?;
         let view = self.engine.view;
         let registry = self.engine.registry.clone();
-        let mut explanation = self.dry(|run| {
+        let mut explanation = self.run_dry(|run| {
             run.settle_all(&[id])?;
             let prospect = Prospect::from_run(run, &before.marked)?;
             let mut gates = Vec::new();
@@ -147,11 +147,11 @@ impl Session {
             };
             let own = |record| shared_records::record_for(&self.rules, &explanation.label, record);
             let (earlier, latest) = (own(earlier), own(latest));
-            explanation.last_moves = between(&earlier.inputs, &latest.inputs);
-            explanation.last_chain = super::cause_path::back(self, &mut explanation.last_moves, span)?;
+            explanation.last_changes = changes_between_records(&earlier.inputs, &latest.inputs);
+            explanation.last_chain = super::cause_path::find_cause_path(self, &mut explanation.last_changes, span)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
             // If an input changed too, the definition may have changed before.
-            if explanation.last_moves.is_empty() && explanation.state == NodeState::Current && !before.redefined {
+            if explanation.last_changes.is_empty() && explanation.state == NodeState::Current && !before.redefined {
                 explanation.last_redefined = self.last_redefined(&explanation.label)?;
             }
         }
@@ -265,8 +265,8 @@ impl Finder<'_, '_> {
         let label = self.run.graph().node(id).label.clone();
         let made = self.key_before(id);
         self.run.settle_all(&[id])?;
-        let how = self.run.how(id);
-        let planned = self.run.planned(id)?;
+        let how = self.run.origin_of(id);
+        let planned = self.run.plan_of(id)?;
         let leaf = planned.is_none();
         let filed = self.run.graph().node(id).result;
         let key = if leaf { None } else { filed.map(|filed| filed.key) };
@@ -297,10 +297,10 @@ impl Finder<'_, '_> {
             failure = failed.map(|failed| failed.why.clone());
         }
         let last = self.last(id)?;
-        let mut moves = self.moves(&last)?;
+        let mut changes = self.input_changes(&last)?;
         // A result stored under the present key was found: report changes relative to the former key.
         if how != Some(OutputOrigin::Cached) && state == NodeState::Current {
-            moves.clear();
+            changes.clear();
         }
         let is_out_of_date = matches!(state, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending)
             || (leaf && self.before.reasons.contains_key(&id));
@@ -312,7 +312,7 @@ impl Finder<'_, '_> {
             output: filed.map(|filed| filed.output),
             inputs_known: known,
             versions: 0,
-            last_moves: Vec::new(),
+            last_changes: Vec::new(),
             before_collected: false,
             last_chain: Vec::new(),
             last_redefined: Vec::new(),
@@ -324,7 +324,7 @@ impl Finder<'_, '_> {
             record,
             fields,
             inputs,
-            moves,
+            changes,
             chain,
             gates: Vec::new(),
         })

@@ -4,7 +4,7 @@
 use super::cause_path::version_read;
 use super::engine::EngineError;
 use super::explain::Finder;
-use super::input_changes::{InputChange, InputChangeKind, moves_between};
+use super::input_changes::{InputChange, InputChangeKind, changes_since_record};
 use super::redefinition::{Redefinition, redefinitions};
 use super::run::dry_run::{Certainty, Planned};
 use super::run::{OutputOrigin, file_path};
@@ -108,7 +108,7 @@ impl Finder<'_, '_> {
             let inputs = self.record(&version)?.map(|record| record.inputs).unwrap_or_default();
             let differs = |input: &InputRecord| read.get(&input.label).is_some_and(|digest| *digest != input.digest);
             let is_later = made.build > reader.build;
-            let rank = (inputs.iter().any(differs), self.moves(&version)?.len(), is_later);
+            let rank = (inputs.iter().any(differs), self.input_changes(&version)?.len(), is_later);
             if best.as_ref().is_none_or(|(least, _)| rank < *least) {
                 best = Some((rank, version));
             }
@@ -128,26 +128,31 @@ impl Finder<'_, '_> {
     }
 
     /// Returns the inputs that changed since a version was built; empty if its record is gone.
-    pub(super) fn moves(&mut self, version: &Version) -> Result<Vec<InputChange>, EngineError> {
-        let (Some(record), Some(planned)) = (self.record(version)?, self.run.planned(version.node)?) else {
+    pub(super) fn input_changes(&mut self, version: &Version) -> Result<Vec<InputChange>, EngineError> {
+        let (Some(record), Some(planned)) = (self.record(version)?, self.run.plan_of(version.node)?) else {
             return Ok(Vec::new());
         };
         let now = self.run.inputs_now(&planned)?;
-        let mut moves = moves_between(&record.inputs, &now);
+        let mut changes = changes_since_record(&record.inputs, &now);
         // The inputs are unknown until their deciding nodes are built.
         if planned.known != Certainty::Present {
-            moves.retain(|one| !matches!(one.how, InputChangeKind::Added { .. } | InputChangeKind::Dropped { .. }));
+            changes.retain(|one| !matches!(one.how, InputChangeKind::Added { .. } | InputChangeKind::Dropped { .. }));
             // Then no rows of a table are known, and only a table that may run may have other ones: otherwise its deciding node changed.
-            if self.open_discovery(&planned).is_some() {
-                moves.retain(|one| !matches!(one.how, InputChangeKind::Open { .. }) || self.distance(one) < u32::MAX);
+            if self.first_unknown_discovery(&planned).is_some() {
+                changes.retain(|one| !matches!(one.how, InputChangeKind::Open { .. }) || self.distance(one) < u32::MAX);
             }
         }
-        Ok(moves)
+        Ok(changes)
     }
 
     /// Returns the first node that must be built before the inputs are known.
-    fn open_discovery(&self, planned: &Planned) -> Option<NodeId> {
-        planned.edges.discovery.iter().copied().find(|&node| self.run.how(node).is_none())
+    fn first_unknown_discovery(&self, planned: &Planned) -> Option<NodeId> {
+        planned
+            .edges
+            .discovery
+            .iter()
+            .copied()
+            .find(|&node| self.run.origin_of(node).is_none())
     }
 
     /// Returns the changes of a node's definition since a version of it was built, as far as known.
@@ -180,10 +185,10 @@ impl Finder<'_, '_> {
 
     /// Returns the changed parameters of a node whose last try failed under the present key with the inputs of its last output. Names parameters
     /// only if the former ones give the key of that output. Empty without such a try.
-    fn redefined_in_vain(&mut self, id: NodeId) -> Result<Vec<Redefinition>, EngineError> {
+    fn redefined_before_failure(&mut self, id: NodeId) -> Result<Vec<Redefinition>, EngineError> {
         let label = self.run.graph().node(id).label.clone();
         let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
-        let (Some(failed), Some(planned)) = (failed.and_then(|failed| failed.key), self.run.planned(id)?) else {
+        let (Some(failed), Some(planned)) = (failed.and_then(|failed| failed.key), self.run.plan_of(id)?) else {
             return Ok(Vec::new());
         };
         if self.run.key_now(id, &planned).is_none_or(|(now, _)| now != failed) {
@@ -206,7 +211,7 @@ impl Finder<'_, '_> {
 
     /// Returns the node that decides a node's inputs and whose output differs from that at this version.
     fn deciding_change(&mut self, version: &Version) -> Result<Option<InputChange>, EngineError> {
-        let (Some(planned), Some(build)) = (self.run.planned(version.node)?, version.build) else {
+        let (Some(planned), Some(build)) = (self.run.plan_of(version.node)?, version.build) else {
             return Ok(None);
         };
         self.run.settle_new(&planned.edges.discovery)?;
@@ -227,7 +232,7 @@ impl Finder<'_, '_> {
     }
 
     /// Whether an input that must be rebuilt gives its former output: its inputs are unchanged, but its output is not stored.
-    fn comes_out_same(&mut self, input: &InputChange) -> Result<bool, EngineError> {
+    fn gives_former_output(&mut self, input: &InputChange) -> Result<bool, EngineError> {
         let InputChangeKind::Open { from } = input.how else {
             return Ok(false);
         };
@@ -243,7 +248,7 @@ impl Finder<'_, '_> {
 
     /// Returns the present key of a node; `None` if an input must be built first.
     fn present_key(&mut self, node: NodeId) -> Result<Option<ActionKey>, EngineError> {
-        let Some(planned) = self.run.planned(node)?.filter(|planned| planned.known == Certainty::Present) else {
+        let Some(planned) = self.run.plan_of(node)?.filter(|planned| planned.known == Certainty::Present) else {
             return Ok(None);
         };
         self.run.inputs_now(&planned)?;
@@ -259,10 +264,10 @@ impl Finder<'_, '_> {
 
     /// Returns the next input of the chain: a certain change, otherwise the shortest path to one.
     fn next(&mut self, version: &Version) -> Result<Option<InputChange>, EngineError> {
-        let moves = self.moves(version)?;
+        let changes = self.input_changes(version)?;
         let mut changed = Vec::new();
-        for one in &moves {
-            if !self.comes_out_same(one)? {
+        for one in &changes {
+            if !self.gives_former_output(one)? {
                 changed.push(one);
             }
         }
@@ -330,12 +335,12 @@ impl Finder<'_, '_> {
         if let Some(next) = self.next(version)? {
             return Ok(step(self, Some(next), None, Vec::new()));
         }
-        let Some(planned) = self.run.planned(id)? else {
+        let Some(planned) = self.run.plan_of(id)? else {
             let reason = self.before.reasons.get(&id).cloned();
             return Ok(step(self, None, reason, Vec::new()));
         };
         // The inputs are unchanged, or decided by a node that must be built: continue through that node.
-        if let Some(open) = self.open_discovery(&planned) {
+        if let Some(open) = self.first_unknown_discovery(&planned) {
             let node = self.run.graph().node(open);
             let input = InputChange {
                 role: "decided by".into(),
@@ -368,7 +373,7 @@ impl Finder<'_, '_> {
         if !is_redefined || !is_recorded {
             return Ok(step(self, None, Some(reason), Vec::new()));
         }
-        let redefined = self.redefined_in_vain(id)?;
+        let redefined = self.redefined_before_failure(id)?;
         Ok(match redefined.is_empty() {
             true => step(self, None, Some(reason), vec![Redefinition::Forgotten]),
             false => step(self, None, Some(Reason::DefinitionChanged), redefined),
@@ -376,6 +381,6 @@ impl Finder<'_, '_> {
     }
 
     fn is_settled(&self, id: NodeId) -> bool {
-        matches!(self.run.how(id), Some(OutputOrigin::Current | OutputOrigin::Verified))
+        matches!(self.run.origin_of(id), Some(OutputOrigin::Current | OutputOrigin::Verified))
     }
 }

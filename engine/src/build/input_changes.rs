@@ -54,14 +54,14 @@ pub enum InputChangeKind {
 }
 
 /// Compares the inputs of a record with the present ones.
-pub(super) fn moves_between(then: &[InputRecord], now: &[InputNow]) -> Vec<InputChange> {
+pub(super) fn changes_since_record(then: &[InputRecord], now: &[InputNow]) -> Vec<InputChange> {
     let inputs: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
         .iter()
         .map(|input| (input.role.clone(), input.label.clone(), input.digest))
         .collect();
     let missing: FxHashSet<&str> = now.iter().filter(|input| input.missing).map(|input| &*input.label).collect();
-    let mut moves = moves(then, &inputs);
-    for one in &mut moves {
+    let mut changes = compare_inputs(then, &inputs);
+    for one in &mut changes {
         if let InputChangeKind::Open { from } = one.how
             && missing.contains(&*one.label)
         {
@@ -69,21 +69,21 @@ pub(super) fn moves_between(then: &[InputRecord], now: &[InputNow]) -> Vec<Input
         }
     }
     // Certain changes first.
-    moves.sort_by_key(|one| matches!(one.how, InputChangeKind::Open { .. }));
-    moves
+    changes.sort_by_key(|one| matches!(one.how, InputChangeKind::Open { .. }));
+    changes
 }
 
 /// Compares the inputs of two records.
-pub(super) fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<InputChange> {
+pub(super) fn changes_between_records(then: &[InputRecord], now: &[InputRecord]) -> Vec<InputChange> {
     let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
         .iter()
         .map(|input| (input.role.clone(), input.label.clone(), Some(input.digest)))
         .collect();
-    moves(then, &now)
+    compare_inputs(then, &now)
 }
 
 /// Compares two lists of inputs, by role and label; certain changes first.
-fn moves(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> Vec<InputChange> {
+fn compare_inputs(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> Vec<InputChange> {
     let mut old: BTreeMap<(Arc<str>, Arc<str>), Digest> = then
         .iter()
         .map(|input| ((input.role.clone(), input.label.clone()), input.digest))

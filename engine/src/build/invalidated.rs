@@ -93,7 +93,7 @@ impl Session {
             ..Report::default()
         };
         let began = (self.engine.world.now_secs(), Instant::now());
-        let listed = super::build_log::Listing::new(&self.rules, &Silent).into_events().line(
+        let listed = super::build_log::Listing::new(&self.rules, &Silent).into_events().full_record(
             &request,
             &report,
             began,
@@ -115,7 +115,7 @@ impl Session {
     }
 
     /// Returns the row without the targets rebuilt since; `None` if there are none.
-    pub(super) fn made_again(&mut self) -> Option<RowChange> {
+    pub(super) fn unmark_rebuilt(&mut self) -> Option<RowChange> {
         let count = self.invalidated.len();
         let graph = &self.graph;
         self.invalidated

@@ -1,6 +1,6 @@
 //! Inputs of a job: blobs of nodes, and source files as they were when the key was computed.
 
-use super::blobs::Lack;
+use super::blobs::Unavailable;
 use super::jobs::{Done, Fetch, JobContext, JobInput, Load, Settled};
 use super::parallel_reads::map_together;
 use crate::seams::producer::Failure;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 type Files = Arc<BTreeMap<String, File>>;
 
 /// Returns a node's blob as its readers see it: a table in one page; for a tree also its files. A source file is never treated as either.
-pub(super) fn load_pieces(shared: &JobContext, node: &Settled, blob: Arc<[u8]>) -> Result<(Arc<[u8]>, Option<Files>), Lack> {
-    if !matches!(node.fetch, Fetch::Made) {
+pub(super) fn load_pieces(shared: &JobContext, node: &Settled, blob: Arc<[u8]>) -> Result<(Arc<[u8]>, Option<Files>), Unavailable> {
+    if !matches!(node.fetch, Fetch::Stored) {
         return Ok((blob, None));
     }
     if tree::is_tree(&blob) {
@@ -34,7 +34,7 @@ pub(super) fn load_together(shared: &JobContext, inputs: &[JobInput]) -> Vec<Opt
         return Vec::new();
     }
     let load = |input: &JobInput| match &input.load {
-        Load::Node(node) if matches!(node.fetch, Fetch::Made) && !shared.cancel.is_cancelled() => {
+        Load::Node(node) if matches!(node.fetch, Fetch::Stored) && !shared.cancel.is_cancelled() => {
             shared.blobs.get(&node.digest).ok().flatten()
         }
         _ => None,
@@ -45,7 +45,7 @@ pub(super) fn load_together(shared: &JobContext, inputs: &[JobInput]) -> Vec<Opt
 /// Loads a job's input. Of a source file longer than `most` bytes, loads `most + 1`: the producer refuses that length.
 pub(super) fn load(shared: &JobContext, node: &Settled, most: usize) -> Result<Option<Arc<[u8]>>, Done> {
     match &node.fetch {
-        Fetch::Made => shared.blobs.get(&node.digest).map_err(Done::Broken),
+        Fetch::Stored => shared.blobs.get(&node.digest).map_err(Done::Broken),
         Fetch::Paths(paths) => Ok(Some(paths.clone())),
         // Several producers may read one file.
         Fetch::File(_) if let Some(bytes) = shared.blobs.held_blob(&node.digest) => Ok(Some(bytes)),

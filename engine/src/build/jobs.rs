@@ -1,8 +1,8 @@
 //! Jobs: the work of workers. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
-use super::answer_parts::{FiledParts, ReportedCost};
+use super::answer_parts::{ReportedCost, StoredParts};
 use super::answers;
-use super::blobs::{Blobs, Lack, Paged};
+use super::blobs::{Blobs, PagedBlobs, Unavailable};
 use super::earlier_answer::{self, Past};
 use super::invalidated::InvalidatedResult;
 use super::job_inputs::{load, load_pieces, load_together};
@@ -36,7 +36,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub enum Fetch {
     /// A node's output, in memory or the store.
-    Made,
+    Stored,
     /// A source file: its path.
     File(Arc<str>),
     /// A source set or glob: its paths, which no store has.
@@ -117,7 +117,7 @@ pub struct Job {
     /// Its task.
     pub task: Task,
     /// Expected duration here, as far as known, if another machine may do it.
-    pub travels: Option<Duration>,
+    pub duration_if_sent: Option<Duration>,
 }
 
 /// Task of a job.
@@ -136,7 +136,7 @@ pub enum Task {
         /// The action key of the output.
         key: ActionKey,
         /// Whether to produce the output or only to price it.
-        how: Make,
+        how: JobMode,
         /// The previous result, as a hint to paid producers.
         past: Option<Past>,
         /// Key of the last result, if a fold may start from it.
@@ -158,7 +158,7 @@ impl Task {
 
 /// Request to a producer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Make {
+pub enum JobMode {
     /// Produce the output; `fresh` if a person requested a new answer.
     Output {
         /// See [`Inputs::fresh`].
@@ -201,7 +201,7 @@ pub enum Done {
     /// Another process requested it and stored the answer.
     Found(Box<ActionRecord>),
     /// Another machine built it.
-    Brought(Box<RemoteResult>),
+    BuiltElsewhere(Box<RemoteResult>),
     /// Its question.
     Planned(Box<Plan>),
     /// There is no output.
@@ -216,7 +216,7 @@ pub enum Done {
     /// Blobs of these nodes are missing: their producers must run again first.
     Missing(Vec<NodeId>),
     /// A farm failed to build it; it must be built here.
-    Unmade(Box<Job>),
+    NotBuilt(Box<Job>),
     /// The store broke.
     Broken(StoreError),
 }
@@ -250,7 +250,7 @@ impl Job {
         };
         match &self.task {
             Task::Expand { asks } if missing.is_empty() => {
-                let paged = Paged::new(&shared.blobs, &deciding);
+                let paged = PagedBlobs::new(&shared.blobs, &deciding);
                 let mut planned = expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &paged);
                 if let (Some(producer), Ok(inputs)) = (asks, &mut planned) {
                     match self.asking(shared, &**producer).plan(&paged, inputs) {
@@ -260,7 +260,7 @@ impl Job {
                         Err(Refusal::Failed(failure)) => return Done::of_failure(failure),
                     }
                 }
-                self.expanded(planned, paged)
+                self.finish_expansion(planned, paged)
             }
             Task::Expand { .. } => Done::Missing(missing),
             Task::Produce {
@@ -278,7 +278,7 @@ impl Job {
                         .as_ref()
                         .and_then(|sharing| sharing.find(key, producer.id().to_string()))
                 {
-                    return Done::Brought(Box::new(found));
+                    return Done::BuiltElsewhere(Box::new(found));
                 }
                 let start = Instant::now();
                 if let Some(output) = before.and_then(|before| self.update_table(shared, &before)) {
@@ -348,9 +348,9 @@ impl Job {
     }
 
     /// Returns the outcome of an expansion: tables with a missing page are rebuilt first.
-    pub(super) fn expanded(&self, planned: Result<Vec<PlannedInput>, ExpandError>, paged: Paged<'_>) -> Done {
+    pub(super) fn finish_expansion(&self, planned: Result<Vec<PlannedInput>, ExpandError>, paged: PagedBlobs<'_>) -> Done {
         let lookups = paged.take_lookups();
-        match (paged.trouble(), planned) {
+        match (paged.into_store_error(), planned) {
             (Some(error), _) => Done::Broken(error),
             (None, Err(ExpandError::Lost { label })) => {
                 let lost = self.discovery.iter().filter(|node| *node.label == *label);
@@ -409,9 +409,9 @@ impl Job {
                         tree = files;
                         blob
                     }
-                    Some(Err(Lack::Broken(error))) => return Err(Done::Broken(error)),
+                    Some(Err(Unavailable::Broken(error))) => return Err(Done::Broken(error)),
                     // A piece is missing or invalid.
-                    None | Some(Err(Lack::Piece)) => {
+                    None | Some(Err(Unavailable::Piece)) => {
                         missing.push(node.id);
                         continue;
                     }
@@ -422,17 +422,17 @@ impl Job {
                         None => continue,
                     },
                     InputFrom::Slice { node, keys } if missing.is_empty() => {
-                        let paged = Paged::new(&shared.blobs, deciding);
+                        let paged = PagedBlobs::new(&shared.blobs, deciding);
                         match expand::slice(node, None, keys, &self.vars, &paged) {
                             Ok(rows) => rows.into(),
-                            Err(error) => return Err(self.expanded(Err(error), paged)),
+                            Err(error) => return Err(self.finish_expansion(Err(error), paged)),
                         }
                     }
                     InputFrom::Rows { table, keys, .. } if missing.is_empty() => {
-                        let paged = Paged::new(&shared.blobs, deciding);
+                        let paged = PagedBlobs::new(&shared.blobs, deciding);
                         match expand::slice(table, Some(&input.item), keys, &self.vars, &paged) {
                             Ok(rows) => rows.into(),
-                            Err(error) => return Err(self.expanded(Err(error), paged)),
+                            Err(error) => return Err(self.finish_expansion(Err(error), paged)),
                         }
                     }
                     _ => continue,
@@ -455,7 +455,7 @@ impl Job {
         producer: &dyn Producer,
         roles: &BTreeMap<Arc<str>, Vec<Input>>,
         key: &ActionKey,
-        (how, job_group): (Make, Option<&GroupMember>),
+        (how, job_group): (JobMode, Option<&GroupMember>),
         past: Option<(Option<Previous>, Option<Correction>)>,
     ) -> Done {
         let nothing = Vars::new();
@@ -463,10 +463,10 @@ impl Job {
         let params: &Params = &definition.params;
         let vars = if producer.sees(params).vars { &self.vars } else { &nothing };
         let (fresh, unknown) = match how {
-            Make::Output { fresh, .. } => (fresh, 0),
-            Make::Plan { fresh, unknown } => (fresh, unknown),
+            JobMode::Output { fresh, .. } => (fresh, 0),
+            JobMode::Plan { fresh, unknown } => (fresh, unknown),
         };
-        let parts = FiledParts::new(shared, &self.label, producer.id(), key, fresh);
+        let parts = StoredParts::new(shared, &self.label, producer.id(), key, fresh);
         let claim = RemoteClaim::new(shared, (&self.label, key, producer.id()), job_group, fresh);
         let looks_back = past.is_some();
         let (previous, correction) = past.unwrap_or_default();
@@ -490,7 +490,7 @@ impl Job {
             }
         }
         let action_lock = match how {
-            Make::Output { reserved: true, mark, .. } => match answers::wait_for_right_to_ask(shared, key, (fresh, mark), job_group) {
+            JobMode::Output { reserved: true, mark, .. } => match answers::wait_for_right_to_ask(shared, key, (fresh, mark), job_group) {
                 Ok(action_lock) => action_lock,
                 Err(done) => return done,
             },
@@ -498,7 +498,7 @@ impl Job {
         };
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| match how {
-            Make::Output { .. } => self.make_output(shared, producer, &inputs).map(|output| Done::Produced {
+            JobMode::Output { .. } => self.make_output(shared, producer, &inputs).map(|output| Done::Produced {
                 digest: Digest::of(&output.bytes),
                 output: Box::new(output),
                 took: start.elapsed(),
@@ -506,16 +506,16 @@ impl Job {
                 is_adopted: false,
                 cost: Box::new(parts.snapshot()),
             }),
-            Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
+            JobMode::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
         // A job that asked nothing leaves its group before the slow write to the cache.
         job_group.iter().for_each(|member| member.leave());
         if let Some(found) = claim.take_answer() {
-            return Done::Brought(Box::new(found));
+            return Done::BuiltElsewhere(Box::new(found));
         }
         match made {
-            Ok(Ok(done)) if matches!(how, Make::Output { paid: true, .. }) => {
-                answers::settled(shared, &self.label, (key, &latest), (producer.id(), fresh), done)
+            Ok(Ok(done)) if matches!(how, JobMode::Output { paid: true, .. }) => {
+                answers::store_answer(shared, &self.label, (key, &latest), (producer.id(), fresh), done)
             }
             Ok(Ok(done)) => done,
             Ok(Err(failure)) => {

@@ -21,7 +21,7 @@ pub(super) struct LastTable<'a> {
     job: &'a Job,
     inputs: &'a [JobInput],
     record: ActionRecord,
-    moved: BTreeMap<Arc<str>, Vec<ChangedInput>>,
+    changed: BTreeMap<Arc<str>, Vec<ChangedInput>>,
     table: StoredTable<'a>,
 }
 
@@ -41,10 +41,10 @@ impl<'a> LastTable<'a> {
             job,
             inputs,
             record,
-            moved: BTreeMap::new(),
+            changed: BTreeMap::new(),
             table,
         };
-        last.moved = last.find_moved()?;
+        last.changed = last.find_changed_inputs()?;
         Some(last)
     }
 
@@ -59,10 +59,10 @@ impl<'a> LastTable<'a> {
     }
 
     /// Returns how many inputs in lists changed, and how many there are. A single input is read by rows: see [`TableChanges::changed_rows`].
-    pub(super) fn share_moved(&self) -> (usize, usize) {
+    pub(super) fn count_changed_inputs(&self) -> (usize, usize) {
         let lists = self.rule().inputs.iter().filter(|input| is_list(&input.from));
-        lists.fold((0, 0), |(moved, all), list| {
-            (moved + self.moved[&list.role].len(), all + self.of_role(&list.role).len())
+        lists.fold((0, 0), |(changed, all), list| {
+            (changed + self.changed[&list.role].len(), all + self.of_role(&list.role).len())
         })
     }
 
@@ -71,7 +71,7 @@ impl<'a> LastTable<'a> {
     }
 
     /// Returns the changed inputs of each role; `None` if the roles changed, or a role contains a label twice.
-    fn find_moved(&self) -> Option<BTreeMap<Arc<str>, Vec<ChangedInput>>> {
+    fn find_changed_inputs(&self) -> Option<BTreeMap<Arc<str>, Vec<ChangedInput>>> {
         let roles = &self.rule().inputs;
         let mut then: BTreeMap<&str, Vec<&InputRecord>> = BTreeMap::new();
         for input in &self.record.inputs {
@@ -79,7 +79,7 @@ impl<'a> LastTable<'a> {
         }
         let mut changed = BTreeMap::new();
         for input in roles {
-            let found = self.moved_of(&input.role, then.remove(&*input.role).unwrap_or_default())?;
+            let found = self.compare_role(&input.role, then.remove(&*input.role).unwrap_or_default())?;
             let came_or_went = |one: &ChangedInput| one.before.is_none() || one.now.is_none();
             if !is_list(&input.from) && found.iter().any(came_or_went) {
                 return None;
@@ -89,7 +89,7 @@ impl<'a> LastTable<'a> {
         then.is_empty().then_some(changed)
     }
 
-    fn moved_of(&self, role: &str, before: Vec<&InputRecord>) -> Option<Vec<ChangedInput>> {
+    fn compare_role(&self, role: &str, before: Vec<&InputRecord>) -> Option<Vec<ChangedInput>> {
         let mut then: FxHashMap<&str, Digest> = before.iter().map(|input| (&*input.label, input.digest)).collect();
         if then.len() != before.len() {
             return None;
@@ -147,7 +147,7 @@ impl TableChanges for LastTable<'_> {
     }
 
     fn changed_inputs(&self, role: &str) -> Option<&[ChangedInput]> {
-        self.moved.get(role).map(Vec::as_slice)
+        self.changed.get(role).map(Vec::as_slice)
     }
 
     fn present(&self, role: &str) -> Vec<(Arc<str>, Digest)> {

@@ -1,6 +1,6 @@
 //! Layout: outputs as readable files under `.cortex/out/`, at the paths that rules specify.
 
-use super::blobs::Paged;
+use super::blobs::PagedBlobs;
 use super::query::NodeStatus;
 use super::run::{Run, RunError};
 use super::state::CurrentRequest;
@@ -80,7 +80,7 @@ impl Finish for Plain {
 
 /// Outcome of laying out files.
 #[derive(Clone, Debug, Default)]
-pub struct Laid {
+pub struct LayoutResult {
     /// The nodes that have a file now.
     pub nodes: Vec<u32>,
     /// The nodes whose file contains more than its blob; a new file contains only the blob so far.
@@ -128,7 +128,7 @@ impl Refusals {
         }
     }
 
-    fn report_refusals(self, laid: &mut Laid) {
+    fn report_refusals(self, laid: &mut LayoutResult) {
         for (Refusal { mut why, .. }, others) in self.reported {
             match others {
                 0 => {}
@@ -174,9 +174,9 @@ impl Run<'_> {
         exports: &dyn Exports,
         finish: &dyn Finish,
         known: Option<KnownFiles<'_>>,
-    ) -> Result<Laid, RunError> {
-        let mut laid = Laid::default();
-        let roots = self.nodes_to_look_at(roots, exports, known, &mut laid)?;
+    ) -> Result<LayoutResult, RunError> {
+        let mut laid = LayoutResult::default();
+        let roots = self.nodes_to_check(roots, exports, known, &mut laid)?;
         let mut room = self.is_stopped().then_some(FILES);
         let mut refusals = Refusals::default();
         let mut lookups = BTreeMap::new();
@@ -230,7 +230,7 @@ impl Run<'_> {
     }
 
     /// Retains the files that must be written; lists those in place in `laid`.
-    fn retain_outdated(&mut self, wanted: &mut Vec<PlannedFile>, exports: &dyn Exports, finish: &dyn Finish, laid: &mut Laid) {
+    fn retain_outdated(&mut self, wanted: &mut Vec<PlannedFile>, exports: &dyn Exports, finish: &dyn Finish, laid: &mut LayoutResult) {
         let mut check: Vec<u32> = Vec::new();
         for (id, output, _) in wanted.iter() {
             if finish.labels().contains(&&*self.graph.node(*id).label) {
@@ -260,7 +260,7 @@ impl Run<'_> {
         (id, output, path): &PlannedFile,
         exports: &dyn Exports,
         lookups: &mut BTreeMap<String, Arc<[u8]>>,
-        laid: &mut Laid,
+        laid: &mut LayoutResult,
     ) -> Result<Result<(), Refusal>, RunError> {
         let is_finished = laid.finished.binary_search(&id.0).is_ok();
         let label = self.graph.node(*id).label.clone();
@@ -280,12 +280,12 @@ impl Run<'_> {
     }
 
     /// Returns the roots, and the nodes laid out with them, without those whose file is known to be in place.
-    fn nodes_to_look_at(
+    fn nodes_to_check(
         &mut self,
         roots: &[NodeId],
         exports: &dyn Exports,
         known: Option<KnownFiles<'_>>,
-        laid: &mut Laid,
+        laid: &mut LayoutResult,
     ) -> Result<Vec<NodeId>, RunError> {
         if self.is_stopped() {
             // After a stop, lay out the outputs just built; the next build does the rest.
@@ -294,10 +294,10 @@ impl Run<'_> {
         }
         let along = self.laid_with_readers(roots, known.as_ref())?;
         let all: Vec<NodeId> = roots.iter().chain(&along).copied().collect();
-        let Some((known, moved)) = known.and_then(|known| Some((known, self.moved_places()?))) else {
+        let Some((known, moved)) = known.and_then(|known| Some((known, self.nodes_with_changed_path()?))) else {
             return Ok(all);
         };
-        Ok(self.still_laid(&all, &along, known, &moved, exports, laid))
+        Ok(self.retain_changed(&all, &along, known, &moved, exports, laid))
     }
 
     /// Returns nodes beside the `roots` that are laid out because the roots read them: present inputs of changed roots, and those laid out before.
@@ -308,7 +308,7 @@ impl Run<'_> {
         if !rules.iter().any(is_along) {
             return Ok(along);
         }
-        let changed = roots.iter().filter(|&&id| known.is_none() || !self.is_unmoved(id));
+        let changed = roots.iter().filter(|&&id| known.is_none() || !self.is_unchanged(id));
         let read = changed.flat_map(|&id| self.graph.node(id).reads());
         let before = known.into_iter().flat_map(|known| &known.known.exported).map(|&id| NodeId(id));
         let requested: NodeSet = roots.iter().copied().collect();
@@ -316,7 +316,7 @@ impl Run<'_> {
         for id in candidates {
             let found = self.graph.get(id).and_then(|node| self.rules.find(&node.label));
             // A changed target that no request named may no longer have an output.
-            let has_output = self.is_unmoved(id) || self.output(id).is_some();
+            let has_output = self.is_unchanged(id) || self.output(id).is_some();
             if has_output && found.is_some_and(|found| is_along(self.rules.rule(found.rule))) {
                 along.insert(id);
             }
@@ -327,7 +327,7 @@ impl Run<'_> {
     }
 
     /// Returns the nodes whose path may have changed, because the table that determines it did; `None` if these may be all.
-    fn moved_places(&mut self) -> Option<FxHashSet<NodeId>> {
+    fn nodes_with_changed_path(&mut self) -> Option<FxHashSet<NodeId>> {
         let rules = self.rules;
         let mut changed = FxHashSet::default();
         for (number, rule) in (0u32..).zip(&rules.manifest().rules) {
@@ -337,10 +337,10 @@ impl Run<'_> {
                     continue;
                 };
                 let id = self.graph.find(label.as_str())?;
-                if self.is_unmoved(id) {
+                if self.is_unchanged(id) {
                     continue;
                 }
-                let rows = self.rows_that_moved(id).filter(|_| is_by_own_row(rule, set))?;
+                let rows = self.changed_rows(id).filter(|_| is_by_own_row(rule, set))?;
                 let labels = rows.iter().filter_map(|(key, _)| rules.label(number, key));
                 changed.extend(labels.filter_map(|label| self.graph.find(label.as_str())));
             }
@@ -350,14 +350,14 @@ impl Run<'_> {
 
     /// Records roots that were laid out before with unchanged output and path and whose file is in place; returns the others. A node laid out
     /// `along` may be new there without a change of its own.
-    fn still_laid(
+    fn retain_changed(
         &mut self,
         roots: &[NodeId],
         along: &FxHashSet<NodeId>,
         KnownFiles { known, are_watched, added }: KnownFiles<'_>,
         changed: &FxHashSet<NodeId>,
         exports: &dyn Exports,
-        laid: &mut Laid,
+        laid: &mut LayoutResult,
     ) -> Vec<NodeId> {
         let had_file: NodeSet = known
             .exported
@@ -368,7 +368,7 @@ impl Run<'_> {
             .collect();
         let (mut check, mut rest): (Vec<u32>, Vec<NodeId>) = Default::default();
         for &id in roots {
-            let stands = self.is_unmoved(id) && !added.contains(&id) && !changed.contains(&id);
+            let stands = self.is_unchanged(id) && !added.contains(&id) && !changed.contains(&id);
             match had_file.contains(id) {
                 true if stands => check.push(id.0),
                 false if stands && !along.contains(&id) => {}
@@ -418,7 +418,7 @@ impl Run<'_> {
         let digest = self.digest_of_file(output, &blob)?;
         let mut written = exports.write(id.0, path, digest, &blob);
         if let Err(WorldError::Claimed { first, .. }) = written
-            && !self.still_claims(NodeId(first), path, lookups)?
+            && !self.is_still_owner(NodeId(first), path, lookups)?
         {
             written = exports.remove(first).and_then(|()| exports.write(id.0, path, digest, &blob));
         }
@@ -435,7 +435,7 @@ impl Run<'_> {
     }
 
     /// Whether the node that has a path would be laid out there now, as far as this run knows.
-    fn still_claims(&mut self, id: NodeId, path: &str, lookups: &mut BTreeMap<String, Arc<[u8]>>) -> Result<bool, RunError> {
+    fn is_still_owner(&mut self, id: NodeId, path: &str, lookups: &mut BTreeMap<String, Arc<[u8]>>) -> Result<bool, RunError> {
         let Some(label) = self.graph.get(id).map(|node| node.label.clone()) else {
             return Ok(false);
         };
@@ -519,9 +519,9 @@ impl Run<'_> {
         vars: &Vars,
         roots: &BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Result<Vec<String>, ExpandError>, RunError> {
-        let paged = Paged::new(&self.shared.blobs, roots);
+        let paged = PagedBlobs::new(&self.shared.blobs, roots);
         let items = expand::items(set, vars, &paged);
-        match paged.trouble() {
+        match paged.into_store_error() {
             Some(error) => Err(error.into()),
             None => Ok(items),
         }

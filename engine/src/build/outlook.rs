@@ -69,18 +69,18 @@ impl Prospect {
     pub(super) fn from_run(run: &mut Run<'_>, marked: &FxHashSet<NodeId>) -> Result<Self, EngineError> {
         // Nodes found only below ones with undecided inputs may never be requested.
         let certain: FxHashSet<NodeId> = run
-            .unknowns()
+            .unknown_nodes()
             .into_iter()
             .filter(|(_, certain)| *certain)
             .map(|(id, _)| id)
             .collect();
-        run.look_below()?;
-        let unknowns = run.unknowns();
-        let unknown: FxHashSet<NodeId> = unknowns.iter().map(|(id, _)| *id).collect();
+        run.settle_unknown_inputs()?;
+        let unknown_nodes = run.unknown_nodes();
+        let unknown: FxHashSet<NodeId> = unknown_nodes.iter().map(|(id, _)| *id).collect();
         let mut readers: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
         let mut far: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut queue: VecDeque<NodeId> = VecDeque::new();
-        for &(id, certain) in &unknowns {
+        for &(id, certain) in &unknown_nodes {
             let node = run.graph().node(id);
             let mut begins = certain || marked.contains(&id) || node.result.is_none() || node.edges.is_none();
             for read in node.reads() {
@@ -88,7 +88,7 @@ impl Prospect {
                     readers.entry(read).or_default().push(id);
                 } else {
                     // An earlier refresh of the same session may have settled a changed file.
-                    begins |= !run.is_unmoved(read) || (marked.contains(&read) && run.rule_of(read).is_none());
+                    begins |= !run.is_unchanged(read) || (marked.contains(&read) && run.rule_of(read).is_none());
                 }
             }
             if begins {

@@ -71,11 +71,11 @@ impl Engine {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn take_again(&self, stored: &Option<Vec<u8>>, cancel: &Cancel) -> Result<Checkout, EngineError> {
+    pub(super) fn reacquire_checkout(&self, stored: &Option<Vec<u8>>, cancel: &Cancel) -> Result<Checkout, EngineError> {
         let Some(turn) = &self.turn else {
             return Ok(Checkout::AsLeft);
         };
-        Ok(match turn.take_again(&|| cancel.is_cancelled()) {
+        Ok(match turn.reacquire_checkout(&|| cancel.is_cancelled()) {
             Ok(true) if self.stored_state()? == *stored => Checkout::AsLeft,
             Ok(_) => Checkout::Changed,
             Err(error) => Checkout::Lost(error),
@@ -154,7 +154,7 @@ impl Session {
         let look = self.engine.read_sources(&definition.digest, || Ok::<_, EngineError>(manifest))?;
         let now = Self::open(self.engine.clone(), &definition, look)?;
         let before = std::mem::replace(self, now);
-        self.has_asked_others = before.has_asked_others;
+        self.has_asked_cache = before.has_asked_cache;
         self.predecessors = before.predecessors;
         self.listed = before.listed;
         Ok(())

@@ -152,7 +152,7 @@ impl Pools {
     }
 
     /// Adds a computing job.
-    pub fn cpu(&mut self, job: Job) {
+    pub fn add_cpu_job(&mut self, job: Job) {
         match &mut self.remote_queue {
             Some(remote_queue) if remote_queue.is_for(&job) => remote_queue.add_job(job),
             _ => self.cpu_waiting.push(job),
@@ -161,12 +161,12 @@ impl Pools {
     }
 
     /// Adds a job that runs a program.
-    pub fn slow(&mut self, job: Job, priority: f64) {
+    pub fn add_slow_job(&mut self, job: Job, priority: f64) {
         self.slow.add_job(job, priority);
     }
 
     /// Adds a paid job.
-    pub fn paid(&mut self, job: Job, priority: f64) {
+    pub fn add_paid_job(&mut self, job: Job, priority: f64) {
         if job_groups::grouping(&self.shared, &job) != Grouping::Never {
             let waiting = self.paid.arrive(job, priority);
             self.job_groups.add_waiting(waiting);
@@ -231,11 +231,11 @@ impl Pools {
     }
 
     /// Checks whether this process has waited long enough for a farm. Called regularly.
-    pub fn start_remote_jobs_if_due(&mut self) {
+    pub fn give_up_overdue_shards(&mut self) {
         let idle = self.cpu_out == 0;
         self.remote_queue
             .iter_mut()
-            .for_each(|remote_queue| remote_queue.start_if_waited_enough(idle));
+            .for_each(|remote_queue| remote_queue.give_up_if_overdue(idle));
     }
 
     /// Returns the computing threads. Only this build uses them: a job may wait for the store's lock, and in a pool that others share, it could block
@@ -266,7 +266,7 @@ impl Pools {
     }
 
     /// Whether no job waits or runs.
-    pub fn idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         !self.computes() && self.lanes_are_idle()
     }
 

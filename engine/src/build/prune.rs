@@ -1,6 +1,6 @@
 //! Pruning: finds nodes that no longer exist because their set lost them.
 
-use super::blobs::{Blobs, Paged};
+use super::blobs::{Blobs, PagedBlobs};
 use super::run::{Leaves, file_label, file_path};
 use super::session::{Session, SessionLeaves};
 use super::state::State;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// Returns the labels of changed sets: source sets that gained or lost files, set nodes with a new version. `parted` returns whether nodes of a
 /// rule with two variables read a label.
-pub fn moved_sets(
+pub fn changed_sets(
     rules: &RuleIndex,
     history: &[(String, HistoryRecord)],
     refresh: &Refresh,
@@ -86,12 +86,12 @@ impl Session {
         history: &[(String, HistoryRecord)],
         changes: &SetChanges,
     ) -> Option<Vec<(String, ActionKey)>> {
-        let changed_sets = self.moved_sets(history);
+        let changed_sets = self.changed_sets(history);
         if changed_sets.is_empty() && !self.is_redefined() {
             return None;
         }
         let is_known = !self.is_redefined() && changed_sets.iter().all(|set| changes.contains_key(&**set));
-        let known = is_known.then(|| lost(self, blobs, changes)).flatten();
+        let known = is_known.then(|| find_lost(self, blobs, changes)).flatten();
         let all = || vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
         let is_by_difference = known.is_some();
         let vanished = known.unwrap_or_else(all);
@@ -226,7 +226,7 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
         Presence::Gone => drop(gone.insert(id)),
         Presence::Unsure => unsure.push(id),
     });
-    sorted_out(graph, gone, unsure)
+    split_by_readers(graph, gone, unsure)
 }
 
 /// Items that sets lost and gained since nodes were last removed, by label of the set.
@@ -234,7 +234,7 @@ pub type SetChanges = FxHashMap<Arc<str>, Vec<(String, Change)>>;
 
 /// Finds nodes that vanished because these sets, with a node of all their rules for each item, lost some; and those, all stale, that an earlier
 /// build could not remove yet. `None` if nodes of two variables cannot be found by their inputs.
-pub fn lost(session: &Session, blobs: &Blobs, changes: &SetChanges) -> Option<Vanished> {
+pub fn find_lost(session: &Session, blobs: &Blobs, changes: &SetChanges) -> Option<Vanished> {
     let (graph, rules, sources) = (&session.graph, &session.rules, &*session.sources);
     let mut gone: FxHashSet<NodeId> = FxHashSet::default();
     for (number, rule) in (0u32..).zip(&rules.manifest().rules) {
@@ -277,7 +277,7 @@ pub fn lost(session: &Session, blobs: &Blobs, changes: &SetChanges) -> Option<Va
             Presence::Unsure => unsure.push(id),
         }
     }
-    Some(sorted_out(graph, gone, unsure))
+    Some(split_by_readers(graph, gone, unsure))
 }
 
 /// Returns the table of a rule's second variable, if all nodes of the rule read it.
@@ -290,7 +290,7 @@ fn own_table(rule: &Rule) -> Option<&Template> {
 }
 
 /// Separates nodes with a remaining reader from the others.
-fn sorted_out(graph: &Graph, mut gone: FxHashSet<NodeId>, unsure: Vec<NodeId>) -> Vanished {
+fn split_by_readers(graph: &Graph, mut gone: FxHashSet<NodeId>, unsure: Vec<NodeId>) -> Vanished {
     let all = gone.clone();
     while !gone.is_empty() {
         let mut read: FxHashSet<NodeId> = FxHashSet::default();
@@ -331,7 +331,7 @@ fn read_items(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &
         };
         deciding.insert(label.to_string(), blob);
     }
-    match expand::items(set, &nothing, &Paged::new(blobs, &deciding)) {
+    match expand::items(set, &nothing, &PagedBlobs::new(blobs, &deciding)) {
         Ok(items) => Members::Known(items.into_iter().collect()),
         Err(ExpandError::Lost { .. }) => Members::Later,
         Err(_) => Members::Wrong,

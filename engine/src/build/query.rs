@@ -115,12 +115,12 @@ impl From<NodeState> for NodeStatus {
 
 impl Session {
     /// Runs `look` over a dry run of this session. May add nodes and edges to the graph in memory; writes nothing.
-    pub(super) fn dry<T>(&mut self, read: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
-        self.dry_until(&Cancel::default(), read)
+    pub(super) fn run_dry<T>(&mut self, read: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
+        self.run_dry_until(&Cancel::default(), read)
     }
 
-    /// As [`Self::dry`]; once `cancel` is set, stops, and the result is invalid.
-    fn dry_until<T>(&mut self, cancel: &Cancel, read: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
+    /// As [`Self::run_dry`]; once `cancel` is set, stops, and the result is invalid.
+    fn run_dry_until<T>(&mut self, cancel: &Cancel, read: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
         let shared = Arc::new(JobContext {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -166,7 +166,7 @@ impl Session {
     /// When the store cannot be read.
     pub fn survey(&mut self, patterns: &[Pattern], reach: Reach) -> Result<Survey, EngineError> {
         let leaves: Vec<Vec<String>> = patterns.iter().map(|pattern| self.leaves(pattern)).collect();
-        self.dry(|run| {
+        self.run_dry(|run| {
             let mut survey = Survey::default();
             for (pattern, leaves) in patterns.iter().zip(leaves) {
                 let Roots {
@@ -240,14 +240,14 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn statuses_and_outlook(&mut self, nodes: &[NodeId]) -> Result<(Vec<NodeStatus>, Outlook), EngineError> {
-        let made = self.made(nodes);
+        let made = self.have_results(nodes);
         let remarks = self.remarks()?;
         let (marked, store, view) = (marked(&self.graph), self.engine.store.clone(), self.engine.view);
-        let (mut statuses, outlook) = self.dry(|run| {
+        let (mut statuses, outlook) = self.run_dry(|run| {
             let statuses = statuses_in_run(run, nodes, &made, &remarks)?;
             Ok((statuses, Prospect::from_run(run, &marked)?.outlook(run.graph(), &*store, view)?))
         })?;
-        self.tell_gone(nodes, &made, &mut statuses);
+        self.correct_removed(nodes, &made, &mut statuses);
         Ok((statuses, outlook))
     }
 
@@ -263,18 +263,18 @@ impl Session {
 
     /// Returns the status of nodes, by a dry run over all.
     pub(super) fn statuses(&mut self, nodes: &[NodeId], cancel: &Cancel) -> Result<Vec<NodeStatus>, EngineError> {
-        let made = self.made(nodes);
+        let made = self.have_results(nodes);
         let remarks = self.remarks()?;
-        let mut statuses = self.dry_until(cancel, |run| statuses_in_run(run, nodes, &made, &remarks))?;
+        let mut statuses = self.run_dry_until(cancel, |run| statuses_in_run(run, nodes, &made, &remarks))?;
         if cancel.is_cancelled() {
             return Ok(statuses);
         }
-        self.tell_gone(nodes, &made, &mut statuses);
+        self.correct_removed(nodes, &made, &mut statuses);
         Ok(statuses)
     }
 
     /// Corrects the status of removed nodes, which have not failed: the next build removes them.
-    fn tell_gone(&self, nodes: &[NodeId], made: &[bool], statuses: &mut [NodeStatus]) {
+    fn correct_removed(&self, nodes: &[NodeId], made: &[bool], statuses: &mut [NodeStatus]) {
         let is_pending = |status: &NodeStatus| status.state == NodeState::Pending;
         if !statuses.iter().any(is_pending) {
             return;
@@ -292,7 +292,7 @@ impl Session {
         }
     }
 
-    fn made(&self, nodes: &[NodeId]) -> Vec<bool> {
+    fn have_results(&self, nodes: &[NodeId]) -> Vec<bool> {
         nodes.iter().map(|&id| self.graph.has_result(id)).collect()
     }
 
@@ -336,7 +336,7 @@ fn failure_now(run: &mut Run<'_>, id: NodeId, remarks: &BTreeMap<String, Remark>
     let Some(failed) = remarks.get(&*label).and_then(|remark| remark.failure.as_ref()) else {
         return Ok(None);
     };
-    let Some(planned) = run.planned(id)? else { return Ok(None) };
+    let Some(planned) = run.plan_of(id)? else { return Ok(None) };
     run.inputs_now(&planned)?;
     let key = run.key_now(id, &planned).map(|(key, _)| key);
     Ok((key.is_some() && key == failed.key).then(|| failed.clone()))
@@ -349,7 +349,7 @@ pub(super) fn node_status(
     made: bool,
     remarks: &BTreeMap<String, Remark>,
 ) -> Result<NodeStatus, EngineError> {
-    if run.how(id).is_some() {
+    if run.origin_of(id).is_some() {
         return Ok(NodeState::Current.into());
     }
     let pending = |last_error, waits_for| NodeStatus {
@@ -392,7 +392,7 @@ fn plan_below(run: &mut Run<'_>, mut wanted: Vec<NodeId>) -> Result<Vec<NodeId>,
     let mut seen: BTreeSet<NodeId> = wanted.iter().copied().collect();
     let mut unsure = Vec::new();
     while let Some(id) = wanted.pop() {
-        let Some(planned) = run.planned(id)? else { continue };
+        let Some(planned) = run.plan_of(id)? else { continue };
         if planned.known != Certainty::Present {
             unsure.push(id);
         }

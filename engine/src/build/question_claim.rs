@@ -3,7 +3,7 @@
 //!
 //! A claim is a result under a key derived from the answer's. It is advisory: a machine that finds no claim, or one older than [`LIFE`], asks. Two
 //! machines that write theirs at the same moment both read back: the later claim stays, so that in most orders one of them waits. If both ask, one
-//! answer [stays](super::answers::settled).
+//! answer [stays](super::answers::store_answer).
 
 use super::jobs::JobContext;
 use super::sharing::{RemoteResult, Sharing};

@@ -100,10 +100,10 @@ fn truncated(text: &str) -> String {
 
 /// Returns the changes of the rule and the producer of `label`. Empty if no rule produces it now.
 pub fn redefinitions(before: &RuleIndex, now: &RuleIndex, label: &str) -> Vec<Redefinition> {
-    let Some((rule, producer)) = maker(now, label) else {
+    let Some((rule, producer)) = producing_rule(now, label) else {
         return Vec::new();
     };
-    let Some((old_rule, old)) = maker(before, label) else {
+    let Some((old_rule, old)) = producing_rule(before, label) else {
         return vec![Redefinition::Rule];
     };
     let mut found = Vec::new();
@@ -141,7 +141,7 @@ pub fn redefinitions(before: &RuleIndex, now: &RuleIndex, label: &str) -> Vec<Re
     found
 }
 
-fn maker<'a>(rules: &'a RuleIndex, label: &str) -> Option<(&'a Rule, &'a ProducerDef)> {
+fn producing_rule<'a>(rules: &'a RuleIndex, label: &str) -> Option<(&'a Rule, &'a ProducerDef)> {
     let rule = rules.rule(rules.find(label)?.rule);
     Some((rule, &rules.manifest().producers[rule.producer as usize]))
 }

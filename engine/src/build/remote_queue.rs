@@ -33,7 +33,7 @@ pub struct RemoteQueue {
     waiting: VecDeque<Job>,
     /// Expected duration here of the waiting jobs.
     backlog: Duration,
-    under_way: Vec<UnderWay>,
+    shards: Vec<ShardHandle>,
     /// Maximum number of concurrent shards.
     slots: Arc<AtomicUsize>,
     sent: usize,
@@ -41,7 +41,7 @@ pub struct RemoteQueue {
     is_closed: bool,
 }
 
-struct UnderWay {
+struct ShardHandle {
     number: usize,
     jobs: usize,
     given_up: Cancel,
@@ -59,7 +59,7 @@ impl RemoteQueue {
             done: done.clone(),
             waiting: VecDeque::new(),
             backlog: Duration::ZERO,
-            under_way: Vec::new(),
+            shards: Vec::new(),
             slots: Arc::new(AtomicUsize::new(FIRST)),
             sent: 0,
             idle_since: None,
@@ -69,24 +69,24 @@ impl RemoteQueue {
 
     /// Whether a job belongs into this queue.
     pub fn is_for(&self, job: &Job) -> bool {
-        !self.is_closed && job.travels.is_some_and(|takes| takes >= self.terms.worth)
+        !self.is_closed && job.duration_if_sent.is_some_and(|takes| takes >= self.terms.worth)
     }
 
     /// Adds a job.
     pub fn add_job(&mut self, job: Job) {
-        self.backlog += job.travels.unwrap_or_default();
+        self.backlog += job.duration_if_sent.unwrap_or_default();
         self.waiting.push_back(job);
     }
 
     /// Takes the newest job, to run here.
     pub fn take(&mut self) -> Option<Job> {
         let job = self.waiting.pop_back()?;
-        self.left(&job);
+        self.reduce_backlog(&job);
         Some(job)
     }
 
-    fn left(&mut self, job: &Job) {
-        self.backlog = self.backlog.saturating_sub(job.travels.unwrap_or_default());
+    fn reduce_backlog(&mut self, job: &Job) {
+        self.backlog = self.backlog.saturating_sub(job.duration_if_sent.unwrap_or_default());
     }
 
     /// Sends shards while enough jobs wait and the farm accepts more.
@@ -94,7 +94,7 @@ impl RemoteQueue {
         while !self.is_closed
             && !self.waiting.is_empty()
             && self.backlog >= self.terms.backlog
-            && self.under_way.len() < self.slots.load(Ordering::Relaxed)
+            && self.shards.len() < self.slots.load(Ordering::Relaxed)
             && self.farm.is_open()
         {
             // Keep half of the jobs: otherwise this machine would be idle.
@@ -102,20 +102,20 @@ impl RemoteQueue {
             let mut jobs = Vec::new();
             let mut takes = Duration::ZERO;
             while let Some(job) = self.waiting.pop_front() {
-                self.left(&job);
-                takes += job.travels.unwrap_or_default();
+                self.reduce_backlog(&job);
+                takes += job.duration_if_sent.unwrap_or_default();
                 jobs.push(job);
                 if takes >= most {
                     break;
                 }
             }
-            self.set_out(jobs);
+            self.send_shard(jobs);
         }
     }
 
-    fn set_out(&mut self, jobs: Vec<Job>) {
+    fn send_shard(&mut self, jobs: Vec<Job>) {
         self.sent += 1;
-        let trip = Trip {
+        let task = ShardTask {
             number: self.sent,
             farm: self.farm.clone(),
             bytes: self.terms.bytes,
@@ -124,27 +124,27 @@ impl RemoteQueue {
             slots: self.slots.clone(),
             given_up: Cancel::default(),
         };
-        self.under_way.push(UnderWay {
+        self.shards.push(ShardHandle {
             number: self.sent,
             jobs: jobs.len(),
-            given_up: trip.given_up.clone(),
-            thread: std::thread::spawn(move || trip.run(jobs)),
+            given_up: task.given_up.clone(),
+            thread: std::thread::spawn(move || task.run(jobs)),
         });
     }
 
     /// Counts a finished job of a shard.
     pub fn count_finished_job(&mut self, number: usize) {
-        if let Some(at) = self.under_way.iter().position(|shard| shard.number == number) {
-            self.under_way[at].jobs -= 1;
-            if self.under_way[at].jobs == 0 {
-                self.under_way.swap_remove(at);
+        if let Some(at) = self.shards.iter().position(|shard| shard.number == number) {
+            self.shards[at].jobs -= 1;
+            if self.shards[at].jobs == 0 {
+                self.shards.swap_remove(at);
             }
         }
     }
 
     /// Whether no job waits and no shard is in progress.
     pub fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.under_way.is_empty()
+        self.waiting.is_empty() && self.shards.is_empty()
     }
 
     /// Whether no job waits for dispatch.
@@ -153,8 +153,8 @@ impl RemoteQueue {
     }
 
     /// Gives up the shards if this machine has been idle for long enough; `idle`: it has no other work.
-    pub fn start_if_waited_enough(&mut self, idle: bool) {
-        if !idle || self.under_way.is_empty() {
+    pub fn give_up_if_overdue(&mut self, idle: bool) {
+        if !idle || self.shards.is_empty() {
             self.idle_since = None;
         } else if self.idle_since.get_or_insert_with(Instant::now).elapsed() >= self.terms.patience {
             self.give_up();
@@ -164,7 +164,7 @@ impl RemoteQueue {
     /// Gives up all shards, and sends no more.
     pub fn give_up(&mut self) {
         self.is_closed = true;
-        for shard in &self.under_way {
+        for shard in &self.shards {
             shard.given_up.cancel();
         }
     }
@@ -179,14 +179,14 @@ impl RemoteQueue {
     /// Waits for the threads to end.
     pub fn stop(&mut self) {
         self.clear();
-        for shard in self.under_way.drain(..) {
+        for shard in self.shards.drain(..) {
             let _ = shard.thread.join();
         }
     }
 }
 
 /// A shard on its way to the farm and back.
-struct Trip {
+struct ShardTask {
     number: usize,
     farm: Arc<dyn Farm>,
     /// Length of the inputs sent, in bytes.
@@ -197,14 +197,14 @@ struct Trip {
     given_up: Cancel,
 }
 
-impl Trip {
+impl ShardTask {
     fn run(&self, jobs: Vec<Job>) {
         let mut shard = Shard::default();
         let mut sent = Vec::new();
         for job in jobs {
             match shard.bytes() < self.bytes && job.pack(&self.shared, &mut shard) {
                 true => sent.push(job),
-                false => self.back(job, Instant::now()),
+                false => self.return_job(job, Instant::now()),
             }
         }
         if sent.is_empty() {
@@ -213,7 +213,7 @@ impl Trip {
         let began = Instant::now();
         let keys: Vec<_> = sent.iter().filter_map(Job::key).collect();
         let returned = self.farm.work(shard.encode(), &self.given_up);
-        let read = returned.map(|bytes| shard::returned(&bytes, &keys)).transpose();
+        let read = returned.map(|bytes| shard::decode_answer(&bytes, &keys)).transpose();
         let (made, wrong): (Vec<Option<WorkerOutput>>, _) = match read {
             Ok(made) => (made.unwrap_or_default(), None),
             Err(wrong) => (Vec::new(), Some(wrong.to_owned())),
@@ -232,13 +232,13 @@ impl Trip {
         let mut at = began;
         for (job, made) in sent.into_iter().zip(made.into_iter().chain(std::iter::repeat(None))) {
             match made {
-                Some(made) => at = self.came(&job, made, at),
-                None => self.back(job, at),
+                Some(made) => at = self.finish_job(&job, made, at),
+                None => self.return_job(job, at),
             }
         }
     }
 
-    fn came(&self, job: &Job, made: WorkerOutput, began: Instant) -> Instant {
+    fn finish_job(&self, job: &Job, made: WorkerOutput, began: Instant) -> Instant {
         let WorkerOutput { output, took } = made;
         let mut output = output.stored();
         output.notes.insert(MADE.0.to_owned(), MADE.1.to_owned());
@@ -255,9 +255,9 @@ impl Trip {
         began + took
     }
 
-    fn back(&self, job: Job, began: Instant) {
+    fn return_job(&self, job: Job, began: Instant) {
         let of = (job.id, job.task.name());
-        self.send(of, Done::Unmade(Box::new(job)), (began, Duration::ZERO));
+        self.send(of, Done::NotBuilt(Box::new(job)), (began, Duration::ZERO));
     }
 
     fn send(&self, (id, task): (NodeId, &'static str), done: Done, (began, took): (Instant, Duration)) {

@@ -102,7 +102,7 @@ impl Session {
     /// Returns the states of nodes by label, as stored. This settles nodes, whose versions a later build of this session would then not push: so it
     /// uses a graph of its own.
     fn states(&mut self, labels: &[String], cancel: &Cancel) -> Result<Vec<NodeStatus>, EngineError> {
-        if let Some(states) = self.settled(labels) {
+        if let Some(states) = self.settled_states(labels) {
             return Ok(states);
         }
         let Some((graph, links)) = stored_graph_and_links(&self.engine, &self.state)? else {
@@ -121,7 +121,7 @@ impl Session {
     }
 
     /// Returns the states of nodes if no change can reach any of them: then nothing must be checked.
-    fn settled(&self, labels: &[String]) -> Option<Vec<NodeStatus>> {
+    fn settled_states(&self, labels: &[String]) -> Option<Vec<NodeStatus>> {
         // Usually nothing is stale: then the edges are not needed.
         let is_any_stale = !self.graph.stale_set().is_empty();
         let maybe_stale = if is_any_stale {

@@ -1,8 +1,8 @@
 //! A build: from patterns to settled targets, files, a report, and one transaction that records it.
 
-use super::bundle_import::Brought;
+use super::bundle_import::ImportCounts;
 use super::engine::EngineError;
-use super::layout::Laid;
+use super::layout::LayoutResult;
 use super::outlook::Outlook;
 use super::remote_costs::ProducerCost;
 use super::run::{Leftover, Options, Priced, Root, Tally};
@@ -66,7 +66,7 @@ pub struct Report {
     /// If only priced: questions of paid targets.
     pub plans: Vec<Priced>,
     /// Results of other machines for the same sources.
-    pub brought: Brought,
+    pub brought: ImportCounts,
     /// Average durations of producers, in a build with a remote cache.
     pub costs: Vec<ProducerCost>,
 }
@@ -82,7 +82,7 @@ impl Report {
     }
 
     /// Copies the counts and failures of laying out files.
-    pub(super) fn take_over_layout(&mut self, laid: &Laid) {
+    pub(super) fn take_over_layout(&mut self, laid: &LayoutResult) {
         self.written = laid.written;
         self.no_space = laid.no_space;
         if !self.cancelled {
@@ -107,16 +107,16 @@ impl Session {
         }
         self.report_sources(observer);
         // The sources do not change within a session: ask other machines only once for results of them.
-        let (brought, adopted) = match Self::makes(request) && !std::mem::replace(&mut self.has_asked_others, true) {
+        let (brought, adopted) = match Self::produces_results(request) && !std::mem::replace(&mut self.has_asked_cache, true) {
             true => {
                 let bringing = Instant::now();
-                let brought = self.bring(request, cancel)?;
-                if brought != Brought::default() {
+                let brought = self.import_bundle(request, cancel)?;
+                if brought != ImportCounts::default() {
                     observer.phase(&Phase::ended_now("bring", bringing));
                 }
                 (brought, self.confirm(self.engine.sharing.clone().as_ref())?)
             }
-            false => (Brought::default(), 0),
+            false => (ImportCounts::default(), 0),
         };
         let with = |mut report: Report| {
             report.tally.adopted += adopted;

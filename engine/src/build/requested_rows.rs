@@ -3,7 +3,7 @@
 //! They are found together with the node's other inputs, before its key is known: the producer looks up rows one by one. These rows form the slice
 //! of the table that it gets, and enter the key.
 
-use super::blobs::Paged;
+use super::blobs::PagedBlobs;
 use super::jobs::{Done, Job, JobContext, Load, Task, panicked};
 use crate::graph::NodeId;
 use crate::manifest::model::{InputFrom, Manifest, Rule};
@@ -215,10 +215,10 @@ impl Job {
         let Task::Produce { producer, .. } = &self.task else {
             return Ok(None);
         };
-        let paged = Paged::new(&shared.blobs, deciding);
+        let paged = PagedBlobs::new(&shared.blobs, deciding);
         match self.asking(shared, &**producer).ask(spec, &paged) {
             Ok(answer) => Ok(Some(answer.rows)),
-            Err(Refusal::Expand(error)) => Err(self.expanded(Err(error), paged)),
+            Err(Refusal::Expand(error)) => Err(self.finish_expansion(Err(error), paged)),
             Err(Refusal::Failed(failure)) => Err(Done::of_failure(failure)),
         }
     }

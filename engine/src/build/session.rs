@@ -8,7 +8,7 @@ use super::invalidated::Marks;
 use super::overtaken::EarlierRemarks;
 use super::run::{Leaves, file_label};
 use super::state::{Set, State};
-use super::watch_state::Seen;
+use super::watch_state::WatchUpdate;
 use crate::files::globs::Globs;
 use crate::graph::stale::{self, Marked};
 use crate::graph::walk::Links;
@@ -42,7 +42,7 @@ pub struct Session {
     /// Result of refreshing the sources.
     pub refresh: Refresh,
     /// Watcher state to store.
-    pub(super) seen: Seen,
+    pub(super) watch_update: WatchUpdate,
     /// Rows that store the parsed manifest.
     pub(super) compiled: Vec<RowChange>,
     /// Nodes that this refresh found changed.
@@ -54,7 +54,7 @@ pub struct Session {
     /// Labels of targets that a person invalidated.
     pub(super) invalidated: Marks,
     /// Whether a build of this session asked the remote cache for results of these sources.
-    pub(super) has_asked_others: bool,
+    pub(super) has_asked_cache: bool,
     /// The last build of this session in the log: a later one that reads outputs for the same question is reported with it.
     pub(super) listed: Option<BuildRecord>,
     /// Whether the graph in memory has states that a stopped build settled and did not commit.
@@ -90,14 +90,14 @@ impl Session {
             state: look.state,
             sources,
             refresh: look.refresh,
-            seen: look.seen,
+            watch_update: look.watch_update,
             compiled: definition.rows.clone(),
             origins: Vec::new(),
             definition: definition.digest,
             redefined,
             predecessors: Predecessors::default(),
             invalidated: super::invalidated::read_marks(&engine)?,
-            has_asked_others: false,
+            has_asked_cache: false,
             listed: None,
             is_unsaved: false,
             earlier_remarks: EarlierRemarks::default(),

@@ -1,6 +1,6 @@
 //! A session's use of the remote cache: results of other machines for its sources, and the names of its own bundle.
 
-use super::bundle_import::Brought;
+use super::bundle_import::ImportCounts;
 use super::engine::EngineError;
 use super::overtaken::Checkout;
 use super::request::Request;
@@ -16,36 +16,36 @@ use crate::values::digest::Digest;
 impl Session {
     /// Returns the remote cache for this build: one that builds nothing does not use it.
     pub(super) fn sharing(&self, request: &Request) -> Option<Sharing> {
-        self.engine.sharing.clone().filter(|_| Self::makes(request))
+        self.engine.sharing.clone().filter(|_| Self::produces_results(request))
     }
 
-    pub(super) fn makes(request: &Request) -> bool {
+    pub(super) fn produces_results(request: &Request) -> bool {
         !request.options.dry_run
     }
 
     /// Stores results of other machines for the same or similar sources, if so much changed that a bundle pays, or if this checkout was built
     /// without the cache so far.
-    pub(super) fn bring(&mut self, request: &Request, cancel: &Cancel) -> Result<Brought, EngineError> {
+    pub(super) fn import_bundle(&mut self, request: &Request, cancel: &Cancel) -> Result<ImportCounts, EngineError> {
         let Some(sharing) = self.engine.sharing.clone().filter(|sharing| sharing.cache.reads()) else {
-            return Ok(Brought::default());
+            return Ok(ImportCounts::default());
         };
         let is_first = self.state.bundle_asked.is_none();
         let is_large = Sharing::is_worth_a_bundle(&self.refresh, &self.graph, self.redefined);
         if !is_large && (!is_first || self.is_known_current(request)?) {
-            return Ok(Brought::default());
+            return Ok(ImportCounts::default());
         }
         // The cache may be slow: release the checkout meanwhile.
         let stored = self.engine.stored_state()?;
         self.engine.store.release_lock();
-        self.engine.turn.iter().for_each(|turn| turn.give_back());
-        let found = sharing.bring(
+        self.engine.turn.iter().for_each(|turn| turn.release_checkout());
+        let found = sharing.import_bundle(
             &self.tree(),
             || self.near(),
             &self.engine,
             (self.graph.is_empty(), |graph| self.can_continue_from(graph)),
         );
         self.engine.store.release_lock();
-        let checkout = self.engine.take_again(&stored, cancel)?;
+        let checkout = self.engine.reacquire_checkout(&stored, cancel)?;
         let found = found?;
         let brought = found.brought;
         self.predecessors = found.predecessors;

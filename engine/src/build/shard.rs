@@ -98,16 +98,16 @@ struct WrittenInput {
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
-struct Returned {
+struct WrittenAnswer {
     #[n(0)]
     schema: u32,
     #[n(1)]
-    made: Vec<Option<WrittenMade>>,
+    made: Vec<Option<WrittenOutput>>,
 }
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
-struct WrittenMade {
+struct WrittenOutput {
     #[n(0)]
     #[cbor(with = "minicbor::bytes")]
     key: [u8; 32],
@@ -189,18 +189,18 @@ impl Shard {
 }
 
 /// Runs the producers for a shard and encodes their outputs; `None` if the shard is malformed.
-pub fn work(shard: &[u8], registry: &Registry) -> Option<Vec<u8>> {
+pub fn run_shard(shard: &[u8], registry: &Registry) -> Option<Vec<u8>> {
     let shard: Written = decode_to_end(shard)?;
     if shard.schema != SCHEMA {
         return None;
     }
     let blobs: Vec<Arc<[u8]>> = shard.blobs.into_iter().map(|blob| Vec::from(blob).into()).collect();
-    let made = shard.jobs.par_iter().map(|job| make(job, &blobs, registry)).collect();
-    let returned = Returned { schema: SCHEMA, made };
+    let made = shard.jobs.par_iter().map(|job| run_job(job, &blobs, registry)).collect();
+    let returned = WrittenAnswer { schema: SCHEMA, made };
     Some(minicbor::to_vec(&returned).expect("invariant: memory takes every byte"))
 }
 
-fn make(job: &WrittenJob, blobs: &[Arc<[u8]>], registry: &Registry) -> Option<WrittenMade> {
+fn run_job(job: &WrittenJob, blobs: &[Arc<[u8]>], registry: &Registry) -> Option<WrittenOutput> {
     let id = ProducerId::new(&job.producer, job.version);
     let producer = registry.get(&id.name).filter(|producer| producer.id() == id)?;
     let params: Params = serde_json::from_str(&job.params).ok()?;
@@ -230,7 +230,7 @@ fn make(job: &WrittenJob, blobs: &[Arc<[u8]>], registry: &Registry) -> Option<Wr
     if !output.parts.is_empty() || output.spent.is_some() {
         return None;
     }
-    Some(WrittenMade {
+    Some(WrittenOutput {
         key: job.key,
         took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
         output: output.bytes,
@@ -248,16 +248,16 @@ fn run(producer: &dyn Producer, inputs: &Inputs<'_>) -> Option<Output> {
 ///
 /// # Errors
 /// An error in the answer, one sentence: then none of it is trusted.
-pub fn returned(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<WorkerOutput>>, &'static str> {
-    let returned: Returned = decode_to_end(bytes).ok_or("what a worker wrote cannot be read")?;
+pub fn decode_answer(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<WorkerOutput>>, &'static str> {
+    let returned: WrittenAnswer = decode_to_end(bytes).ok_or("what a worker wrote cannot be read")?;
     if returned.schema != SCHEMA {
         return Err("what a worker wrote is of another version of this program");
     }
-    let fits = |(made, key): (&Option<WrittenMade>, &ActionKey)| made.as_ref().is_none_or(|made| made.key == key.0.0);
+    let fits = |(made, key): (&Option<WrittenOutput>, &ActionKey)| made.as_ref().is_none_or(|made| made.key == key.0.0);
     if returned.made.len() != keys.len() || !returned.made.iter().zip(keys).all(fits) {
         return Err("a worker wrote of other targets than those it was given");
     }
-    let read = |made: WrittenMade| {
+    let read = |made: WrittenOutput| {
         let diagnostics: Vec<Diagnostic> = serde_json::from_str(&made.diagnostics).map_err(|_| "what a worker wrote cannot be read")?;
         Ok(WorkerOutput {
             output: Output {
@@ -361,8 +361,8 @@ mod tests {
     fn a_worker_makes_what_is_made_here_and_tells_no_failures() {
         let texts = ["a", "FAIL", "b", "PANIC", ""].map(str::to_owned);
         let (bytes, keys, here) = shard(&texts, 3);
-        let back = work(&bytes, &registry()).expect("a shard");
-        let made = outputs(returned(&back, &keys).expect("of these keys"));
+        let back = run_shard(&bytes, &registry()).expect("a shard");
+        let made = outputs(decode_answer(&back, &keys).expect("of these keys"));
         assert_eq!(made, here);
         assert_eq!(
             made.iter().map(Option::is_some).collect::<Vec<_>>(),
@@ -373,18 +373,18 @@ mod tests {
     #[test]
     fn a_worker_of_another_version_makes_nothing() {
         let (bytes, keys, _) = shard(&["a".to_owned()], 4);
-        let back = work(&bytes, &registry()).expect("a shard");
-        assert_eq!(returned(&back, &keys), Ok(vec![None]));
+        let back = run_shard(&bytes, &registry()).expect("a shard");
+        assert_eq!(decode_answer(&back, &keys), Ok(vec![None]));
     }
 
     #[test]
     fn what_is_of_other_targets_is_not_believed() {
         let (bytes, keys, _) = shard(&["a".to_owned(), "b".to_owned()], 3);
-        let back = work(&bytes, &registry()).expect("a shard");
-        assert!(returned(&back, &keys[..1]).is_err(), "too many");
-        assert!(returned(&back, &[keys[1], keys[0]]).is_err(), "in another order");
-        assert!(returned(&back, &[keys[0], keys[1], keys[1]]).is_err(), "too few");
-        assert!(returned(&[], &keys).is_err());
+        let back = run_shard(&bytes, &registry()).expect("a shard");
+        assert!(decode_answer(&back, &keys[..1]).is_err(), "too many");
+        assert!(decode_answer(&back, &[keys[1], keys[0]]).is_err(), "in another order");
+        assert!(decode_answer(&back, &[keys[0], keys[1], keys[1]]).is_err(), "too few");
+        assert!(decode_answer(&[], &keys).is_err());
     }
 
     #[test]
@@ -398,17 +398,17 @@ mod tests {
         #[test]
         fn damage_is_no_panic_and_no_other_output(texts in proptest::collection::vec("[a-z]{0,9}", 1..5), cut: prop::sample::Index, at: prop::sample::Index, flip in 1_u8..) {
             let (bytes, keys, here) = shard(&texts, 3);
-            prop_assert!(work(&bytes[..cut.index(bytes.len())], &registry()).is_none());
-            let back = work(&bytes, &registry()).expect("a shard");
-            prop_assert_eq!(outputs(returned(&back, &keys).expect("of these keys")), here);
-            prop_assert!(returned(&back[..cut.index(back.len())], &keys).is_err());
+            prop_assert!(run_shard(&bytes[..cut.index(bytes.len())], &registry()).is_none());
+            let back = run_shard(&bytes, &registry()).expect("a shard");
+            prop_assert_eq!(outputs(decode_answer(&back, &keys).expect("of these keys")), here);
+            prop_assert!(decode_answer(&back[..cut.index(back.len())], &keys).is_err());
             let mut flipped = back.clone();
             flipped[at.index(back.len())] ^= flip;
-            let _ = returned(&flipped, &keys);
+            let _ = decode_answer(&flipped, &keys);
             let mut flipped = bytes;
             let at = at.index(flipped.len());
             flipped[at] ^= flip;
-            let _ = work(&flipped, &registry());
+            let _ = run_shard(&flipped, &registry());
         }
     }
 }

@@ -87,7 +87,7 @@ impl Sharing {
             self.cache.leave_result(&wanted.key);
             return None;
         }
-        let whole = self.sound(wanted, found);
+        let whole = self.fetch_checked(wanted, found);
         if whole.is_none() {
             self.cache.refuse(&wanted.key);
         }
@@ -98,10 +98,10 @@ impl Sharing {
     fn is_worth_fetching(&self, record: &ActionRecord, found: &SharedResult) -> bool {
         let bytes = found.outputs.iter().fold(0, |sum: u64, output| sum.saturating_add(output.blob.len));
         let takes = volumes::fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
-        record.class == Class::Paid || self.prefer != Prefer::Auto || takes <= took_from_nothing(record)
+        record.class == Class::Paid || self.prefer != Prefer::Auto || takes <= full_build_us(record)
     }
 
-    fn sound(&self, wanted: &Wanted, found: &SharedResult) -> Option<RemoteResult> {
+    fn fetch_checked(&self, wanted: &Wanted, found: &SharedResult) -> Option<RemoteResult> {
         let mut record = shared::record(found).filter(|_| found.key == wanted.key && found.producer == wanted.producer)?;
         if self.cache.insists_on_signatures() {
             shared::set_signed(&mut record);
@@ -218,7 +218,7 @@ fn is_whole(blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> bool {
 }
 
 /// Returns the targets among `roots` and all their direct and indirect inputs.
-fn made_of(graph: &Graph, roots: &[NodeId]) -> Vec<NodeId> {
+fn targets_below(graph: &Graph, roots: &[NodeId]) -> Vec<NodeId> {
     let mut seen: FxHashSet<NodeId> = roots.iter().copied().collect();
     let mut todo: Vec<NodeId> = seen.iter().copied().collect();
     let mut nodes = Vec::new();
@@ -239,7 +239,7 @@ fn made_of(graph: &Graph, roots: &[NodeId]) -> Vec<NodeId> {
 /// When the store cannot be read.
 pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, lot: &Digest) -> Result<Vec<String>, StoreError> {
     let mut drawn: Vec<(bool, Digest, Arc<str>)> = Vec::new();
-    for id in made_of(graph, roots) {
+    for id in targets_below(graph, roots) {
         let node = graph.node(id);
         let Some(filed) = node.result else { continue };
         if let Some(record) = store.action(&filed.key)?.filter(|record| !shared::stays_here(record)) {
@@ -284,7 +284,7 @@ pub fn everything(
     kept: &HashSet<[u8; PREFIX]>,
     insists: bool,
 ) -> Result<Everything, StoreError> {
-    let nodes = made_of(graph, roots);
+    let nodes = targets_below(graph, roots);
     let mut unsigned: FxHashSet<ActionKey> = FxHashSet::default();
     let mut kept_here: FxHashSet<ActionKey> = FxHashSet::default();
     let mut deciding: FxHashSet<NodeId> = FxHashSet::default();
@@ -321,7 +321,7 @@ pub fn everything(
             result: shared::encode_result(&filed.key, &record, &[]),
             outputs: std::iter::once(record.output).chain(record.parts.iter().copied()).collect(),
             kind: if is_dear { VolumeKind::Dear } else { kind_of(decides) },
-            took_us: took_from_nothing(&record),
+            took_us: full_build_us(&record),
         };
         results.insert(filed.key, (graph.node(id).label.clone(), bundled));
     }
@@ -338,7 +338,7 @@ pub fn everything(
 }
 
 /// Returns how long building a result takes without an earlier one, in microseconds. The record of a table may be of an update, which took less.
-fn took_from_nothing(record: &ActionRecord) -> u64 {
+fn full_build_us(record: &ActionRecord) -> u64 {
     let at_least = if record.parts.len() < MANY_PARTS { Duration::ZERO } else { DEAR };
     let took = Duration::from_micros(record.took_us).max(at_least) + OWN_WORK;
     u64::try_from(took.as_micros()).unwrap_or(u64::MAX)

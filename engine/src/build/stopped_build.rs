@@ -10,7 +10,7 @@ use crate::store::{Commit, Part};
 impl Session {
     /// Whether committing a stopped build's settled nodes takes too long: too many nodes changed, or all must be checked for vanished ones.
     pub(super) fn is_much_to_settle(&self, leftover: &Leftover, most: usize) -> bool {
-        let looks_through = || !self.moved_sets(&leftover.history).is_empty() || self.is_redefined();
+        let looks_through = || !self.changed_sets(&leftover.history).is_empty() || self.is_redefined();
         self.graph.dirty_nodes() > most || self.graph.len() > most && looks_through()
     }
 

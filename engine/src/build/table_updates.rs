@@ -29,8 +29,8 @@ impl Job {
         if fold.is_some_and(|fold| !last.is_made_of(fold.role())) {
             return None;
         }
-        let (moved, all) = last.share_moved();
-        if moved * ONE_IN > all {
+        let (changed, all) = last.count_changed_inputs();
+        if changed * ONE_IN > all {
             return None;
         }
         let UpdatedRows { rows, diagnostics } = match (fold, update) {
@@ -51,8 +51,8 @@ impl Job {
 /// Computes the changed rows of a fold.
 fn folded_rows(fold: &dyn Fold, last: &LastTable<'_>) -> Option<UpdatedRows> {
     let rows_of = |item: &str, digest: &Option<Digest>| digest.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest));
-    let moved = last.changed_inputs(fold.role())?.iter();
-    let changes = moved.map(|ChangedInput { item, before, now }| {
+    let changed = last.changed_inputs(fold.role())?.iter();
+    let changes = changed.map(|ChangedInput { item, before, now }| {
         Some(Contribution {
             item,
             before: rows_of(item, before)?,

@@ -36,7 +36,7 @@ impl WatchRecord {
 
 /// Watch state after a refresh.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct WatchUpdate {
     /// The moment before the refresh, if a watcher runs.
     pub(super) token: Option<Vec<u8>>,
     /// The row to write with the findings; `None` if the stored one is still valid.
@@ -45,7 +45,7 @@ pub struct Seen {
     pub(super) stored: Option<WatchRecord>,
 }
 
-impl Seen {
+impl WatchUpdate {
     /// Creates the state after a refresh of named paths, or of everything.
     pub(super) fn after_refresh(watched: Option<Watched>, facts: TreeFacts, stored: Option<&WatchRecord>) -> Self {
         let Some(watched) = watched else { return Self::default() };
@@ -54,12 +54,12 @@ impl Seen {
             token: Some(watched.token),
             ..Self::default()
         };
-        seen.learn(facts, stored.filter(|_| !moved));
+        seen.add_facts(facts, stored.filter(|_| !moved));
         seen
     }
 
     /// Adds the facts found by a refresh. If they equal the stored ones, and nothing changed, the stored moment stays valid.
-    pub(super) fn learn(&mut self, facts: TreeFacts, stored: Option<&WatchRecord>) {
+    pub(super) fn add_facts(&mut self, facts: TreeFacts, stored: Option<&WatchRecord>) {
         let same = |stored: &WatchRecord| (stored.directories, stored.odd) == (facts.directories, facts.odd);
         let token = self.token.clone().filter(|_| !stored.is_some_and(same));
         self.due = token.map(|token| WatchRecord {
@@ -96,7 +96,7 @@ impl Moment {
 impl Session {
     /// Returns the moment of this session's refresh; `None` without a watcher, or if it does not cover all sources.
     pub fn moment(&self) -> Option<Moment> {
-        let token = self.seen.token.clone()?;
+        let token = self.watch_update.token.clone()?;
         (!self.sources.tree_facts().odd).then(|| Moment {
             world: self.engine.world.clone(),
             sets: self.state.set_defs().into(),

@@ -51,7 +51,7 @@ impl Run<'_> {
             }
         }
         if self.graph.has_result(id) {
-            *self.progress(id) = NodeProgress::Stands;
+            *self.progress(id) = NodeProgress::OutOfReach;
             self.wake(id);
         } else {
             *self.progress(id) = NodeProgress::Idle;
@@ -60,7 +60,7 @@ impl Run<'_> {
     }
 
     /// A node's output changed or disappeared: marks its direct readers stale.
-    pub(super) fn moved_on(&mut self, id: NodeId) {
+    pub(super) fn mark_direct_readers(&mut self, id: NodeId) {
         if id.index() >= self.links.bound() {
             return;
         }

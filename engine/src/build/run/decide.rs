@@ -2,7 +2,7 @@
 
 use super::{NodeProgress, OutputOrigin, Run, RunError, SameKey, Work};
 use crate::build::earlier_answer::Past;
-use crate::build::jobs::{Job, JobInput, Load, Make, Task};
+use crate::build::jobs::{Job, JobInput, JobMode, Load, Task};
 use crate::build::remote_costs::LookUp;
 use crate::build::sharing::is_single;
 use crate::graph::{EdgeFrom, Filed, NodeId};
@@ -37,7 +37,7 @@ impl Run<'_> {
         }
         if work.discovery.iter().any(|&node| !self.has_ended(node)) {
             *self.progress(id) = NodeProgress::Discovering { work, missing: 0 };
-            self.again(id);
+            self.rediscover(id);
             return Ok(());
         }
         let mut unknown = false;
@@ -55,7 +55,7 @@ impl Run<'_> {
         }
         if unknown && self.options.price && self.is_paid(&work) {
             self.graph.rewire(id, (*edges).clone());
-            self.price(id, work);
+            self.start_pricing(id, work);
             return Ok(());
         }
         if unknown {
@@ -78,27 +78,27 @@ impl Run<'_> {
         if self.find_result(id, &work)? {
             return Ok(());
         }
-        self.start_or_put_off(id, work, inputs)
+        self.start_or_postpone(id, work, inputs)
     }
 
     /// Runs the producer of a node without a result, unless the options of the build or an earlier attempt forbid it.
-    fn start_or_put_off(&mut self, id: NodeId, work: Box<Work>, inputs: Vec<JobInput>) -> Result<(), RunError> {
+    fn start_or_postpone(&mut self, id: NodeId, work: Box<Work>, inputs: Vec<JobInput>) -> Result<(), RunError> {
         let key = work.key;
         if self.options.settles.is_some() && self.pool(&work) != Pool::Cpu {
             self.tally.limited += 1;
             match self.is_paid(&work) {
-                true => self.put_off(id),
+                true => self.postpone(id),
                 false => self.leave_stale(id),
             }
             return Ok(());
         }
         if self.is_paid(&work) {
-            if let Some(before) = self.given_up(id, &key)? {
+            if let Some(before) = self.exhausted_tries(id, &key)? {
                 self.fail_again(id, before);
                 return Ok(());
             }
             if self.options.price {
-                self.price(id, work);
+                self.start_pricing(id, work);
                 return Ok(());
             }
         }
@@ -130,7 +130,7 @@ impl Run<'_> {
         }
         let filed = self.graph.node(id).result;
         if let Some(filed) = filed.filter(|filed| filed.key == work.key)
-            && self.serves(work, &filed.output)?
+            && self.is_available(work, &filed.output)?
         {
             self.tally.verified += 1;
             self.emit(&Event::Verified {
@@ -139,7 +139,7 @@ impl Run<'_> {
             self.settle(id, work, filed.output, OutputOrigin::Verified);
             return Ok(true);
         }
-        if let Some(SameKey::Made {
+        if let Some(SameKey::Built {
             output,
             took_us,
             diagnostics,
@@ -147,40 +147,48 @@ impl Run<'_> {
         }) = self.same_key.get(&work.key)
         {
             let (output, took_us, diagnostics, spent) = (*output, *took_us, diagnostics.clone(), spent.clone());
-            if self.serves(work, &output)? {
-                self.hit(id, work, output, took_us, &diagnostics, spent.as_ref());
+            if self.is_available(work, &output)? {
+                self.settle_cached(id, work, output, took_us, &diagnostics, spent.as_ref());
                 return Ok(true);
             }
         } else if let Some(record) = self.store.action(&work.key)?
-            && self.serves(work, &record.output)?
+            && self.is_available(work, &record.output)?
         {
             self.used.push((work.key, self.now));
             if record.class == Class::Paid {
-                self.unconfirmed(id, &work.key, record.made_at)?;
+                self.record_unconfirmed(id, &work.key, record.made_at)?;
             }
-            self.hit(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
+            self.settle_cached(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
             return Ok(true);
         }
         Ok(false)
     }
 
-    fn serves(&self, work: &Work, output: &Digest) -> Result<bool, RunError> {
+    fn is_available(&self, work: &Work, output: &Digest) -> Result<bool, RunError> {
         Ok(!work.force || self.shared.blobs.has_whole(output)?)
     }
 
-    pub(super) fn hit(&mut self, id: NodeId, work: &Work, output: Digest, took_us: u64, diagnostics: &[Diagnostic], spent: Option<&Spent>) {
+    pub(super) fn settle_cached(
+        &mut self,
+        id: NodeId,
+        work: &Work,
+        output: Digest,
+        took_us: u64,
+        diagnostics: &[Diagnostic],
+        spent: Option<&Spent>,
+    ) {
         let label = self.graph.node(id).label.clone();
         self.tally.cached += 1;
         self.tally.saved_us += took_us;
         if let Some(spent) = spent {
-            self.saved(&label, spent, took_us);
+            self.record_saving(&label, spent, took_us);
         }
         self.emit(&Event::Hit {
             label: &label,
             output,
             saved: Duration::from_micros(took_us),
         });
-        self.say(id, diagnostics);
+        self.record_diagnostics(id, diagnostics);
         self.settle(id, work, output, OutputOrigin::Cached);
     }
 
@@ -230,11 +238,11 @@ impl Run<'_> {
     }
 
     fn key(&self, id: NodeId, work: &Work, inputs: &[JobInput]) -> Option<ActionKey> {
-        self.described(id, work, inputs, action_key)
+        self.describe_key(id, work, inputs, action_key)
     }
 
     /// Passes the only description of a node's key to `write`, which hashes or explains it.
-    pub(super) fn described<T>(
+    pub(super) fn describe_key<T>(
         &self,
         id: NodeId,
         work: &Work,
@@ -243,11 +251,11 @@ impl Run<'_> {
     ) -> Option<T> {
         let manifest = self.rules.manifest();
         let definition = &manifest.producers[self.rules.rule(work.rule).producer as usize];
-        self.described_with(&definition.params, id, work, inputs, write)
+        self.describe_key_with(&definition.params, id, work, inputs, write)
     }
 
-    /// As [`Self::described`], with other parameters of its producer.
-    pub(super) fn described_with<T>(
+    /// As [`Self::describe_key`], with other parameters of its producer.
+    pub(super) fn describe_key_with<T>(
         &self,
         params: &Params,
         id: NodeId,
@@ -300,7 +308,7 @@ impl Run<'_> {
         let past = (pool == Pool::Paid).then(|| Past {
             previous: self.graph.node(id).result.map(|filed| filed.key),
         });
-        let how = Make::Output {
+        let how = JobMode::Output {
             fresh: self.is_fresh(id),
             paid: pool == Pool::Paid,
             reserved: pool != Pool::Cpu && !self.is_rebuilt(id),
@@ -329,7 +337,7 @@ impl Run<'_> {
             ask,
         };
         let job = Job {
-            travels: self.travels(id, &work, pool).filter(|_| !ask),
+            duration_if_sent: self.duration_if_sent(id, &work, pool).filter(|_| !ask),
             ..self.job(id, &work, task)
         };
         // A question starts only when a thread takes it.
@@ -340,7 +348,7 @@ impl Run<'_> {
             });
         }
         match pool {
-            Pool::Cpu => self.pools.cpu(job),
+            Pool::Cpu => self.pools.add_cpu_job(job),
             Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),
         }
         *self.progress(id) = NodeProgress::Running { work };
@@ -348,7 +356,7 @@ impl Run<'_> {
 
     /// Returns the expected duration of a node here, as far as known, if another machine may build it: it depends only on its key, and this build
     /// does not check whether the output is reproduced here.
-    fn travels(&self, id: NodeId, work: &Work, pool: Pool) -> Option<Duration> {
+    fn duration_if_sent(&self, id: NodeId, work: &Work, pool: Pool) -> Option<Duration> {
         let producer = self.rules.rule(work.rule).producer;
         let pure = pool == Pool::Cpu && self.rules.manifest().producers[producer as usize].settings.is_empty();
         (pure && !self.is_rebuilt(id)).then(|| self.costs.get(&producer).copied().unwrap_or_default())
@@ -367,7 +375,7 @@ impl Run<'_> {
     /// Dispatches slow jobs once no step is due, when all their readers are known.
     pub(super) fn hand_over_slow(&mut self) {
         let mut ready = std::mem::take(&mut self.slow_ready);
-        if ready.iter().any(|(_, pool)| *pool != Pool::Slow) && !self.know_former_names() {
+        if ready.iter().any(|(_, pool)| *pool != Pool::Slow) && !self.find_former_names() {
             let waits;
             (ready, waits) = ready.into_iter().partition(|(_, pool)| *pool == Pool::Slow);
             self.slow_ready = waits;
@@ -385,10 +393,10 @@ impl Run<'_> {
             let depth = self.depths.get(&id).copied().unwrap_or_default();
             let priority = references as f64 / f64::from(1 + depth);
             match pool {
-                Pool::Paid => self.pools.paid(job, weight.unwrap_or(priority)),
-                Pool::Slow => self.pools.slow(job, priority),
+                Pool::Paid => self.pools.add_paid_job(job, weight.unwrap_or(priority)),
+                Pool::Slow => self.pools.add_slow_job(job, priority),
                 // Pricing a question costs nothing.
-                Pool::Cpu => self.pools.cpu(job),
+                Pool::Cpu => self.pools.add_cpu_job(job),
             }
         }
     }
@@ -418,11 +426,11 @@ impl Run<'_> {
         let filed = Filed { key: work.key, output };
         let before = self.graph.node(id).result;
         if before.is_none_or(|before| before.output != output) {
-            self.moved.set(id, true);
+            self.changed_outputs.set(id, true);
         }
         self.graph.settle(id, filed);
         if before.is_none_or(|before| before.output != output) {
-            self.moved_to(id, before.map(|before| before.output), output);
+            self.mark_affected_readers(id, before.map(|before| before.output), output);
         }
         if before != Some(filed) {
             let label = self.graph.node(id).label.to_string();

@@ -3,7 +3,7 @@
 use super::membership::Member;
 use super::source_nodes::{Leaf, Leaves, leaf};
 use super::{NodeProgress, OutputOrigin, Run, RunError, Step, Work};
-use crate::build::blobs::Paged;
+use crate::build::blobs::PagedBlobs;
 use crate::build::excluded_paths::LeftOut;
 use crate::build::jobs::Task;
 use crate::graph::lookups::{Lookup, LookupSet};
@@ -53,10 +53,10 @@ impl Run<'_> {
         self.graph.is_planned(id) && self.graph.has_result(id) && !self.graph.is_stale(id) && !self.maybe_stale.contains(id)
     }
 
-    /// Idle → Stands, for a node that certainly exists and that no change can reach. Its record is not even read.
+    /// Idle → OutOfReach, for a node that certainly exists and that no change can reach. Its record is not even read.
     pub(super) fn mark_out_of_reach(&mut self, id: NodeId) {
         if matches!(self.progress(id), NodeProgress::Idle) {
-            *self.progress(id) = NodeProgress::Stands;
+            *self.progress(id) = NodeProgress::OutOfReach;
             self.wake(id);
         }
     }
@@ -85,20 +85,20 @@ impl Run<'_> {
         }
         let Some(found) = self.rules.find(label) else { return false };
         let Some(set) = self.set_of(found.rule) else { return true };
-        self.is_quiet(set) || self.has_moved_by_row(set)
+        self.is_quiet(set) || self.is_marked_by_row(set)
     }
 
     /// Whether a set is as it was when the run started, and will stay so.
     pub(super) fn is_quiet(&self, set: NodeId) -> bool {
         match self.progress.get(set.index()) {
-            Some(NodeProgress::Settled { .. } | NodeProgress::Stands) => !self.moved.contains(set),
+            Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach) => !self.changed_outputs.contains(set),
             _ => !self.maybe_stale.contains(set) && !self.graph.is_stale(set),
         }
     }
 
     pub(super) fn sets_are_quiet(&mut self) -> bool {
         let sets = self.set_nodes();
-        sets.iter().all(|&set| self.is_quiet(set) || self.has_moved_by_row(set))
+        sets.iter().all(|&set| self.is_quiet(set) || self.is_marked_by_row(set))
     }
 
     /// Returns the nodes of all rules' sets.
@@ -175,14 +175,14 @@ impl Run<'_> {
                 };
                 let before = self.graph.node(id).result;
                 if before != Some(filed) {
-                    self.moved.set(id, true);
+                    self.changed_outputs.set(id, true);
                 }
                 self.graph.settle(id, filed);
                 *self.progress(id) = NodeProgress::Settled {
                     how: OutputOrigin::Current,
                 };
                 if before.is_none_or(|before| before.output != output) {
-                    self.moved_to(id, before.map(|before| before.output), output);
+                    self.mark_affected_readers(id, before.map(|before| before.output), output);
                 }
                 self.wake(id);
             }
@@ -249,7 +249,7 @@ impl Run<'_> {
         let mut missing = 0;
         for node in needed.rev() {
             match self.progress(node) {
-                NodeProgress::Settled { .. } | NodeProgress::Stands | NodeProgress::Failed | NodeProgress::Unknown { .. } => continue,
+                NodeProgress::Settled { .. } | NodeProgress::OutOfReach | NodeProgress::Failed | NodeProgress::Unknown { .. } => continue,
                 NodeProgress::Idle => self.steps.push(Step::Demand(node)),
                 _ => {}
             }
@@ -357,13 +357,13 @@ impl Run<'_> {
         if work.discovery.is_empty() {
             let planned = expand::expand(rule, &work.vars, &BTreeMap::new());
             *self.progress(id) = NodeProgress::Expanding { work };
-            self.expanded(id, planned, LookupSet::default());
+            self.finish_expansion(id, planned, LookupSet::default());
             return;
         }
         let asks = self.asking(work.rule);
         let job = self.job(id, &work, Task::Expand { asks });
         *self.progress(id) = NodeProgress::Expanding { work };
-        self.pools.cpu(job);
+        self.pools.add_cpu_job(job);
     }
 
     /// Returns the tables that a node reads rows of, as its settled discovery names them.
@@ -387,16 +387,16 @@ impl Run<'_> {
                 None => return Ok(Err(ExpandError::Lost { label })),
             }
         }
-        let paged = Paged::new(&self.shared.blobs, &roots);
+        let paged = PagedBlobs::new(&self.shared.blobs, &roots);
         let tables = expand::tables(rule, &work.vars, &paged);
-        if let Some(error) = paged.trouble() {
+        if let Some(error) = paged.into_store_error() {
             return Err(error.into());
         }
         Ok(tables.map(|labels| labels.iter().map(|label| self.graph.intern(label.as_str())).collect()))
     }
 
     /// Expanding → Collecting.
-    pub(super) fn expanded(&mut self, id: NodeId, planned: Result<Vec<PlannedInput>, ExpandError>, mut lookups: LookupSet) {
+    pub(super) fn finish_expansion(&mut self, id: NodeId, planned: Result<Vec<PlannedInput>, ExpandError>, mut lookups: LookupSet) {
         let NodeProgress::Expanding { mut work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return;
         };

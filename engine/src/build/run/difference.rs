@@ -24,7 +24,7 @@ pub struct KnownRoots {
 }
 
 /// A changed set, and the items that it gained or lost.
-type MovedSet = (NodeId, Vec<(String, Change)>);
+type ChangedSet = (NodeId, Vec<(String, Change)>);
 
 impl Run<'_> {
     /// Returns the nodes of a request that was current before; `None` if all items of its sets must be visited.
@@ -38,7 +38,7 @@ impl Run<'_> {
             return Ok(None);
         }
         self.settle_all(&sets)?;
-        let mut changed_sets: Vec<MovedSet> = Vec::new();
+        let mut changed_sets: Vec<ChangedSet> = Vec::new();
         for set in &known.sets {
             let id = NodeId(set.node);
             let (Some(output), Ok(before)) = (self.output(id), set.output.as_slice().try_into().map(Digest)) else {
@@ -56,7 +56,7 @@ impl Run<'_> {
                 nodes,
                 added: FxHashSet::default(),
             }),
-            false => self.updated(nodes, &changed_sets, patterns),
+            false => self.update_roots(nodes, &changed_sets, patterns),
         };
         if let Some(roots) = &roots {
             self.root_sets.extend(sets);
@@ -68,7 +68,7 @@ impl Run<'_> {
     }
 
     /// Removes the nodes of lost items from the roots and adds those of gained ones, in the order of a visit to all items.
-    fn updated(&mut self, mut roots: Vec<NodeId>, changed_sets: &[MovedSet], patterns: &PatternSet) -> Option<KnownRoots> {
+    fn update_roots(&mut self, mut roots: Vec<NodeId>, changed_sets: &[ChangedSet], patterns: &PatternSet) -> Option<KnownRoots> {
         let [pattern] = patterns.patterns() else { return None };
         if pattern.is_negative() || pattern.plain_package().is_some() || pattern.joined_package().is_some() {
             return None;
@@ -107,7 +107,7 @@ impl Run<'_> {
         let (mut rest, mut distance) = (&roots[..], 0);
         for &(at, item, id) in &fresh {
             // Rules over one set have their nodes of one item at equal distances.
-            distance = self.first_behind(rest, (at, item), &order, distance)?;
+            distance = self.count_roots_before(rest, (at, item), &order, distance)?;
             let (before, behind) = rest.split_at(distance);
             nodes.extend_from_slice(before);
             nodes.push(id);
@@ -139,7 +139,7 @@ impl Run<'_> {
     }
 
     /// Returns how many roots precede the node of an item of a rule. Searches outwards from a guess: each label may be on a page of its own.
-    fn first_behind(&self, roots: &[NodeId], wanted: (usize, &str), order: &FxHashMap<u32, usize>, guess: usize) -> Option<usize> {
+    fn count_roots_before(&self, roots: &[NodeId], wanted: (usize, &str), order: &FxHashMap<u32, usize>, guess: usize) -> Option<usize> {
         let precedes = |at: usize| {
             let label = &self.graph.node(roots[at]).label;
             let found = self.rules.find(label)?;

@@ -48,7 +48,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store breaks.
-    pub(in crate::build) fn planned(&mut self, id: NodeId) -> Result<Option<Planned>, RunError> {
+    pub(in crate::build) fn plan_of(&mut self, id: NodeId) -> Result<Option<Planned>, RunError> {
         let label = self.graph.node(id).label.clone();
         let Some(found) = self.rules.find(&label).filter(|_| source_nodes::leaf(&label).is_none()) else {
             return Ok(None);
@@ -71,7 +71,7 @@ impl Run<'_> {
             force: false,
         };
         let before = self.graph.node(id).edges.clone();
-        let is_current = self.how(id).is_some() || !self.graph.is_stale(id) && !self.maybe_stale.contains(id);
+        let is_current = self.origin_of(id).is_some() || !self.graph.is_stale(id) && !self.maybe_stale.contains(id);
         if let Some(edges) = before.clone().filter(|_| is_current) {
             return Ok(Some(Planned {
                 edges,
@@ -255,7 +255,7 @@ impl Run<'_> {
             force: false,
         };
         let inputs = self.inputs(&work);
-        self.described_with(params, id, &work, &inputs, |description| {
+        self.describe_key_with(params, id, &work, &inputs, |description| {
             (action_key(description), fields(description))
         })
     }
@@ -266,16 +266,16 @@ impl Run<'_> {
     }
 
     /// Returns how a settled node got its output; `None` if it has none that is known.
-    pub(in crate::build) fn how(&self, id: NodeId) -> Option<super::OutputOrigin> {
+    pub(in crate::build) fn origin_of(&self, id: NodeId) -> Option<super::OutputOrigin> {
         match self.progress.get(id.index()) {
             Some(NodeProgress::Settled { how, .. }) => Some(*how),
-            Some(NodeProgress::Stands) => Some(super::OutputOrigin::Current),
+            Some(NodeProgress::OutOfReach) => Some(super::OutputOrigin::Current),
             _ => None,
         }
     }
 
     /// Returns the nodes that a dry run could not settle, and whether each would certainly run.
-    pub(in crate::build) fn unknowns(&self) -> Vec<(NodeId, bool)> {
+    pub(in crate::build) fn unknown_nodes(&self) -> Vec<(NodeId, bool)> {
         let unknown = |(at, progress): (u32, &NodeProgress)| match progress {
             NodeProgress::Unknown { certain } => Some((NodeId(at), *certain)),
             _ => None,
@@ -296,16 +296,16 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store breaks.
-    pub(in crate::build) fn look_below(&mut self) -> Result<(), RunError> {
-        self.guessing = true;
+    pub(in crate::build) fn settle_unknown_inputs(&mut self) -> Result<(), RunError> {
+        self.ignores_failures = true;
         let looked = self.settle_below();
-        self.guessing = false;
+        self.ignores_failures = false;
         looked
     }
 
     fn settle_below(&mut self) -> Result<(), RunError> {
         loop {
-            let unknown = self.unknowns();
+            let unknown = self.unknown_nodes();
             let reads = unknown.iter().flat_map(|(id, _)| self.graph.node(*id).reads());
             let mut unseen: Vec<NodeId> = reads.filter(|&read| !self.has_ended(read)).collect();
             unseen.sort_unstable();

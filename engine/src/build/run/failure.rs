@@ -1,4 +1,4 @@
-//! Failures: nodes without output, nodes not tried, cycles, and the unknowns of a dry run.
+//! Failures: nodes without output, nodes not tried, cycles, and the unknown nodes of a dry run.
 
 use super::{NodeProgress, Run};
 use crate::build::remarks::{FailedTry, Wait};
@@ -18,13 +18,13 @@ impl Run<'_> {
     /// Fails a node whose production under `key` failed. `raw` is an unusable answer, if one was received.
     pub(super) fn fail_under(&mut self, id: NodeId, key: Option<ActionKey>, why: Diagnostic) {
         let failed = FailedTry::once(why);
-        self.tell_failure(id, FailedTry { key, ..failed });
+        self.report_failure(id, FailedTry { key, ..failed });
     }
 
     /// Fails a node, and reports and remembers it.
-    pub(super) fn tell_failure(&mut self, id: NodeId, failed: FailedTry) {
-        if self.guessing {
-            return self.put_off(id);
+    pub(super) fn report_failure(&mut self, id: NodeId, failed: FailedTry) {
+        if self.ignores_failures {
+            return self.postpone(id);
         }
         let label = self.graph.node(id).label.clone();
         let why = super::finish::located(failed.why, &label);
@@ -39,26 +39,26 @@ impl Run<'_> {
         if !self.options.keep_going {
             self.stopping = true;
         }
-        self.put_off(id);
+        self.postpone(id);
     }
 
     /// Does not try a node, for a reason that others share. Reports the reason once per remedy, however its wording differs.
     pub(super) fn not_tried(&mut self, id: NodeId, why: &Diagnostic) {
         self.tally.limited += 1;
-        if self.in_the_way.insert((why.code.clone(), why.hint.clone())) {
+        if self.reported_blockers.insert((why.code.clone(), why.hint.clone())) {
             self.failures.push(why.clone());
         }
-        self.put_off_until(id, Wait::Blocked(why.message.clone()));
+        self.postpone_until(id, Wait::Blocked(why.message.clone()));
     }
 
     /// Leaves a node unbuilt in this run, because it waits.
-    pub(super) fn put_off_until(&mut self, id: NodeId, wait: Wait) {
+    pub(super) fn postpone_until(&mut self, id: NodeId, wait: Wait) {
         self.heard.waits_for.insert(id, wait);
-        self.put_off(id);
+        self.postpone(id);
     }
 
     /// Leaves a node unbuilt in this run, which is no failure.
-    pub(super) fn put_off(&mut self, id: NodeId) {
+    pub(super) fn postpone(&mut self, id: NodeId) {
         self.heard.waits.set(id, true);
         self.leave_stale(id);
     }
@@ -67,14 +67,14 @@ impl Run<'_> {
     pub(super) fn leave_stale(&mut self, id: NodeId) {
         self.graph.set_stale(id, true);
         *self.progress(id) = NodeProgress::Failed;
-        self.moved_on(id);
+        self.mark_direct_readers(id);
         self.wake(id);
     }
 
     /// Skips a node because `cause` has no output.
     pub(super) fn skip(&mut self, id: NodeId, cause: NodeId) {
-        if self.guessing {
-            return self.put_off(id);
+        if self.ignores_failures {
+            return self.postpone(id);
         }
         self.tally.skipped += 1;
         let has_reason = self.heard.waits.contains(cause) || self.heard.failed.iter().any(|(failed, _)| *failed == cause);
@@ -86,13 +86,13 @@ impl Run<'_> {
             label: &label,
             because: &because,
         });
-        self.put_off_until(id, Wait::Target(because.to_string()));
+        self.postpone_until(id, Wait::Target(because.to_string()));
     }
 
     /// In a dry run, records that the producer would run (or, if not certain, may run).
     pub(super) fn would_run(&mut self, id: NodeId, certain: bool) {
         *self.progress(id) = NodeProgress::Unknown { certain };
-        self.moved_on(id);
+        self.mark_direct_readers(id);
         self.wake(id);
     }
 
@@ -135,7 +135,7 @@ impl Run<'_> {
         for cycle in cycles {
             self.fail(
                 cycle[0],
-                circular(&cycle.iter().map(|id| &*self.graph.node(*id).label).collect::<Vec<_>>()),
+                cycle_error(&cycle.iter().map(|id| &*self.graph.node(*id).label).collect::<Vec<_>>()),
             );
         }
         true
@@ -155,7 +155,7 @@ impl Run<'_> {
 /// Longer cycles are shortened to their beginning and end.
 const SHOWN: usize = 12;
 
-fn circular(labels: &[&str]) -> Diagnostic {
+fn cycle_error(labels: &[&str]) -> Diagnostic {
     let mut names = labels.to_vec();
     let more = format!("… {} more …", names.len().saturating_sub(SHOWN));
     if names.len() > SHOWN + 1 {

@@ -29,7 +29,7 @@ impl Run<'_> {
         let id = finished.id;
         self.observer.worked(&finished.worked(&self.graph.node(id).label));
         match finished.done {
-            Done::Expanded(planned, lookups) => self.expanded(id, planned, lookups),
+            Done::Expanded(planned, lookups) => self.finish_expansion(id, planned, lookups),
             Done::Produced {
                 output,
                 digest,
@@ -41,18 +41,21 @@ impl Run<'_> {
                 self.tally.adopted += usize::from(is_adopted);
                 // Release it with the batch: a process that waits for the same result then finds it.
                 self.reservations.extend(action_lock);
-                self.produced(id, *output, digest, took, &cost)?;
+                self.store_output(id, *output, digest, took, &cost)?;
             }
             Done::Found(record) => self.settle_found(id, &record)?,
-            Done::Brought(found) => self.brought(id, *found)?,
-            Done::Planned(plan) => self.priced(id, *plan),
+            Done::BuiltElsewhere(found) => self.settle_remote_result(id, *found)?,
+            Done::Planned(plan) => self.finish_pricing(id, *plan),
             Done::Failed { failure, filed, took } => {
                 self.tally.spent.add(&filed);
                 self.produce_failed(id, failure, took);
             }
             Done::Missing(nodes) => self.restore(id, &nodes)?,
-            Done::Unmade(_) if self.stopping() => self.produce_failed(id, Failure::Cancelled, Duration::ZERO),
-            Done::Unmade(job) => self.pools.cpu(Job { travels: None, ..*job }),
+            Done::NotBuilt(_) if self.stopping() => self.produce_failed(id, Failure::Cancelled, Duration::ZERO),
+            Done::NotBuilt(job) => self.pools.add_cpu_job(Job {
+                duration_if_sent: None,
+                ..*job
+            }),
             Done::Broken(error) => {
                 // Commit the results of other jobs in spite of this error; a broken store refuses that, too.
                 let _ = self.make_durable();
@@ -63,7 +66,7 @@ impl Run<'_> {
     }
 
     /// Running → Settled: another machine built it. Stores it here as well.
-    fn brought(&mut self, id: NodeId, found: RemoteResult) -> Result<(), RunError> {
+    fn settle_remote_result(&mut self, id: NodeId, found: RemoteResult) -> Result<(), RunError> {
         let (key, rule, force) = match self.progress(id) {
             NodeProgress::Running { work } => (work.key, work.rule, work.force),
             _ => return Ok(()),
@@ -117,10 +120,10 @@ impl Run<'_> {
         };
         self.used.push((work.key, self.now));
         if record.class == Class::Paid {
-            self.unconfirmed(id, &work.key, record.made_at)?;
+            self.record_unconfirmed(id, &work.key, record.made_at)?;
         }
         let same_key = self.take_same_key_nodes(&work.key);
-        self.hit_record(id, &work, record);
+        self.settle_cached_record(id, &work, record);
         self.settle_nodes(same_key, record);
         Ok(())
     }
@@ -129,17 +132,17 @@ impl Run<'_> {
     fn settle_nodes(&mut self, nodes: Vec<NodeId>, record: &ActionRecord) {
         for node in nodes {
             if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
-                self.hit_record(node, &work, record);
+                self.settle_cached_record(node, &work, record);
             }
         }
     }
 
-    fn hit_record(&mut self, id: NodeId, work: &Work, record: &ActionRecord) {
-        self.hit(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
+    fn settle_cached_record(&mut self, id: NodeId, work: &Work, record: &ActionRecord) {
+        self.settle_cached(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
     }
 
     /// Running → Settled: stores the result under its key.
-    fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, cost: &ReportedCost) -> Result<(), RunError> {
+    fn store_output(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, cost: &ReportedCost) -> Result<(), RunError> {
         let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return Ok(());
         };
@@ -152,7 +155,7 @@ impl Run<'_> {
         if let Some(filed) = filed.filter(|filed| self.is_rebuilt(id) && filed.key == work.key) {
             // A reader of the lost bytes gets the new ones if they differ.
             if !work.force || filed.output == digest {
-                self.compared(id, &work, filed.output, (digest, &blob));
+                self.finish_comparison(id, &work, filed.output, (digest, &blob));
                 return Ok(());
             }
         }
@@ -193,7 +196,7 @@ impl Run<'_> {
         let fresh = self.is_fresh(id);
         match (paid, fresh) {
             (true, true) => self.unconfirmed.push(confirmed(&work.key)),
-            (true, false) => self.unconfirmed(id, &work.key, self.now)?,
+            (true, false) => self.record_unconfirmed(id, &work.key, self.now)?,
             (false, _) => {}
         }
         self.learn_cost(&work, took);
@@ -236,7 +239,7 @@ impl Run<'_> {
             took,
             changed: before != Some(output),
         });
-        self.say(id, diagnostics);
+        self.record_diagnostics(id, diagnostics);
     }
 
     /// Settles the nodes that waited for this key, and notes the result for later ones.
@@ -254,7 +257,7 @@ impl Run<'_> {
 
     /// Running → Settled with its former output: its producer ran again, with the same output or not. Stores nothing. Caches an output that is not
     /// stored, for its readers, which run again as well.
-    fn compared(&mut self, id: NodeId, work: &Work, before: Digest, (digest, blob): (Digest, &Arc<[u8]>)) {
+    fn finish_comparison(&mut self, id: NodeId, work: &Work, before: Digest, (digest, blob): (Digest, &Arc<[u8]>)) {
         let label = self.graph.node(id).label.clone();
         if work.force {
             self.shared.blobs.pin(digest, blob.clone());
@@ -395,11 +398,11 @@ impl Run<'_> {
                 Failure::Rejected(rejected) => {
                     if let Some(spent) = rejected.spent.as_ref().filter(|_| node == id) {
                         let label = self.graph.node(id).label.clone();
-                        self.spent(&label, Outcome::Rejected, spent, micros(took));
+                        self.record_failed_cost(&label, Outcome::Rejected, spent, micros(took));
                     }
                     // A limit or a signal between two answers says nothing about what the model is able to answer.
                     let is_cut_off = rejected.why.code == ErrorCode::E_LIMIT || rejected.why.code == ErrorCode::E_CANCELLED;
-                    self.tell_failure(
+                    self.report_failure(
                         node,
                         FailedTry {
                             key: Some(work.key),
@@ -412,11 +415,11 @@ impl Run<'_> {
                 Failure::Limit(why) => self.not_tried(node, why),
                 Failure::Deferred => {
                     self.tally.deferred += 1;
-                    self.put_off_until(node, Wait::Batch);
+                    self.postpone_until(node, Wait::Batch);
                 }
                 Failure::Awaited => {
                     self.tally.awaited += 1;
-                    self.put_off_until(node, Wait::Agent);
+                    self.postpone_until(node, Wait::Agent);
                 }
                 Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.progress(node) = NodeProgress::Failed,
                 Failure::Cancelled => self.fail(
@@ -439,7 +442,7 @@ impl Run<'_> {
         for node in self.take_same_key_nodes(&work.key) {
             if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
                 *self.progress(node) = NodeProgress::Discovering { work, missing: 0 };
-                self.again(node);
+                self.rediscover(node);
             }
         }
         // A node that ended without an output, when another reader missed its blob, wakes no more readers.
@@ -454,12 +457,12 @@ impl Run<'_> {
             self.waiters.entry(node).or_default().push(id);
         }
         for &node in &awaited {
-            if matches!(self.progress(node), NodeProgress::Settled { .. } | NodeProgress::Stands) {
-                self.begin_again(node)?;
+            if matches!(self.progress(node), NodeProgress::Settled { .. } | NodeProgress::OutOfReach) {
+                self.rebuild_lost_blob(node)?;
             }
         }
         if awaited.is_empty() {
-            self.restored(id);
+            self.finish_restoring(id);
         }
         Ok(())
     }
@@ -468,7 +471,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn begin_again(&mut self, id: NodeId) -> Result<(), RunError> {
+    pub(super) fn rebuild_lost_blob(&mut self, id: NodeId) -> Result<(), RunError> {
         if let NodeProgress::Settled { how } = std::mem::replace(self.progress(id), NodeProgress::Idle) {
             match how {
                 OutputOrigin::Current => {}
@@ -491,7 +494,7 @@ impl Run<'_> {
                 NodeProgress::Collecting { missing, .. } => countdown(missing, Step::Decide(reader)),
                 NodeProgress::Restoring { missing, .. } => {
                     *missing -= 1;
-                    if *missing == 0 { self.restored(reader) } else { None }
+                    if *missing == 0 { self.finish_restoring(reader) } else { None }
                 }
                 _ => None,
             };
@@ -500,17 +503,17 @@ impl Run<'_> {
     }
 
     /// Restoring → Discovering: checks all inputs again, since a rebuilt blob may differ.
-    fn restored(&mut self, id: NodeId) -> Option<Step> {
+    fn finish_restoring(&mut self, id: NodeId) -> Option<Step> {
         let NodeProgress::Restoring { work, .. } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return None;
         };
         *self.progress(id) = NodeProgress::Discovering { work, missing: 0 };
-        self.again(id);
+        self.rediscover(id);
         None
     }
 
     /// Waits again for the nodes that decide a node's inputs, then plans it.
-    pub(super) fn again(&mut self, id: NodeId) {
+    pub(super) fn rediscover(&mut self, id: NodeId) {
         let NodeProgress::Discovering { work, .. } = self.progress(id) else {
             return;
         };
@@ -525,7 +528,7 @@ impl Run<'_> {
     }
 
     /// Records a producer's diagnostics; adds the node's file where the producer could not know it.
-    pub(super) fn say(&mut self, id: NodeId, diagnostics: &[Diagnostic]) {
+    pub(super) fn record_diagnostics(&mut self, id: NodeId, diagnostics: &[Diagnostic]) {
         self.heard.nodes.set(id, true);
         if diagnostics.is_empty() {
             return;

@@ -30,7 +30,7 @@ impl Wanted {
 
 impl Run<'_> {
     /// Adds the nodes that `pattern` matches under the rule `number`, which has two variables.
-    pub(super) fn joined(&mut self, number: u32, pattern: &Pattern, meaning: &mut PatternResolution) -> Result<(), RunError> {
+    pub(super) fn add_joined_nodes(&mut self, number: u32, pattern: &Pattern, resolution: &mut PatternResolution) -> Result<(), RunError> {
         let rules = self.rules;
         let Some((package, item)) = pattern.joined_package() else {
             return Ok(());
@@ -38,11 +38,11 @@ impl Run<'_> {
         let wanted = Wanted { package, item };
         let Some((_, set)) = &rules.rule(number).each else { return Ok(()) };
         let Some(items) = self.set_items(set)? else {
-            meaning.errors.push(self.unreadable(set));
+            resolution.errors.push(self.unreadable(set));
             return Ok(());
         };
-        meaning.is_open |= self.is_open(set);
-        let firsts = self.firsts(number, &wanted, &items, meaning);
+        resolution.is_open |= self.is_open(set);
+        let firsts = self.first_values(number, &wanted, &items, resolution);
         let mut sets: Vec<(String, SetSpec, NodeId)> = Vec::new();
         for first in firsts {
             // The inner set does not depend on the second value.
@@ -60,19 +60,19 @@ impl Run<'_> {
             if self.is_stopped() {
                 break;
             }
-            meaning.is_open |= self.is_unknown(*node);
+            resolution.is_open |= self.is_unknown(*node);
             self.root_sets.insert(*node);
             self.blob(*node)?;
             match self.read_set(*node, set)? {
-                Some(items) => self.seconds(number, &wanted, (first, one), &items, meaning),
-                None => meaning.errors.push(self.unreadable(set)),
+                Some(items) => self.add_inner_nodes(number, &wanted, (first, one), &items, resolution),
+                None => resolution.errors.push(self.unreadable(set)),
             }
         }
         Ok(())
     }
 
     /// Returns the matching values of the first variable.
-    fn firsts(&self, number: u32, wanted: &Wanted, items: &[String], meaning: &mut PatternResolution) -> Vec<String> {
+    fn first_values(&self, number: u32, wanted: &Wanted, items: &[String], resolution: &mut PatternResolution) -> Vec<String> {
         let rule = self.rules.rule(number);
         let Some(head) = rule.target.pieces.first().and_then(|piece| match piece {
             crate::manifest::template::Piece::Text(text) => text.strip_prefix("//"),
@@ -96,19 +96,19 @@ impl Run<'_> {
             Resolution::One(item) => vec![item.to_owned()],
             Resolution::Many(items) => {
                 let labels = items.into_iter().map(text).collect();
-                meaning.errors.push(ambiguous(&value, &text(&value), labels));
+                resolution.errors.push(ambiguous(&value, &text(&value), labels));
                 Vec::new()
             }
             Resolution::None => {
                 let near = nearest(&value, items.iter().map(String::as_str), SUGGESTIONS);
-                meaning.near.extend(near.iter().map(|first| text(first)));
+                resolution.near.extend(near.iter().map(|first| text(first)));
                 Vec::new()
             }
         }
     }
 
     /// Adds the nodes of the matching items of one inner set. `first.1`: it is the only set, so that short names are allowed.
-    fn seconds(&mut self, number: u32, wanted: &Wanted, first: (&str, bool), items: &[String], meaning: &mut PatternResolution) {
+    fn add_inner_nodes(&mut self, number: u32, wanted: &Wanted, first: (&str, bool), items: &[String], resolution: &mut PatternResolution) {
         let rules = self.rules;
         let label = |item: &str| rules.joined_label(number, first.0, item);
         let plain = unescape(&wanted.item);
@@ -123,20 +123,20 @@ impl Run<'_> {
             Resolution::Many(items) if first.1 => {
                 let labels: Vec<String> = items.iter().filter_map(|item| label(item)).map(|label| label.to_string()).collect();
                 let text = label(&plain).map_or_else(|| plain.clone(), |label| label.to_string());
-                meaning.errors.push(ambiguous(&plain, &text, labels));
+                resolution.errors.push(ambiguous(&plain, &text, labels));
                 return;
             }
             _ => BTreeSet::new(),
         };
         for label in named.iter().filter_map(|item| label(item)) {
-            meaning.nodes.push(self.graph.intern(label.as_str()));
+            resolution.nodes.push(self.graph.intern(label.as_str()));
         }
         if named.is_empty() && first.1 {
             // A mistyped name seldom includes its parameters.
             let wanted = name_of(&plain);
             let near = nearest(wanted, items.iter().map(|item| name_of(item)), SUGGESTIONS);
             let matches = near.iter().flat_map(|name| items.iter().filter(move |item| name_of(item) == name));
-            meaning
+            resolution
                 .near
                 .extend(matches.filter_map(|item| label(item)).map(|label| label.to_string()));
         }

@@ -2,7 +2,7 @@
 
 use super::source_nodes::{Leaf, leaf};
 use super::{NodeProgress, Run, RunError, Work};
-use crate::build::blobs::{Lack, Paged};
+use crate::build::blobs::{PagedBlobs, Unavailable};
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
@@ -69,7 +69,7 @@ impl Run<'_> {
         }
         Ok(match self.read_set(node, &set)? {
             Some(items) => of(items.binary_search_by(|item| item.as_str().cmp(&*value)).is_ok()),
-            None if leaf(&label) != Some(Leaf::Set) && !self.is_at_hand(node)? => Member::Lost(node),
+            None if leaf(&label) != Some(Leaf::Set) && !self.is_output_available(node)? => Member::Lost(node),
             None => Member::Unreadable(Box::new(Diagnostic::error(
                 ErrorCode::E_SET,
                 format!("the set {label} cannot be read"),
@@ -78,7 +78,7 @@ impl Run<'_> {
     }
 
     /// Whether the whole output of a settled node is in memory or the store.
-    pub(super) fn is_at_hand(&self, node: NodeId) -> Result<bool, RunError> {
+    pub(super) fn is_output_available(&self, node: NodeId) -> Result<bool, RunError> {
         match self.output(node) {
             Some(digest) => Ok(self.shared.blobs.has_whole(&digest)?),
             None => Ok(false),
@@ -102,11 +102,11 @@ impl Run<'_> {
                 None => return Ok(Row::Lost),
             },
         };
-        match reader.get(key, |page| blobs.get(page).map_err(Lack::Broken)) {
+        match reader.get(key, |page| blobs.get(page).map_err(Unavailable::Broken)) {
             Ok(Some(_)) => Ok(Row::Present),
             Ok(None) => Ok(Row::Absent),
-            Err(Lack::Piece) => Ok(Row::Lost),
-            Err(Lack::Broken(error)) => Err(error.into()),
+            Err(Unavailable::Piece) => Ok(Row::Lost),
+            Err(Unavailable::Broken(error)) => Err(error.into()),
         }
     }
 
@@ -117,7 +117,7 @@ impl Run<'_> {
             return Ok(Some(items.clone()));
         }
         let digest = match self.progress(node) {
-            NodeProgress::Settled { .. } | NodeProgress::Stands => self.output(node),
+            NodeProgress::Settled { .. } | NodeProgress::OutOfReach => self.output(node),
             NodeProgress::Unknown { .. } => self.graph.node(node).result.map(|filed| filed.output),
             _ => None,
         };
@@ -131,9 +131,9 @@ impl Run<'_> {
             return Ok(None);
         };
         let roots = BTreeMap::from([(label, blob)]);
-        let paged = Paged::new(&self.shared.blobs, &roots);
+        let paged = PagedBlobs::new(&self.shared.blobs, &roots);
         let items = expand::items(set, &Vars::new(), &paged);
-        if let Some(error) = paged.trouble() {
+        if let Some(error) = paged.into_store_error() {
             return Err(error.into());
         }
         let items = match items {

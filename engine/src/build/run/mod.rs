@@ -80,7 +80,7 @@ pub(super) enum NodeProgress {
     /// Its producer waits for a worker or runs.
     Running { work: Box<Work> },
     /// The graph's record is current, and is not even read.
-    Stands,
+    OutOfReach,
     /// It has an output, recorded in the graph.
     Settled { how: OutputOrigin },
     /// It has no output.
@@ -133,7 +133,7 @@ pub(super) enum SameKey {
     /// A producer runs; these nodes wait for it, too.
     Running(Vec<NodeId>),
     /// It is built.
-    Made {
+    Built {
         output: Digest,
         took_us: u64,
         diagnostics: Vec<Diagnostic>,
@@ -143,7 +143,7 @@ pub(super) enum SameKey {
 
 impl SameKey {
     fn of_record(record: &ActionRecord) -> Self {
-        Self::Made {
+        Self::Built {
             output: record.output,
             took_us: record.took_us,
             diagnostics: record.diagnostics.clone(),
@@ -172,7 +172,7 @@ pub struct Run<'a> {
     pub(super) tally: Tally,
     pub(super) failures: Vec<Diagnostic>,
     /// Code and hint of the reported reasons for which nodes were not tried.
-    pub(super) in_the_way: std::collections::BTreeSet<(String, Option<String>)>,
+    pub(super) reported_blockers: std::collections::BTreeSet<(String, Option<String>)>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) heard: RunRemarks,
     /// Questions of paid producers, if only priced.
@@ -197,11 +197,11 @@ pub struct Run<'a> {
     /// The sets from which the roots come.
     root_sets: std::collections::BTreeSet<NodeId>,
     /// Nodes whose output changed since the run started.
-    moved: NodeSet,
+    changed_outputs: NodeSet,
     /// Changed tables with all affected readers marked.
-    moved_by_row: NodeSet,
+    marked_by_row: NodeSet,
     /// Changed rows of the workspace's tables and sets.
-    moved_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
+    changed_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
     tables_of_rules: Option<Arc<tables::Tables>>,
     slow_ready: Vec<(Job, Pool)>,
     progress: Vec<NodeProgress>,
@@ -227,14 +227,14 @@ pub struct Run<'a> {
     /// Time at which this run first noticed that it was stopped.
     stopped_at: Option<Instant>,
     /// Dry run: nodes settled now are needed only if unknown ones come out as before, so their failures are not reported.
-    guessing: bool,
+    ignores_failures: bool,
     now: u64,
     reservations: Reservations,
     /// Time that this run waited for models, programs and other machines while it computed nothing.
     waited: Duration,
     /// The right to the checkout, and whether it was released.
     turn: Option<Arc<dyn CheckoutTurn>>,
-    has_given_back: bool,
+    has_released_checkout: bool,
 }
 
 /// Reason why a run ends without a report.
@@ -278,7 +278,7 @@ pub struct Setup<'a> {
 }
 
 /// Poll interval while idle; bounds how long a reader waits for the store lock.
-const AWAKE: Duration = Duration::from_millis(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(30);
 const BATCH_RESULTS: usize = 1_000;
 const BATCH_BYTES: usize = 24 << 20;
 
@@ -314,7 +314,7 @@ impl<'a> Run<'a> {
             predecessors: setup.predecessors,
             tally: Tally::default(),
             failures: Vec::new(),
-            in_the_way: std::collections::BTreeSet::new(),
+            reported_blockers: std::collections::BTreeSet::new(),
             diagnostics: Vec::new(),
             heard: RunRemarks::default(),
             plans: Vec::new(),
@@ -327,9 +327,9 @@ impl<'a> Run<'a> {
             sets: vec![None; setup.rules.manifest().rules.len()],
             all_sets: None,
             root_sets: std::collections::BTreeSet::new(),
-            moved: NodeSet::default(),
-            moved_by_row: NodeSet::default(),
-            moved_rows: FxHashMap::default(),
+            changed_outputs: NodeSet::default(),
+            marked_by_row: NodeSet::default(),
+            changed_rows: FxHashMap::default(),
             tables_of_rules: None,
             slow_ready: Vec::new(),
             progress: Vec::new(),
@@ -347,12 +347,12 @@ impl<'a> Run<'a> {
             batch_bytes: 0,
             stopping: false,
             stopped_at: None,
-            guessing: false,
+            ignores_failures: false,
             now,
             reservations: Reservations::default(),
             waited: Duration::ZERO,
             turn: setup.turn,
-            has_given_back: false,
+            has_released_checkout: false,
         }
     }
 
@@ -386,7 +386,7 @@ impl<'a> Run<'a> {
             false => stale::spread_stale_marks_except_past(self.graph, self.links, |id| {
                 matches!(
                     self.progress.get(id.index()),
-                    Some(NodeProgress::Settled { .. } | NodeProgress::Stands)
+                    Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach)
                 )
             }),
         }
@@ -418,7 +418,7 @@ impl<'a> Run<'a> {
                 let label = &self.graph.node(id).label;
                 self.emit(&Event::Started { label, paid: true });
             }
-            if self.pools.idle() {
+            if self.pools.is_idle() {
                 if stopping || !self.break_cycle() {
                     return Ok(());
                 }
@@ -430,18 +430,18 @@ impl<'a> Run<'a> {
             }
             let only_waits = self.pools.only_waits();
             if only_waits && self.turn.as_ref().is_some_and(|turn| self.waited >= turn.patience()) {
-                self.give_checkout_back()?;
+                self.release_checkout()?;
             }
             let began = Instant::now();
             // Wake up regularly to check whether the build is stopped, or another process waits for the store.
-            let finished = self.done.recv_timeout(AWAKE);
+            let finished = self.done.recv_timeout(POLL_INTERVAL);
             if only_waits {
                 self.waited += began.elapsed();
             }
             match finished {
                 Ok(finished) => self.finish(finished)?,
                 Err(_) => {
-                    self.pools.start_remote_jobs_if_due();
+                    self.pools.give_up_overdue_shards();
                     self.give_way()?;
                     if self.reservations.are_old() {
                         self.send_batch()?;
@@ -504,10 +504,10 @@ impl<'a> Run<'a> {
     }
 
     /// Whether a node's output is unchanged since the run started.
-    pub(super) fn is_unmoved(&self, id: NodeId) -> bool {
+    pub(super) fn is_unchanged(&self, id: NodeId) -> bool {
         match self.progress.get(id.index()) {
-            Some(NodeProgress::Stands) => true,
-            Some(NodeProgress::Settled { .. }) => !self.moved.contains(id),
+            Some(NodeProgress::OutOfReach) => true,
+            Some(NodeProgress::Settled { .. }) => !self.changed_outputs.contains(id),
             Some(NodeProgress::Idle) | None => !self.maybe_stale.contains(id) && self.graph.has_result(id),
             _ => false,
         }
@@ -515,7 +515,7 @@ impl<'a> Run<'a> {
 
     /// Whether a node's producer ran in this run, or its result was found under its key.
     pub(in crate::build) fn was_made(&self, id: NodeId) -> bool {
-        matches!(self.how(id), Some(OutputOrigin::Ran | OutputOrigin::Cached))
+        matches!(self.origin_of(id), Some(OutputOrigin::Ran | OutputOrigin::Cached))
     }
 
     /// Returns the outcomes of the requested nodes.
@@ -523,7 +523,7 @@ impl<'a> Run<'a> {
         let root = |&id: &NodeId| {
             let how = match self.progress.get(id.index()) {
                 Some(NodeProgress::Settled { how }) => Some(*how),
-                Some(NodeProgress::Stands) => Some(OutputOrigin::Current),
+                Some(NodeProgress::OutOfReach) => Some(OutputOrigin::Current),
                 _ => None,
             };
             Root {
@@ -547,13 +547,13 @@ impl<'a> Run<'a> {
     /// Returns the output of a settled node.
     pub(in crate::build) fn output(&self, id: NodeId) -> Option<Digest> {
         match self.progress.get(id.index()) {
-            Some(NodeProgress::Settled { .. } | NodeProgress::Stands) => self.graph.node(id).result.map(|filed| filed.output),
+            Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach) => self.graph.node(id).result.map(|filed| filed.output),
             _ => None,
         }
     }
 
     /// Counts the requested nodes that have neither an output nor a failure of their own, such as those whose producer was stopped.
-    pub fn left(&self, ids: &[NodeId]) -> usize {
+    pub fn count_unfinished(&self, ids: &[NodeId]) -> usize {
         let failed: rustc_hash::FxHashSet<&str> = self.failures.iter().filter_map(|why| why.label.as_deref()).collect();
         let made = |id: NodeId| self.output(id).is_some() || failed.contains(&*self.graph.node(id).label);
         ids.iter().filter(|&&id| !made(id)).count()
@@ -563,7 +563,7 @@ impl<'a> Run<'a> {
     fn has_ended(&self, id: NodeId) -> bool {
         matches!(
             self.progress.get(id.index()),
-            Some(NodeProgress::Settled { .. } | NodeProgress::Stands | NodeProgress::Failed | NodeProgress::Unknown { .. })
+            Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach | NodeProgress::Failed | NodeProgress::Unknown { .. })
         )
     }
 
@@ -586,7 +586,7 @@ impl<'a> Run<'a> {
             vars: work.vars.clone(),
             discovery: work.discovery.iter().filter_map(|&node| self.settled(node)).collect(),
             task,
-            travels: None,
+            duration_if_sent: None,
         }
     }
 

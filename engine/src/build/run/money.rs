@@ -3,7 +3,7 @@
 use super::{NodeProgress, Run, RunError, SameKey, Work};
 use crate::build::earlier_answer::Past;
 use crate::build::invalidated::InvalidatedResult;
-use crate::build::jobs::{Make, Task};
+use crate::build::jobs::{JobMode, Task};
 use crate::build::remarks::{FailedTry, Remark};
 use crate::build::writer::Batch;
 use crate::graph::NodeId;
@@ -87,7 +87,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn given_up(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
+    pub(super) fn exhausted_tries(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
         if self.options.insist || self.is_unwanted(id, key)? {
             return Ok(None);
         }
@@ -102,11 +102,11 @@ impl Run<'_> {
         let label = self.graph.node(id).label.clone();
         let hint = format!("it is not requested again until an input changes; `cortex regenerate '{label}'` asks once more");
         let why = before.why.hint(hint);
-        self.tell_failure(id, FailedTry { why, times: 0, ..before });
+        self.report_failure(id, FailedTry { why, times: 0, ..before });
     }
 
     /// Collecting → Running: the producer plans its question from the known inputs.
-    pub(super) fn price(&mut self, id: NodeId, work: Box<Work>) {
+    pub(super) fn start_pricing(&mut self, id: NodeId, work: Box<Work>) {
         let edges = work.edges.as_ref().expect("invariant: pricing follows collection");
         let unknown = edges
             .input_nodes()
@@ -123,7 +123,7 @@ impl Run<'_> {
                 producer,
                 inputs,
                 key: work.key,
-                how: Make::Plan {
+                how: JobMode::Plan {
                     fresh: self.is_fresh(id),
                     unknown,
                 },
@@ -139,7 +139,7 @@ impl Run<'_> {
     }
 
     /// Finds former names, once, as soon as everything free is built; returns whether they are known.
-    pub(super) fn know_former_names(&mut self) -> bool {
+    pub(super) fn find_former_names(&mut self) -> bool {
         if self.shared.former.get().is_some() {
             return true;
         }
@@ -167,7 +167,7 @@ impl Run<'_> {
     }
 
     /// Running → Unknown: reports the question.
-    pub(super) fn priced(&mut self, id: NodeId, plan: Plan) {
+    pub(super) fn finish_pricing(&mut self, id: NodeId, plan: Plan) {
         let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
             return;
         };
@@ -184,13 +184,13 @@ impl Run<'_> {
     }
 
     /// Records the cost of a failed try.
-    pub(super) fn spent(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
+    pub(super) fn record_failed_cost(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.tally.spent.add(spent);
         self.record_expense(label, outcome, spent, took_us);
     }
 
     /// Records the original cost of a result found under its key.
-    pub(super) fn saved(&mut self, label: &str, spent: &Spent, took_us: u64) {
+    pub(super) fn record_saving(&mut self, label: &str, spent: &Spent, took_us: u64) {
         if self.options.settles.is_some() {
             return;
         }
@@ -207,7 +207,7 @@ impl Run<'_> {
         let node = self.graph.node(id);
         let (key, label) = (node.result.map(|filed| filed.key), node.label.clone());
         let (took_us, spent) = match key.and_then(|key| self.same_key.get(&key)) {
-            Some(SameKey::Made { took_us, spent, .. }) => (*took_us, spent.clone()),
+            Some(SameKey::Built { took_us, spent, .. }) => (*took_us, spent.clone()),
             _ => match key.map(|key| self.store.action(&key)).transpose()?.flatten() {
                 Some(record) => (record.took_us, record.spent),
                 None => return Ok(()),
@@ -237,7 +237,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn unconfirmed(&mut self, id: NodeId, key: &ActionKey, made_at: u64) -> Result<(), RunError> {
+    pub(super) fn record_unconfirmed(&mut self, id: NodeId, key: &ActionKey, made_at: u64) -> Result<(), RunError> {
         let is_shared = self.shared.sharing.is_some() || self.rules.manifest().remote.is_some();
         let is_young = self.now < made_at.saturating_add(unconfirmed::OLD);
         if is_shared && is_young && self.store.row(self.view, Part::Unconfirmed, &key.0.0)?.is_none() {
@@ -284,27 +284,27 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When a batch could not be committed.
-    pub(super) fn give_checkout_back(&mut self) -> Result<(), RunError> {
-        let turn = self.turn.clone().filter(|_| !self.has_given_back);
+    pub(super) fn release_checkout(&mut self) -> Result<(), RunError> {
+        let turn = self.turn.clone().filter(|_| !self.has_released_checkout);
         if let Some(turn) = turn {
             self.graph.read_all();
-            self.let_store_go()?;
-            turn.give_back();
-            self.has_given_back = true;
+            self.release_store()?;
+            turn.release_checkout();
+            self.has_released_checkout = true;
         }
         Ok(())
     }
 
     /// Whether other processes may have built the checkout since this run started.
-    pub(in crate::build) fn has_given_back(&self) -> bool {
-        self.has_given_back
+    pub(in crate::build) fn has_released_checkout(&self) -> bool {
+        self.has_released_checkout
     }
 
     /// Releases the store lock. A build releases it before it waits for the checkout, so that two processes never wait for each other.
     ///
     /// # Errors
     /// When a batch could not be committed.
-    pub(in crate::build) fn let_store_go(&mut self) -> Result<(), RunError> {
+    pub(in crate::build) fn release_store(&mut self) -> Result<(), RunError> {
         self.make_durable()?;
         self.store.release_lock();
         Ok(())
@@ -327,8 +327,8 @@ impl Run<'_> {
             return Ok(());
         }
         // A provider may be slow.
-        self.give_checkout_back()?;
-        self.let_store_go()?;
+        self.release_checkout()?;
+        self.release_store()?;
         let before = self.failures.len();
         for producer in self.registry.iter() {
             match producer.flush() {

@@ -32,7 +32,7 @@ impl Run<'_> {
         if self.options.dry_run || self.is_stopped() {
             return Ok(None);
         }
-        self.begin_again(id)?;
+        self.rebuild_lost_blob(id)?;
         self.work()?;
         match self.output(id) {
             Some(digest) => self.readable(&digest),

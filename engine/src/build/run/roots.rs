@@ -117,20 +117,20 @@ impl Run<'_> {
                 meanings.push(Vec::new());
                 continue;
             }
-            let mut meaning = self.meaning(pattern)?;
-            if meaning.nodes.is_empty() && meaning.errors.is_empty() && !self.is_stopped() {
-                let (near, above) = (std::mem::take(&mut meaning.near), meaning.above.take());
-                let nothing = self.nothing(pattern, near, above)?;
-                let is_empty = meaning.has_empty_set && !meaning.is_open;
-                if is_empty { &mut empty } else { &mut meaning.errors }.push(nothing);
+            let mut resolution = self.resolve_pattern(pattern)?;
+            if resolution.nodes.is_empty() && resolution.errors.is_empty() && !self.is_stopped() {
+                let (near, above) = (std::mem::take(&mut resolution.near), resolution.above.take());
+                let nothing = self.no_match_error(pattern, near, above)?;
+                let is_empty = resolution.has_empty_set && !resolution.is_open;
+                if is_empty { &mut empty } else { &mut resolution.errors }.push(nothing);
             }
             if pattern.literal().is_none() {
-                once_a_name(pattern, &mut meaning.errors);
+                merge_ambiguous_errors(pattern, &mut resolution.errors);
             }
-            roots.warnings.extend(meaning.warnings);
-            let open = meaning.is_open && meaning.nodes.is_empty();
-            if open { &mut roots.open } else { &mut roots.errors }.extend(meaning.errors);
-            meanings.push(meaning.nodes);
+            roots.warnings.extend(resolution.warnings);
+            let open = resolution.is_open && resolution.nodes.is_empty();
+            if open { &mut roots.open } else { &mut roots.errors }.extend(resolution.errors);
+            meanings.push(resolution.nodes);
         }
         if meanings.iter().all(Vec::is_empty) {
             roots.errors.append(&mut empty);
@@ -147,7 +147,7 @@ impl Run<'_> {
             }
             let later = &patterns.patterns()[at + 1..];
             for id in matches {
-                let is_removed = later.iter().any(Pattern::is_negative) && self.taken_away(id, later, &named[at + 1..]);
+                let is_removed = later.iter().any(Pattern::is_negative) && self.is_excluded_later(id, later, &named[at + 1..]);
                 if !is_removed && seen.insert(id) {
                     roots.nodes.push(id);
                 }
@@ -164,7 +164,7 @@ impl Run<'_> {
     }
 
     /// Whether the last of the `later` patterns that matches a node excludes it. `named`: the nodes that each of them excludes by name.
-    fn taken_away(&self, id: NodeId, later: &[Pattern], named: &[FxHashSet<NodeId>]) -> bool {
+    fn is_excluded_later(&self, id: NodeId, later: &[Pattern], named: &[FxHashSet<NodeId>]) -> bool {
         let Ok(label) = Label::parse(&self.graph.node(id).label) else {
             return false;
         };
@@ -176,11 +176,11 @@ impl Run<'_> {
             .is_some_and(|(pattern, _)| pattern.is_negative())
     }
 
-    fn meaning(&mut self, pattern: &Pattern) -> Result<PatternResolution, RunError> {
-        let mut meaning = PatternResolution::default();
+    fn resolve_pattern(&mut self, pattern: &Pattern) -> Result<PatternResolution, RunError> {
+        let mut resolution = PatternResolution::default();
         if let Some(label) = pattern.literal().filter(|label| source_nodes::leaf(label.as_str()).is_some()) {
-            meaning.nodes.push(self.graph.intern(label.as_str()));
-            return Ok(meaning);
+            resolution.nodes.push(self.graph.intern(label.as_str()));
+            return Ok(resolution);
         }
         let rules = self.rules;
         for number in self.candidates(pattern) {
@@ -190,28 +190,28 @@ impl Run<'_> {
             let rule = rules.rule(number);
             let Some((_, set)) = &rule.each else {
                 if let Some(text) = rule.target.literal() {
-                    meaning.nodes.push(self.graph.intern(text));
+                    resolution.nodes.push(self.graph.intern(text));
                 }
                 continue;
             };
             if rule.inner.is_some() {
-                self.joined(number, pattern, &mut meaning)?;
+                self.add_joined_nodes(number, pattern, &mut resolution)?;
                 continue;
             }
             if let Some(label) = self.label_of_row(number, set, pattern)? {
-                meaning.nodes.push(self.graph.intern(&label));
+                resolution.nodes.push(self.graph.intern(&label));
                 continue;
             }
             let Some(items) = self.set_items(set)? else {
-                meaning.errors.push(self.unreadable(set));
+                resolution.errors.push(self.unreadable(set));
                 continue;
             };
-            meaning.is_open |= self.is_open(set);
+            resolution.is_open |= self.is_open(set);
             if let Some(package) = pattern.plain_package() {
-                self.add_single_node(number, &package, &items, &mut meaning);
+                self.add_single_node(number, &package, &items, &mut resolution);
                 continue;
             }
-            meaning.has_empty_set |= items.is_empty();
+            resolution.has_empty_set |= items.is_empty();
             let mut unnamed = Vec::new();
             for item in items.iter() {
                 if self.is_stopped() {
@@ -219,17 +219,17 @@ impl Run<'_> {
                 }
                 match rules.label(number, item) {
                     Some(label) if pattern.matches(label.package(), label.target()) => {
-                        meaning.nodes.push(self.graph.intern(label.as_str()));
+                        resolution.nodes.push(self.graph.intern(label.as_str()));
                     }
                     Some(_) => {}
                     None => unnamed.push(item.as_str()),
                 }
             }
             if !unnamed.is_empty() {
-                meaning.warnings.push(nameless(set, &rule_text(&rule.target), &unnamed));
+                resolution.warnings.push(nameless_warning(set, &rule_text(&rule.target), &unnamed));
             }
         }
-        Ok(meaning)
+        Ok(resolution)
     }
 
     /// Whether a rule's set is only known as of an earlier build.
@@ -266,7 +266,7 @@ impl Run<'_> {
     }
 
     /// Adds the node that a package without wildcards matches under a rule.
-    fn add_single_node(&mut self, number: u32, package: &str, items: &[String], meaning: &mut PatternResolution) {
+    fn add_single_node(&mut self, number: u32, package: &str, items: &[String], resolution: &mut PatternResolution) {
         let rule = self.rules.rule(number);
         let text = format!("//{package}:{}", target_name(rule));
         let Some(value) = rule.target.capture(&text).map(unescape) else {
@@ -276,27 +276,27 @@ impl Run<'_> {
         match resolve(&value, items) {
             Resolution::One(item) => {
                 if let Some(label) = named(item) {
-                    meaning.nodes.push(self.graph.intern(label.as_str()));
+                    resolution.nodes.push(self.graph.intern(label.as_str()));
                 }
             }
             Resolution::Many(items) => {
                 let labels: Vec<String> = items.iter().filter_map(|item| named(item)).map(|label| label.to_string()).collect();
-                meaning.errors.push(ambiguous(&value, &text, labels));
+                resolution.errors.push(ambiguous(&value, &text, labels));
             }
-            Resolution::None if items.iter().any(|item| is_below(item, &value)) => meaning.above = Some(value),
+            Resolution::None if items.iter().any(|item| is_below(item, &value)) => resolution.above = Some(value),
             Resolution::None => {
                 let near = near_items(&value, items).into_iter().filter_map(named);
-                meaning.near.extend(near.map(|label| label.to_string()));
+                resolution.near.extend(near.map(|label| label.to_string()));
             }
         }
     }
 
-    fn nothing(&mut self, pattern: &Pattern, mut near: Vec<String>, above: Option<String>) -> Result<Diagnostic, RunError> {
+    fn no_match_error(&mut self, pattern: &Pattern, mut near: Vec<String>, above: Option<String>) -> Result<Diagnostic, RunError> {
         let text = pattern.to_string().trim_start_matches('-').to_owned();
         if near.is_empty() && above.is_none() {
             near = match pattern.literal() {
-                Some(label) => self.respelled(&label)?,
-                None => self.respelled_pattern(&text),
+                Some(label) => self.suggest_labels(&label)?,
+                None => self.suggest_patterns(&text),
             };
         }
         if near.is_empty() && above.is_none() {
@@ -327,7 +327,7 @@ impl Run<'_> {
     }
 
     /// Returns other spellings of a package and a target, with another target or family that rules have.
-    fn spellings(&self, package: &str, target: &str) -> Vec<String> {
+    fn similar_names(&self, package: &str, target: &str) -> Vec<String> {
         let (family, rest) = package
             .split_once('/')
             .map_or((package, ""), |(family, _)| (family, &package[family.len()..]));
@@ -349,18 +349,18 @@ impl Run<'_> {
     }
 
     /// Returns the patterns with another target or family that rules can produce labels of.
-    fn respelled_pattern(&self, text: &str) -> Vec<String> {
+    fn suggest_patterns(&self, text: &str) -> Vec<String> {
         let package = text.strip_prefix("//").unwrap_or(text);
         let (package, target) = package.rsplit_once(':').unwrap_or((package, ""));
-        let mut near = self.spellings(package, target);
+        let mut near = self.similar_names(package, target);
         near.retain(|other| other != text && Pattern::parse(other).is_ok_and(|pattern| !self.candidates(&pattern).is_empty()));
         near
     }
 
     /// Returns the labels with another target or family that rules have, nearest first.
-    fn respelled(&mut self, label: &Label) -> Result<Vec<String>, RunError> {
+    fn suggest_labels(&mut self, label: &Label) -> Result<Vec<String>, RunError> {
         let rules = self.rules;
-        let spelled = self.spellings(label.package(), label.target());
+        let spelled = self.similar_names(label.package(), label.target());
         let mut near = Vec::new();
         for text in spelled {
             let Some(found) = rules.find(&text) else { continue };
@@ -451,7 +451,7 @@ impl Run<'_> {
             return Ok(expand::items(set, &nothing, &BTreeMap::new()).ok().map(Arc::new));
         };
         let id = self.settled_set(label.as_str())?;
-        if !self.is_at_hand(id)? {
+        if !self.is_output_available(id)? {
             // Rebuilds the set's blob, which the store has lost.
             self.blob(id)?;
         }
@@ -502,7 +502,7 @@ fn full_name_hint(labels: &[String]) -> String {
 }
 
 /// Merges the errors that report the same ambiguous name for each of its targets.
-fn once_a_name(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
+fn merge_ambiguous_errors(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
     let package = |label: &String| label.rsplit_once(':').map_or(label.as_str(), |(package, _)| package).to_owned();
     let names = |error: &Diagnostic| match error.code == ErrorCode::E_AMBIGUOUS {
         true => error.candidates.iter().map(package).collect(),
@@ -540,7 +540,7 @@ fn set_text(set: &SetSpec) -> String {
 const QUOTED_ITEMS: usize = 5;
 
 /// Returns the warning that items of a set name no target of a rule.
-fn nameless(set: &SetSpec, target: &str, items: &[&str]) -> Diagnostic {
+fn nameless_warning(set: &SetSpec, target: &str, items: &[&str]) -> Diagnostic {
     let (count, set) = (items.len(), set_text(set));
     let (plural, verb) = if count == 1 { ("", "gives") } else { ("s", "give") };
     let mut shown: Vec<String> = items.iter().take(QUOTED_ITEMS).map(|item| format!("'{item}'")).collect();

@@ -27,8 +27,8 @@ pub trait Leaves {
     fn fetch(&self, label: &str) -> Fetch {
         match leaf(label) {
             Some(Leaf::File(path)) => Fetch::File(path.into()),
-            Some(Leaf::Set) => self.set(label).map_or(Fetch::Made, Fetch::Paths),
-            None => Fetch::Made,
+            Some(Leaf::Set) => self.set(label).map_or(Fetch::Stored, Fetch::Paths),
+            None => Fetch::Stored,
         }
     }
 }

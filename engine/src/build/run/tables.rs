@@ -6,7 +6,7 @@
 
 use super::source_nodes::{Leaf, leaf};
 use super::{Run, RunError, Step};
-use crate::build::blobs::Lack;
+use crate::build::blobs::Unavailable;
 use crate::build::prune::SetChanges;
 use crate::graph::NodeId;
 use crate::graph::lookups::{Lookup, LookupSet};
@@ -150,7 +150,7 @@ impl Run<'_> {
     }
 
     /// A node's output changed: marks its readers stale; for a table, only those that looked up a changed row.
-    pub(super) fn moved_to(&mut self, id: NodeId, before: Option<Digest>, after: Digest) {
+    pub(super) fn mark_affected_readers(&mut self, id: NodeId, before: Option<Digest>, after: Digest) {
         let tables = self.tables();
         let label = self.graph.node(id).label.clone();
         let rules = tables.row_rules.get(&*label).map(Vec::as_slice);
@@ -162,8 +162,10 @@ impl Run<'_> {
             Some(before) if rules.is_some() || is_read_by_row() => self.changes(id, &before, &after),
             _ => None,
         };
-        self.moved_rows.remove(&id);
-        let Some(changes) = changes else { return self.moved_on(id) };
+        self.changed_rows.remove(&id);
+        let Some(changes) = changes else {
+            return self.mark_direct_readers(id);
+        };
         let rules = rules.unwrap_or_default();
         let mut concerned = LookupSet::default();
         concerned.add(&label, Lookup::Whole);
@@ -189,9 +191,9 @@ impl Run<'_> {
         let set_of_unknown = (0u32..)
             .zip(&tables.by_row)
             .any(|(rule, by_row)| !by_row && self.set_of(rule) == Some(id));
-        self.moved_by_row.set(id, !set_of_unknown);
+        self.marked_by_row.set(id, !set_of_unknown);
         if tables.row_rules.contains_key(&*label) {
-            self.moved_rows.insert(id, changes);
+            self.changed_rows.insert(id, changes);
         }
     }
 
@@ -209,8 +211,8 @@ impl Run<'_> {
         let mut changes = Vec::new();
         let count = std::cell::Cell::new(0);
         let fetch = |digest: &Digest| match count.get() <= MOST_CHANGES {
-            true => blobs.get(digest).map_err(Lack::Broken),
-            false => Err(Lack::Piece),
+            true => blobs.get(digest).map_err(Unavailable::Broken),
+            false => Err(Unavailable::Piece),
         };
         let compared = pages::each_change(&root(before)?, &root(after)?, fetch, |key, change| {
             count.set(count.get() + 1);
@@ -237,20 +239,20 @@ impl Run<'_> {
     }
 
     /// Returns the changed rows of a table or set, if known.
-    pub(in crate::build) fn rows_that_moved(&self, id: NodeId) -> Option<&[(String, Change)]> {
-        self.moved_rows.get(&id).map(Vec::as_slice)
+    pub(in crate::build) fn changed_rows(&self, id: NodeId) -> Option<&[(String, Change)]> {
+        self.changed_rows.get(&id).map(Vec::as_slice)
     }
 
     /// Returns the items that sets gained and lost, if known and all rules over the set have a node for each item.
     pub(super) fn set_changes(&mut self) -> SetChanges {
-        let changed = std::mem::take(&mut self.moved_rows).into_iter();
-        let by_row = changed.filter(|(id, _)| self.moved_by_row.contains(*id));
+        let changed = std::mem::take(&mut self.changed_rows).into_iter();
+        let by_row = changed.filter(|(id, _)| self.marked_by_row.contains(*id));
         by_row.map(|(id, changes)| (self.graph.node(id).label.clone(), changes)).collect()
     }
 
     /// Whether unmarked nodes over a changed set are unchanged.
-    pub(super) fn has_moved_by_row(&self, set: NodeId) -> bool {
-        self.moved_by_row.contains(set) && self.has_ended(set)
+    pub(super) fn is_marked_by_row(&self, set: NodeId) -> bool {
+        self.marked_by_row.contains(set) && self.has_ended(set)
     }
 }
 

@@ -152,7 +152,7 @@ impl ExplainedTarget {
                 .collect(),
             inputs: explanation.inputs,
             inputs_known: explanation.inputs_known,
-            moved: explanation.moves,
+            moved: explanation.changes,
             chain: explanation
                 .chain
                 .into_iter()
@@ -163,7 +163,7 @@ impl ExplainedTarget {
                 .collect(),
             only_if: explanation.gates,
             versions: explanation.versions,
-            last_moved: explanation.last_moves,
+            last_moved: explanation.last_changes,
             last_chain: explanation.last_chain,
             last_redefined: explanation.last_redefined,
             before_collected: explanation.before_collected,
@@ -202,7 +202,7 @@ fn find_result(session: &Session, explained: &Explanation) -> Result<Option<Vers
 /// Returns the change of the file at the end of the chain.
 fn change(workspace: &Workspace, session: &Session, explained: &Explanation) -> Result<Option<FileChange>, Failed> {
     let reason = explained.chain.last().and_then(|step| step.reason.as_ref());
-    let last = explained.last_chain.last().or(explained.last_moves.first());
+    let last = explained.last_chain.last().or(explained.last_changes.first());
     let (path, from, to): (String, Digest, Digest) = match (reason, last.map(|last| (file_path(&last.label), &last.how))) {
         (Some(Reason::FileChanged { path, from, to }), _) => (path.clone(), *from, *to),
         (None, Some((Some(path), InputChangeKind::Changed { from, to }))) => (path, *from, *to),

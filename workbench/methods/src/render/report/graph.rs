@@ -213,7 +213,7 @@ fn write_reasons(html: &mut Html, explanation: &Explanation) {
                 html.write_text(&format!("{}: {}", failure.code, failure.message))
             });
         }
-        write_input_changes(html, "Moved", &explanation.moves);
+        write_input_changes(html, "Moved", &explanation.changes);
         if !explanation.chain.is_empty() {
             fact(html, "Because", |html| steps(html, &explanation.chain));
         }
@@ -228,7 +228,7 @@ fn write_reasons(html: &mut Html, explanation: &Explanation) {
                 ));
             });
         }
-        write_input_changes(html, "Last ran", &explanation.last_moves);
+        write_input_changes(html, "Last ran", &explanation.last_changes);
         if !explanation.last_redefined.is_empty() {
             fact(html, "Last ran", |html| {
                 for redefined in explanation.last_redefined.iter().take(SHOWN) {
