@@ -87,7 +87,7 @@ fn a_build_stopped_anywhere_and_gone_on_with_ends_where_one_from_nothing_does() 
                 bench.build(&["//..."]);
             }
             edit(&bench);
-            let stopped = bench.build_until(&["//..."], &Silent, &Cancel::at_look(look), settled);
+            let stopped = bench.build_until(&["//..."], &Silent, &Cancel::after_checks(look), settled);
             let case = format!("stopped at look {look}, {settled} nodes settled, from nothing: {from_nothing}");
             assert!(stopped.refused.is_empty() && stopped.failures.is_empty(), "{case}: {stopped:?}");
             assert_eq!(bench.known(&["//..."]).is_some(), !stopped.cancelled, "{case}");
@@ -162,7 +162,7 @@ fn a_session_goes_on_after_a_stop_that_committed_results_alone() {
     let mut session = bench.session();
     let mut request = bench.request(&["//..."], &How::default());
     request.options.settled_on_stop = 0;
-    let stopped = session.build(&request, &Silent, &Cancel::at_look(60)).expect("a report");
+    let stopped = session.build(&request, &Silent, &Cancel::after_checks(60)).expect("a report");
     assert!(stopped.cancelled && stopped.tally.ran > 0, "{stopped:?}");
     let built = session.build(&request, &Silent, &Cancel::default()).expect("a report");
     assert_eq!(built.roots.len(), built.outputs.len());
@@ -343,7 +343,7 @@ fn a_file_of_states_that_cannot_be_written_is_tried_by_every_build_until_it_can(
 /// A watched world, with the number of checked output files.
 struct WatchedWorld {
     below: engine::files::memory::MemoryWorld,
-    outputs_moved: AtomicBool,
+    outputs_changed: AtomicBool,
     looks: Arc<AtomicUsize>,
 }
 
@@ -360,8 +360,8 @@ impl World for WatchedWorld {
     fn watched(&self, _: &[SetDef], since: Option<&[u8]>) -> Option<Watched> {
         Some(Watched {
             token: b"now".to_vec(),
-            moved: None,
-            outputs_moved: since.is_none() || self.outputs_moved.load(Ordering::Relaxed),
+            changed: None,
+            outputs_changed: since.is_none() || self.outputs_changed.load(Ordering::Relaxed),
         })
     }
 
@@ -414,7 +414,7 @@ fn watched_files_of_unchanged_outputs_are_not_checked() {
     let looks = Arc::new(AtomicUsize::new(0));
     let watched = Arc::new(WatchedWorld {
         below: bench.world.clone(),
-        outputs_moved: AtomicBool::new(false),
+        outputs_changed: AtomicBool::new(false),
         looks: looks.clone(),
     });
     bench.other_world = Some(watched.clone());
@@ -423,7 +423,7 @@ fn watched_files_of_unchanged_outputs_are_not_checked() {
     looks.store(0, Ordering::Relaxed);
     assert!(bench.build(&["//..."]).report.written > 0);
     assert!(looks.load(Ordering::Relaxed) < 10, "{looks:?} of over 60 files were looked at");
-    watched.outputs_moved.store(true, Ordering::Relaxed);
+    watched.outputs_changed.store(true, Ordering::Relaxed);
     bench.world.tamper("docs/d7.txt.clean", None);
     bench.put("docs/d3.txt", "n3=v3\n@n6\n");
     looks.store(0, Ordering::Relaxed);

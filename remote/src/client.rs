@@ -514,7 +514,7 @@ impl RemoteCache for Client {
         self.inner.counters.update_summary(|summary| summary.volumes_left += 1);
     }
 
-    fn insists_on_signatures(&self) -> bool {
+    fn requires_signatures(&self) -> bool {
         self.inner.server().is_some_and(|server| !server.trusted.is_empty())
     }
 

@@ -70,7 +70,7 @@ fn run_verify(context: &Context, repair: bool) -> Outcome {
         None => "`cortex store verify --repair` drops damaged parts; the next build rebuilds them",
         Some(_) => "the rest cannot be repaired row by row: move the store's folder away; the next build creates a new one",
     };
-    let count = left.as_ref().unwrap_or(&found).harm.len();
+    let count = left.as_ref().unwrap_or(&found).damage.len();
     let what = format!(
         "{count} part{} of the store {} damaged",
         if count == 1 { "" } else { "s" },

@@ -38,7 +38,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
     let workspace = context.asking("warm", &args.asking)?;
     let cache = writable_cache(context, &workspace)?;
     // Connect before the build, to find a cache that stores nothing or an unreadable signing key early.
-    let insists = cache.insists_on_signatures();
+    let insists = cache.requires_signatures();
     if !cache.writes() {
         if let Some(used) = sharing::finish_sharing(&workspace, Some(Duration::ZERO))? {
             context.say(&used.diagnostics());

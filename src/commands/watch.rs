@@ -13,7 +13,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::Silent;
 use engine::values::pattern::PatternSet;
-use engine::watch::{Batch, Socket, Trouble, Watch, WatchError, Watcher};
+use engine::watch::{Batch, Socket, Watch, WatchError, WatchProblem, Watcher};
 use methods::code::Code;
 use methods::desk::build::patterns;
 use methods::failed::{Failed, Outcome};
@@ -65,8 +65,8 @@ struct Watching<'a> {
     patterns: Option<PatternSet>,
     reported: ReportedChanges,
     running: Arc<Running>,
-    /// Trouble of the watch, as last reported.
-    trouble: Option<Trouble>,
+    /// Problem of the watch, as last reported.
+    problem: Option<WatchProblem>,
     /// Changes of the last batch that were built before they were reported, and may belong to a checkout.
     built_unreported: Vec<ChangedFile>,
     /// Digest of the manifest's text as last seen.
@@ -110,7 +110,7 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
         patterns,
         reported: ReportedChanges::default(),
         running,
-        trouble: None,
+        problem: None,
         built_unreported: Vec::new(),
         manifest: Some(workspace.text_digest()),
         unread: None,
@@ -156,7 +156,7 @@ impl Watching<'_> {
             match batch {
                 Ok(batch) => {
                     idle = true;
-                    let gone = batch.trouble == Some(Trouble::Gone);
+                    let gone = batch.problem == Some(WatchProblem::Gone);
                     self.batch(watch, batch);
                     if gone {
                         let why = Diagnostic::error(ErrorCode::E_WATCH, "the workspace was moved or removed");
@@ -182,11 +182,11 @@ impl Watching<'_> {
     }
 
     fn batch(&mut self, watch: &Watch, batch: Batch) {
-        if batch.trouble != self.trouble {
-            render::trouble(self.context, batch.trouble.as_ref());
-            self.trouble.clone_from(&batch.trouble);
+        if batch.problem != self.problem {
+            render::trouble(self.context, batch.problem.as_ref());
+            self.problem.clone_from(&batch.problem);
         }
-        if batch.trouble != Some(Trouble::Gone) {
+        if batch.problem != Some(WatchProblem::Gone) {
             self.run_and_report(|watching| watching.report_batch(watch, &batch));
         }
     }

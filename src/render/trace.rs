@@ -11,7 +11,7 @@ use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::event::{Event, Observer, Phase, Worked};
+use engine::values::event::{Event, FinishedJob, Observer, Phase};
 use methods::code::Code;
 use methods::failed::Failed;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ fn micros(start: Instant, at: Instant) -> u64 {
 impl Observer for Trace {
     fn event(&self, _: &Event<'_>) {}
 
-    fn worked(&self, worked: &Worked<'_>) {
+    fn job_finished(&self, worked: &FinishedJob<'_>) {
         let job = Job {
             label: worked.label.to_owned(),
             task: worked.task,

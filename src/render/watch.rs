@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::service::build_ahead::Ahead;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
-use engine::watch::Trouble;
+use engine::watch::WatchProblem;
 use methods::render::{duration, format_count, printable};
 use serde_json::{Value, json};
 use workbench::watch::{Became, ChangedFile, Edited, Reached};
@@ -121,22 +121,22 @@ pub fn ahead_line(context: &Context, ahead: &Ahead) -> String {
 }
 
 /// Reports the trouble of the watch, or its end.
-pub fn trouble(context: &Context, trouble: Option<&Trouble>) {
+pub fn trouble(context: &Context, trouble: Option<&WatchProblem>) {
     let lost = |message: String, hint: &str| {
         Diagnostic::warning(ErrorCode::W_WATCH, format!("{message}; all files are checked every 10 s instead")).hint(hint)
     };
     let why = match trouble {
         None => Diagnostic::new(Severity::Note, ErrorCode::N_WATCH, "changes are heard again"),
-        Some(Trouble::Gone) => return,
-        Some(Trouble::Limit { watched }) => lost(
+        Some(WatchProblem::Gone) => return,
+        Some(WatchProblem::Limit { watched }) => lost(
             format!("the system lets this user watch no more folders (after {watched} of this workspace)"),
             "raise the limit: sudo sysctl fs.inotify.max_user_watches=524288",
         ),
-        Some(Trouble::Elsewhere { kind }) => lost(
+        Some(WatchProblem::Elsewhere { kind }) => lost(
             format!("changes on a file system of the kind {kind} cannot be heard"),
             "watch on the machine that has the files",
         ),
-        Some(Trouble::Directory { path, reason }) => lost(
+        Some(WatchProblem::Directory { path, reason }) => lost(
             format!("the folder {path} cannot be watched: {reason}"),
             "make it readable, or exclude it from the source sets",
         ),

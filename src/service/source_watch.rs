@@ -5,7 +5,7 @@ use super::build_ahead::IDLE;
 use super::server::Stop;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use engine::watch::{Batch, Socket, SocketError, Trouble, Watch, WatchError, Watcher};
+use engine::watch::{Batch, Socket, SocketError, Watch, WatchError, WatchProblem, Watcher};
 use methods::code::Code;
 use methods::desk::request_context::RequestContext;
 use methods::failed::Failed;
@@ -48,7 +48,7 @@ pub fn start_watching(
                 Err(false) => return,
             };
             is_due = ahead;
-            if batch.trouble == Some(Trouble::Gone) {
+            if batch.problem == Some(WatchProblem::Gone) {
                 stop.stop();
                 return;
             }

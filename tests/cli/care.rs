@@ -351,7 +351,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
             // The page is compressed: its length, then zstd's magic bytes.
             "nodes.2" => {
                 let (disk, _) = DiskStore::open(&bench.store(), DiskOptions::default()).expect("store");
-                let view = disk.tenants().expect("views")[0];
+                let view = disk.views_with_rows().expect("views")[0];
                 let page = disk.row(view, Part::Nodes, &0_u32.to_be_bytes()).expect("read").expect("a page");
                 let length = u32::try_from(page.len()).expect("short").to_be_bytes();
                 [&length[..], &[0x28, 0xb5, 0x2f, 0xfd]].concat()

@@ -144,7 +144,7 @@ impl Mill {
     fn promised(&self) -> Promised {
         let disk = self.opened();
         let mut promised: Promised = outputs(&disk).into_values().collect();
-        for view in disk.tenants().expect("views") {
+        for view in disk.views_with_rows().expect("views") {
             let pins = disk.rows(view, Part::Pins).expect("pins");
             promised.extend(pins.iter().filter_map(Pin::from_row).filter_map(|pin| pin.result()));
         }
@@ -162,7 +162,7 @@ impl Mill {
             let blob = disk.blob(output).expect("it can be read");
             assert!(blob.is_some_and(|blob| Digest::of(&blob) == *output), "lost, seed {}", self.seed);
         }
-        found.harm.into_iter().map(|harm| harm.what).collect()
+        found.damage.into_iter().map(|harm| harm.what).collect()
     }
 
     fn check_sound(&self, promised: &Promised) {
@@ -197,7 +197,7 @@ impl Mill {
 /// Returns every target with its result, if the store keeps results of it: sources are read from their files.
 fn outputs(disk: &DiskStore) -> BTreeMap<String, (ActionKey, Digest)> {
     let mut outputs = BTreeMap::new();
-    for view in disk.tenants().expect("views") {
+    for view in disk.views_with_rows().expect("views") {
         for (_, page) in disk.rows(view, Part::Nodes).expect("nodes") {
             each_result(&page, |label, filed| {
                 outputs.insert(label.to_owned(), (filed.key, filed.output));

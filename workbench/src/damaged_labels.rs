@@ -2,7 +2,7 @@
 
 use engine::graph::pages::{LINKS, RECORDS, each_link, each_result, short_hash};
 use engine::store::disk::DiskStore;
-use engine::store::disk::verify::{DamagedItem, Spot, label_hash};
+use engine::store::disk::verify::{DamageLocation, DamagedItem, label_hash};
 use engine::store::{Part, Store, StoreError, ViewId, corrections, pins};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{BTreeSet, HashMap};
@@ -32,7 +32,7 @@ impl Labels {
             by_key: HashMap::new(),
             by_output: HashMap::new(),
         };
-        for view in disk.tenants()? {
+        for view in disk.views_with_rows()? {
             for (_, page) in disk.rows(view, Part::Nodes)? {
                 let _ = each_result(&page, |label, filed| {
                     let hash = labels.add_label(label);
@@ -71,12 +71,12 @@ impl Labels {
     pub fn name_damaged_entry(&self, disk: &DiskStore, harm: &mut DamagedItem) -> Result<(), StoreError> {
         if harm.labels.is_empty() {
             let of_hash = |hash: Option<&[u8; 16]>| hash.and_then(|hash| self.by_hash.get(hash)).cloned().into_iter().collect();
-            harm.labels = match harm.spot() {
-                Spot::Result(key) => of_hash(self.by_key.get(&key)),
-                Spot::Output(digest) => of_hash(self.by_output.get(&digest)),
-                Spot::Version(hash) => of_hash(Some(&hash)),
-                Spot::Row(view, part, key) => self.of_row(disk, view, part, key)?,
-                Spot::Other => Vec::new(),
+            harm.labels = match harm.location() {
+                DamageLocation::Result(key) => of_hash(self.by_key.get(&key)),
+                DamageLocation::Output(digest) => of_hash(self.by_output.get(&digest)),
+                DamageLocation::Version(hash) => of_hash(Some(&hash)),
+                DamageLocation::Row(view, part, key) => self.of_row(disk, view, part, key)?,
+                DamageLocation::Other => Vec::new(),
             };
         }
         Ok(())

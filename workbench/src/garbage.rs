@@ -5,7 +5,7 @@
 
 use crate::location::MANIFEST;
 use crate::overlay;
-use engine::graph::Filed;
+use engine::graph::NodeResult;
 use engine::graph::pages::each_result;
 use engine::manifest::model::StoreLimits;
 use engine::store::disk::DiskStore;
@@ -165,7 +165,7 @@ pub fn collect_garbage(disk: &DiskStore, options: &GarbageOptions) -> Result<Rep
         if let (Some(max), false) = (options.max_size, wanted == Some(0)) {
             let mut left = disk.fill()?;
             left.row_bytes = left.row_bytes.saturating_sub(report.taken.row_bytes());
-            for view in disk.tenants()? {
+            for view in disk.views_with_rows()? {
                 if !report.held.contains(&view) {
                     left.row_bytes = left.row_bytes.saturating_sub(disk.bytes_of(view)?);
                 }
@@ -229,7 +229,7 @@ fn roots(disk: &DiskStore, options: &GarbageOptions, report: &mut Report) -> Res
     let mut marks = Marks::default();
     let known: BTreeMap<ViewId, ViewRecord> = disk.views()?.into_iter().collect();
     (report.held, report.vanished) = (BTreeSet::new(), Vec::new());
-    for view in disk.tenants()? {
+    for view in disk.views_with_rows()? {
         if let Some(record) = known.get(&view).filter(|record| !is_there(record)) {
             let root = record.root().to_path_buf();
             if is_given_up(record, options) && forget_checkout(disk, view, options)? {
@@ -285,9 +285,9 @@ pub fn is_there(record: &ViewRecord) -> bool {
 fn mark_view_results(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Result<(), GarbageError> {
     disk.damage();
     for (_, page) in disk.rows(view, Part::Nodes)? {
-        let mut note = |label: &str, filed: &Filed| {
+        let mut note = |label: &str, filed: &NodeResult| {
             marks.mark_result(&filed.key, &filed.output);
-            marks.stands(view, label);
+            marks.record_node(view, label);
         };
         each_result(&page, &mut note).ok_or_else(|| GarbageError::Damaged("a row of a checkout's graph cannot be read".to_owned()))?;
     }

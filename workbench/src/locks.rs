@@ -107,7 +107,7 @@ impl Hold {
 
     /// Returns the workspace's root and its store, if this command stored results there.
     pub fn filed(&self) -> Option<(&Path, &DiskStore)> {
-        self.disk.has_filed().then_some((&*self.root, &*self.disk))
+        self.disk.has_stored_results().then_some((&*self.root, &*self.disk))
     }
 
     /// Releases the store and checkout locks; call once only printing is left, because a reader of the output may be slow.

@@ -105,10 +105,10 @@ pub(crate) fn open_disk(
 /// Stops a watch's build ahead, and again when the command starts to wait: one may have started just after the first call.
 fn stop_builds_ahead(folder: &Path, view: ViewId, options: &mut DiskOptions) {
     let watch = WatcherAnswer::new(crate::watch::socket(folder, view));
-    watch.make_way();
+    watch.stop_builds_ahead();
     let announce = options.on_wait_view.take();
     options.on_wait_view = Some(Arc::new(move |holder: &str| {
-        watch.make_way();
+        watch.stop_builds_ahead();
         announce.iter().for_each(|announce| announce(holder));
     }));
 }

@@ -126,7 +126,7 @@ pub fn import(store: &dyn Store, parcel: Parcel, paid: bool, now: u64) -> Result
         if size >= BATCH {
             size = 0;
             file(&mut batch)?;
-            store.give_way();
+            store.release_if_wanted();
         }
         Ok(())
     })?;

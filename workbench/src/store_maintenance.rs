@@ -27,8 +27,8 @@ pub fn verify_store(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<
     if !repair || found.is_sound() {
         return Ok((found, None));
     }
-    disk.repair(&found.harm)?;
-    for view in disk.tenants()? {
+    disk.repair(&found.damage)?;
+    for view in disk.views_with_rows()? {
         if graph_harm(disk, view)?.is_some() {
             // The next build plans the graph again and finds all results under their keys.
             disk.clear(view, &[Part::Nodes, Part::Links, Part::State, Part::Requests])?;
@@ -41,7 +41,7 @@ pub fn verify_store(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<
         left = check_graphs(disk, disk.verify_everything()?)?;
     }
     if !left.is_sound() {
-        disk.repair(&left.harm)?;
+        disk.repair(&left.damage)?;
         left = check_graphs(disk, disk.verify_everything()?)?;
     }
     Ok((found, Some(left)))
@@ -49,12 +49,12 @@ pub fn verify_store(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<
 
 /// Adds faults of graphs to the findings, and labels to the damaged entries.
 fn check_graphs(disk: &DiskStore, mut found: Verified) -> Result<Verified, StoreError> {
-    for view in disk.tenants()? {
-        found.harm.extend(graph_harm(disk, view)?.map(DamagedItem::of_graph));
+    for view in disk.views_with_rows()? {
+        found.damage.extend(graph_harm(disk, view)?.map(DamagedItem::of_graph));
     }
     if !found.is_sound() {
         let labels = Labels::from_store(disk)?;
-        for harm in &mut found.harm {
+        for harm in &mut found.damage {
             labels.name_damaged_entry(disk, harm)?;
         }
     }
@@ -185,7 +185,7 @@ pub fn stats(disk: &DiskStore) -> Result<Stats, StoreError> {
     })?;
     stats.depths = disk.depths()?;
     let known: BTreeMap<ViewId, _> = disk.views()?.into_iter().collect();
-    for view in disk.tenants()? {
+    for view in disk.views_with_rows()? {
         let mut nodes = 0;
         for (_, page) in disk.rows(view, Part::Nodes)? {
             let _ = each_result(&page, |_, _| nodes += 1);

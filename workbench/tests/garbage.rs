@@ -338,7 +338,7 @@ impl Bench {
             }
         }
         let verified = self.disk.verify_everything().expect("a store");
-        assert!(verified.is_sound(), "{:?}", verified.harm);
+        assert!(verified.is_sound(), "{:?}", verified.damage);
         assert_eq!(self.disk.damage(), Vec::<String>::new());
         for view in 0..VIEWS {
             let clean = self.build(view, Arc::new(MemoryStore::new()));

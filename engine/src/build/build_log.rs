@@ -5,7 +5,7 @@ use crate::planning::rules::RuleIndex;
 use crate::seams::annotate::Annotate;
 use crate::seams::paid::Spent;
 use crate::store::builds::{BuildRecord, Counts, FAILED, FailedTarget, Gone, OfProducer, Outcome, Slow};
-use crate::values::event::{Event, Observer, Phase, Worked};
+use crate::values::event::{Event, FinishedJob, Observer, Phase};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -221,8 +221,8 @@ impl Observer for Listing<'_> {
         self.observer.event(event);
     }
 
-    fn worked(&self, worked: &Worked<'_>) {
-        self.observer.worked(worked);
+    fn job_finished(&self, worked: &FinishedJob<'_>) {
+        self.observer.job_finished(worked);
     }
 
     fn phase(&self, phase: &Phase) {

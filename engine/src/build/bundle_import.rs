@@ -90,7 +90,7 @@ impl Sharing {
             found: ImportedBundle::default(),
             registry: &engine.registry,
             now: engine.world.now_secs(),
-            is_signed: self.cache.insists_on_signatures(),
+            is_signed: self.cache.requires_signatures(),
         };
         if !self.cache.reads() {
             return Ok(ImportedBundle::default());
@@ -106,10 +106,10 @@ impl Sharing {
             return Ok(ImportedBundle::default());
         };
         if let (true, Some(graph)) = (is_new, &bundle.graph) {
-            import.give_way();
-            let (tree_us, is_left) = (volumes::tree_us(&bundle.volumes), Cell::new(false));
+            import.release_if_wanted();
+            let (tree_us, is_left) = (volumes::estimate_tree_us(&bundle.volumes), Cell::new(false));
             let is_worth = |bytes: u64| {
-                let takes = volumes::fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
+                let takes = volumes::estimate_fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
                 is_left.set(self.prefer == Prefer::Auto && takes > tree_us);
                 !is_left.get()
             };
@@ -137,19 +137,19 @@ impl BundleImport<'_> {
         let mut unknown: Vec<&VolumeRef> = Vec::new();
         for volume in &bundle.volumes {
             match known.get(&volume.id) {
-                Some(known) if known.address == volume.address && known.is_filed(self.store)? => {}
+                Some(known) if known.address == volume.address && known.is_stored(self.store)? => {}
                 _ => unknown.push(volume),
             }
         }
         if has_graph {
             let plain: Vec<&VolumeRef> = unknown.extract_if(.., |volume| volume.kind != VolumeKind::Dear).collect();
-            unknown.extend(self.indexes(&plain, volumes::tree_us(&bundle.volumes)));
+            unknown.extend(self.indexes(&plain, volumes::estimate_tree_us(&bundle.volumes)));
         }
         let mut eager: Vec<&VolumeRef> = Vec::new();
         for volumes in unknown.chunks(AT_ONCE) {
             let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
             let mut commit = Commit::default();
-            self.give_way();
+            self.release_if_wanted();
             for (at, volume) in volumes.iter().zip(self.sharing.cache.read_volumes(&addresses)) {
                 let Some(volume) = volume else { continue };
                 let row = self.results(at, &volume, &mut commit)?;
@@ -182,7 +182,7 @@ impl BundleImport<'_> {
     /// Records volumes by their indexes. Returns those that have none.
     fn indexes<'v>(&mut self, volumes: &[&'v VolumeRef], tree_us: u64) -> Vec<&'v VolumeRef> {
         let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
-        self.give_way();
+        self.release_if_wanted();
         let mut left = Vec::new();
         for (at, index) in volumes.iter().zip(self.sharing.cache.read_indexes(&addresses)) {
             match index {
@@ -200,7 +200,7 @@ impl BundleImport<'_> {
     }
 
     /// Releases the store to another process before a wait for the cache.
-    fn give_way(&self) {
+    fn release_if_wanted(&self) {
         if self.store.is_wanted() {
             self.store.release_lock();
         }
@@ -210,7 +210,7 @@ impl BundleImport<'_> {
     fn outputs(&mut self, volumes: &[&VolumeRef]) -> Result<(), StoreError> {
         let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
         let mut blobs: Vec<DigestedBlob> = Vec::new();
-        self.give_way();
+        self.release_if_wanted();
         for (digest, blob) in self.sharing.cache.read_outputs(&addresses).into_iter().flatten() {
             if !self.store.has_blob(&digest)? {
                 blobs.push((digest, blob));

@@ -5,7 +5,7 @@ use super::contention::{Answer, lookup_of};
 use super::engine::EngineError;
 use super::session::Session;
 use super::sharing::{RemoteResult, Sharing, is_same};
-use crate::graph::{Filed, Node, NodeId};
+use crate::graph::{Node, NodeId, NodeResult};
 use crate::seams::remote::{SharedResult, Wanted};
 use crate::store::records::{ActionRecord, HistoryRecord, NewResult};
 use crate::store::unconfirmed::{self, Unconfirmed, confirmed};
@@ -46,7 +46,7 @@ impl Session {
         let is_unshared = sharing.is_none() && self.rules.manifest().remote.is_none();
         for (key, row) in rows {
             // A person's words belong to their checkout.
-            let own = store.action(&key)?.filter(|own| !is_unshared && !shared::stays_here(own));
+            let own = store.action(&key)?.filter(|own| !is_unshared && !shared::is_local_only(own));
             match own {
                 None => changes.push(confirmed(&key)),
                 Some(own) if row.is_due(now) => due.push(AnswerToConfirm { key, row, own }),
@@ -114,20 +114,20 @@ impl Session {
     }
 
     /// Returns the nodes with another output recorded under one of these keys, with their new record.
-    fn with_other_output(&self, replaced: &FxHashMap<ActionKey, Digest>) -> Vec<(NodeId, String, Filed)> {
+    fn with_other_output(&self, replaced: &FxHashMap<ActionKey, Digest>) -> Vec<(NodeId, String, NodeResult)> {
         if replaced.is_empty() {
             return Vec::new();
         }
         let other = |(id, node): (NodeId, &Node)| {
             let filed = node.result?;
             let output = *replaced.get(&filed.key)?;
-            (filed.output != output).then(|| (id, node.label.to_string(), Filed { output, ..filed }))
+            (filed.output != output).then(|| (id, node.label.to_string(), NodeResult { output, ..filed }))
         };
         self.graph.iter().filter_map(other).collect()
     }
 
     /// Returns the new versions of these nodes, unless they have them already.
-    fn versions(&self, nodes: &[(NodeId, String, Filed)], now: u64) -> Result<Vec<(String, HistoryRecord)>, EngineError> {
+    fn versions(&self, nodes: &[(NodeId, String, NodeResult)], now: u64) -> Result<Vec<(String, HistoryRecord)>, EngineError> {
         let mut versions = Vec::new();
         for (_, label, filed) in nodes {
             let newest = self.engine.store.history(self.engine.view, label)?.pop();

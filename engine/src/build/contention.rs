@@ -84,7 +84,7 @@ impl Sharing {
             let wanted: Vec<Wanted> = results.iter().map(|(key, record)| lookup_of(key, record)).collect();
             let mut answers = Vec::new();
             for ((key, record), found) in results.iter().zip(self.cache.find_results_uncounted(&wanted)) {
-                let shared = !shared::stays_here(record) && record.class == Class::Paid;
+                let shared = !shared::is_local_only(record) && record.class == Class::Paid;
                 match Answer::from_store(key, record, store)?.filter(|_| shared) {
                     _ if found.is_some() => offers.known += 1,
                     Some(answer) => answers.push(answer),

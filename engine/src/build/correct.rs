@@ -8,7 +8,7 @@ use super::earlier_answer;
 use super::engine::EngineError;
 use super::run::Leftover;
 use super::session::Session;
-use crate::graph::Filed;
+use crate::graph::NodeResult;
 use crate::seams::paid::Notes;
 use crate::store::RowChange;
 use crate::store::corrections::{self, CorrectionRecord, Words};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Last {
     /// Its key and output.
-    pub filed: Filed,
+    pub filed: NodeResult,
     /// Its record.
     pub record: ActionRecord,
     /// Whether no input is known to have changed.
@@ -40,7 +40,7 @@ impl Session {
             // Removed nodes, and results that belong to no node.
             None => {
                 let last = self.engine.store.history(self.engine.view, label)?.pop();
-                last.map(|last| Filed {
+                last.map(|last| NodeResult {
                     key: last.key,
                     output: last.output,
                 })
@@ -110,7 +110,7 @@ impl Session {
             }
         }
         let stale = self.graph.is_stale(id);
-        self.graph.settle(id, Filed { key, output });
+        self.graph.settle(id, NodeResult { key, output });
         // A stale node stays stale: its inputs changed, even if a person wrote the output.
         self.graph.set_stale(id, stale);
         let leftover = Leftover {

@@ -148,7 +148,7 @@ impl Engine {
         let stored = stored.and_then(|row| WatchRecord::from_row(&row));
         // Ask before the refresh: the next call then reports all changes from now on.
         let watched = self.world.watched(sets, stored.as_ref().map(|stored| &*stored.token));
-        let changed = watched.as_ref().and_then(|watched| watched.moved.as_deref());
+        let changed = watched.as_ref().and_then(|watched| watched.changed.as_deref());
         if let (Some(stored), Some([]), Some(watched)) = (&stored, changed, &watched)
             && !stored.odd
         {
@@ -161,12 +161,12 @@ impl Engine {
         }
         let mut sources = self.world.sources(self.store.rows(self.view, Part::Directories)?);
         // Hashing may take a while.
-        self.store.give_way();
+        self.store.release_if_wanted();
         let refresh = match (&stored, changed) {
             (Some(stored), Some(changed)) => sources.refresh_named(sets, changed, stored.directories)?,
             _ => sources.refresh(sets)?,
         };
-        self.store.give_way();
+        self.store.release_if_wanted();
         let watch_update = WatchUpdate::after_refresh(watched, sources.tree_facts(), stored.as_ref());
         Ok((Some(sources), refresh, watch_update))
     }

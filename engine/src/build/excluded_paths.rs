@@ -14,7 +14,7 @@ pub struct LeftOut {
 /// Finds the rule that excludes a path, by matching again without each rule.
 pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
     let holder = |sets: &[SetDef]| {
-        let bits = sources.would_hold(sets, &[path]).ok()?.first().copied().unwrap_or(0);
+        let bits = sources.sets_of_paths(sets, &[path]).ok()?.first().copied().unwrap_or(0);
         sets.get(bits.trailing_zeros() as usize).map(|set| set.name.clone())
     };
     let answer = |why: String, hint: &str| LeftOut {

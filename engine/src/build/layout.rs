@@ -27,7 +27,7 @@ const FILES: usize = 64;
 const RECEIVED: usize = 4_096;
 
 /// Number of files checked between two checks for a stop.
-const LOOKS: usize = 8_192;
+const CHECKED_TOGETHER: usize = 8_192;
 
 /// An output whose file contains more than its blob.
 pub struct OutputToFinish<'a> {
@@ -217,7 +217,7 @@ impl Run<'_> {
                 }
                 *left -= 1;
             } else if done % FILES == FILES - 1 {
-                self.give_way()?;
+                self.release_if_wanted()?;
             }
             self.observer.laying_out(done, files);
             if let Err(refusal) = self.lay_out_planned(&file, exports, &mut lookups, &mut laid)? {
@@ -391,7 +391,7 @@ impl Run<'_> {
     /// Returns the nodes whose file differs from the bytes written; `nodes` are sorted. Stops checking when the build is stopped.
     fn changed_exports(&mut self, exports: &dyn Exports, nodes: &[u32]) -> Vec<u32> {
         let mut broken = Vec::new();
-        for some in nodes.chunks(LOOKS) {
+        for some in nodes.chunks(CHECKED_TOGETHER) {
             if self.is_stopped() {
                 break;
             }

@@ -8,7 +8,7 @@ use super::jobs::{Done, Job, JobContext};
 use super::remote_queue::RemoteQueue;
 use crate::graph::NodeId;
 use crate::seams::producer::{Failure, Grouping, Pool};
-use crate::values::event::Worked;
+use crate::values::event::FinishedJob;
 use crossbeam_channel::Sender;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -111,14 +111,14 @@ pub struct Finished {
 
 impl Finished {
     /// Returns where and when it ran, for the observer.
-    pub fn worked<'a>(&self, label: &'a str) -> Worked<'a> {
+    pub fn to_event<'a>(&self, label: &'a str) -> FinishedJob<'a> {
         let pool = match self.from {
             From::Here(Pool::Cpu) => "cpu",
             From::Here(Pool::Slow) => "slow",
             From::Here(Pool::Paid) | From::JobGroup => "paid",
             From::Farm => "farm",
         };
-        Worked {
+        FinishedJob {
             label,
             task: self.task,
             pool,

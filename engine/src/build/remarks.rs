@@ -313,7 +313,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Filed;
+    use crate::graph::NodeResult;
 
     fn warning(text: &str) -> Diagnostic {
         Diagnostic::warning("W_TEST", text).at("a.cs", 3, 1).hint("mend it")
@@ -360,7 +360,7 @@ mod tests {
         for &id in &ids {
             graph.settle(
                 id,
-                Filed {
+                NodeResult {
                     key: ActionKey(Digest::of(b"key")),
                     output: Digest::of(b"output"),
                 },

@@ -212,7 +212,7 @@ pub(super) fn stored_graph_and_links(engine: &Engine, state: &State) -> Result<O
         Box::new(move |page: u32| store.row(view, part, &page.to_be_bytes()).ok().flatten())
     };
     let graph_over = |skeleton: Skeleton| {
-        let graph = Graph::over(skeleton, &state.stale, source(Part::Nodes), source(Part::Lookups));
+        let graph = Graph::from_skeleton(skeleton, &state.stale, source(Part::Nodes), source(Part::Lookups));
         graph.filter(|graph| graph.len() as u64 == state.nodes)
     };
     let memory = engine.graphs.as_ref().map(|memory| (memory, graph_memory::digest(&rows)));
@@ -248,7 +248,7 @@ fn empty_graph(engine: &Engine) -> Result<Graph, EngineError> {
         let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
         Ok(rows.iter().filter_map(|(key, _)| number(key)).collect())
     };
-    Ok(Graph::instead(pages(Part::Nodes)?, pages(Part::Links)?, pages(Part::Lookups)?))
+    Ok(Graph::replacing(pages(Part::Nodes)?, pages(Part::Links)?, pages(Part::Lookups)?))
 }
 
 /// Returns a set's paths as its readers see them: one per line.
@@ -312,7 +312,7 @@ impl Leaves for SessionLeaves<'_> {
             .filter(|change| change.to.is_none())
             .map(|change| &*change.path)
             .collect();
-        let held = self.sources.would_hold(&self.state.set_defs(), &gone).ok()?;
+        let held = self.sources.sets_of_paths(&self.state.set_defs(), &gone).ok()?;
         let was_held = |sets: u64| u32::try_from(index).is_ok_and(|index| sets.checked_shr(index).unwrap_or(0) & 1 == 1);
         let removed = gone.iter().zip(held).filter(|(_, sets)| was_held(*sets));
         let removed = removed.map(|(path, _)| ((*path).to_owned(), SetChange::Removed));

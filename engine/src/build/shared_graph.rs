@@ -6,7 +6,7 @@ use super::remarks::Remark;
 use super::session::{Session, stored_graph_and_links};
 use super::state::{STATE_KEY, State, decode, encode};
 use crate::graph::pages::{RECORDS, each_record};
-use crate::graph::{Filed, NodeId};
+use crate::graph::{NodeId, NodeResult};
 use crate::manifest::read::digest_of_keyed_parts;
 use crate::seams::remote::{GraphRow, PREFIX, prefix};
 use crate::seams::world::{Change, Refresh};
@@ -188,7 +188,7 @@ impl Session {
             let Ok(page) = <[u8; 4]>::try_from(&row.key[..]).map(u32::from_be_bytes) else {
                 return Ok(None);
             };
-            let mut planned: Vec<(NodeId, String, Filed)> = Vec::new();
+            let mut planned: Vec<(NodeId, String, NodeResult)> = Vec::new();
             let read = each_record(&row.body, |record| match record.result {
                 Some(result) if record.is_planned => {
                     let id = NodeId(page.saturating_mul(RECORDS).saturating_add(u32::from(record.slot)));

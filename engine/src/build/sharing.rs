@@ -97,13 +97,13 @@ impl Sharing {
     /// Whether a result that was found should be fetched: it is paid for, by preference, or because that is not slower than building it.
     fn is_worth_fetching(&self, record: &ActionRecord, found: &SharedResult) -> bool {
         let bytes = found.outputs.iter().fold(0, |sum: u64, output| sum.saturating_add(output.blob.len));
-        let takes = volumes::fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
+        let takes = volumes::estimate_fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
         record.class == Class::Paid || self.prefer != Prefer::Auto || takes <= full_build_us(record)
     }
 
     fn fetch_checked(&self, wanted: &Wanted, found: &SharedResult) -> Option<RemoteResult> {
         let mut record = shared::record(found).filter(|_| found.key == wanted.key && found.producer == wanted.producer)?;
-        if self.cache.insists_on_signatures() {
+        if self.cache.requires_signatures() {
             shared::set_signed(&mut record);
         }
         let blobs: Vec<BlobRef> = found.outputs.iter().map(|output| output.blob).collect();
@@ -138,7 +138,7 @@ impl Sharing {
                 .map_or(Held::Nothing, |found| Held::Theirs(Box::new(found))),
         };
         let mut before = Held::Nothing;
-        if self.cache.writes() && !shared::stays_here(record) {
+        if self.cache.writes() && !shared::is_local_only(record) {
             self.cache
                 .store_result(shared_of(key, record, parts), blobs(blob, parts), &mut |found| {
                     before = theirs(found);
@@ -156,16 +156,16 @@ impl Sharing {
 
     /// Stores an answer in place of any existing one.
     pub fn replace(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
-        if self.cache.writes() && !shared::stays_here(record) {
+        if self.cache.writes() && !shared::is_local_only(record) {
             self.cache
                 .store_result(shared_of(key, record, parts), blobs(blob, parts), &mut |_| true);
         }
     }
 
-    /// Offers a result built here, with its output and all parts. Some [stay here](shared::stays_here); a table with some reused pages is offered
+    /// Offers a result built here, with its output and all parts. Some [stay here](shared::is_local_only); a table with some reused pages is offered
     /// only in bundles.
     pub fn offer(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
-        let made_here = !record.notes.contains_key(shared::FOUND) && !shared::stays_here(record);
+        let made_here = !record.notes.contains_key(shared::FOUND) && !shared::is_local_only(record);
         if made_here && parts.len() == record.parts.len() && self.cache.writes() {
             self.cache.offer(shared_of(key, record, parts), blobs(blob, parts));
         }
@@ -242,7 +242,7 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
     for id in targets_below(graph, roots) {
         let node = graph.node(id);
         let Some(filed) = node.result else { continue };
-        if let Some(record) = store.action(&filed.key)?.filter(|record| !shared::stays_here(record)) {
+        if let Some(record) = store.action(&filed.key)?.filter(|record| !shared::is_local_only(record)) {
             let by_others = record.notes.contains_key(shared::FOUND) || record.notes.contains_key(shared::MADE.0);
             drawn.push((!by_others, Digest::of(&[lot.0, filed.key.0.0].concat()), node.label.clone()));
         }
@@ -255,7 +255,7 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
 /// Everything that some targets depend on.
 #[derive(Default)]
 pub struct Everything {
-    /// The results in the store except those that [stay here](shared::stays_here) and those kept in the cache. Dear results come first, then those that
+    /// The results in the store except those that [stay here](shared::is_local_only) and those kept in the cache. Dear results come first, then those that
     /// decide; neighbours are of one producer.
     pub results: Vec<Bundled>,
     /// Number of results kept in the cache.
@@ -309,7 +309,7 @@ pub fn everything(
             lost.push(id);
             continue;
         };
-        if shared::stays_here(&record) {
+        if shared::is_local_only(&record) {
             continue;
         }
         if insists && shared::is_unsigned(&record) {

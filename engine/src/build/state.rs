@@ -126,7 +126,7 @@ impl CurrentRequest {
             return false;
         };
         let watched = world.watched(sets, Some(moment));
-        watched.is_some_and(|watched| !watched.outputs_moved)
+        watched.is_some_and(|watched| !watched.outputs_changed)
     }
 }
 

@@ -49,12 +49,12 @@ impl WatchUpdate {
     /// Creates the state after a refresh of named paths, or of everything.
     pub(super) fn after_refresh(watched: Option<Watched>, facts: TreeFacts, stored: Option<&WatchRecord>) -> Self {
         let Some(watched) = watched else { return Self::default() };
-        let moved = watched.moved.is_none_or(|moved| !moved.is_empty());
+        let changed = watched.changed.is_none_or(|changed| !changed.is_empty());
         let mut seen = Self {
             token: Some(watched.token),
             ..Self::default()
         };
-        seen.add_facts(facts, stored.filter(|_| !moved));
+        seen.add_facts(facts, stored.filter(|_| !changed));
         seen
     }
 
@@ -89,7 +89,7 @@ impl Moment {
     /// Whether nothing changed, neither a source nor the manifest. False if unknown.
     pub fn stands(&self) -> bool {
         let watched = self.world.watched(&self.sets, Some(&self.token));
-        watched.is_some_and(|watched| watched.moved.is_some_and(|moved| moved.is_empty()))
+        watched.is_some_and(|watched| watched.changed.is_some_and(|changed| changed.is_empty()))
     }
 }
 

@@ -120,7 +120,7 @@ impl world::Sources for DiskSources {
         self.tree.contains(index, path)
     }
 
-    fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
+    fn sets_of_paths(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
         sets_of_files(&self.root, sets, paths)
     }
 

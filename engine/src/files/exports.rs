@@ -77,7 +77,7 @@ impl Page {
         found
     }
 
-    fn saved(&self) -> Arc<Vec<u8>> {
+    fn encode_page(&self) -> Arc<Vec<u8>> {
         match self {
             Self::Saved(bytes) => bytes.clone(),
             Self::Open(entries) => {
@@ -228,7 +228,7 @@ impl Exports {
         let pages: FxHashMap<u32, Arc<Vec<u8>>> = lock_pages(&self.known)
             .pages
             .iter()
-            .map(|(number, page)| (*number, page.saved()))
+            .map(|(number, page)| (*number, page.encode_page()))
             .collect();
         let looks: Vec<(u32, FileComparison)> = match Root::open_root(root) {
             Ok(root) => self.compare_with_disk(&root, &pages, nodes, now),

@@ -94,7 +94,7 @@ impl Globs {
         let mut exclude_owner = Vec::new();
         for (owner, set) in sets.iter().enumerate() {
             for glob in &set.include {
-                let glob = normal(glob);
+                let glob = normalize(glob);
                 if is_plain_glob(&glob) {
                     plain.add_path(glob, 1 << owner);
                     continue;
@@ -106,7 +106,7 @@ impl Globs {
                 });
             }
             for glob in &set.exclude {
-                let glob = normal(glob);
+                let glob = normalize(glob);
                 exclude_set.add(compile(set, &glob)?);
                 exclude_owner.push(owner);
                 if let Some(directory) = glob.strip_suffix("/**") {
@@ -168,7 +168,7 @@ impl Globs {
         let mut ignored = Some(ignored);
         let mut verdict = None;
         next.plain &= !gone;
-        let honouring = self.honouring();
+        let honouring = self.sets_with_ignores();
         if next.plain & honouring != 0 && *verdict.get_or_insert_with(|| ignored.take().is_some_and(|ask| ask())) {
             next.plain &= !honouring;
         }
@@ -200,7 +200,7 @@ impl Globs {
             return 0;
         }
         sets &= !self.excluded(path);
-        let honouring = self.honouring();
+        let honouring = self.sets_with_ignores();
         if sets & honouring != 0 && ignored() {
             sets &= !honouring;
         }
@@ -219,7 +219,7 @@ impl Globs {
     }
 
     /// Returns the sets that respect `.gitignore` files.
-    fn honouring(&self) -> u64 {
+    fn sets_with_ignores(&self) -> u64 {
         let honouring = (0..self.honours_ignores.len()).filter(|set| self.honours_ignores[*set]);
         honouring.fold(0, |bits, set| bits | 1u64 << set)
     }
@@ -284,7 +284,7 @@ impl Include {
 }
 
 /// Normalises a glob: `./a` and `/a` become `a`; `a/` becomes everything below it.
-fn normal(glob: &str) -> String {
+fn normalize(glob: &str) -> String {
     let glob = glob.strip_prefix("./").unwrap_or(glob).trim_start_matches('/');
     if glob.ends_with('/') {
         format!("{glob}**")

@@ -242,7 +242,7 @@ impl Sources for MemorySources {
             .is_some_and(|(word, digest)| word & bit(index) != 0 && digest.is_some())
     }
 
-    fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
+    fn sets_of_paths(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
         let globs = Globs::new(sets)?;
         Ok(paths.iter().map(|path| globs.sets_of_path(path)).collect())
     }

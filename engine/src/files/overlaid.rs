@@ -116,7 +116,7 @@ impl OverlaidSources {
     /// Returns the documents as sources.
     fn sources(&self, sets: &[SetDef]) -> Result<BTreeMap<String, DocumentSource>, WorldError> {
         let paths: Vec<&str> = self.documents.keys().map(String::as_str).collect();
-        let held = self.below.would_hold(sets, &paths)?;
+        let held = self.below.sets_of_paths(sets, &paths)?;
         let as_source = |document: &Option<Arc<[u8]>>, sets: u64| DocumentSource {
             sets: document.as_ref().map_or(0, |_| sets),
             digest: document.as_ref().filter(|_| sets != 0).map(|bytes| Digest::of(bytes)),
@@ -172,8 +172,8 @@ impl Sources for OverlaidSources {
             .map_or_else(|| self.below.contains(index, path), |over| over.sets >> index & 1 == 1)
     }
 
-    fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
-        self.below.would_hold(sets, paths)
+    fn sets_of_paths(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
+        self.below.sets_of_paths(sets, paths)
     }
 
     fn lies_at(&self, path: &str) -> bool {

@@ -19,7 +19,7 @@ const PIECE: usize = 1 << 20;
 const ATTEMPTS: usize = 3;
 
 /// Returns the operating system's error message, without its number.
-pub(crate) fn reason(error: SystemError) -> String {
+pub(crate) fn error_text(error: SystemError) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
@@ -29,7 +29,7 @@ pub(crate) fn io_error(path: &str, what: &'static str, error: SystemError) -> Wo
     WorldError::Io {
         path: path.to_owned(),
         what,
-        reason: reason(error),
+        reason: error_text(error),
         no_space,
     }
 }
@@ -52,7 +52,7 @@ pub(crate) enum Hashed {
 
 impl Root {
     pub(crate) fn open_root(path: &Path) -> Result<Self, WorldError> {
-        let folder = Folder::open(path).map_err(|error| WorldError::Root { reason: reason(error) })?;
+        let folder = Folder::open(path).map_err(|error| WorldError::Root { reason: error_text(error) })?;
         let path = path.to_owned();
         Ok(Self { folder, path })
     }

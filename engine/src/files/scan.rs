@@ -107,9 +107,12 @@ pub(crate) fn join(directory: &str, name: &str) -> String {
 }
 
 fn unreadable(path: &str, what: &str, error: SystemError) -> Diagnostic {
-    Diagnostic::warning(ErrorCode::W_SOURCE_UNREADABLE, format!("{what} cannot be read: {}", reason(error)))
-        .at(path, 0, 0)
-        .hint("make it readable, or exclude it from the source sets")
+    Diagnostic::warning(
+        ErrorCode::W_SOURCE_UNREADABLE,
+        format!("{what} cannot be read: {}", error_text(error)),
+    )
+    .at(path, 0, 0)
+    .hint("make it readable, or exclude it from the source sets")
 }
 
 /// Returns the diagnostic for a name that is not UTF-8 or contains a line break.
@@ -450,7 +453,7 @@ impl Scan<'_> {
             }
             // Editors use dangling links as locks: worth a note, not a warning.
             Err(error) => {
-                let message = format!("a symbolic link leads nowhere: {}", reason(error));
+                let message = format!("a symbolic link leads nowhere: {}", error_text(error));
                 let diagnostic = refuse(&message, "remove the link, or create its target");
                 diagnostics.push(Diagnostic {
                     severity: crate::values::diagnostic::Severity::Note,

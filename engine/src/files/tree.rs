@@ -38,7 +38,7 @@ pub(super) struct Check {
     /// The directory must be listed again.
     pub(super) has_changed: bool,
     /// Everything below must be listed again, too.
-    pub(super) rules_moved: bool,
+    pub(super) rules_changed: bool,
     /// Indexes of files to examine.
     pending: Vec<usize>,
     /// Rule files with a changed stamp but unchanged content.
@@ -74,10 +74,10 @@ impl SourceTree {
     /// # Errors
     /// When the root cannot be opened or a set is malformed; the state is then unchanged.
     pub fn refresh(&mut self, root: &Path, sets: &[SetDef], now: i64) -> Result<Refresh, WorldError> {
-        self.bring_up(root, sets, now, None)
+        self.refresh_rows(root, sets, now, None)
     }
 
-    /// Like [`SourceTree::refresh`], given the changes since these rows were saved. Checks the directories of the paths `moved`, everything
+    /// Like [`SourceTree::refresh`], given the changes since these rows were saved. Checks the directories of the paths `changed`, everything
     /// below those that are directories, and directories that must be checked every time. Checks everything unless these are the
     /// `directories` rows that were saved, for these sets. Fails as [`SourceTree::refresh`] does.
     pub fn refresh_named(
@@ -93,7 +93,7 @@ impl SourceTree {
             && self.directories.len() as u64 == directories
             && self.rows().all(|(_, row)| row.fingerprint() == print);
         let named = whole.then(|| self.directories_to_read(changed));
-        self.bring_up(root, sets, now, named.as_ref())
+        self.refresh_rows(root, sets, now, named.as_ref())
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = (&str, DirectoryRow<'_>)> {
@@ -117,7 +117,7 @@ impl SourceTree {
             }
             named.extend(up.map(str::to_owned));
         }
-        named.extend(self.rows().filter(|(_, row)| is_odd(row)).map(|(path, _)| path.to_owned()));
+        named.extend(self.rows().filter(|(_, row)| is_unstable(row)).map(|(path, _)| path.to_owned()));
         named
     }
 
@@ -125,11 +125,11 @@ impl SourceTree {
     pub fn tree_facts(&self) -> TreeFacts {
         TreeFacts {
             directories: self.directories.len() as u64,
-            odd: self.rows().any(|(_, row)| is_odd(&row)),
+            odd: self.rows().any(|(_, row)| is_unstable(&row)),
         }
     }
 
-    fn bring_up(&mut self, root: &Path, sets: &[SetDef], now: i64, named: Option<&BTreeSet<String>>) -> Result<Refresh, WorldError> {
+    fn refresh_rows(&mut self, root: &Path, sets: &[SetDef], now: i64, named: Option<&BTreeSet<String>>) -> Result<Refresh, WorldError> {
         if sets.len() > MAX_SETS {
             return Err(WorldError::TooManySets { count: sets.len() });
         }
@@ -157,7 +157,7 @@ impl SourceTree {
         for (path, row, _) in &checks {
             refresh.diagnostics.extend(row.not_text().map(|name| not_text(path, name)));
         }
-        let must_walk = |check: &Check| check.has_changed || check.rules_moved || !check.unknown.is_empty();
+        let must_walk = |check: &Check| check.has_changed || check.rules_changed || !check.unknown.is_empty();
         let walk = !self.directories.contains_key("") || checks.iter().any(|(_, _, check)| must_walk(check));
         if !walk
             && checks
@@ -194,11 +194,11 @@ impl SourceTree {
         }
         let mut gone = BTreeSet::new();
         if walk {
-            self.walk(&scan, &checks, &mut work, &mut gone, &mut refresh);
+            self.list_changed(&scan, &checks, &mut work, &mut gone, &mut refresh);
         }
         drop(checks);
-        examine(&scan, &mut work, &mut refresh);
-        self.adopt(work, gone, sets.len(), print, &mut refresh);
+        hash_pending(&scan, &mut work, &mut refresh);
+        self.replace_rows(work, gone, sets.len(), print, &mut refresh);
         sort_diagnostics(&mut refresh.diagnostics);
         Ok(refresh)
     }
@@ -241,7 +241,7 @@ impl SourceTree {
             if flags & RULES != 0 {
                 match rules_unchanged(root, now, &whole, &row.files.entry(index)) {
                     Some(entry) => check.fresh.push((index, entry)),
-                    None => (check.has_changed, check.rules_moved) = (true, true),
+                    None => (check.has_changed, check.rules_changed) = (true, true),
                 }
             } else if answer.is_ok() {
                 check.pending.push(index);
@@ -251,7 +251,7 @@ impl SourceTree {
             }
         }
         if path.is_empty() && row.files.find_name(EXCLUDE_FILE).is_none() && matches!(root.stat(EXCLUDE_FILE), Ok((_, FileKind::File))) {
-            (check.has_changed, check.rules_moved) = (true, true);
+            (check.has_changed, check.rules_changed) = (true, true);
         }
         for name in row.subdirs() {
             full(name, &mut whole);
@@ -263,7 +263,7 @@ impl SourceTree {
     }
 
     /// Lists directories as needed, level by level from the root.
-    fn walk(
+    fn list_changed(
         &self,
         scan: &Scan<'_>,
         checks: &[(&str, DirectoryRow<'_>, Check)],
@@ -279,7 +279,7 @@ impl SourceTree {
                 reach: scan.globs.reach_at_root(),
                 ignores: None,
             },
-            anew: false,
+            forced: false,
         }];
         while !level.is_empty() {
             let steps: Vec<WalkStep> = level.par_iter().map(|task| task.perform(scan, &rows, &needed)).collect();
@@ -350,12 +350,19 @@ impl SourceTree {
     }
 
     /// Replaces the old state by the new one and records the differences.
-    fn adopt(&mut self, work: BTreeMap<String, DirectoryWork>, gone: BTreeSet<String>, sets: usize, print: u64, refresh: &mut Refresh) {
-        let (mut moved_sets, mut all_sets) = (0u64, !self.directories.contains_key(""));
+    fn replace_rows(
+        &mut self,
+        work: BTreeMap<String, DirectoryWork>,
+        gone: BTreeSet<String>,
+        sets: usize,
+        print: u64,
+        refresh: &mut Refresh,
+    ) {
+        let (mut changed_sets, mut all_sets) = (0u64, !self.directories.contains_key(""));
         for path in gone {
             if let Some(bytes) = self.directories.remove(&path) {
                 if let Some(row) = DirectoryRow::from_bytes(&bytes) {
-                    compare(&path, Some(&row), &[], &mut moved_sets, &mut refresh.changes);
+                    compare(&path, Some(&row), &[], &mut changed_sets, &mut refresh.changes);
                 }
                 self.dirty.insert(path);
             }
@@ -368,12 +375,12 @@ impl SourceTree {
             }
             let row = old.and_then(|bytes| DirectoryRow::from_bytes(bytes));
             all_sets |= row.is_some_and(|row| row.fingerprint() != print);
-            compare(&path, row.as_ref(), &listing.files, &mut moved_sets, &mut refresh.changes);
+            compare(&path, row.as_ref(), &listing.files, &mut changed_sets, &mut refresh.changes);
             self.directories.insert(path.clone(), bytes);
             self.dirty.insert(path);
         }
         refresh.changes.sort_unstable();
-        refresh.sets_changed = (0..sets).filter(|set| all_sets || moved_sets & (1 << set) != 0).collect();
+        refresh.sets_changed = (0..sets).filter(|set| all_sets || changed_sets & (1 << set) != 0).collect();
     }
 
     /// Returns the paths of a set of the last refresh, sorted. Leaves out unreadable files and the files of unreadable directories, so that
@@ -449,7 +456,7 @@ impl SourceTree {
 }
 
 /// Hashes pending files, in parallel.
-fn examine(scan: &Scan<'_>, work: &mut BTreeMap<String, DirectoryWork>, refresh: &mut Refresh) {
+fn hash_pending(scan: &Scan<'_>, work: &mut BTreeMap<String, DirectoryWork>, refresh: &mut Refresh) {
     let mut jobs: Vec<(&str, &mut PackedFile)> = Vec::new();
     for (path, DirectoryWork { listing, pending }) in work.iter_mut() {
         let pending: FxHashSet<usize> = pending.iter().copied().collect();
@@ -510,7 +517,7 @@ fn is_in(word: u64, set: usize) -> bool {
 
 /// Whether every refresh must check a directory: it has an entry that may change alone (a link, an unreadable file), or a name that is no
 /// text, which the refresh reports.
-fn is_odd(row: &DirectoryRow<'_>) -> bool {
+fn is_unstable(row: &DirectoryRow<'_>) -> bool {
     let odd = |index| row.files.flags(index) & (LINK | REFUSED | UNREADABLE) != 0;
     row.flags() & DIR_UNREADABLE != 0 || row.not_text().next().is_some() || (0..row.files.len()).any(odd)
 }

@@ -12,12 +12,12 @@ pub(super) struct WalkTask {
     pub path: String,
     pub outer: Context,
     /// Whether to list it even if its own check showed no change.
-    pub anew: bool,
+    pub forced: bool,
 }
 
 /// A visited directory, with the directories to visit below it.
 pub(super) enum WalkStep {
-    /// Listed anew; `None` if it is gone.
+    /// Listed again; `None` if it is gone.
     Listed(Option<Box<ScannedDirectory>>, Vec<WalkTask>),
     /// Its row is still valid.
     Passed(Vec<WalkTask>, Vec<Diagnostic>),
@@ -30,13 +30,13 @@ impl WalkTask {
     /// Lists the directory unless its row is valid. `needed`: directories to visit whatever their parents show.
     pub(super) fn perform(&self, scan: &Scan<'_>, rows: &KnownDirectories<'_>, needed: &FxHashSet<&str>) -> WalkStep {
         let known = rows.get(self.path.as_str());
-        if let Some((row, _)) = known.filter(|(_, check)| !self.anew && !check.has_changed) {
-            return self.pass(scan, row, needed);
+        if let Some((row, _)) = known.filter(|(_, check)| !self.forced && !check.has_changed) {
+            return self.visit_needed(scan, row, needed);
         }
         let Some(mut found) = scan.list_directory(&self.path, &self.outer, known.map(|(row, _)| *row)) else {
             return WalkStep::Listed(None, Vec::new());
         };
-        let all = self.anew || known.is_none_or(|(row, check)| check.rules_moved || row.fingerprint() != scan.fingerprint);
+        let all = self.forced || known.is_none_or(|(row, check)| check.rules_changed || row.fingerprint() != scan.fingerprint);
         // An added or removed rule file affects everything below, just as a changed one does.
         let all = all || known.is_some_and(|(row, _)| rule_names(row) != new_rule_names(&found.listing));
         let contexts = std::mem::take(&mut found.contexts);
@@ -47,12 +47,12 @@ impl WalkTask {
             .zip(contexts)
             .map(|(name, outer)| (join(&self.path, name), outer));
         let below = below.filter(|(path, _)| all || needed.contains(path.as_str()) || !rows.contains_key(path.as_str()));
-        let tasks = below.map(|(path, outer)| Self { path, outer, anew: all }).collect();
+        let tasks = below.map(|(path, outer)| Self { path, outer, forced: all }).collect();
         WalkStep::Listed(Some(Box::new(found)), tasks)
     }
 
     /// Visits the needed directories below one whose row is valid.
-    fn pass(&self, scan: &Scan<'_>, row: &DirectoryRow<'_>, needed: &FxHashSet<&str>) -> WalkStep {
+    fn visit_needed(&self, scan: &Scan<'_>, row: &DirectoryRow<'_>, needed: &FxHashSet<&str>) -> WalkStep {
         let mut diagnostics = Vec::new();
         let inner = scan.context_below(&self.path, &self.outer, row, &mut diagnostics);
         let below = row
@@ -63,7 +63,7 @@ impl WalkTask {
             .map(|(path, name)| Self {
                 outer: scan.subdirectory_context(&inner, &path, name),
                 path,
-                anew: false,
+                forced: false,
             })
             .collect();
         WalkStep::Passed(tasks, diagnostics)

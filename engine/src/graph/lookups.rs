@@ -87,7 +87,7 @@ pub struct Filter {
 
 impl Filter {
     /// Whether any of a node's lookups is among them.
-    pub fn meets(&self, hashes: &[u32]) -> bool {
+    pub fn matches_any(&self, hashes: &[u32]) -> bool {
         let may = |hash: u32| self.low[(hash as u16 / 64) as usize] >> (hash % 64) & 1 == 1;
         hashes.iter().any(|&hash| may(hash) && self.exact.contains(&hash))
     }
@@ -191,7 +191,7 @@ impl LookupTable {
     }
 
     /// Creates an empty table that replaces these stored rows.
-    pub(super) fn instead(rows: impl IntoIterator<Item = u32>) -> Self {
+    pub(super) fn replacing(rows: impl IntoIterator<Item = u32>) -> Self {
         Self {
             changed: rows.into_iter().collect(),
             ..Self::default()
@@ -293,7 +293,7 @@ mod tests {
         fn a_set_meets_what_it_has(keys in proptest::collection::vec("[a-z]{1,3}", 0..8), other in "[a-z]{1,3}") {
             let mut set = LookupSet::default();
             keys.iter().for_each(|key| set.add("//index:types", Lookup::Row(key)));
-            let met = set.filter().meets(&[hash("//index:types", Lookup::Row(&other))]);
+            let met = set.filter().matches_any(&[hash("//index:types", Lookup::Row(&other))]);
             prop_assert_eq!(met, set.may_have("//index:types", Lookup::Row(&other)));
             prop_assert!(met || !keys.contains(&other));
         }

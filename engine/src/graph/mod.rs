@@ -28,7 +28,7 @@ impl NodeId {
 
 /// A node's last known output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Filed {
+pub struct NodeResult {
     /// Its action key; zero for leaves, whose output is a fact of the tree.
     pub key: ActionKey,
     /// Its digest.
@@ -78,7 +78,7 @@ pub struct Node {
     /// Its edges when last planned; `None` for leaves and nodes never planned.
     pub edges: Option<Arc<Edges>>,
     /// Its last output; kept until another one replaces it.
-    pub result: Option<Filed>,
+    pub result: Option<NodeResult>,
 }
 
 /// All nodes of a view. Labels' hashes and edges are in memory; records are read page by page on demand.
@@ -177,7 +177,7 @@ impl Graph {
         self.briefs.len()
     }
 
-    /// Whether a page of records could not be read. Then discard everything decided since and start again with [`Graph::instead`].
+    /// Whether a page of records could not be read. Then discard everything decided since and start again with [`Graph::replacing`].
     pub fn is_damaged(&self) -> bool {
         self.damaged.get()
     }
@@ -322,7 +322,7 @@ impl Graph {
     }
 
     /// Records a new result and clears the stale mark. Returns the replaced result, if it differs.
-    pub fn settle(&mut self, id: NodeId, result: Filed) -> Option<Filed> {
+    pub fn settle(&mut self, id: NodeId, result: NodeResult) -> Option<NodeResult> {
         let node = self.node_mut(id);
         let previous = node.result.replace(result);
         if previous != Some(result) {

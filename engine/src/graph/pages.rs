@@ -11,7 +11,7 @@
 use super::lookups::LookupTable;
 use super::numbers::{Cursor, write_number};
 use super::state_changes::StateChanges;
-use super::{Brief, Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, Page, PageSource, PlanDigest, Skeleton, StoredReads};
+use super::{Brief, Edge, EdgeFrom, Edges, Graph, Node, NodeId, NodeResult, Page, PageSource, PlanDigest, Skeleton, StoredReads};
 use crate::values::digest::{ActionKey, Digest};
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,11 +29,11 @@ impl Graph {
     /// Builds a graph from its link rows and its stale set; records are read from `source`, lookups from `lookups`, on demand. `None` if a row is
     /// malformed; then everything must be planned again.
     pub fn from_rows(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
-        Self::over(Skeleton::from_rows(rows)?, stale, source, lookups)
+        Self::from_skeleton(Skeleton::from_rows(rows)?, stale, source, lookups)
     }
 
     /// As [`Self::from_rows`], from decoded link rows. `None` if the stale set is malformed.
-    pub fn over(skeleton: Skeleton, stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
+    pub fn from_skeleton(skeleton: Skeleton, stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
         let mut graph = Self {
             stale: super::stale::NodeSet::from_bytes(stale)?,
             lookups: LookupTable::stored(lookups),
@@ -52,7 +52,7 @@ impl Graph {
     }
 
     /// Creates an empty graph in place of unreadable pages, and rewrites or removes all of them.
-    pub fn instead(
+    pub fn replacing(
         records: impl IntoIterator<Item = u32>,
         links: impl IntoIterator<Item = u32>,
         lookups: impl IntoIterator<Item = u32>,
@@ -65,7 +65,7 @@ impl Graph {
                 had_stale: true,
                 ..StateChanges::default()
             },
-            lookups: LookupTable::instead(lookups),
+            lookups: LookupTable::replacing(lookups),
             ..Self::default()
         }
     }
@@ -322,7 +322,7 @@ pub struct StoredRecord<'a> {
     /// Its label.
     pub label: &'a str,
     /// Its last output.
-    pub result: Option<Filed>,
+    pub result: Option<NodeResult>,
 }
 
 /// Calls `visit` with every record of a page; `None` if the body is malformed.
@@ -350,17 +350,17 @@ pub fn each_record(body: &[u8], mut visit: impl FnMut(&StoredRecord<'_>)) -> Opt
 }
 
 /// Reads the result in the last 64 bytes of a record.
-fn result_at_the_end(record: &[u8]) -> Option<Filed> {
+fn result_at_the_end(record: &[u8]) -> Option<NodeResult> {
     let (rest, output) = record.split_last_chunk()?;
     let (_, key) = rest.split_last_chunk()?;
-    Some(Filed {
+    Some(NodeResult {
         key: ActionKey(Digest(*key)),
         output: Digest(*output),
     })
 }
 
 /// Calls `visit` with the label and the last result of every node of a page that has one; `None` if the body is malformed.
-pub fn each_result(body: &[u8], mut visit: impl FnMut(&str, &Filed)) -> Option<()> {
+pub fn each_result(body: &[u8], mut visit: impl FnMut(&str, &NodeResult)) -> Option<()> {
     each_record(body, |record| record.result.iter().for_each(|result| visit(record.label, result)))
 }
 
@@ -448,7 +448,7 @@ fn read_node(cursor: &mut Cursor<'_>) -> Option<Node> {
     let result = if flags & 2 == 0 {
         None
     } else {
-        Some(Filed {
+        Some(NodeResult {
             key: ActionKey(Digest(cursor.array()?)),
             output: Digest(cursor.array()?),
         })
@@ -512,7 +512,7 @@ mod tests {
                 let id = graph.intern(&format!("//n/{a}:x"));
                 let other = graph.intern(&format!("//n/{b}:x"));
                 match kind {
-                    0 => { graph.settle(id, Filed { key: ActionKey(Digest::of(&a.to_le_bytes())), output: Digest::of(&b.to_le_bytes()) }); }
+                    0 => { graph.settle(id, NodeResult { key: ActionKey(Digest::of(&a.to_le_bytes())), output: Digest::of(&b.to_le_bytes()) }); }
                     1 => graph.rewire(id, Edges { plan: PlanDigest([*a as u8; 16]), discovery: [other].into(), inputs: [Edge { spec: 7, from: EdgeFrom::Node(other) }, Edge { spec: 300, from: EdgeFrom::Rows(Digest::of(b"r")) }, Edge { spec: 301, from: EdgeFrom::RowsOf(other, Digest::of(b"r")) }].into() }),
                     2 if !graph.iter().any(|(_, node)| node.reads().any(|read| read == id)) => graph.remove(id),
                     3 => graph.set_stale(id, false),
@@ -532,7 +532,7 @@ mod tests {
             // Records that were never used are written unchanged.
             let mut loaded = reload(&rows, &links, &stale).expect("sound");
             let Some(first) = loaded.ids().next() else { return Ok(()) };
-            loaded.settle(first, Filed { key: ActionKey(Digest::of(b"k")), output: Digest::of(b"o") });
+            loaded.settle(first, NodeResult { key: ActionKey(Digest::of(b"k")), output: Digest::of(b"o") });
             loaded.intern("//n/new:x");
             apply_changes(&mut rows, loaded.take_dirty_pages());
             apply_changes(&mut links, loaded.take_dirty_links());

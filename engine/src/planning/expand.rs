@@ -144,7 +144,7 @@ pub fn tables(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Label>,
 ///
 /// # Errors
 /// When a template's text is not a label.
-pub fn bound(set: &SetSpec, vars: &Vars) -> Result<SetSpec, ExpandError> {
+pub fn bind_set(set: &SetSpec, vars: &Vars) -> Result<SetSpec, ExpandError> {
     let SetSpec::Node { label, row, field } = set else {
         return Ok(set.clone());
     };
@@ -209,7 +209,7 @@ impl<'a> Rows<'a> {
     pub fn open(label: &'a Label, root: Option<Arc<[u8]>>, blobs: &'a dyn Blobs) -> Result<Self, ExpandError> {
         let reader = root
             .and_then(|root| RowReader::new(root).ok())
-            .ok_or_else(|| bad(label, "a table"))?;
+            .ok_or_else(|| malformed(label, "a table"))?;
         Ok(Self { label, reader, blobs })
     }
 
@@ -220,11 +220,11 @@ impl<'a> Rows<'a> {
     pub fn get(&mut self, key: &str) -> Result<Option<pages::Value>, ExpandError> {
         self.blobs.looked_up(self.label.as_str(), Lookup::Row(key));
         let found = self.reader.get::<PageError>(key, |digest| Ok(self.blobs.page(digest)));
-        found.map_err(|_| lost(self.label))
+        found.map_err(|_| missing_page(self.label))
     }
 }
 
-fn lost(label: &Label) -> ExpandError {
+fn missing_page(label: &Label) -> ExpandError {
     ExpandError::Lost { label: label.to_string() }
 }
 
@@ -320,7 +320,9 @@ pub fn items(set: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<String
 }
 
 fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option<&str>) -> Result<Vec<String>, ExpandError> {
-    let blob = blobs.get(label.as_str()).ok_or_else(|| bad(label, "a set (it has no output)"))?;
+    let blob = blobs
+        .get(label.as_str())
+        .ok_or_else(|| malformed(label, "a set (it has no output)"))?;
     match (row, field) {
         (Some(_), _) => {}
         (None, None) => blobs.looked_up(label.as_str(), Lookup::Keys),
@@ -335,10 +337,10 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
                 |digest| Ok(blobs.page(digest)),
                 |leaf| keys.extend(leaf.keys().map(str::to_owned)),
             );
-            return read.map(|()| keys).map_err(|_| lost(label));
+            return read.map(|()| keys).map_err(|_| missing_page(label));
         }
         None if long_text::is_long_text(&blob) => {
-            text = long_text::join_pieces::<PageError>(&blob, |digest| Ok(blobs.page(digest)), |_| {}).map_err(|_| lost(label))?;
+            text = long_text::join_pieces::<PageError>(&blob, |digest| Ok(blobs.page(digest)), |_| {}).map_err(|_| missing_page(label))?;
             &text
         }
         None => &blob,
@@ -351,18 +353,18 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
         },
     };
     if let Some(field) = field {
-        return pick(part, field).ok_or_else(|| bad(label, &format!("JSON with a list of texts under '{field}'")));
+        return pick(part, field).ok_or_else(|| malformed(label, &format!("JSON with a list of texts under '{field}'")));
     }
     if Table::is_table(part) {
         return Ok(Table::open(part)
-            .ok_or_else(|| bad(label, "a table"))?
+            .ok_or_else(|| malformed(label, "a table"))?
             .keys()
             .map(str::to_owned)
             .collect());
     }
-    let text = std::str::from_utf8(part).map_err(|_| bad(label, "a list of lines (it is not UTF-8)"))?;
+    let text = std::str::from_utf8(part).map_err(|_| malformed(label, "a list of lines (it is not UTF-8)"))?;
     if text.starts_with('[') {
-        return list_of_texts(text).map_err(|why| bad(label, &format!("a JSON list of texts: {why}")));
+        return list_of_texts(text).map_err(|why| malformed(label, &format!("a JSON list of texts: {why}")));
     }
     Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
@@ -377,7 +379,7 @@ fn list_of_texts(json: &str) -> Result<Vec<String>, String> {
     items.into_iter().enumerate().map(text).collect()
 }
 
-fn bad(label: &Label, expected: &str) -> ExpandError {
+fn malformed(label: &Label, expected: &str) -> ExpandError {
     ExpandError::BadBlob {
         label: label.to_string(),
         expected: expected.to_owned(),

@@ -1,6 +1,6 @@
 //! Finds the rule that produces a label: literal targets by hash, templates by target name.
 
-use super::expand::{ExpandError, bound};
+use super::expand::{ExpandError, bind_set};
 use crate::manifest::model::{Manifest, Rule, SetSpec};
 use crate::manifest::template::Vars;
 use crate::values::label::{Label, escape, escape_joined, halves, unescape};
@@ -114,7 +114,7 @@ impl RuleIndex {
         let rule = self.rule(rule);
         let value = |name: &Arc<str>| vars.get(name).cloned().unwrap_or_default();
         Ok(match (&rule.each, &rule.inner) {
-            (_, Some((name, set))) => Some((Cow::Owned(bound(set, vars)?), value(name))),
+            (_, Some((name, set))) => Some((Cow::Owned(bind_set(set, vars)?), value(name))),
             (Some((name, set)), None) => Some((Cow::Borrowed(set), value(name))),
             (None, None) => None,
         })

@@ -20,7 +20,7 @@ pub enum Resolution<'a> {
 
 /// Resolves `wanted` among sorted `items`.
 pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
-    let mut found = meanings(wanted, items);
+    let mut found = possible_items(wanted, items);
     let is_whole = |item: &str| without_arity(unmarked(item)).unwrap_or(unmarked(item)).len() == wanted.len();
     let is_compiled = |item: &str| !item.ends_with("@loose");
     let is_outer = |item: &str| {
@@ -46,7 +46,7 @@ pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
 }
 
 /// Returns all of the sorted `items` that `wanted` may match; only itself, if it is one.
-pub fn meanings<'a>(wanted: &str, items: &'a [String]) -> Vec<&'a str> {
+pub fn possible_items<'a>(wanted: &str, items: &'a [String]) -> Vec<&'a str> {
     if let Ok(at) = items.binary_search_by(|item| item.as_str().cmp(wanted)) {
         return vec![&items[at]];
     }

@@ -96,7 +96,7 @@ pub struct Cancel(Arc<StopFlag>);
 struct StopFlag {
     stop: AtomicBool,
     /// Number of checks until it stops by itself, in tests.
-    looks_left: Option<AtomicU64>,
+    checks_left: Option<AtomicU64>,
 }
 
 /// Number of running commits in this process that follow a stop and must not be cut off.
@@ -114,10 +114,10 @@ impl Drop for Keeping {
 
 impl Cancel {
     /// Returns a flag that sets itself at the `look`th check: for tests that stop a build at every place where it checks.
-    pub fn at_look(look: u64) -> Self {
+    pub fn after_checks(look: u64) -> Self {
         Self(Arc::new(StopFlag {
             stop: AtomicBool::new(false),
-            looks_left: Some(AtomicU64::new(look)),
+            checks_left: Some(AtomicU64::new(look)),
         }))
     }
 
@@ -128,7 +128,7 @@ impl Cancel {
 
     /// Whether the build is stopped.
     pub fn is_cancelled(&self) -> bool {
-        if let Some(left) = &self.0.looks_left
+        if let Some(left) = &self.0.checks_left
             && left.fetch_sub(1, Ordering::Relaxed) == 1
         {
             self.cancel();

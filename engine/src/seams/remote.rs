@@ -288,7 +288,7 @@ pub trait RemoteCache: Send + Sync {
     fn writes(&self) -> bool;
 
     /// Whether only results are found that a trusted key signed.
-    fn insists_on_signatures(&self) -> bool {
+    fn requires_signatures(&self) -> bool {
         false
     }
 

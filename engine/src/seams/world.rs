@@ -65,9 +65,9 @@ pub struct Watched {
     /// Token of this moment: store it with the state of the sources found after it, and pass it to the next call.
     pub token: Vec<u8>,
     /// Files or directories that may have changed since the moment of the request; `None`: all may have.
-    pub moved: Option<Vec<String>>,
+    pub changed: Option<Vec<String>>,
     /// Whether anything below the output folder may have changed.
-    pub outputs_moved: bool,
+    pub outputs_changed: bool,
 }
 
 /// Watches a workspace folder for changes.
@@ -210,12 +210,12 @@ pub trait Sources: Send + Sync {
     /// When the workspace cannot be read or a set is malformed; the known state is then unchanged.
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError>;
 
-    /// Like [`Sources::refresh`], when only `moved` may have changed since the rows were saved. `directories` is the number of directories
+    /// Like [`Sources::refresh`], when only `changed` may have changed since the rows were saved. `directories` is the number of directories
     /// saved then. Checks everything when in doubt.
     ///
     /// # Errors
     /// As [`Sources::refresh`].
-    fn refresh_named(&mut self, sets: &[SetDef], _moved: &[String], _directories: u64) -> Result<Refresh, WorldError> {
+    fn refresh_named(&mut self, sets: &[SetDef], _changed: &[String], _directories: u64) -> Result<Refresh, WorldError> {
         self.refresh(sets)
     }
 
@@ -234,7 +234,7 @@ pub trait Sources: Send + Sync {
     ///
     /// # Errors
     /// As [`Sources::refresh`].
-    fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError>;
+    fn sets_of_paths(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError>;
 
     /// Whether a file exists at a path, in a set or not. Called only to report why a path is no source.
     fn lies_at(&self, _path: &str) -> bool {

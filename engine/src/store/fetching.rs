@@ -23,10 +23,10 @@ pub struct Fetching {
     /// Time spent on fetching volumes of new trees, in microseconds.
     spent_us: AtomicU64,
     /// Locked during a fetch, so that nothing is fetched twice.
-    elsewhere: Mutex<Option<Elsewhere>>,
+    remote_index: Mutex<Option<RemoteIndex>>,
 }
 
-type Guard<'a> = MutexGuard<'a, Option<Elsewhere>>;
+type Guard<'a> = MutexGuard<'a, Option<RemoteIndex>>;
 
 /// State of a volume in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +36,11 @@ enum State {
     /// Fetched, with or without success.
     Fetched,
     /// Skipped: its outputs are faster to build.
-    Left,
+    Skipped,
 }
 
 /// Index of results in volumes.
-struct Elsewhere {
+struct RemoteIndex {
     volumes: Vec<(Digest, KnownVolume)>,
     /// State of the outputs of each volume.
     state: Vec<State>,
@@ -54,7 +54,7 @@ struct Elsewhere {
     arriving_records: FxHashMap<ActionKey, ActionRecord>,
 }
 
-impl Elsewhere {
+impl RemoteIndex {
     fn from_store(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
         let volumes = volumes::list_volumes(store, view)?;
         let index = |prefixes: fn(&KnownVolume) -> &[[u8; PREFIX]]| {
@@ -83,12 +83,12 @@ impl Fetching {
             view,
             prefer,
             spent_us: AtomicU64::new(0),
-            elsewhere: Mutex::default(),
+            remote_index: Mutex::default(),
         }
     }
 
-    fn elsewhere(&self) -> Guard<'_> {
-        self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
+    fn remote_index(&self) -> Guard<'_> {
+        self.remote_index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a volume should be fetched: by preference, or because fetching is not slower than building its outputs. If no result of its tree is
@@ -102,10 +102,10 @@ impl Fetching {
     }
 
     /// Returns the index, read if necessary.
-    fn index<'e>(&self, elsewhere: &'e mut Option<Elsewhere>) -> Result<&'e mut Elsewhere, StoreError> {
-        Ok(match elsewhere {
-            Some(elsewhere) => elsewhere,
-            none => none.insert(Elsewhere::from_store(&*self.store, self.view)?),
+    fn index<'e>(&self, remote_index: &'e mut Option<RemoteIndex>) -> Result<&'e mut RemoteIndex, StoreError> {
+        Ok(match remote_index {
+            Some(remote_index) => remote_index,
+            none => none.insert(RemoteIndex::from_store(&*self.store, self.view)?),
         })
     }
 
@@ -114,19 +114,19 @@ impl Fetching {
         if !self.cache.reads() {
             return Ok(None);
         }
-        let mut guard = self.elsewhere();
-        let elsewhere = self.index(&mut guard)?;
-        if let Some(record) = elsewhere.arriving_records.get(key) {
+        let mut guard = self.remote_index();
+        let remote_index = self.index(&mut guard)?;
+        if let Some(record) = remote_index.arriving_records.get(key) {
             return Ok(Some(record.clone()));
         }
-        let Some(at) = elsewhere.by_key.get(&prefix(&key.0)).copied() else {
+        let Some(at) = remote_index.by_key.get(&prefix(&key.0)).copied() else {
             // Another thread may have committed it since.
             drop(guard);
             return self.store.action(key);
         };
-        let (id, known) = &mut elsewhere.volumes[at];
+        let (id, known) = &mut remote_index.volumes[at];
         for key in known.unread_keys() {
-            elsewhere.by_key.remove(key);
+            remote_index.by_key.remove(key);
         }
         let mut commit = Commit::default();
         if let Some(volume) = self.cache.read_volumes(&[&known.address]).into_iter().flatten().next() {
@@ -137,12 +137,12 @@ impl Fetching {
         }
         let arriving: Vec<ActionKey> = commit.results.iter().map(|result| result.key).collect();
         let records = commit.results.iter().map(|result| (result.key, result.record.clone()));
-        elsewhere.arriving_records.extend(records);
+        remote_index.arriving_records.extend(records);
         // A commit uses the threads whose jobs may wait for this lock.
         drop(guard);
         self.store.commit(self.view, commit)?;
-        if let Some(elsewhere) = &mut *self.elsewhere() {
-            arriving.iter().for_each(|key| drop(elsewhere.arriving_records.remove(key)));
+        if let Some(remote_index) = &mut *self.remote_index() {
+            arriving.iter().for_each(|key| drop(remote_index.arriving_records.remove(key)));
         }
         self.store.action(key)
     }
@@ -152,25 +152,25 @@ impl Fetching {
         if self.prefer == Prefer::Make || !self.cache.reads() {
             return Ok(None);
         }
-        let mut guard = self.elsewhere();
-        let elsewhere = self.index(&mut guard)?;
-        let Some(at) = elsewhere.by_output.get(&prefix(digest)).copied() else {
+        let mut guard = self.remote_index();
+        let remote_index = self.index(&mut guard)?;
+        let Some(at) = remote_index.by_output.get(&prefix(digest)).copied() else {
             return Ok(None);
         };
-        match elsewhere.state[at] {
+        match remote_index.state[at] {
             // Another thread has fetched the volume since; if the output is still missing, the volume was wrong.
             State::Fetched => {
-                if let Some(blob) = elsewhere.arriving_outputs.get(digest) {
+                if let Some(blob) = remote_index.arriving_outputs.get(digest) {
                     return Ok(Some(blob.clone()));
                 }
                 drop(guard);
                 return self.store.blob(digest);
             }
-            State::Left => return Ok(None),
+            State::Skipped => return Ok(None),
             State::Unread => {}
         }
-        if !self.is_worth_fetching(&elsewhere.volumes[at].1) {
-            elsewhere.state[at] = State::Left;
+        if !self.is_worth_fetching(&remote_index.volumes[at].1) {
+            remote_index.state[at] = State::Skipped;
             self.cache.leave_volume();
             return Ok(None);
         }
@@ -180,18 +180,18 @@ impl Fetching {
 
     /// Fetches the outputs of volumes that were not read yet, and stores and returns them.
     fn fetch_volumes(&self, mut guard: Guard<'_>, wanted: &[usize]) -> Result<Vec<DigestedBlob>, StoreError> {
-        let elsewhere = self.index(&mut guard)?;
-        let volumes = || wanted.iter().map(|at| &elsewhere.volumes[*at].1);
+        let remote_index = self.index(&mut guard)?;
+        let volumes = || wanted.iter().map(|at| &remote_index.volumes[*at].1);
         let addresses: Vec<&[u8]> = volumes().map(|volume| &volume.address[..]).collect();
         let bytes: u64 = volumes().filter(|volume| volume.is_of_new_tree).map(|volume| volume.len).sum();
-        let takes = volumes::fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
+        let takes = volumes::estimate_fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
         self.spent_us.fetch_add(takes, Ordering::Relaxed);
         let blobs: Vec<DigestedBlob> = self.cache.read_outputs(&addresses).into_iter().flatten().collect();
         if !blobs.is_empty() || self.cache.reads() {
             // Otherwise, the cache does not answer at the moment; the volumes may still be fetched later.
-            wanted.iter().for_each(|at| elsewhere.state[*at] = State::Fetched);
+            wanted.iter().for_each(|at| remote_index.state[*at] = State::Fetched);
         }
-        elsewhere.arriving_outputs.extend(blobs.iter().cloned());
+        remote_index.arriving_outputs.extend(blobs.iter().cloned());
         // A commit uses the threads whose jobs may wait for this lock.
         drop(guard);
         let commit = Commit {
@@ -199,22 +199,24 @@ impl Fetching {
             ..Commit::default()
         };
         self.store.commit(self.view, commit)?;
-        if let Some(elsewhere) = &mut *self.elsewhere() {
-            blobs.iter().for_each(|(digest, _)| drop(elsewhere.arriving_outputs.remove(digest)));
+        if let Some(remote_index) = &mut *self.remote_index() {
+            blobs
+                .iter()
+                .for_each(|(digest, _)| drop(remote_index.arriving_outputs.remove(digest)));
         }
         Ok(blobs)
     }
 
     /// Returns the volumes worth fetching that have any of these outputs.
     fn volumes_of(&self, digests: &[&Digest]) -> Result<Vec<usize>, StoreError> {
-        let mut guard = self.elsewhere();
-        let elsewhere = self.index(&mut guard)?;
+        let mut guard = self.remote_index();
+        let remote_index = self.index(&mut guard)?;
         let mut wanted: BTreeSet<usize> = BTreeSet::new();
         for digest in digests {
-            let Some(&at) = elsewhere.by_output.get(&prefix(digest)) else {
+            let Some(&at) = remote_index.by_output.get(&prefix(digest)) else {
                 continue;
             };
-            let is_worth_it = elsewhere.state[at] == State::Unread && self.is_worth_fetching(&elsewhere.volumes[at].1);
+            let is_worth_it = remote_index.state[at] == State::Unread && self.is_worth_fetching(&remote_index.volumes[at].1);
             if is_worth_it {
                 wanted.insert(at);
             }
@@ -251,10 +253,14 @@ impl Store for Fetching {
         }
         let requested: FxHashSet<&Digest> = lacking.iter().copied().collect();
         for volumes in self.volumes_of(&lacking)?.chunks(AT_ONCE) {
-            let mut guard = self.elsewhere();
-            let elsewhere = self.index(&mut guard)?;
+            let mut guard = self.remote_index();
+            let remote_index = self.index(&mut guard)?;
             // Another thread may have fetched some meanwhile.
-            let wanted: Vec<usize> = volumes.iter().copied().filter(|at| elsewhere.state[*at] == State::Unread).collect();
+            let wanted: Vec<usize> = volumes
+                .iter()
+                .copied()
+                .filter(|at| remote_index.state[*at] == State::Unread)
+                .collect();
             let blobs = self.fetch_volumes(guard, &wanted)?;
             fetched.extend(blobs.into_iter().filter(|(digest, _)| requested.contains(digest)));
         }
@@ -288,7 +294,7 @@ impl Store for Fetching {
         let moves = commit.rows.iter().any(|(part, ..)| *part == Part::Volumes);
         self.store.commit(view, commit)?;
         if moves {
-            *self.elsewhere() = None;
+            *self.remote_index() = None;
         }
         Ok(())
     }

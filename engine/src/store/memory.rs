@@ -100,7 +100,7 @@ impl Store for MemoryStore {
             if Digest::of(blob) == digest {
                 tables.blobs.insert(digest, blob.clone());
             } else {
-                tables.damage.push(super::not_its_digest(&digest, result));
+                tables.damage.push(super::digest_mismatch(&digest, result));
             }
         }
         for result in commit.results {

@@ -151,7 +151,7 @@ pub enum StoreError {
         holder: String,
     },
     /// Another process builds the same result.
-    #[error("{} is making the same result, {holder}", maker(.holder))]
+    #[error("{} is making the same result, {holder}", describe_holder(.holder))]
     ActionBusy {
         /// That process, as it wrote itself into the lock file.
         holder: String,
@@ -207,7 +207,7 @@ pub enum StoreError {
 }
 
 /// Describes the holder of an awaited result: in a service, it may be another request of this process.
-fn maker(holder: &str) -> &'static str {
+fn describe_holder(holder: &str) -> &'static str {
     match holder.starts_with(&format!("pid {} ", std::process::id())) {
         true => "another request of this process",
         false => "another process",
@@ -323,7 +323,7 @@ pub trait Store: Send + Sync {
     }
 
     /// Releases the store lock if another process waits for it, and returns whether it did. Call between two self-contained steps.
-    fn give_way(&self) -> bool {
+    fn release_if_wanted(&self) -> bool {
         let wanted = self.is_wanted();
         if wanted {
             self.release_lock();
@@ -386,7 +386,7 @@ pub trait Inventory: Store {
 }
 
 /// Returns the message for an output that was handed in under a wrong digest and is not stored.
-fn not_its_digest(digest: &Digest, result: Option<&NewResult>) -> String {
+fn digest_mismatch(digest: &Digest, result: Option<&NewResult>) -> String {
     let of = result.map_or("a result", |result| &result.record.label);
     format!("the output handed in for {of} does not have the digest {digest}; it was not stored")
 }

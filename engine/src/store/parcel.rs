@@ -145,7 +145,7 @@ pub struct Parcel(BufReader<File>);
 pub fn open_parcel(path: &Path) -> Result<Parcel, ParcelError> {
     let mut file = BufReader::new(File::open(path)?);
     let mut magic = [0; MAGIC.len()];
-    exact(&mut file, &mut magic)?;
+    fill_buffer(&mut file, &mut magic)?;
     match magic == *MAGIC {
         true => Ok(Parcel(file)),
         false => Err(ParcelError::Form(FOREIGN)),
@@ -161,7 +161,7 @@ pub fn unpack_results<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: 
     let mut count = 0;
     loop {
         let mut kind = [0];
-        exact(&mut from, &mut kind)?;
+        fill_buffer(&mut from, &mut kind)?;
         if kind == [END] {
             break;
         }
@@ -172,7 +172,7 @@ pub fn unpack_results<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: 
         count += 1;
     }
     let mut claimed = [0; 8];
-    exact(&mut from, &mut claimed)?;
+    fill_buffer(&mut from, &mut claimed)?;
     if u64::from_le_bytes(claimed) != count {
         return Err(ParcelError::Form("it says that it has another number of results").into());
     }
@@ -186,8 +186,8 @@ pub fn unpack_results<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: 
 
 fn read_result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError> {
     let (mut key, mut len) = ([0; 32], [0; 4]);
-    exact(from, &mut key)?;
-    exact(from, &mut len)?;
+    fill_buffer(from, &mut key)?;
+    fill_buffer(from, &mut len)?;
     let len = u32::from_le_bytes(len);
     if len > LONGEST_RECORD {
         return Err(ParcelError::Form("a record is too long"));
@@ -216,7 +216,7 @@ fn read_result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError>
 /// Reads a blob of a result and checks its digest; `None` if the blob does not follow here.
 fn read_checked_blob(from: &mut impl Read, record: &ActionRecord, digest: &Digest) -> Result<Option<Arc<[u8]>>, ParcelError> {
     let mut len = [0; 8];
-    exact(from, &mut len)?;
+    fill_buffer(from, &mut len)?;
     let blob: Arc<[u8]> = match u64::from_le_bytes(len) {
         ELSEWHERE => return Ok(None),
         len if len > LONGEST_OUTPUT => return Err(ParcelError::Form("an output that is too long")),
@@ -238,7 +238,7 @@ fn read_bytes(from: &mut impl Read, len: u64) -> Result<Vec<u8>, ParcelError> {
     Ok(bytes)
 }
 
-fn exact(from: &mut impl Read, into: &mut [u8]) -> Result<(), ParcelError> {
+fn fill_buffer(from: &mut impl Read, into: &mut [u8]) -> Result<(), ParcelError> {
     from.read_exact(into).map_err(cut_short)
 }
 

@@ -24,7 +24,7 @@ pub fn is_corrected(record: &ActionRecord) -> bool {
 }
 
 /// Whether a result must not be shared: a person's words belong to their checkout, and an unconfined program may have read undeclared inputs.
-pub fn stays_here(record: &ActionRecord) -> bool {
+pub fn is_local_only(record: &ActionRecord) -> bool {
     is_corrected(record) || record.notes.get(UNCONFINED.0).is_some_and(|level| level == UNCONFINED.1)
 }
 
@@ -68,7 +68,7 @@ pub fn record(found: &SharedResult) -> Option<ActionRecord> {
         && record.parts.iter().zip(parts).all(is_part)
         && record.producer == found.producer
         && Label::parse(&record.label).is_ok()
-        && !stays_here(&record);
+        && !is_local_only(&record);
     record.notes.insert(FOUND.to_owned(), "found".to_owned());
     fits.then_some(record)
 }
@@ -117,7 +117,7 @@ mod tests {
             let shared = of(&ActionKey(Digest(key)), &record);
             let mut noted = record.clone();
             noted.notes.insert(FOUND.to_owned(), "found".to_owned());
-            if stays_here(&record) {
+            if is_local_only(&record) {
                 prop_assert_eq!(super::record(&shared), None);
             } else {
                 prop_assert_eq!(super::record(&shared), Some(noted.clone()));

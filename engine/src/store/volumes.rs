@@ -77,14 +77,14 @@ impl VolumeCost {
 }
 
 /// Estimates how long fetching this many bytes takes, in microseconds, from a cache at this distance and this speed in bytes per second.
-pub fn fetch_us(bytes: u64, round_trip: Option<Duration>, speed: Option<u64>) -> u64 {
+pub fn estimate_fetch_us(bytes: u64, round_trip: Option<Duration>, speed: Option<u64>) -> u64 {
     let speed = speed.unwrap_or(ASSUMED_SPEED).max(1);
     let way = round_trip.map_or(0, |way| u64::try_from(way.as_micros()).unwrap_or(u64::MAX));
     way.saturating_add(bytes.saturating_mul(1_000_000) / speed)
 }
 
 /// Estimates how long building the tree of all these volumes takes on this machine, in microseconds.
-pub fn tree_us(volumes: &[VolumeRef]) -> u64 {
+pub fn estimate_tree_us(volumes: &[VolumeRef]) -> u64 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     volumes.iter().fold(0, |sum: u64, volume| sum.saturating_add(volume.took_us)) / cores
 }
@@ -94,7 +94,7 @@ impl KnownVolume {
     pub fn cost(&self, round_trip: Option<Duration>, speed: Option<u64>) -> VolumeCost {
         VolumeCost {
             bytes: self.len,
-            fetch_us: fetch_us(self.len, round_trip, speed),
+            fetch_us: estimate_fetch_us(self.len, round_trip, speed),
             build_us: self.took_us,
             is_of_new_tree: self.is_of_new_tree,
         }
@@ -114,7 +114,7 @@ impl KnownVolume {
         }
     }
 
-    /// Records a volume by its index alone, with the [duration](tree_us) of building its tree: nothing is here that its results could be built from.
+    /// Records a volume by its index alone, with the [duration](estimate_tree_us) of building its tree: nothing is here that its results could be built from.
     pub fn unread(volume: &VolumeRef, index: &VolumeIndex, tree_us: u64, is_signed: bool) -> Self {
         Self {
             address: volume.address.clone(),
@@ -148,7 +148,7 @@ impl KnownVolume {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn is_filed(&self, store: &dyn Store) -> Result<bool, StoreError> {
+    pub fn is_stored(&self, store: &dyn Store) -> Result<bool, StoreError> {
         for key in self.keys.as_chunks().0 {
             if store.action(&ActionKey(Digest(*key)))?.is_none() {
                 return Ok(false);
@@ -245,7 +245,7 @@ mod tests {
         store.commit(view, Commit { rows, ..Commit::default() }).expect("a store");
         assert_eq!(list_volumes(&store, view).expect("a store"), [(volume.id, known.clone())]);
         assert_eq!(known.prefixes(), outputs.each_ref().map(prefix));
-        assert!(known.keys.len() <= SAMPLES * 32 && !known.is_filed(&store).expect("a store"));
+        assert!(known.keys.len() <= SAMPLES * 32 && !known.is_stored(&store).expect("a store"));
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl std::fmt::Display for Reason {
 
 /// A finished job of a worker.
 #[derive(Clone, Copy, Debug)]
-pub struct Worked<'a> {
+pub struct FinishedJob<'a> {
     /// Label of the node.
     pub label: &'a str,
     /// The task: `expand` (finding its inputs) or `produce`.
@@ -227,7 +227,7 @@ pub trait Observer: Sync {
     fn event(&self, event: &Event<'_>);
 
     /// Receives a finished job. For profiles: when and where jobs ran is no part of the events.
-    fn worked(&self, _: &Worked<'_>) {}
+    fn job_finished(&self, _: &FinishedJob<'_>) {}
 
     /// Receives a finished phase.
     fn phase(&self, _: &Phase) {}

@@ -32,7 +32,7 @@ pub(crate) struct Question {
     pub(crate) since: Option<Vec<u8>>,
     /// Requests no changes; stops builds ahead, because another process requests the checkout.
     #[n(3)]
-    make_way: bool,
+    stop_builds_ahead: bool,
 }
 
 #[derive(Debug, Default, Encode, Decode)]
@@ -47,7 +47,7 @@ struct WatchAnswer {
     #[n(2)]
     changed: Option<Vec<String>>,
     #[n(3)]
-    outputs_moved: bool,
+    outputs_changed: bool,
 }
 
 /// A client of the watcher that listens at a path, if any.
@@ -63,10 +63,10 @@ impl WatcherAnswer {
     }
 
     /// Stops builds ahead, if a watch runs them.
-    pub fn make_way(&self) {
+    pub fn stop_builds_ahead(&self) {
         let question = Question {
             version: VERSION,
-            make_way: true,
+            stop_builds_ahead: true,
             ..Question::default()
         };
         // Without a listener, nothing must be stopped.
@@ -84,15 +84,15 @@ impl WatcherAnswer {
             version: VERSION,
             sets,
             since: since.map(<[u8]>::to_vec),
-            make_way: false,
+            stop_builds_ahead: false,
         };
         send_message(&mut stream, &question)?;
         let answer: WatchAnswer = receive(&mut stream, LONGEST)?;
         let known = answer.token.filter(|_| answer.version == VERSION);
         Ok(known.map(|token| Watched {
             token,
-            moved: answer.changed,
-            outputs_moved: answer.outputs_moved,
+            changed: answer.changed,
+            outputs_changed: answer.outputs_changed,
         }))
     }
 }
@@ -109,7 +109,7 @@ pub(crate) fn answer_question(mut stream: Stream, since: impl FnOnce(u64, Option
     stream.set_read_timeout(Some(PATIENCE / 3))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let question: Question = receive(&mut stream, 4096)?;
-    if question.make_way {
+    if question.stop_builds_ahead {
         return Ok(true);
     }
     let known = since(question.sets, question.since.as_deref()).filter(|_| question.version == VERSION);
@@ -118,10 +118,10 @@ pub(crate) fn answer_question(mut stream: Stream, since: impl FnOnce(u64, Option
         ..WatchAnswer::default()
     };
     if let Some(known) = known {
-        let length: usize = known.moved.iter().flatten().map(|path| path.len() + 16).sum();
+        let length: usize = known.changed.iter().flatten().map(|path| path.len() + 16).sum();
         answer.token = Some(known.token);
-        answer.changed = known.moved.filter(|_| length < LONGEST / 2);
-        answer.outputs_moved = known.outputs_moved;
+        answer.changed = known.changed.filter(|_| length < LONGEST / 2);
+        answer.outputs_changed = known.outputs_changed;
     }
     send_message(&mut stream, &answer).map(|()| false)
 }

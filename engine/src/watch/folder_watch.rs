@@ -159,8 +159,8 @@ mod tests {
         std::fs::create_dir(root.join("b")).expect("folder");
         let (send, batches) = mpsc::channel();
         let folders = BTreeSet::from(["a/deep".to_owned(), "b".to_owned()]);
-        let on_move = move |moved: &ChangedPaths| {
-            send.send(moved.clone()).expect("somebody listens");
+        let on_move = move |changed: &ChangedPaths| {
+            send.send(changed.clone()).expect("somebody listens");
             folders.clone()
         };
         let watch = FolderWatch::start(&root, on_move).expect("it begins");
@@ -174,7 +174,7 @@ mod tests {
         // New folders are watched from then on, one by one.
         std::fs::create_dir_all(root.join("a/deep")).expect("folders");
         // Until they are watched, their changes are reported as those of the folder above, or without a name.
-        let is_named = |moved: &BTreeSet<String>| moved.iter().all(|path| path.starts_with("a/deep/"));
+        let is_named = |changed: &BTreeSet<String>| changed.iter().all(|path| path.starts_with("a/deep/"));
         let first = (0..).find_map(|number| {
             std::fs::write(root.join(format!("a/deep/{number}")), "1").expect("file");
             next().filter(is_named)

@@ -22,7 +22,7 @@ pub use ask::connect;
 pub use folder_watch::{ChangedPaths, FolderWatch};
 pub use running_watch::{Batch, Watch, WatchError};
 pub use socket::{Socket, SocketError, holder};
-pub use watcher::{Trouble, Watcher};
+pub use watcher::{WatchProblem, Watcher};
 
 /// The file in the root that defines the sources; its changes are reported although it is no source.
 const MANIFEST: &str = "cortex.toml";

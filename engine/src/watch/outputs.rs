@@ -42,7 +42,7 @@ impl Outputs {
             if self.watch_outputs(root).is_err() {
                 self.directories = None;
             }
-            // Drain after the watches are added: earlier events are covered by `moved`.
+            // Drain after the watches are added: earlier events are covered by `changed`.
             self.drain_outputs();
         }
         changed || self.directories.is_none()

@@ -4,7 +4,7 @@
 
 use super::ask;
 use super::socket::{Socket, SocketError};
-use super::watcher::{Trouble, Watcher};
+use super::watcher::{WatchProblem, Watcher};
 use crate::seams::world::{SetDef, WorldError};
 use crossbeam_channel::{Receiver, Sender};
 use os::handles::AsFd;
@@ -36,13 +36,13 @@ pub struct Batch {
     /// Whether another commit or branch was checked out.
     pub head: bool,
     /// Why watching is impossible. Batches then only announce that a scan is due.
-    pub trouble: Option<Trouble>,
+    pub problem: Option<WatchProblem>,
 }
 
 impl Batch {
     /// Whether nothing happened.
     pub fn is_empty(&self) -> bool {
-        self.paths.is_empty() && !self.whole && !self.head && self.trouble.is_none()
+        self.paths.is_empty() && !self.whole && !self.head && self.problem.is_none()
     }
 }
 
@@ -176,7 +176,7 @@ impl Service {
         let mut moment = self.watcher.moment();
         let mut looked = Instant::now() - RESCAN;
         loop {
-            let blind = self.watcher.trouble().is_some();
+            let blind = self.watcher.problem().is_some();
             let now = Instant::now();
             let wait = match open {
                 _ if blind => Some(RESCAN.saturating_sub(now - looked)),
@@ -190,20 +190,20 @@ impl Service {
             // Decide before reading events: a change that git made before it removed its lock belongs to the batch.
             let ended = open.is_some_and(|(began, last)| Instant::now() >= self.ends(began, last));
             let (heard, now) = (self.watcher.process_received(), Instant::now());
-            if let Some(trouble) = self.watcher.trouble().cloned() {
+            if let Some(problem) = self.watcher.problem().cloned() {
                 if !blind || now - looked >= RESCAN {
                     looked = now;
-                    let gone = trouble == Trouble::Gone;
+                    let gone = problem == WatchProblem::Gone;
                     let batch = Batch {
                         whole: true,
-                        trouble: Some(trouble),
+                        problem: Some(problem),
                         ..self.watcher.take_batch()
                     };
                     if self.batches.send(batch).is_err() || gone {
                         return;
                     }
                     open = None;
-                    self.watcher.begin_anew();
+                    self.watcher.restart();
                 }
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Random operations on a watched folder: refreshing only named paths finds as much as a full refresh.
 
 use super::ask::WatcherAnswer;
-use super::{Batch, Socket, SocketError, Trouble, Watch, Watcher};
+use super::{Batch, Socket, SocketError, Watch, WatchProblem, Watcher};
 use crate::files::globs::fingerprint;
 use crate::files::tree::SourceTree;
 use crate::seams::world::{Rows, SetDef, Watcher as _};
@@ -65,8 +65,8 @@ impl Bench {
     fn read_changes(&mut self, watcher: &mut Watcher) -> usize {
         let watched = watcher.since(fingerprint(&sets()), self.token.as_deref());
         let mut tree = SourceTree::from_rows(self.rows.clone().into_iter().collect());
-        let refresh = match watched.as_ref().and_then(|watched| watched.moved.as_ref()) {
-            Some(moved) => tree.refresh_named(&self.root, &sets(), now(), moved, self.directories),
+        let refresh = match watched.as_ref().and_then(|watched| watched.changed.as_ref()) {
+            Some(changed) => tree.refresh_named(&self.root, &sets(), now(), changed, self.directories),
             None => tree.refresh(&self.root, &sets(), now()),
         };
         let stated = refresh.unwrap().stated;
@@ -205,7 +205,7 @@ proptest! {
         }
         bench.read_changes(&mut watcher);
         prop_assert_eq!(bench.sources_seen(), bench.there());
-        prop_assert_eq!(watcher.trouble(), None);
+        prop_assert_eq!(watcher.problem(), None);
     }
 }
 
@@ -265,13 +265,13 @@ fn what_happens_to_outputs_is_told_apart() {
     let mut watcher = bench.watcher();
     let print = fingerprint(&sets());
     let mut token = watcher.since(print, None).unwrap().token;
-    let mut moved = |watcher: &mut Watcher| {
+    let mut changed = |watcher: &mut Watcher| {
         let watched = watcher.since(print, Some(&token)).unwrap();
         token = watched.token;
-        assert_eq!(watched.moved, Some(Vec::new()));
-        watched.outputs_moved
+        assert_eq!(watched.changed, Some(Vec::new()));
+        watched.outputs_changed
     };
-    assert!(!moved(&mut watcher));
+    assert!(!changed(&mut watcher));
     for path in [
         ".cortex/out/a/x.md",
         ".cortex/out/a/x.md",
@@ -279,20 +279,20 @@ fn what_happens_to_outputs_is_told_apart() {
         ".cortex/out/z.md",
     ] {
         bench.write(path, "text");
-        assert!(moved(&mut watcher), "{path}");
-        assert!(!moved(&mut watcher), "{path}");
+        assert!(changed(&mut watcher), "{path}");
+        assert!(!changed(&mut watcher), "{path}");
     }
     bench.write(".cortex/store", "id");
-    assert!(!moved(&mut watcher));
+    assert!(!changed(&mut watcher));
     fs::rename(bench.root.join(".cortex/out/b"), bench.root.join(".cortex/out/d")).unwrap();
-    assert!(moved(&mut watcher));
+    assert!(changed(&mut watcher));
     fs::remove_file(bench.root.join(".cortex/out/d/c/y.md")).unwrap();
-    assert!(moved(&mut watcher));
+    assert!(changed(&mut watcher));
     fs::remove_dir_all(bench.root.join(".cortex")).unwrap();
-    assert!(moved(&mut watcher));
+    assert!(changed(&mut watcher));
     bench.write(".cortex/out/x.md", "text");
-    assert!(moved(&mut watcher));
-    assert!(!moved(&mut watcher));
+    assert!(changed(&mut watcher));
+    assert!(!changed(&mut watcher));
     bench.read_changes(&mut watcher);
 }
 
@@ -303,12 +303,12 @@ fn the_definition_moves_although_it_is_no_source() {
     let mut watcher = bench.watcher();
     let print = fingerprint(&sets());
     let mut token = watcher.since(print, None).unwrap().token;
-    let mut moved = |watcher: &mut Watcher| {
+    let mut changed = |watcher: &mut Watcher| {
         let watched = watcher.since(print, Some(&token)).unwrap();
         token = watched.token;
-        watched.moved.unwrap()
+        watched.changed.unwrap()
     };
-    assert_eq!(moved(&mut watcher), [""; 0]);
+    assert_eq!(changed(&mut watcher), [""; 0]);
     for (path, text) in [
         ("cortex.toml", "a"),
         (".cortex/packs.toml", "a"),
@@ -316,11 +316,11 @@ fn the_definition_moves_although_it_is_no_source() {
         ("cortex.toml", "ab"),
     ] {
         bench.write(path, text);
-        assert_eq!(moved(&mut watcher), [path]);
-        assert_eq!(moved(&mut watcher), [""; 0]);
+        assert_eq!(changed(&mut watcher), [path]);
+        assert_eq!(changed(&mut watcher), [""; 0]);
     }
     fs::remove_file(bench.root.join(".cortex/packs.toml")).unwrap();
-    assert_eq!(moved(&mut watcher), [".cortex/packs.toml"]);
+    assert_eq!(changed(&mut watcher), [".cortex/packs.toml"]);
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn a_queue_that_overflows_loses_nothing() {
     }
     fs::write(bench.root.join("a/z.cs"), "last").unwrap();
     let watched = watcher.since(fingerprint(&sets()), bench.token.as_deref()).unwrap();
-    assert_eq!(watched.moved, None);
+    assert_eq!(watched.changed, None);
     bench.read_changes(&mut watcher);
     assert_eq!(bench.sources_seen(), bench.there());
     assert_eq!(bench.read_changes(&mut watcher), 0);
@@ -354,7 +354,7 @@ fn a_folder_that_takes_its_place_is_another() {
     fs::rename(&bench.root, bench.root.with_file_name("old")).unwrap();
     fs::create_dir(&bench.root).unwrap();
     assert_eq!(watcher.since(fingerprint(&sets()), bench.token.as_deref()), None);
-    assert_eq!(watcher.trouble(), Some(&Trouble::Gone));
+    assert_eq!(watcher.problem(), Some(&WatchProblem::Gone));
 }
 
 #[test]
@@ -367,11 +367,11 @@ fn other_sets_are_not_answered_for_until_they_are_covered() {
     let token = watcher.since(fingerprint(&sets()), None).unwrap().token;
     assert_eq!(watcher.since(fingerprint(&others), Some(&token)), None);
     watcher.cover(&others).unwrap();
-    assert_eq!(watcher.since(fingerprint(&others), Some(&token)).unwrap().moved, None);
+    assert_eq!(watcher.since(fingerprint(&others), Some(&token)).unwrap().changed, None);
     let token = watcher.since(fingerprint(&others), None).unwrap().token;
-    bench.write("obj/x.cs", "moved");
-    let moved = watcher.since(fingerprint(&others), Some(&token)).unwrap().moved;
-    assert_eq!(moved, Some(vec!["obj/x.cs".to_owned()]));
+    bench.write("obj/x.cs", "changed");
+    let changed = watcher.since(fingerprint(&others), Some(&token)).unwrap().changed;
+    assert_eq!(changed, Some(vec!["obj/x.cs".to_owned()]));
 }
 
 fn next(watch: &Watch) -> Batch {
@@ -440,15 +440,15 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     assert!(matches!(Socket::bind_exclusively(&path), Err(SocketError::Taken { pid }) if pid == std::process::id().to_string()));
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let first = asked.since(print, None).unwrap();
-    assert_eq!(first.moved, None);
+    assert_eq!(first.changed, None);
     bench.token = Some(first.token);
     for text in ["two", "three"] {
         bench.write("x.cs", text);
         let answer = asked.since(print, bench.token.as_deref()).unwrap();
-        assert_eq!(answer.moved, Some(vec!["x.cs".to_owned()]));
+        assert_eq!(answer.changed, Some(vec!["x.cs".to_owned()]));
         bench.token = Some(answer.token);
     }
-    assert_eq!(asked.since(print, bench.token.as_deref()).unwrap().moved, Some(Vec::new()));
+    assert_eq!(asked.since(print, bench.token.as_deref()).unwrap().changed, Some(Vec::new()));
     assert_eq!(asked.since(print + 1, bench.token.as_deref()), None);
     // A client that sends garbage, or nothing, gets no answer and delays others only briefly.
     for nonsense in [&b"\xff\xff\xff\xff"[..], b"\x02\0\0\0\xa0", b"\x05\0\0\0\xff\xff\xff\xff\xff"] {

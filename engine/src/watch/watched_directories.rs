@@ -96,13 +96,13 @@ impl WatchedDirectories {
         }
     }
 
-    /// Passes all queued events to `hear`; returns whether the queue is empty.
-    pub(crate) fn pass_events(&mut self, mut hear: impl FnMut(WatchEvent)) -> Result<bool, SystemError> {
+    /// Passes all queued events to `on_event`; returns whether the queue is empty.
+    pub(crate) fn pass_events(&mut self, mut on_event: impl FnMut(WatchEvent)) -> Result<bool, SystemError> {
         let mut gone = Vec::new();
         // Ignore events of removed watches: the watcher scans their directories again anyway.
         let paths = |watch: i32| self.paths.get(&watch).into_iter().flatten();
         let all = self.queue.drain(|notice| match notice {
-            Notice::Lost => hear(WatchEvent::Lost),
+            Notice::Lost => on_event(WatchEvent::Lost),
             Notice::Name {
                 folder,
                 name,
@@ -110,7 +110,7 @@ impl WatchedDirectories {
                 written,
             } => {
                 for directory in paths(folder) {
-                    hear(WatchEvent::Name {
+                    on_event(WatchEvent::Name {
                         directory: directory.clone(),
                         name: name.clone().into_owned(),
                         is_dir,
@@ -119,7 +119,7 @@ impl WatchedDirectories {
                 }
             }
             Notice::Gone { folder, is_over } => {
-                paths(folder).for_each(|directory| hear(WatchEvent::Gone(directory.clone())));
+                paths(folder).for_each(|directory| on_event(WatchEvent::Gone(directory.clone())));
                 if is_over {
                     gone.push(folder);
                 }

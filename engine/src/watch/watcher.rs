@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_millis(150);
 
 /// Reason why a folder cannot be watched, so that everything must be checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum WatchProblem {
     /// The system's limit of watched directories for this user is reached.
     Limit {
         /// Number of watched directories.
@@ -70,7 +70,7 @@ pub struct Watcher {
     /// Stamp of the file of rows when last checked.
     rows: Option<Stamp>,
     mounts: Mounts,
-    trouble: Option<Trouble>,
+    problem: Option<WatchProblem>,
     /// Directories to scan again, with everything below.
     again: BTreeSet<String>,
     batch: Batch,
@@ -85,14 +85,14 @@ impl Watcher {
     /// When it cannot be opened, a set is malformed, or the system does not allow watching.
     pub fn new(path: &Path, sets: &[SetDef]) -> Result<Self, WorldError> {
         let root = Root::open_root(path)?;
-        let failed = |error| WorldError::Root { reason: reason(error) };
+        let failed = |error| WorldError::Root { reason: error_text(error) };
         let mut watcher = Self {
             identity: identity(&root).map_err(failed)?,
             root,
             directories: WatchedDirectories::new().map_err(|error| WorldError::Io {
                 path: ".".to_owned(),
                 what: "watched",
-                reason: reason(error),
+                reason: error_text(error),
                 no_space: false,
             })?,
             globs: Globs::new(sets)?,
@@ -103,7 +103,7 @@ impl Watcher {
             outputs: Outputs::new(),
             rows: None,
             mounts: Mounts::from_system(path),
-            trouble: None,
+            problem: None,
             again: BTreeSet::from([String::new()]),
             batch: Batch::default(),
             git: path.join(".git"),
@@ -134,8 +134,8 @@ impl Watcher {
     }
 
     /// Returns why everything must be checked, if so.
-    pub fn trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
+    pub fn problem(&self) -> Option<&WatchProblem> {
+        self.problem.as_ref()
     }
 
     /// Returns the number of watched directories.
@@ -164,8 +164,8 @@ impl Watcher {
         std::mem::take(&mut self.batch)
     }
 
-    /// Starts again, after trouble that may have passed.
-    pub fn begin_anew(&mut self) {
+    /// Starts again, after a problem that may have passed.
+    pub fn restart(&mut self) {
         self.again.insert(String::new());
     }
 
@@ -184,7 +184,7 @@ impl Watcher {
         self.check_root_moved();
         self.check_rows_file();
         // If events arrive late, their absence does not prove that nothing changed.
-        if !IS_PROMPT || !settled || self.trouble.is_some() || sets != self.print {
+        if !IS_PROMPT || !settled || self.problem.is_some() || sets != self.print {
             return None;
         }
         if self.outputs.take_changed(&self.path) {
@@ -198,8 +198,8 @@ impl Watcher {
         }
         Some(Watched {
             token: self.journal.token(),
-            moved: changed,
-            outputs_moved: token.is_none_or(|token| self.journal.outputs_since(token)),
+            changed,
+            outputs_changed: token.is_none_or(|token| self.journal.outputs_since(token)),
         })
     }
 
@@ -207,7 +207,7 @@ impl Watcher {
     fn check_root_moved(&mut self) {
         let here = Root::open_root(&self.path).ok().and_then(|root| identity(&root).ok());
         if here != Some(self.identity) {
-            self.trouble = Some(Trouble::Gone);
+            self.problem = Some(WatchProblem::Gone);
         }
     }
 
@@ -241,21 +241,21 @@ impl Watcher {
         let mut heard = Vec::new();
         let all = self.directories.pass_events(|one| heard.push(one));
         for one in heard {
-            self.take_in(one);
+            self.process_event(one);
         }
         match all {
             Ok(all) => all,
             Err(error) => {
-                self.trouble = Some(Trouble::Directory {
+                self.problem = Some(WatchProblem::Directory {
                     path: ".".to_owned(),
-                    reason: reason(error),
+                    reason: error_text(error),
                 });
                 false
             }
         }
     }
 
-    fn take_in(&mut self, heard: WatchEvent) {
+    fn process_event(&mut self, heard: WatchEvent) {
         let (directory, name, is_dir, written) = match heard {
             WatchEvent::Lost => {
                 self.again.insert(String::new());
@@ -348,16 +348,16 @@ impl Watcher {
         let again = std::mem::take(&mut self.again);
         if again.contains("") {
             self.forget_directory("");
-            self.trouble = self.mounts.elsewhere.clone().map(|kind| Trouble::Elsewhere { kind });
-            if self.trouble.is_none() {
+            self.problem = self.mounts.elsewhere.clone().map(|kind| WatchProblem::Elsewhere { kind });
+            if self.problem.is_none() {
                 let outer = Context {
                     reach: self.globs.reach_at_root(),
                     ignores: None,
                 };
                 self.watch_directory(String::new(), outer);
-                self.listen_to_git();
+                self.watch_git();
             }
-            if self.trouble.is_some() {
+            if self.problem.is_some() {
                 // Release unusable watches for other programs.
                 self.forget_directory("");
             }
@@ -433,15 +433,15 @@ impl Watcher {
                 // Gone by now; the parent directory has an event.
                 Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => continue,
                 Err(SystemError::NO_SPACE) => {
-                    self.trouble = Some(Trouble::Limit {
+                    self.problem = Some(WatchProblem::Limit {
                         watched: self.directories.watched_count(),
                     });
                     return;
                 }
                 Err(error) => {
-                    self.trouble.get_or_insert(Trouble::Directory {
+                    self.problem.get_or_insert(WatchProblem::Directory {
                         path: directory,
-                        reason: reason(error),
+                        reason: error_text(error),
                     });
                     continue;
                 }
@@ -458,7 +458,7 @@ impl Watcher {
     }
 
     /// Watches git's files that name the checked-out commit, and its ignore rules.
-    fn listen_to_git(&mut self) {
+    fn watch_git(&mut self) {
         self.git = self.path.join(".git");
         match self.root.stat(".git") {
             Ok((_, FileKind::Folder)) => {
@@ -466,14 +466,14 @@ impl Watcher {
                     match self.directories.watch_directory(&self.path, directory) {
                         Ok(()) | Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => {}
                         Err(SystemError::NO_SPACE) => {
-                            self.trouble = Some(Trouble::Limit {
+                            self.problem = Some(WatchProblem::Limit {
                                 watched: self.directories.watched_count(),
                             })
                         }
                         Err(error) => {
-                            self.trouble.get_or_insert(Trouble::Directory {
+                            self.problem.get_or_insert(WatchProblem::Directory {
                                 path: directory.to_owned(),
-                                reason: reason(error),
+                                reason: error_text(error),
                             });
                         }
                     }

@@ -49,7 +49,7 @@ pub(super) fn read_tree(root: &Path, guard: &Guard, known: Option<&[u8]>) -> io:
 /// # Errors
 /// When the root cannot be read.
 pub(super) fn contains_file(root: &Path, guard: &Guard, path: &str) -> io::Result<bool> {
-    let held = sources(root, Rows::new()).would_hold(&[all(root, guard)], &[path]);
+    let held = sources(root, Rows::new()).sets_of_paths(&[all(root, guard)], &[path]);
     Ok(held.map_err(io_error)?.iter().any(|sets| *sets != 0))
 }
 

@@ -55,7 +55,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
             .filter(|key| !rooted || is_meant(key, false).is_some())
             .map(str::to_owned)
             .collect();
-        let found = symbol::meanings(plain, &keys);
+        let found = symbol::possible_items(plain, &keys);
         if !found.is_empty() {
             let is_whole = |key: &&str| *key == plain || matches_end(names, symbol_of(key), false) == Some(true);
             let whole: Vec<&str> = found.iter().copied().filter(is_whole).collect();

@@ -5,7 +5,7 @@ use crate::build::earlier_answer::Past;
 use crate::build::jobs::{Job, JobInput, JobMode, Load, Task};
 use crate::build::remote_costs::LookUp;
 use crate::build::sharing::is_single;
-use crate::graph::{EdgeFrom, Filed, NodeId};
+use crate::graph::{EdgeFrom, NodeId, NodeResult};
 use crate::manifest::model::InputFrom;
 use crate::manifest::template::Vars;
 use crate::planning::expand::ItemFrame;
@@ -423,7 +423,7 @@ impl Run<'_> {
         if let Some(edges) = &work.edges {
             self.graph.rewire(id, (**edges).clone());
         }
-        let filed = Filed { key: work.key, output };
+        let filed = NodeResult { key: work.key, output };
         let before = self.graph.node(id).result;
         if before.is_none_or(|before| before.output != output) {
             self.changed_outputs.set(id, true);

@@ -7,7 +7,7 @@ use crate::build::blobs::PagedBlobs;
 use crate::build::excluded_paths::LeftOut;
 use crate::build::jobs::Task;
 use crate::graph::lookups::{Lookup, LookupSet};
-use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId};
+use crate::graph::{Edge, EdgeFrom, Edges, NodeId, NodeResult};
 use crate::manifest::model::InputFrom;
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
@@ -169,7 +169,7 @@ impl Run<'_> {
         };
         match found {
             Some(output) => {
-                let filed = Filed {
+                let filed = NodeResult {
                     key: ActionKey(Digest([0; 32])),
                     output,
                 };

@@ -27,7 +27,7 @@ impl Run<'_> {
     pub(super) fn finish(&mut self, finished: Finished) -> Result<(), RunError> {
         self.pools.count_finished_job(&finished);
         let id = finished.id;
-        self.observer.worked(&finished.worked(&self.graph.node(id).label));
+        self.observer.job_finished(&finished.to_event(&self.graph.node(id).label));
         match finished.done {
             Done::Expanded(planned, lookups) => self.finish_expansion(id, planned, lookups),
             Done::Produced {

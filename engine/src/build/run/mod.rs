@@ -409,7 +409,7 @@ impl<'a> Run<'a> {
                 while let Ok(finished) = self.done.try_recv() {
                     self.finish(finished)?;
                 }
-                self.give_way()?;
+                self.release_if_wanted()?;
             }
             let stopping = self.stopping();
             self.hand_over_slow();
@@ -442,7 +442,7 @@ impl<'a> Run<'a> {
                 Ok(finished) => self.finish(finished)?,
                 Err(_) => {
                     self.pools.give_up_overdue_shards();
-                    self.give_way()?;
+                    self.release_if_wanted()?;
                     if self.reservations.are_old() {
                         self.send_batch()?;
                     }
@@ -474,7 +474,7 @@ impl<'a> Run<'a> {
             // The next build defers the questions that were not sent again.
             self.tally.deferred = 0;
         } else {
-            self.give_way()?;
+            self.release_if_wanted()?;
         }
         self.pools.stop();
         self.writer.finish()?;

@@ -272,7 +272,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When a batch could not be committed.
-    pub(in crate::build) fn give_way(&mut self) -> Result<(), RunError> {
+    pub(in crate::build) fn release_if_wanted(&mut self) -> Result<(), RunError> {
         if self.store.is_wanted() {
             self.make_durable()?;
             self.store.release_lock();

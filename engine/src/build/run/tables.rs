@@ -184,7 +184,7 @@ impl Run<'_> {
         let concerned = concerned.filter();
         let links = self.links;
         for reader in links.readers(id) {
-            if self.graph.lookups(reader).is_none_or(|lookups| concerned.meets(lookups)) {
+            if self.graph.lookups(reader).is_none_or(|lookups| concerned.matches_any(lookups)) {
                 self.mark(reader, &label);
             }
         }

@@ -3,7 +3,7 @@
 use super::labels::template_as_written;
 use super::report::Report;
 use super::rules::Draft;
-use super::sets::{Need, Reference};
+use super::sets::{Dependency, Reference};
 use super::source::{Span, cut_value};
 use super::targets::{Form, Targets};
 use crate::manifest::model::SetSpec;
@@ -25,7 +25,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
     let mut overlaps = HashSet::new();
     for (rule, (target, span)) in with_targets(rules).filter(|(rule, _)| !reported.contains(rule)) {
         if let Some(label) = target.literal()
-            && let Some(earlier) = targets.covering(label)
+            && let Some(earlier) = targets.find_over_set(label)
         {
             duplicate(
                 report,
@@ -69,10 +69,10 @@ pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft],
     let wrong: HashSet<&str> = rules.iter().filter_map(|rule| rule.wrong_target.as_deref()).collect();
     let mut known: Option<Vec<String>> = None;
     let all = rules.iter().flat_map(|rule| &rule.references);
-    for reference in all.filter(|reference| reference.need != Need::Optional) {
+    for reference in all.filter(|reference| reference.need != Dependency::Optional) {
         if targets.may_exist(Form::from_template(&reference.template)) {
             let maker = targets.producing_rule(Form::from_template(&reference.template));
-            if let Some(maker) = maker.filter(|maker| rules[*maker as usize].off && reference.need != Need::Named) {
+            if let Some(maker) = maker.filter(|maker| rules[*maker as usize].off && reference.need != Dependency::Named) {
                 switched_off(report, reference, &rules[maker as usize]);
             }
             continue;

@@ -3,7 +3,7 @@
 use super::labels::template_as_written;
 use super::report::Report;
 use super::rules::Draft;
-use super::sets::Need;
+use super::sets::Dependency;
 use super::source::{Span, cut_value};
 use super::targets::{Form, Targets};
 use crate::values::codes::ErrorCode;
@@ -26,7 +26,7 @@ pub(super) fn report_cycles(report: &mut Report<'_>, rules: &[Draft], targets: &
         let sure = rule
             .references
             .iter()
-            .filter(|reference| matches!(reference.need, Need::Own | Need::All));
+            .filter(|reference| matches!(reference.need, Dependency::Own | Dependency::All));
         for reference in sure {
             if let Some(maker) = targets.producing_rule(Form::from_template(&reference.template)) {
                 graph.add_edge(NodeIndex::new(index), NodeIndex::new(maker as usize), reference.span);

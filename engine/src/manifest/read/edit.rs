@@ -19,7 +19,7 @@ const ON_LOST: [&str; 2] = ["warn", "refuse"];
 
 /// Reports errors in the table.
 pub(super) fn check_edit_table(report: &mut Report<'_>, fields: Fields<'_, '_>) {
-    fields.only(report, &["check", "check_seconds", "on_lost", "replies"]);
+    fields.report_unknown_keys(report, &["check", "check_seconds", "on_lost", "replies"]);
     if let Some(check) = fields.text(report, "check").filter(|check| check.text.trim().is_empty()) {
         let why = Diagnostic::error(ErrorCode::E_VALUE, "'check' is empty");
         report.error(

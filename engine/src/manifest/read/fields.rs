@@ -43,7 +43,7 @@ impl<'t, 'i> Item<'t, 'i> {
     pub(super) fn text(self, report: &mut Report<'_>, what: &str) -> Option<Text<'t>> {
         let text = self.value.as_str();
         if text.is_none() {
-            self.not(report, what, "a string");
+            self.report_wrong_type(report, what, "a string");
         }
         text.map(|text| Text { span: self.span, text })
     }
@@ -51,7 +51,7 @@ impl<'t, 'i> Item<'t, 'i> {
     /// Returns the strings of an array; reports all other items.
     pub(super) fn texts(self, report: &mut Report<'_>, what: &str) -> Option<Vec<Text<'t>>> {
         let Some(array) = self.value.as_array() else {
-            self.not(report, what, "an array of strings");
+            self.report_wrong_type(report, what, "an array of strings");
             return None;
         };
         Some(
@@ -63,7 +63,7 @@ impl<'t, 'i> Item<'t, 'i> {
     }
 
     /// Reports a value of a wrong type.
-    pub(super) fn not(self, report: &mut Report<'_>, what: &str, wanted: &str) {
+    pub(super) fn report_wrong_type(self, report: &mut Report<'_>, what: &str, wanted: &str) {
         // For a number out of its bounds, show the number instead of the type.
         let number = self.value.as_integer().filter(|_| wanted.contains("number"));
         let found = number.map_or(type_name(self.value), |number| number.as_str());
@@ -88,7 +88,7 @@ impl<'t, 'i> Fields<'t, 'i> {
     pub(super) fn from_item(report: &mut Report<'_>, item: Item<'t, 'i>, what: &'static str) -> Option<Self> {
         let table = item.value.as_table();
         if table.is_none() {
-            item.not(report, what, "a table");
+            item.report_wrong_type(report, what, "a table");
         }
         table.map(|table| Self {
             span: item.span,
@@ -140,13 +140,13 @@ impl<'t, 'i> Fields<'t, 'i> {
         let item = self.get(key)?;
         let value = item.value.as_bool();
         if value.is_none() {
-            item.not(report, &format!("'{key}'"), "true or false");
+            item.report_wrong_type(report, &format!("'{key}'"), "true or false");
         }
         value
     }
 
     /// Reports every key that is not in `known`.
-    pub(super) fn only(&self, report: &mut Report<'_>, known: &[&str]) {
+    pub(super) fn report_unknown_keys(&self, report: &mut Report<'_>, known: &[&str]) {
         for (key, _) in self.entries() {
             if !known.contains(&key.text) {
                 self.unknown_key(report, key, known);

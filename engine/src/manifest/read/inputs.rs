@@ -4,7 +4,7 @@
 use super::fields::{Fields, Item, Text};
 use super::labels::parse_bound_label;
 use super::report::Report;
-use super::sets::{Need, Reference, SetReader};
+use super::sets::{Dependency, Reference, SetReader};
 use crate::manifest::model::{InputFrom, SetSpec, SourceSet};
 use crate::manifest::template::{Piece, Template};
 use crate::seams::producer::Params;
@@ -44,7 +44,7 @@ impl InputReader<'_> {
             return self.read_single(report, text, references).map(|from| (from, false));
         }
         if !item.value.is_table() {
-            item.not(report, "an input", "a label or a table");
+            item.report_wrong_type(report, "an input", "a label or a table");
             return None;
         }
         let fields = Fields::from_item(report, item, "an input")?;
@@ -52,7 +52,9 @@ impl InputReader<'_> {
         let on = self.switched_on(report, fields);
         let from = self.read_input_table(report, fields, references);
         if on != Some(true) {
-            references[first..].iter_mut().for_each(|reference| reference.need = Need::Named);
+            references[first..]
+                .iter_mut()
+                .for_each(|reference| reference.need = Dependency::Named);
         }
         let digest = fields.boolean(report, "digest");
         let good = fields.get("digest").is_none() || digest.is_some();
@@ -67,7 +69,7 @@ impl InputReader<'_> {
                 what: "a list of rows",
                 ..fields
             };
-            fields.only(report, &["table", "each", "row", "field", "keys", "if"]);
+            fields.report_unknown_keys(report, &["table", "each", "row", "field", "keys", "if"]);
             let each = self.sets().narrowed(report, fields, references);
             let table = fields.text(report, "table");
             let table = table.and_then(|text| self.target(report, text).map(|table| (table, text)));
@@ -81,14 +83,14 @@ impl InputReader<'_> {
                 what: "an input of rows",
                 ..fields
             };
-            fields.only(report, &["table", "each", "row", "field", "asked", "if"]);
+            fields.report_unknown_keys(report, &["table", "each", "row", "field", "asked", "if"]);
             let node = fields
                 .text(report, "table")
                 .and_then(|text| self.read_own_template(report, text, references));
             let is_on_request = has("asked") && fields.boolean(report, "asked")?;
             let keys = match is_on_request {
                 true => {
-                    fields.only(report, &["table", "asked", "if"]);
+                    fields.report_unknown_keys(report, &["table", "asked", "if"]);
                     Some(SetSpec::Asked)
                 }
                 false => self.sets().narrowed(report, fields, references),
@@ -100,7 +102,7 @@ impl InputReader<'_> {
                 what: "a list of inputs",
                 ..fields
             };
-            fields.only(report, &["each", "row", "field", "target", "digest", "optional", "if"]);
+            fields.report_unknown_keys(report, &["each", "row", "field", "target", "digest", "optional", "if"]);
             let each = self.sets().narrowed(report, fields, references);
             let target = fields.required(report, "target", "write target = \"//types/{item}:role\"");
             let target = target.and_then(|text| self.target(report, text).map(|target| (target, text)));
@@ -109,15 +111,17 @@ impl InputReader<'_> {
             let first = references.len();
             self.mention_all(&each, &target, text, references);
             if optional {
-                references[first..].iter_mut().for_each(|reference| reference.need = Need::Optional);
+                references[first..]
+                    .iter_mut()
+                    .for_each(|reference| reference.need = Dependency::Optional);
             }
             return Some(InputFrom::Many { each, target });
         }
         if has("param") {
-            fields.only(report, &["param", "digest", "if"]);
+            fields.report_unknown_keys(report, &["param", "digest", "if"]);
             return self.named_file(report, fields, references);
         }
-        fields.only(report, &["node", "digest", "if"]);
+        fields.report_unknown_keys(report, &["node", "digest", "if"]);
         let text = fields.required(
             report,
             "node",
@@ -164,7 +168,7 @@ impl InputReader<'_> {
         references.push(Reference {
             template: label.clone(),
             span: param.span,
-            need: Need::Own,
+            need: Dependency::Own,
         });
         Some(InputFrom::One(label))
     }
@@ -173,7 +177,7 @@ impl InputReader<'_> {
         SetReader {
             sources: self.sources,
             bound: self.bound,
-            need: Need::Own,
+            need: Dependency::Own,
         }
     }
 
@@ -186,7 +190,7 @@ impl InputReader<'_> {
         references.push(Reference {
             template: template.clone(),
             span: text.span,
-            need: Need::Own,
+            need: Dependency::Own,
         });
         Some(template)
     }
@@ -212,7 +216,7 @@ impl InputReader<'_> {
         };
         let Some(items) = written else {
             let every = self.each.is_none_or(|set| set == each);
-            let need = if every { Need::All } else { Need::Some };
+            let need = if every { Dependency::All } else { Dependency::Some };
             references.push(Reference {
                 template: target.clone(),
                 span: text.span,
@@ -229,7 +233,7 @@ impl InputReader<'_> {
                 references.push(Reference {
                     template,
                     span: text.span,
-                    need: Need::Own,
+                    need: Dependency::Own,
                 });
             }
         }

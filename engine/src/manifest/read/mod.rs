@@ -225,7 +225,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     for document in documents {
         top_level(report, document, &tables);
         tables.read_rows(report, document, true);
-        about = workspace::read_about(report, document).over(about);
+        about = workspace::read_about(report, document).or_earlier(about);
         if let Some(fields) = document.table_of_key(report, "sources", "'sources'") {
             sources::read_sources(report, fields, &mut sources);
         }
@@ -345,7 +345,7 @@ fn only_rows(report: &mut Report<'_>, data: &Document<'_>, tables: &Tables) {
         what: "a file of rows",
         ..data.root_fields()
     };
-    root.only(report, &tables.table_names().collect::<Vec<_>>());
+    root.report_unknown_keys(report, &tables.table_names().collect::<Vec<_>>());
 }
 
 fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {

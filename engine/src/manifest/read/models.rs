@@ -202,14 +202,14 @@ fn right_kind(report: &mut Report<'_>, kind: FieldKind, key: Text<'_>, item: Ite
         FieldKind::Number => {
             let good = matches!(item.value, DeValue::Integer(_) | DeValue::Float(_));
             if !good {
-                item.not(report, &what, "a number");
+                item.report_wrong_type(report, &what, "a number");
             }
             good
         }
         FieldKind::Flag => {
             let good = item.value.as_bool().is_some();
             if !good {
-                item.not(report, &what, "true or false");
+                item.report_wrong_type(report, &what, "true or false");
             }
             good
         }
@@ -256,7 +256,7 @@ fn good_params(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
 
 fn good_price(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
     const HINT: &str = "write price = { input = 0.25, cached = 0.025, output = 2.0, currency = \"USD\" }, for a million tokens";
-    fields.only(report, &PRICE_KEYS);
+    fields.report_unknown_keys(report, &PRICE_KEYS);
     let mut good = fields.entries().all(|(key, _)| PRICE_KEYS.contains(&key.text));
     for key in ["input", "output"] {
         if fields.get(key).is_none() {

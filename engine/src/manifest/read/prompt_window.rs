@@ -12,7 +12,7 @@ const PERCENT: RangeInclusive<i64> = 1..=100;
 
 /// Reports errors in the table.
 pub(super) fn check_window_table(report: &mut Report<'_>, fields: Fields<'_, '_>) {
-    fields.only(report, &["max_chars", "pinned_percent"]);
+    fields.report_unknown_keys(report, &["max_chars", "pinned_percent"]);
     for (key, bounds) in [("max_chars", CHARS), ("pinned_percent", PERCENT)] {
         if let Some(item) = fields.get(key) {
             whole_number(report, item, key, &bounds);
@@ -25,6 +25,6 @@ pub(super) fn whole_number(report: &mut Report<'_>, item: Item<'_, '_>, key: &st
     let number = integer.and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok());
     if number.is_none_or(|number| !bounds.contains(&number)) {
         let wanted = format!("a whole number from {} to {}", bounds.start(), bounds.end());
-        item.not(report, &format!("'{key}'"), &wanted);
+        item.report_wrong_type(report, &format!("'{key}'"), &wanted);
     }
 }

@@ -228,7 +228,7 @@ fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls 
     let Some(table) = Fields::from_item(report, item, "'tls'") else {
         return Tls::default();
     };
-    table.only(report, &TLS_KEYS);
+    table.report_unknown_keys(report, &TLS_KEYS);
     if !is_secure && fields.get("endpoint").is_some() {
         let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'tls' applies only to grpcs://");
         report.error(item.span, diagnostic.hint("remove it, or write endpoint = \"grpcs://…\""));

@@ -5,7 +5,7 @@ use super::inputs::{InputReader, is_role};
 use super::labels::{check_label, check_path, is_variable, parse_label_template, template};
 use super::producers::Producers;
 use super::report::Report;
-use super::sets::{Need, Reference, SetReader};
+use super::sets::{Dependency, Reference, SetReader};
 use super::source::{Span, cut_value};
 use crate::manifest::model::{InputFrom, InputSpec, OutSpec, SetSpec, SourceSet};
 use crate::manifest::template::{Piece, Template};
@@ -60,7 +60,7 @@ pub(super) struct RuleReader<'s> {
 
 impl RuleReader<'_> {
     pub(super) fn read_rule(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Draft {
-        rule.only(report, &["target", "each", "producer", "inputs", "out", "if"]);
+        rule.report_unknown_keys(report, &["target", "each", "producer", "inputs", "out", "if"]);
         let mut references = Vec::new();
         let Each { outer, inner } = self.each(report, rule, &mut references);
         let Binding { variable, set } = outer;
@@ -98,7 +98,7 @@ impl RuleReader<'_> {
         }
         let out = rule.get("out").and_then(|item| self.out(report, item, &bound, &mut references));
         if off {
-            references.iter_mut().for_each(|reference| reference.need = Need::Named);
+            references.iter_mut().for_each(|reference| reference.need = Dependency::Named);
         }
         Draft {
             off,
@@ -138,7 +138,7 @@ impl RuleReader<'_> {
             set: SetReader {
                 sources: self.sources,
                 bound,
-                need: Need::Own,
+                need: Dependency::Own,
             }
             .any(report, item, references),
             variable: variable_name(report, name).then(|| name.text.to_owned()),
@@ -222,7 +222,7 @@ impl RuleReader<'_> {
             let reader = SetReader {
                 sources: self.sources,
                 bound: &bound.clone(),
-                need: Need::Named,
+                need: Dependency::Named,
             };
             with_readers = fields.boolean(report, "with_readers").unwrap_or(false);
             for (name, item) in fields.entries().filter(|(name, _)| !["path", "with_readers"].contains(&name.text)) {

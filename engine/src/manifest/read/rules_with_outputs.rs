@@ -3,7 +3,7 @@
 
 use super::producers::Producers;
 use super::rules::Draft;
-use super::sets::{Need, Reference};
+use super::sets::{Dependency, Reference};
 use crate::manifest::model::{InputFrom, InputSpec, ProducerDef};
 use crate::manifest::template::{Piece, Template};
 use crate::seams::producer::{Params, Registry};
@@ -49,7 +49,7 @@ pub(super) fn add_extracting_rules(drafts: &mut Vec<Draft>, producers: &mut Prod
                 references: vec![Reference {
                     template: target.clone(),
                     span: *span,
-                    need: Need::Own,
+                    need: Dependency::Own,
                 }],
                 off: draft.off,
             });

@@ -18,12 +18,12 @@ const FORMS: &str = "write \"sources:NAME\", \"glob:PATTERN\", a label such as \
 pub(super) struct Reference {
     pub(super) template: Template,
     pub(super) span: Span,
-    pub(super) need: Need,
+    pub(super) need: Dependency,
 }
 
 /// How a rule depends on a label that it refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum Dependency {
     /// Every node of the rule needs the node with its own variable.
     Own,
     /// Every node of the rule needs all nodes of the form, over `{item}`.
@@ -42,7 +42,7 @@ pub(super) struct SetReader<'s> {
     pub(super) sources: &'s BTreeMap<String, SourceSet>,
     pub(super) bound: &'s [&'s str],
     /// How the rule needs the nodes of these sets.
-    pub(super) need: Need,
+    pub(super) need: Dependency,
 }
 
 impl SetReader<'_> {
@@ -52,7 +52,7 @@ impl SetReader<'_> {
             return self.read_plain_set(report, item, references);
         }
         let fields = Fields::from_item(report, item, "a set")?;
-        fields.only(report, &["each", "row", "field"]);
+        fields.report_unknown_keys(report, &["each", "row", "field"]);
         self.narrowed(report, fields, references)
     }
 
@@ -101,7 +101,7 @@ impl SetReader<'_> {
             }
             DeValue::String(text) => self.read_set(report, Text { span: item.span, text }, references),
             _ => {
-                item.not(report, "a set", "a string or an array");
+                item.report_wrong_type(report, "a set", "a string or an array");
                 None
             }
         }

@@ -31,7 +31,7 @@ pub(super) fn read_sources(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts
         if !check_name(report, name, "a source set") {
             continue;
         }
-        fields.only(report, &["include", "exclude", "gitignore"]);
+        fields.report_unknown_keys(report, &["include", "exclude", "gitignore"]);
         let include = globs(report, fields, "include");
         let exclude = globs(report, fields, "exclude");
         let gitignore = fields.boolean(report, "gitignore");

@@ -45,7 +45,7 @@ fn versions(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<u32> {
         .and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok());
     let number = number.filter(|number| (0..=MOST_VERSIONS).contains(number));
     if number.is_none() {
-        item.not(report, "'keep_versions'", &format!("a whole number up to {MOST_VERSIONS}"));
+        item.report_wrong_type(report, "'keep_versions'", &format!("a whole number up to {MOST_VERSIONS}"));
     }
     number.and_then(|number| u32::try_from(number).ok())
 }

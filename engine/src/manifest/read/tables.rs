@@ -101,7 +101,7 @@ impl Tables {
                 continue;
             };
             for (name, item) in fields.entries() {
-                let shape = shape(report, item);
+                let shape = read_shape(report, item);
                 // Independent rulesets may declare the same table.
                 let is_same = |earlier: &Declared| shape.as_ref() == Some(&earlier.shape);
                 if tables.declared.get(name.text).is_some_and(is_same) {
@@ -224,7 +224,7 @@ fn names_a_row(report: &mut Report<'_>, table: &str, name: Text<'_>) -> bool {
 }
 
 /// Reads the declared contents of a row.
-fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
+fn read_shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
     if item.value.is_str() {
         return value_kind(report, item).map(|(kind, _)| Shape::Value(kind));
     }
@@ -266,7 +266,7 @@ impl Shape {
 
 fn table_row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> Option<Value> {
     let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
-    fields.only(report, &names);
+    fields.report_unknown_keys(report, &names);
     let mut row = Params::new();
     let mut whole = true;
     for key in keys {
@@ -300,7 +300,7 @@ fn checked_value(report: &mut Report<'_>, kind: ValueKind, item: Item<'_, '_>, w
             let diagnostic = Diagnostic::error(ErrorCode::E_PATH, format!("{what} names no file of the workspace"));
             report.error(item.span, diagnostic.hint(format!("write {}", kind.describe_kind())));
         }
-        _ => item.not(report, what, kind.describe_kind()),
+        _ => item.report_wrong_type(report, what, kind.describe_kind()),
     }
     None
 }

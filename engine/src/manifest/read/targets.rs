@@ -138,7 +138,7 @@ impl<'a> Targets<'a> {
     }
 
     /// Returns a rule over a set whose template can be this label.
-    pub(super) fn covering(&self, label: &str) -> Option<u32> {
+    pub(super) fn find_over_set(&self, label: &str) -> Option<u32> {
         let target = label.rsplit_once(':').map(|(_, target)| target);
         [(true, target), (false, target), (false, None)]
             .into_iter()
@@ -173,7 +173,7 @@ impl<'a> Targets<'a> {
     /// Returns the rule that certainly produces what the form names: by its literal label, or by a template of the same form.
     pub(super) fn producing_rule(&self, form: Form<'_>) -> Option<u32> {
         match form {
-            Form::Literal(label) => self.literal(label).or_else(|| self.covering(label)),
+            Form::Literal(label) => self.literal(label).or_else(|| self.find_over_set(label)),
             Form::Between(head, tail) | Form::Joined(head, tail) => {
                 self.by_name.get(&form.bucket())?.heads.get(head)?.rules.get(tail).copied()
             }
@@ -289,7 +289,7 @@ mod tests {
                 let _ = targets.add_form(Form::from_template(template), 0);
             }
             let expected = templates.iter().any(|template| template.capture(&label).is_some());
-            prop_assert_eq!(targets.covering(&label).is_some(), expected);
+            prop_assert_eq!(targets.find_over_set(&label).is_some(), expected);
         }
     }
 }

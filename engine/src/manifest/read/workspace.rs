@@ -16,7 +16,7 @@ pub(super) struct About {
 
 impl About {
     /// Returns these values, with absent ones from an earlier document.
-    pub(super) fn over(self, before: Self) -> Self {
+    pub(super) fn or_earlier(self, before: Self) -> Self {
         Self {
             name: self.name.or(before.name),
             default: self.default.or(before.default),

@@ -37,7 +37,7 @@ impl Claim {
             waiting: None,
             on_wait: options.on_wait_view.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
             // In a read-only folder, a build that has nothing to do can still run.
-            looks: true,
+            is_read_only: true,
         };
         let mut lock_result = lock::acquire_lock(&path, &terms);
         if matches!(&lock_result, Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound) {

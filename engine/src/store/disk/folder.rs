@@ -57,7 +57,7 @@ struct Sharing {
     /// The file that waiting processes lock, once opened.
     waiting: Option<File>,
     /// Time at which this process last released the lock because others waited.
-    gave_way: Option<Instant>,
+    released_at: Option<Instant>,
     /// Whether this process held the lock before.
     was_locked: bool,
     /// The store's name, once opened.
@@ -129,13 +129,13 @@ impl Folder {
 
     /// Acquires the store's lock; `None` if the lock file cannot be created in an existing store: then no process writes to it.
     fn lock_store(&self, access: Access) -> Result<Option<Lock>, StoreError> {
-        let (gave_way, held) = {
+        let (released_at, held) = {
             let mut sharing = self.sharing();
-            (sharing.gave_way.take(), sharing.was_locked)
+            (sharing.released_at.take(), sharing.was_locked)
         };
         let waiting = self.path_of_file(WAITING);
-        if let Some(gave_way) = gave_way {
-            match lock::leave_turn(&waiting, gave_way) {
+        if let Some(released_at) = released_at {
+            match lock::leave_turn(&waiting, released_at) {
                 Err(error) if !lock::is_unwritable(&error) => return Err(self.unopened(error)),
                 _ => {}
             }
@@ -239,7 +239,7 @@ impl Folder {
             };
             let kind = schema::kind_of_store(base.readable())?;
             if let (Base::Write(database), Kind::Ours(_)) = (&base, &kind) {
-                schema::raise(database)?;
+                schema::upgrade_format(database)?;
             }
             Ok((base, kind))
         });
@@ -287,7 +287,7 @@ impl Folder {
             .make()
             .and_then(|()| salvage::take_over(&damaged, &new, self.options.cache_bytes));
         let aside = taken.and_then(|taken| {
-            let name = self.second_name(&damaged)?;
+            let name = self.link_damaged_file(&damaged)?;
             remove_if_there(&self.path_of_file(CONDEMNED))?;
             self.move_into_place()?;
             Ok((taken, name))
@@ -312,7 +312,7 @@ impl Folder {
     }
 
     /// Links the damaged database to the first free name `store.redb.damaged-N`, unless a killed process has already linked it.
-    fn second_name(&self, damaged: &Path) -> Result<String, Fault> {
+    fn link_damaged_file(&self, damaged: &Path) -> Result<String, Fault> {
         let is = FileInfo::of_target(damaged).map_err(io::Error::from)?.number;
         for number in 1_u32.. {
             let name = format!("{DATABASE}{DAMAGED}{number}");
@@ -393,7 +393,7 @@ impl Medium for Folder {
         }
     }
 
-    fn condemn(&self, reason: &str) {
+    fn mark_damaged(&self, reason: &str) {
         // If even this cannot be written, the next opening detects the damage itself or works around it.
         let _ = fs::write(self.path_of_file(CONDEMNED), reason);
     }
@@ -405,7 +405,7 @@ impl Medium for Folder {
             timeout: Duration::ZERO,
             waiting: None,
             on_wait: None,
-            looks: false,
+            is_read_only: false,
         };
         let lock = lock::acquire_lock(&self.path_of_file(COLLECTOR), &terms).map_err(|refusal| match refusal {
             Refusal::Busy(holder) => StoreError::Collecting { holder },
@@ -515,8 +515,8 @@ impl Medium for Folder {
         self.sharing().id.clone()
     }
 
-    fn gave_way(&self) {
-        self.sharing().gave_way = Some(Instant::now());
+    fn record_release(&self) {
+        self.sharing().released_at = Some(Instant::now());
     }
 }
 

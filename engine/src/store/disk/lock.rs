@@ -42,7 +42,7 @@ pub(super) struct Terms<'a> {
     /// Called with every holder that keeps this process waiting for at least [`TELL_AFTER`].
     pub on_wait: Option<&'a dyn Fn(&str)>,
     /// Whether to lock a file even if it is not writable: enough for a process that only reads.
-    pub looks: bool,
+    pub is_read_only: bool,
 }
 
 /// Reason why the lock was not acquired.
@@ -94,7 +94,7 @@ pub(super) fn try_take(file: &File) -> io::Result<bool> {
 /// Acquires the lock at `path`.
 pub(super) fn acquire_lock(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
     let mut file = match open_lock_file(path) {
-        Err(error) if terms.looks && is_unwritable(&error) => plain_files::open_to_read(path)?,
+        Err(error) if terms.is_read_only && is_unwritable(&error) => plain_files::open_to_read(path)?,
         opened => opened?,
     };
     let start = Instant::now();
@@ -135,13 +135,13 @@ pub(super) fn acquire_lock(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refus
     })
 }
 
-/// Leaves the lock to waiting processes: returns when none waits any more, or [`TURN`] after `gave_way`.
-pub(super) fn leave_turn(waiting: &Path, gave_way: Instant) -> io::Result<()> {
-    if gave_way.elapsed() >= TURN {
+/// Leaves the lock to waiting processes: returns when none waits any more, or [`TURN`] after `released_at`.
+pub(super) fn leave_turn(waiting: &Path, released_at: Instant) -> io::Result<()> {
+    if released_at.elapsed() >= TURN {
         return Ok(());
     }
     let file = open_lock_file(waiting)?;
-    while !try_take(&file)? && gave_way.elapsed() < TURN {
+    while !try_take(&file)? && released_at.elapsed() < TURN {
         std::thread::sleep(Duration::from_millis(2));
     }
     Ok(())
@@ -225,7 +225,7 @@ mod tests {
             timeout,
             waiting: None,
             on_wait: None,
-            looks: false,
+            is_read_only: false,
         }
     }
 
@@ -283,10 +283,10 @@ mod tests {
             std::thread::yield_now();
         }
         drop(first);
-        let gave_way = Instant::now();
-        leave_turn(&waiting, gave_way).unwrap();
+        let released_at = Instant::now();
+        leave_turn(&waiting, released_at).unwrap();
         // Either the other thread acquired the lock, or it had the whole turn for it.
-        assert!(gets.try_recv().is_ok() || gave_way.elapsed() >= TURN);
+        assert!(gets.try_recv().is_ok() || released_at.elapsed() >= TURN);
         drop(other.join().unwrap());
         assert!(!is_waited_for(&look).unwrap());
     }

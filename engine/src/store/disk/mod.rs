@@ -162,7 +162,7 @@ impl DiskStore {
     }
 
     /// Whether this handle has stored results: then the file may have grown.
-    pub fn has_filed(&self) -> bool {
+    pub fn has_stored_results(&self) -> bool {
         self.filed.load(Relaxed)
     }
 
@@ -192,8 +192,8 @@ impl DiskStore {
     }
 
     /// Releases the lock if another process waits for the store.
-    fn let_others(&self) {
-        self.give_way();
+    fn release_to_others(&self) {
+        self.release_if_wanted();
     }
 
     fn add_notices(&self, notices: Vec<Diagnostic>) {
@@ -311,7 +311,7 @@ impl Store for DiskStore {
     }
 
     fn release_lock(&self) {
-        self.handle.give_way();
+        self.handle.release_to_waiting();
     }
 
     fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {

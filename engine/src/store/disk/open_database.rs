@@ -26,7 +26,7 @@ pub(super) trait Medium: Send + Sync {
     /// `notices`. A database requested for reading may be opened for writing.
     fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<OpenDatabase, StoreError>;
     /// Marks the file as damaged, so that the next opening sets it aside.
-    fn condemn(&self, reason: &str);
+    fn mark_damaged(&self, reason: &str);
     /// Acquires the lock that only one gc at a time holds; `None` where only one process can exist.
     fn collector(&self) -> Result<Option<Lock>, StoreError> {
         Ok(None)
@@ -81,7 +81,7 @@ pub(super) trait Medium: Send + Sync {
         None
     }
     /// Records that the lock was released because others waited: the next acquisition leaves them their turn.
-    fn gave_way(&self) {}
+    fn record_release(&self) {}
 }
 
 /// Mode in which a database is opened. Opening for writing marks the file as in use, and closing it then commits and syncs: 5 to 20 ms
@@ -330,9 +330,9 @@ impl Handle {
     }
 
     /// Closes the database and leaves the lock to waiting processes.
-    pub(super) fn give_way(&self) {
+    pub(super) fn release_to_waiting(&self) {
         self.release();
-        self.medium.gave_way();
+        self.medium.record_release();
     }
 
     pub(super) fn medium(&self) -> &dyn Medium {
@@ -461,7 +461,7 @@ impl Handle {
     fn close_after_fault(&self, fault: &Fault) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if let Fault::Damaged(reason) = fault {
-            self.medium.condemn(reason);
+            self.medium.mark_damaged(reason);
             *state = State::Condemned(reason.clone());
         } else {
             *state = State::Closed;

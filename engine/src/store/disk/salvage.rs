@@ -44,7 +44,7 @@ pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<
     let target = guarded(|| Ok(Closing::new(Builder::new().set_cache_size(cache_bytes).open(into)?)))?;
     let mut count = 0;
     for table in TAKEN {
-        let walk = Walk {
+        let walk = TableWalk {
             source: &**source.database,
             table,
         };
@@ -121,12 +121,12 @@ fn insert_rows(target: &Database, table: Table, rows: &[Row]) -> Result<(), redb
 }
 
 /// A walk over a table with possibly damaged pages.
-struct Walk<'s> {
+struct TableWalk<'s> {
     source: &'s dyn ReadableDatabase,
     table: Table,
 }
 
-impl Walk<'_> {
+impl TableWalk<'_> {
     /// Passes every sound reachable row to `take`, in batches: up to the first damage, then from after it up to the next, and so on.
     fn sound_rows(&self, mut take: impl FnMut(&[Row]) -> Result<(), Fault>) -> Result<(), Fault> {
         let mut at = Point::FIRST;
@@ -137,11 +137,11 @@ impl Walk<'_> {
             let mut last: Option<Vec<u8>> = None;
             let end = loop {
                 let from = last.as_deref().map_or(Bound::Included(low.key()), Bound::Excluded);
-                let stretch = self.stretch(from, high);
-                take(&stretch.rows)?;
-                last = stretch.last.or(last);
-                if stretch.end != End::Batch {
-                    break stretch.end;
+                let run = self.read_run(from, high);
+                take(&run.rows)?;
+                last = run.last.or(last);
+                if run.end != End::Batch {
+                    break run.end;
                 }
             };
             let met = last.map_or(low, |last| Point::from_key(&last).max(low));
@@ -184,8 +184,8 @@ impl Walk<'_> {
     }
 
     /// Reads the sound rows between two places, up to a batch.
-    fn stretch(&self, from: Bound<&[u8]>, to: Point) -> Stretch {
-        let mut stretch = Stretch::default();
+    fn read_run(&self, from: Bound<&[u8]>, to: Point) -> RowRun {
+        let mut run = RowRun::default();
         let ended = guarded(|| {
             let txn = self.source.begin_read()?;
             let Some(table) = schema::open_table_to_read(&txn, self.table)? else {
@@ -199,10 +199,10 @@ impl Walk<'_> {
             for row in table.range::<&[u8]>((from, to))? {
                 let (key, value) = row?;
                 let (key, value) = (key.value(), value.value());
-                stretch.last = Some(key.to_vec());
+                run.last = Some(key.to_vec());
                 if frame::verified_body(self.table.name, key, value).is_ok() {
                     bytes += key.len() + value.len();
-                    stretch.rows.push((key.to_vec(), value.to_vec()));
+                    run.rows.push((key.to_vec(), value.to_vec()));
                 }
                 if bytes >= BATCH {
                     return Ok(End::Batch);
@@ -210,14 +210,14 @@ impl Walk<'_> {
             }
             Ok(End::Whole)
         });
-        stretch.end = ended.unwrap_or(End::Damage);
-        stretch
+        run.end = ended.unwrap_or(End::Damage);
+        run
     }
 }
 
 /// Consecutive rows.
 #[derive(Default)]
-struct Stretch {
+struct RowRun {
     /// The sound rows.
     rows: Vec<Row>,
     /// The last key reached, sound or not.
@@ -225,7 +225,7 @@ struct Stretch {
     end: End,
 }
 
-/// Reason why a stretch ends.
+/// Reason why a run of rows ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum End {
     /// It reached the end of the range.

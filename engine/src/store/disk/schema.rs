@@ -315,7 +315,7 @@ pub(super) fn create_as(database: &Database, store_id: &str, format: u32, min_re
 }
 
 /// Marks a store of an earlier format as of this one: its contents have the same meaning here.
-pub(super) fn raise(database: &Database) -> Result<(), redb::Error> {
+pub(super) fn upgrade_format(database: &Database) -> Result<(), redb::Error> {
     if format(database)?.is_none_or(|found| found >= FORMAT) {
         return Ok(());
     }

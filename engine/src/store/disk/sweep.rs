@@ -118,7 +118,7 @@ pub struct Marks {
     blobs: FxHashSet<u128>,
     pub(super) forgotten: BTreeSet<ViewId>,
     /// Hashes of the labels that are in any graph.
-    pub(super) standing: FxHashSet<[u8; 16]>,
+    pub(super) labels_in_graphs: FxHashSet<[u8; 16]>,
     /// Views with a graph: a node of theirs that is in no graph has disappeared.
     pub(super) planned: BTreeSet<ViewId>,
 }
@@ -141,9 +141,9 @@ impl Marks {
     }
 
     /// Records a node in the graph of a view.
-    pub fn stands(&mut self, view: ViewId, label: &str) {
+    pub fn record_node(&mut self, view: ViewId, label: &str) {
         self.planned.insert(view);
-        self.standing.insert(super::verify::label_hash(label));
+        self.labels_in_graphs.insert(super::verify::label_hash(label));
     }
 
     /// Removes the protection that the versions of a view give.
@@ -271,7 +271,7 @@ impl DiskStore {
                 Err(error) => return Err(error),
                 Ok(done) => {
                     *most = (*most * 2).min(STEP);
-                    self.let_others();
+                    self.release_to_others();
                     return Ok(done);
                 }
             }
@@ -282,7 +282,7 @@ impl DiskStore {
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
-    pub fn tenants(&self) -> Result<Vec<ViewId>, StoreError> {
+    pub fn views_with_rows(&self) -> Result<Vec<ViewId>, StoreError> {
         self.run_reading(super::census::views)
     }
 
@@ -400,7 +400,7 @@ impl DiskStore {
                 return Ok(());
             }
             after = last;
-            self.let_others();
+            self.release_to_others();
         }
     }
 }

@@ -89,7 +89,7 @@ fn view_of(key: &Key) -> ViewId {
 /// Whether a build produced a node, it is in no graph, and its newest version is old.
 fn is_old(node: &Node, marks: &Marks, policy: &Policy) -> bool {
     let Some((key, newest)) = node.last() else { return false };
-    let is_gone = marks.planned.contains(&view_of(key)) && !marks.standing.contains(&key[8..24]);
+    let is_gone = marks.planned.contains(&view_of(key)) && !marks.labels_in_graphs.contains(&key[8..24]);
     is_gone && newest.build.is_some() && policy.now - newest.at.min(policy.now) >= policy.older_than
 }
 

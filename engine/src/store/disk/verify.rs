@@ -26,7 +26,7 @@ pub struct DamagedItem {
     /// Whether a paid result is lost.
     pub paid: bool,
     /// The repair.
-    cure: Repair,
+    repair: Repair,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +45,7 @@ pub(super) enum Repair {
 
 /// Location of a damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot<'h> {
+pub enum DamageLocation<'h> {
     /// A result.
     Result(ActionKey),
     /// An output.
@@ -76,13 +76,13 @@ pub struct Verified {
     /// Versions whose result gc removed.
     pub collected: u64,
     /// Everything that is damaged.
-    pub harm: Vec<DamagedItem>,
+    pub damage: Vec<DamagedItem>,
 }
 
 impl Verified {
     /// Whether nothing is damaged.
     pub fn is_sound(&self) -> bool {
-        self.harm.is_empty()
+        self.damage.is_empty()
     }
 }
 
@@ -92,7 +92,7 @@ impl DiskStore {
     /// # Errors
     /// When the store as a whole cannot be read.
     pub fn verify_everything(&self) -> Result<Verified, StoreError> {
-        self.look_at_all(|| {})
+        self.verify_with(|| {})
     }
 
     /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that others store or remove meanwhile count as no
@@ -101,10 +101,10 @@ impl DiskStore {
     /// # Errors
     /// When the store as a whole cannot be read.
     pub fn verify_among_others(&self) -> Result<Verified, StoreError> {
-        self.look_at_all(|| self.let_others())
+        self.verify_with(|| self.release_to_others())
     }
 
-    pub(super) fn look_at_all(&self, between: impl Fn()) -> Result<Verified, StoreError> {
+    pub(super) fn verify_with(&self, between: impl Fn()) -> Result<Verified, StoreError> {
         let mut verified = Verified::default();
         let blobs = self.verify_blobs(&between, &mut verified)?;
         let mut results = Results::default();
@@ -112,7 +112,7 @@ impl DiskStore {
             self.run_reading(|database| verify_actions(database, firsts, &blobs, &mut results, &mut verified))?;
             between();
         }
-        add_labels(&mut verified.harm, &results.damaged);
+        add_labels(&mut verified.damage, &results.damaged);
         verified.actions = results.keys.len() as u64;
         self.run_reading(|database| {
             verify_blobs::count_blob_rows(database, &blobs, &mut verified)?;
@@ -132,23 +132,27 @@ impl DiskStore {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn repair(&self, harm: &[DamagedItem]) -> Result<usize, StoreError> {
-        let mut cures: Vec<&Repair> = harm.iter().map(|harm| &harm.cure).filter(|cure| **cure != Repair::None).collect();
-        cures.sort_unstable();
-        cures.dedup();
-        for some in cures.chunks(super::sweep::STEP) {
+    pub fn repair(&self, damage: &[DamagedItem]) -> Result<usize, StoreError> {
+        let mut repairs: Vec<&Repair> = damage
+            .iter()
+            .map(|item| &item.repair)
+            .filter(|repair| **repair != Repair::None)
+            .collect();
+        repairs.sort_unstable();
+        repairs.dedup();
+        for some in repairs.chunks(super::sweep::STEP) {
             self.run_writing(|database| apply(database, some))?;
-            self.let_others();
+            self.release_to_others();
         }
-        Ok(cures.len())
+        Ok(repairs.len())
     }
 }
 
-fn apply(database: &redb::Database, cures: &[&Repair]) -> Result<(), redb::Error> {
+fn apply(database: &redb::Database, repairs: &[&Repair]) -> Result<(), redb::Error> {
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
-    for cure in cures {
-        match cure {
+    for repair in repairs {
+        match repair {
             Repair::Row(name, key) => {
                 let table = SCHEMA.iter().find(|table| table.name == *name);
                 let table = table.expect("invariant: only tables of the schema are verified");
@@ -188,26 +192,26 @@ pub(super) fn first_bytes() -> impl Iterator<Item = RangeInclusive<u8>> {
 }
 
 /// Returns the rows of a table whose keys begin with a byte; the empty key, which only damage creates, counts as beginning with zero.
-pub(super) fn beginning_with(table: &ReadTable, first: u8) -> Result<redb::Range<'_, &'static [u8], &'static [u8]>, redb::Error> {
+pub(super) fn rows_with_first_byte(table: &ReadTable, first: u8) -> Result<redb::Range<'_, &'static [u8], &'static [u8]>, redb::Error> {
     let (from, to) = ([first], first.checked_add(1).map(|next| [next]));
     let from = if first == 0 { Bound::Unbounded } else { Bound::Included(&from[..]) };
     let to = to.as_ref().map_or(Bound::Unbounded, |to| Bound::Excluded(&to[..]));
     Ok(table.range::<&[u8]>((from, to))?)
 }
 
-pub(super) fn harm(what: String, cure: Repair) -> DamagedItem {
+pub(super) fn damaged_item(what: String, repair: Repair) -> DamagedItem {
     DamagedItem {
         labels: Vec::new(),
         what,
         paid: false,
-        cure,
+        repair,
     }
 }
 
-/// Returns the harm of a row that a walk meets but a search does not find, because the path to it is damaged: readers do not see it.
-pub(super) fn unless_found(table: Table, open: &ReadTable, key: &[u8]) -> Result<Option<DamagedItem>, redb::Error> {
+/// Returns the damage of a row that a walk meets but a search does not find, because the path to it is damaged: readers do not see it.
+pub(super) fn find_unreachable(table: Table, open: &ReadTable, key: &[u8]) -> Result<Option<DamagedItem>, redb::Error> {
     let is_found = open.get(key)?.is_some();
-    Ok((!is_found).then(|| harm(read::damaged(table, key, "no search finds it"), Repair::None)))
+    Ok((!is_found).then(|| damaged_item(read::damaged(table, key, "no search finds it"), Repair::None)))
 }
 
 /// Counts the rows of a table; a walk met `met` of them before. A table that claims more rows than a walk finds has lost some to damage. Other
@@ -228,7 +232,7 @@ pub(super) fn count_rows(table: Table, open: &ReadTable, met: u64, verified: &mu
             "{} says it has {claimed} rows and {walked} can be reached; the next build rebuilds the others",
             table.name
         );
-        verified.harm.push(harm(what, Repair::None));
+        verified.damage.push(damaged_item(what, Repair::None));
     }
     Ok(())
 }
@@ -250,18 +254,18 @@ struct Results {
 const ASTRAY: usize = 64;
 
 impl Results {
-    /// Whether a missing result exists under a damaged key: the row's check matches the missing key. If so, completes the harm of that row with its
+    /// Whether a missing result exists under a damaged key: the row's check matches the missing key. If so, completes the item of that row with its
     /// label.
-    fn is_astray(&self, missing: &ActionKey, harm: &mut [DamagedItem]) -> bool {
+    fn is_astray(&self, missing: &ActionKey, damage: &mut [DamagedItem]) -> bool {
         let body = |value: &[u8]| {
             let body = frame::verified_body(ACTIONS.name, &missing.0.0, value).ok()?;
             compression::open_body(body).map(std::borrow::Cow::into_owned)
         };
         let found = self.astray.iter().find_map(|(key, value)| Some((key, body(value)?)));
         let Some((key, body)) = found else { return false };
-        let of_row = |harm: &&mut DamagedItem| matches!(&harm.cure, Repair::Row(name, row) if *name == ACTIONS.name && row == key);
-        if let (Some(harm), Ok(record)) = (harm.iter_mut().find(of_row), codec::decode_action(&body)) {
-            (harm.labels, harm.paid) = (vec![record.label], record.class == Class::Paid);
+        let of_row = |item: &&mut DamagedItem| matches!(&item.repair, Repair::Row(name, row) if *name == ACTIONS.name && row == key);
+        if let (Some(item), Ok(record)) = (damage.iter_mut().find(of_row), codec::decode_action(&body)) {
+            (item.labels, item.paid) = (vec![record.label], record.class == Class::Paid);
         }
         true
     }
@@ -276,7 +280,7 @@ struct Opened {
     rows: u64,
     damaged: Vec<(Digest, (String, bool))>,
     without_output: u64,
-    harm: Vec<DamagedItem>,
+    damage: Vec<DamagedItem>,
 }
 
 /// Opens the results whose keys begin with certain bytes.
@@ -302,7 +306,7 @@ fn verify_actions(
         results.rows += part.rows;
         results.damaged.extend(part.damaged);
         verified.without_output += part.without_output;
-        verified.harm.extend(part.harm);
+        verified.damage.extend(part.damage);
     }
     Ok(())
 }
@@ -314,10 +318,10 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
         Some(stored) => Ok::<bool, redb::Error>(stored.get(&output.0[..])?.is_some()),
         None => Ok(false),
     };
-    for entry in beginning_with(actions, first)? {
+    for entry in rows_with_first_byte(actions, first)? {
         let (key, value) = entry?;
         opened.rows += 1;
-        opened.harm.extend(unless_found(ACTIONS, actions, key.value())?);
+        opened.damage.extend(find_unreachable(ACTIONS, actions, key.value())?);
         let body = frame::verified_body(ACTIONS.name, key.value(), value.value());
         if body.is_err() && opened.astray.len() < ASTRAY {
             opened.astray.push((key.value().to_vec(), value.value().to_vec()));
@@ -332,7 +336,9 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
             opened.unreadable.extend(digest.ok().map(|digest| ActionKey(Digest(digest))));
             let why = record.err().unwrap_or_else(|| "its key is not a digest".to_owned());
             let why = read::damaged(ACTIONS, key.value(), why);
-            opened.harm.push(harm(why, Repair::Row(ACTIONS.name, key.value().to_vec())));
+            opened
+                .damage
+                .push(damaged_item(why, Repair::Row(ACTIONS.name, key.value().to_vec())));
             continue;
         };
         opened.keys.push(ActionKey(Digest(digest)));
@@ -341,19 +347,19 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
             labels: vec![record.label.clone()],
             what: what.to_owned(),
             paid,
-            cure: Repair::Row(ACTIONS.name, key.value().to_vec()),
+            repair: Repair::Row(ACTIONS.name, key.value().to_vec()),
         };
         match blobs.is_sound(&record.output) {
             Some(true) => {}
             Some(false) => {
                 opened.damaged.push((record.output, (record.label.clone(), paid)));
                 if paid {
-                    opened.harm.push(lost("its output, which was paid for, is damaged"));
+                    opened.damage.push(lost("its output, which was paid for, is damaged"));
                 }
             }
             None if is_stored(&record.output)? => {}
             // A paid result is useless without its output, and would hide that it has to be requested again.
-            None if paid => opened.harm.push(lost("its output is not there, although it was paid for")),
+            None if paid => opened.damage.push(lost("its output is not there, although it was paid for")),
             None => opened.without_output += 1,
         }
         for part in &record.parts {
@@ -364,20 +370,20 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
                 // The parts of another machine's result are fetched when they are read.
                 None if record.notes.contains_key(shared::FOUND) => {}
                 // If a tree's folder is stored, all its parts must be.
-                None => opened.harm.push(lost("a part of its tree is not there")),
+                None => opened.damage.push(lost("a part of its tree is not there")),
             }
         }
     }
     Ok(opened)
 }
 
-/// Adds labels of results to the harms of their damaged outputs.
-fn add_labels(harm: &mut [DamagedItem], labels: &FxHashMap<Digest, (String, bool)>) {
-    for harm in harm {
-        if let Repair::Blob(digest) = &harm.cure
+/// Adds labels of results to the items of their damaged outputs.
+fn add_labels(damage: &mut [DamagedItem], labels: &FxHashMap<Digest, (String, bool)>) {
+    for item in damage {
+        if let Repair::Blob(digest) = &item.repair
             && let Some((label, paid)) = labels.get(digest)
         {
-            (harm.labels, harm.paid) = (vec![label.clone()], *paid);
+            (item.labels, item.paid) = (vec![label.clone()], *paid);
         }
     }
 }
@@ -403,10 +409,10 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
         let (key, value) = entry?;
         let key = key.value();
         met += 1;
-        verified.harm.extend(unless_found(HISTORY, &open, key)?);
+        verified.damage.extend(find_unreachable(HISTORY, &open, key)?);
         let Some(version) = schema::version_of(key) else {
             let why = read::damaged(HISTORY, key, "its key is none of a version");
-            verified.harm.push(harm(why, Repair::Row(HISTORY.name, key.to_vec())));
+            verified.damage.push(damaged_item(why, Repair::Row(HISTORY.name, key.to_vec())));
             continue;
         };
         let last = before.as_ref().filter(|(last, _)| last[..24] == key[..24]);
@@ -420,7 +426,7 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
             for lost in number + 1..version {
                 let mut place = key.to_vec();
                 place[24..].copy_from_slice(&lost.to_be_bytes());
-                verified.harm.push(harm(what.clone(), Repair::Version(place, at)));
+                verified.damage.push(damaged_item(what.clone(), Repair::Version(place, at)));
             }
         }
         let record = frame::verified_body(HISTORY.name, key, value.value())
@@ -432,13 +438,13 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
                 // The damage of an unreadable result is reported with its row.
                 let is_there = results.keys.contains(&record.key)
                     || results.unreadable.contains(&record.key)
-                    || results.is_astray(&record.key, &mut verified.harm);
+                    || results.is_astray(&record.key, &mut verified.damage);
                 verified.collected += u64::from(!is_there);
                 at = record.at;
             }
             Err(why) => verified
-                .harm
-                .push(harm(read::damaged(HISTORY, key, why), Repair::Version(key.to_vec(), at))),
+                .damage
+                .push(damaged_item(read::damaged(HISTORY, key, why), Repair::Version(key.to_vec(), at))),
         }
         before = Some((key.to_vec(), at));
     }
@@ -456,7 +462,7 @@ fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Ver
     for entry in open.iter()? {
         let (key, value) = entry?;
         met += 1;
-        verified.harm.extend(unless_found(table, &open, key.value())?);
+        verified.damage.extend(find_unreachable(table, &open, key.value())?);
         let opened = frame::verified_body(table.name, key.value(), value.value());
         let packed = table.value.starts_with("packed");
         let why = match opened {
@@ -464,11 +470,11 @@ fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Ver
             Ok(body) if packed && compression::open_body(body).is_none() => "its body does not decode".to_owned(),
             Ok(_) => continue,
         };
-        let cure = match table.name == META.name {
+        let repair = match table.name == META.name {
             true => Repair::None,
             false => Repair::Row(table.name, key.value().to_vec()),
         };
-        verified.harm.push(harm(read::damaged(table, key.value(), why), cure));
+        verified.damage.push(damaged_item(read::damaged(table, key.value(), why), repair));
     }
     count_rows(table, &open, met, verified)
 }
@@ -481,34 +487,34 @@ pub fn label_hash(label: &str) -> [u8; 16] {
 }
 
 impl DamagedItem {
-    /// Returns the harm of a damaged graph, which the next build plans again.
+    /// Returns the item for a damaged graph, which the next build plans again.
     pub fn of_graph(what: String) -> Self {
-        harm(what, Repair::None)
+        damaged_item(what, Repair::None)
     }
 
     /// Returns the location of the damage.
-    pub fn spot(&self) -> Spot<'_> {
+    pub fn location(&self) -> DamageLocation<'_> {
         let version = |key: &[u8]| {
             key.get(8..24)
                 .and_then(|hash| hash.try_into().ok())
-                .map_or(Spot::Other, Spot::Version)
+                .map_or(DamageLocation::Other, DamageLocation::Version)
         };
-        match &self.cure {
-            Repair::Blob(digest) => Spot::Output(*digest),
+        match &self.repair {
+            Repair::Blob(digest) => DamageLocation::Output(*digest),
             Repair::Version(key, _) => version(key),
             Repair::Row(name, key) if *name == HISTORY.name => version(key),
             Repair::Row(name, key) if *name == ACTIONS.name => {
                 let digest = <[u8; 32]>::try_from(&key[..]);
-                digest.map_or(Spot::Other, |digest| Spot::Result(ActionKey(Digest(digest))))
+                digest.map_or(DamageLocation::Other, |digest| DamageLocation::Result(ActionKey(Digest(digest))))
             }
             Repair::Row(name, key) => {
                 let part = Part::ALL.into_iter().find(|part| schema::table_of(*part).name == *name);
                 match (part, key.split_first_chunk::<8>()) {
-                    (Some(part), Some((view, rest))) => Spot::Row(ViewId(u64::from_be_bytes(*view)), part, rest),
-                    _ => Spot::Other,
+                    (Some(part), Some((view, rest))) => DamageLocation::Row(ViewId(u64::from_be_bytes(*view)), part, rest),
+                    _ => DamageLocation::Other,
                 }
             }
-            Repair::Chunks(_) | Repair::None => Spot::Other,
+            Repair::Chunks(_) | Repair::None => DamageLocation::Other,
         }
     }
 }

@@ -33,7 +33,7 @@ struct Place {
 
 /// State of a blob that is not sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Odd {
+enum BlobFault {
     Damaged,
     /// Removed by gc since its row was read.
     Gone,
@@ -44,7 +44,7 @@ enum Odd {
 pub(super) struct Blobs {
     /// Sorted by digest, once all are hashed.
     places: Vec<Place>,
-    odd: FxHashMap<Digest, Odd>,
+    odd: FxHashMap<Digest, BlobFault>,
     /// Number of rows read.
     rows: u64,
     /// Number of chunks of sound blobs.
@@ -57,8 +57,8 @@ impl Blobs {
     /// Whether a blob is sound; `None` if it is missing, or was when its row would have been read.
     pub(super) fn is_sound(&self, digest: &Digest) -> Option<bool> {
         match self.odd.get(digest) {
-            Some(Odd::Damaged) => Some(false),
-            Some(Odd::Gone) => None,
+            Some(BlobFault::Damaged) => Some(false),
+            Some(BlobFault::Gone) => None,
             None => self.places.binary_search_by_key(digest, |place| place.digest).ok().map(|_| true),
         }
     }
@@ -97,8 +97,8 @@ impl DiskStore {
 #[derive(Default)]
 struct Part {
     places: Vec<Place>,
-    odd: Vec<(Digest, Odd)>,
-    harm: Vec<DamagedItem>,
+    odd: Vec<(Digest, BlobFault)>,
+    damage: Vec<DamagedItem>,
     rows: u64,
     chunks: u64,
     blocks: FxHashSet<u64>,
@@ -108,17 +108,17 @@ struct Part {
 
 impl Part {
     fn damaged(&mut self, digest: Digest, sentence: String) {
-        self.odd.push((digest, Odd::Damaged));
-        self.harm.push(verify::harm(sentence, Repair::Blob(digest)));
+        self.odd.push((digest, BlobFault::Damaged));
+        self.damage.push(verify::damaged_item(sentence, Repair::Blob(digest)));
     }
 }
 
 fn join(parts: Vec<Part>, blobs: &mut Blobs, verified: &mut Verified) {
     for part in parts {
-        let damaged = part.odd.iter().filter(|(_, odd)| *odd == Odd::Damaged).count();
+        let damaged = part.odd.iter().filter(|(_, odd)| *odd == BlobFault::Damaged).count();
         verified.blobs += part.sound + damaged as u64;
         verified.blob_bytes += part.bytes;
-        verified.harm.extend(part.harm);
+        verified.damage.extend(part.damage);
         blobs.rows += part.rows;
         blobs.chunks += part.chunks;
         blobs.blocks.extend(part.blocks);
@@ -146,19 +146,20 @@ fn verify_blob_rows(
 
 fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
     let mut part = Part::default();
-    for entry in verify::beginning_with(rows, first)? {
+    for entry in verify::rows_with_first_byte(rows, first)? {
         let (key, _) = entry?;
         part.rows += 1;
         let Ok(digest) = <[u8; 32]>::try_from(key.value()).map(Digest) else {
             let why = read::damaged(BLOBS, key.value(), "its key is not a digest");
-            part.harm.push(verify::harm(why, Repair::Row(BLOBS.name, key.value().to_vec())));
+            part.damage
+                .push(verify::damaged_item(why, Repair::Row(BLOBS.name, key.value().to_vec())));
             continue;
         };
         // Search like a reader: damage may leave a row where no search finds it.
         match read::blob_record(rows, &digest)? {
             read::Value::Sound(record) => part.places.push(Place { digest, record }),
             read::Value::Damaged(sentence) => part.damaged(digest, sentence),
-            read::Value::Absent => part.harm.extend(verify::unless_found(BLOBS, rows, &digest.0)?),
+            read::Value::Absent => part.damage.extend(verify::find_unreachable(BLOBS, rows, &digest.0)?),
         }
     }
     Ok(part)
@@ -196,7 +197,7 @@ fn hash_some(rows: &ReadTable, data: &ReadTable, places: &[Place]) -> Result<Par
                     continue;
                 }
                 read::Value::Absent => {
-                    part.odd.push((*digest, Odd::Gone));
+                    part.odd.push((*digest, BlobFault::Gone));
                     continue;
                 }
             },
@@ -220,12 +221,12 @@ pub(super) fn count_blob_rows(database: &dyn ReadableDatabase, blobs: &Blobs, ve
     // Every chunk and block of a sound blob was found: if there are no others, none is stray.
     let chunks = blobs.chunks + blobs.blocks.len() as u64;
     if data.len()? != chunks {
-        stray(&rows, &data, verified)?;
+        find_unused_chunks(&rows, &data, verified)?;
     }
     verify::count_rows(BLOB_DATA, &data, chunks, verified)
 }
 
-fn stray(rows: &ReadTable, data: &ReadTable, verified: &mut Verified) -> Result<(), redb::Error> {
+fn find_unused_chunks(rows: &ReadTable, data: &ReadTable, verified: &mut Verified) -> Result<(), redb::Error> {
     let mut numbers: FxHashSet<u64> = FxHashSet::default();
     for entry in rows.iter()? {
         let (key, value) = entry?;
@@ -241,7 +242,7 @@ fn stray(rows: &ReadTable, data: &ReadTable, verified: &mut Verified) -> Result<
         if !numbers.contains(&seq) && stray != Some(seq) {
             stray = Some(seq);
             let what = format!("the bytes numbered {seq} belong to no output; they only take space");
-            verified.harm.push(verify::harm(what, Repair::Chunks(seq)));
+            verified.damage.push(verify::damaged_item(what, Repair::Chunks(seq)));
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use super::schema::{self, ACTIONS, HISTORY, LAST_USE, PINS};
 use super::{compression, frame};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{HistoryRecord, NewResult};
-use crate::store::{Commit, KEEP_VERSIONS, Part, ViewId, not_its_digest, pins};
+use crate::store::{Commit, KEEP_VERSIONS, Part, ViewId, digest_mismatch, pins};
 use crate::values::digest::Digest;
 use redb::{Database, ReadableTable, StorageError, WriteTransaction};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
     for (&(digest, raw, result), sound) in blobs.iter().zip(sound) {
         match sound {
             true => accepted.push((digest, raw, result)),
-            false => refused.push(not_its_digest(&digest, result)),
+            false => refused.push(digest_mismatch(&digest, result)),
         }
     }
     // Outputs of one producer are similar, those of neighbours even more.
@@ -147,7 +147,7 @@ pub(super) fn commit(
         }
     }
     if let Some(rows) = prepared.rows.get(&Part::Pins) {
-        unpin(&txn, view, rows)?;
+        trim_unpinned(&txn, view, rows)?;
     }
     if !prepared.history.is_empty() {
         push_versions(&txn, view, prepared.history)?;
@@ -209,7 +209,7 @@ fn trim(
 }
 
 /// Removes versions that only a removed pin protected.
-fn unpin(txn: &WriteTransaction, view: ViewId, rows: &[FramedRow]) -> Result<(), redb::Error> {
+fn trim_unpinned(txn: &WriteTransaction, view: ViewId, rows: &[FramedRow]) -> Result<(), redb::Error> {
     let mut table = txn.open_table(HISTORY.definition())?;
     for (key, _) in rows.iter().filter(|(_, value)| value.is_none()) {
         let Some((label, _)) = key.get(8..).and_then(pins::of_key) else {

@@ -12,7 +12,7 @@ use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
 use engine::values::digest::Digest;
-use engine::values::event::{Event, Observer, Phase, Worked};
+use engine::values::event::{Event, FinishedJob, Observer, Phase};
 use engine::values::pattern::PatternSet;
 use workbench::generating::Generating;
 use workbench::short_names::expand_short_name;
@@ -164,9 +164,9 @@ impl Observer for Both<'_> {
         self.1.event(event);
     }
 
-    fn worked(&self, worked: &Worked<'_>) {
-        self.0.worked(worked);
-        self.1.worked(worked);
+    fn job_finished(&self, worked: &FinishedJob<'_>) {
+        self.0.job_finished(worked);
+        self.1.job_finished(worked);
     }
 
     fn phase(&self, phase: &Phase) {

@@ -3,7 +3,7 @@
 use super::{duration, format_count, format_size, money, plural, printable};
 use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
-use engine::store::disk::verify::{DamagedItem, Spot, Verified};
+use engine::store::disk::verify::{DamageLocation, DamagedItem, Verified};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -228,17 +228,17 @@ pub fn verification_text(found: &Verified, left: Option<&Verified>, took: Durati
             plural(found.collected, "version")
         ));
     }
-    for harm in found.harm.iter().take(SHOWN) {
+    for harm in found.damage.iter().take(SHOWN) {
         let paid = if harm.paid { " (it was paid for)" } else { "" };
         text.push_str(&format!(
             "  {}{paid}\n",
             printable(&format!("{}: {}", labels_of_damage(harm), harm.what))
         ));
     }
-    if found.harm.len() > SHOWN {
+    if found.damage.len() > SHOWN {
         text.push_str(&format!(
             "  … {} in all, --json lists them\n",
-            format_count(found.harm.len() as u64)
+            format_count(found.damage.len() as u64)
         ));
     }
     match left {
@@ -255,8 +255,8 @@ const NAMED: usize = 4;
 /// Lists the labels of a damaged item: `//a:x, //b:x and 12 more`.
 fn labels_of_damage(harm: &DamagedItem) -> String {
     let named = harm.labels.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    match (harm.labels.len().saturating_sub(NAMED), harm.spot()) {
-        (0, Spot::Row(..) | Spot::Other) if named.is_empty() => "of no label".to_owned(),
+    match (harm.labels.len().saturating_sub(NAMED), harm.location()) {
+        (0, DamageLocation::Row(..) | DamageLocation::Other) if named.is_empty() => "of no label".to_owned(),
         (0, _) if named.is_empty() => "of no label".to_owned(),
         (0, _) => named,
         (more, _) => format!("{named} and {} more", format_count(more as u64)),
@@ -265,7 +265,7 @@ fn labels_of_damage(harm: &DamagedItem) -> String {
 
 fn harm_json(verified: &Verified) -> Vec<Value> {
     let one = |harm: &DamagedItem| json!({"labels": harm.labels, "what": harm.what, "paid": harm.paid});
-    verified.harm.iter().map(one).collect()
+    verified.damage.iter().map(one).collect()
 }
 
 /// Formats the result of a verification for machines.

@@ -92,7 +92,7 @@ proptest! {
                 prop_assert!(is_there(&store, kept));
             }
             let verified = store.verify_everything().unwrap();
-            prop_assert!(verified.is_sound(), "{:?}", verified.harm.first());
+            prop_assert!(verified.is_sound(), "{:?}", verified.damage.first());
             prop_assert_eq!(verified.blobs, model.len() as u64);
             prop_assert!(rows(&store).1.iter().all(|block| !block.is_thin()));
         }

@@ -208,7 +208,7 @@ impl Medium for FaultyMedium {
             .map_err(|fault: Fault| fault.into_store_error(&self.1, "opened"))
     }
 
-    fn condemn(&self, reason: &str) {
+    fn mark_damaged(&self, reason: &str) {
         panic!("a failing disk was taken for damage: {reason}");
     }
 
@@ -358,7 +358,7 @@ fn run(base: &[u8], failure: Failure, at: usize) -> bool {
     let history = store.history(ViewId(1), "//a:b").unwrap();
     assert!(acknowledged.iter().all(|n| history.iter().any(|found| found.at == u64::from(*n))));
     let verified = store.verify_everything().unwrap();
-    assert!(verified.is_sound(), "{:?} after {failure:?} at point {at}", verified.harm);
+    assert!(verified.is_sound(), "{:?} after {failure:?} at point {at}", verified.damage);
     if at.is_multiple_of(8) {
         collect(&store).unwrap();
     }

@@ -135,14 +135,14 @@ fn every_damaged_row_is_found_wherever_its_damage_lies() {
             }
             let store = opened(dir.path());
             let found = store.verify_everything().unwrap();
-            let told_of = |harm: &&DamagedItem| harm.what.contains(table.name) || harm.what.contains("its bytes are missing");
-            let of_rows = found.harm.iter().filter(told_of).count();
+            let told_of = |item: &&DamagedItem| item.what.contains(table.name) || item.what.contains("its bytes are missing");
+            let of_rows = found.damage.iter().filter(told_of).count();
             // A blob in several chunks counts as damaged once.
             let wanted = if table.name == BLOB_DATA.name { blobs } else { rows };
-            assert_eq!(of_rows, wanted, "{} {:?}", table.name, found.harm.first());
-            store.repair(&found.harm).unwrap();
+            assert_eq!(of_rows, wanted, "{} {:?}", table.name, found.damage.first());
+            store.repair(&found.damage).unwrap();
             let left = store.verify_everything().unwrap();
-            assert!(left.is_sound(), "{} {:?}", table.name, left.harm.first());
+            assert!(left.is_sound(), "{} {:?}", table.name, left.damage.first());
         }
     }
 }
@@ -170,13 +170,13 @@ fn a_result_under_a_damaged_key_was_not_collected() {
     let store = opened(dir.path());
     let found = store.verify_everything().unwrap();
     assert_eq!((found.versions, found.collected), (3, 0));
-    let mut labels: Vec<&[String]> = found.harm.iter().map(|harm| &*harm.labels).collect();
+    let mut labels: Vec<&[String]> = found.damage.iter().map(|item| &*item.labels).collect();
     labels.sort();
-    assert_eq!(labels, [["//n:0"], ["//n:1"], ["//n:2"]], "{:?}", found.harm);
+    assert_eq!(labels, [["//n:0"], ["//n:1"], ["//n:2"]], "{:?}", found.damage);
     // Rows dropped by a repair are missing.
-    store.repair(&found.harm).unwrap();
+    store.repair(&found.damage).unwrap();
     let left = store.verify_everything().unwrap();
-    assert!(left.is_sound() && left.collected == 3, "{:?}", left.harm);
+    assert!(left.is_sound() && left.collected == 3, "{:?}", left.damage);
 }
 
 fn commit(names: std::ops::Range<u32>) -> Commit {
@@ -198,7 +198,7 @@ fn a_part_is_missed_only_of_results_made_here() {
         record.notes.extend(note.map(|note| (note.to_owned(), "found".to_owned())));
         let store = opened(dir.path());
         store.commit(ViewId(1), filed).unwrap();
-        assert_eq!(store.verify_everything().unwrap().harm.len(), damages, "{note:?}");
+        assert_eq!(store.verify_everything().unwrap().damage.len(), damages, "{note:?}");
     }
 }
 
@@ -232,8 +232,8 @@ fn what_others_file_and_collect_meanwhile_is_no_damage() {
             store.sweep(&plan).unwrap();
             store.commit(ViewId(1), commit(40..70)).unwrap();
         };
-        let found = store.look_at_all(between).unwrap();
-        assert!(found.is_sound(), "moment {at}: {:?}", found.harm);
+        let found = store.verify_with(between).unwrap();
+        assert!(found.is_sound(), "moment {at}: {:?}", found.damage);
         let after = store.verify_everything().unwrap();
         assert!(after.is_sound() && after.blobs == if at == 0 { 40 } else { 50 });
         assert!(at == 0 || found.rows >= after.rows - 60, "{} of {}", found.rows, after.rows);
