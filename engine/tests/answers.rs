@@ -115,7 +115,7 @@ fn orders(steps: [usize; 2]) -> Vec<Vec<usize>> {
 /// Two machines ask at the same time: each looks up, asks, looks up again, writes, and reads back. In any order of these steps, one more build on
 /// each leaves both machines and the cache with the same answer, and another changes nothing.
 #[test]
-fn in_whatever_order_two_machines_come_they_converge() {
+fn two_machines_converge_in_any_order() {
     let orders = orders([4, 4]);
     assert_eq!(orders.len(), 70);
     let mut both_asked = 0;
@@ -150,7 +150,7 @@ fn in_whatever_order_two_machines_come_they_converge() {
 }
 
 #[test]
-fn a_cache_that_was_away_meanwhile_brings_them_together() {
+fn machines_converge_after_a_cache_outage() {
     for away in [vec![0], vec![1], vec![0, 1]] {
         for first in [0, 1] {
             let (board, pen) = (Board::default(), Pen::default());
@@ -169,7 +169,7 @@ fn a_cache_that_was_away_meanwhile_brings_them_together() {
 }
 
 #[test]
-fn an_answer_that_is_asked_for_anew_takes_the_place_of_what_is_filed() {
+fn a_fresh_answer_replaces_the_stored_one() {
     let (board, pen) = (Board::default(), Pen::default());
     let one = machine(&board, &pen);
     let first = answer(&one);
@@ -185,7 +185,7 @@ fn an_answer_that_is_asked_for_anew_takes_the_place_of_what_is_filed() {
 }
 
 #[test]
-fn what_is_confirmed_is_asked_about_no_more() {
+fn confirmed_answers_are_not_asked_for_again() {
     let (board, pen) = (Board::default(), Pen::default());
     let one = machine(&board, &pen);
     answer(&one);
@@ -216,7 +216,7 @@ fn what_is_confirmed_is_asked_about_no_more() {
 }
 
 #[test]
-fn an_answer_that_another_wrote_over_is_taken_over_with_what_is_made_of_it() {
+fn a_replaced_answer_is_adopted_and_its_readers_rebuilt() {
     let (board, pen) = (Board::default(), Pen::default());
     let one = machine(&board, &pen);
     answer(&one);
@@ -254,7 +254,7 @@ fn an_answer_that_another_wrote_over_is_taken_over_with_what_is_made_of_it() {
 }
 
 #[test]
-fn a_machine_waits_for_the_answer_that_another_one_asks_for() {
+fn a_machine_waits_for_an_answer_claimed_by_another() {
     let (board, pen) = (Board::default(), Pen::default());
     let (claimed, second) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
     let first = {
@@ -286,7 +286,7 @@ fn a_machine_waits_for_the_answer_that_another_one_asks_for() {
 }
 
 #[test]
-fn a_claim_without_an_answer_is_given_back_or_grows_old() {
+fn claims_without_an_answer_are_withdrawn_or_expire() {
     let (board, held) = (Board::default(), Arc::new(Mutex::new(HashMap::new())));
     let machine = {
         let (of_failing, held) = (board.clone(), held.clone());

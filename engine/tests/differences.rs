@@ -91,7 +91,7 @@ fn outputs(bench: &Bench) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn items_that_come_and_go_are_all_that_is_read() {
+fn only_added_and_removed_items_are_read() {
     let bench = filled();
     reads_of_a_build(&bench);
     reads_of_a_build(&bench);
@@ -121,7 +121,7 @@ fn items_that_come_and_go_are_all_that_is_read() {
 }
 
 #[test]
-fn a_pattern_that_comes_to_mean_nothing_is_refused() {
+fn a_pattern_that_no_longer_matches_is_refused() {
     let bench = Bench::new(MANIFEST);
     bench.put(&doc(0), "only");
     let pattern: &[&str] = &["//doc/...:text"];

@@ -313,7 +313,7 @@ const HABITS: [Habit; 9] = [
 ];
 
 #[test]
-fn whatever_a_farm_does_the_outputs_are_the_same() {
+fn a_farm_never_changes_an_output() {
     let alone = machine(None);
     alone.put("bad.txt", "FAIL\n");
     let plain = alone.build(&["//..."]);
@@ -343,7 +343,7 @@ fn whatever_a_farm_does_the_outputs_are_the_same() {
 }
 
 #[test]
-fn what_a_farm_made_is_filed_under_the_same_keys() {
+fn results_of_a_farm_are_stored_under_the_same_keys() {
     let hands = Hands::new(Habit::Honest);
     let bench = machine(Some(&hands));
     bench.build(&["//..."]);
@@ -362,7 +362,7 @@ fn what_a_farm_made_is_filed_under_the_same_keys() {
 }
 
 #[test]
-fn a_target_that_is_made_again_to_be_compared_is_made_here() {
+fn targets_rebuilt_for_comparison_are_built_here() {
     let hands = Hands::new(Habit::Honest);
     let bench = machine(Some(&hands));
     bench.build(&["//..."]);
@@ -390,7 +390,7 @@ fn a_build_that_is_stopped_does_not_wait_for_a_farm() {
 }
 
 #[test]
-fn what_is_made_again_may_be_read_by_what_is_made_again() {
+fn rebuilt_targets_may_read_each_other() {
     let bench = machine(None);
     let unread = How {
         outputs: false,

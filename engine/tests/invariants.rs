@@ -216,7 +216,7 @@ fn invariant_4_lost_blobs_are_made_again_and_only_they() {
 
 /// Readers detect a lost blob one by one: the first may already have checked its producer again, in vain, before the others ask.
 #[test]
-fn many_readers_of_one_lost_blob_are_foretold() {
+fn a_dry_run_predicts_all_readers_of_a_lost_blob() {
     let bench = Bench::new(
         r#"
 [producer.links]
@@ -258,7 +258,7 @@ inputs = { own = "//files/{d}:bytes", more = { each = "//list:links", target = "
 }
 
 #[test]
-fn a_graph_that_is_lost_adds_no_versions() {
+fn losing_the_graph_adds_no_versions() {
     let bench = bench();
     let built = bench.build(ALL);
     bench.put("docs/a.txt", "alpha=9\n");
@@ -450,7 +450,7 @@ fn a_rule_laid_out_elsewhere_moves_its_files() {
 }
 
 #[test]
-fn files_that_swap_or_take_over_a_place_are_laid_out_in_one_build() {
+fn files_may_swap_paths_in_one_build() {
     let text = r#"
         [producer.index]
         uses = "table"
@@ -546,7 +546,7 @@ fn the_number_of_workers_changes_nothing() {
 }
 
 #[test]
-fn pages_of_a_graph_that_cannot_be_loaded_do_not_outlive_it() {
+fn an_unreadable_graph_leaves_no_pages() {
     let bench = bench();
     (0..200).for_each(|n| bench.put(&format!("docs/n{n}.txt"), &format!("k{n}=v\n")));
     bench.build(ALL);
@@ -559,7 +559,7 @@ fn pages_of_a_graph_that_cannot_be_loaded_do_not_outlive_it() {
 }
 
 #[test]
-fn a_row_that_changes_marks_only_what_looked_it_up() {
+fn a_changed_row_marks_only_its_readers() {
     let bench = bench();
     bench.build(ALL);
     let rows_and_deps = |built: &toys::bench::Built| -> Vec<String> {

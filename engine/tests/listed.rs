@@ -39,7 +39,7 @@ fn built_by(bench: &Bench, label: &str) -> Vec<Option<u64>> {
 }
 
 #[test]
-fn builds_that_did_something_are_listed_and_named_by_their_versions() {
+fn builds_with_results_are_logged_and_named_by_versions() {
     let bench = Bench::new(MANIFEST);
     bench.put("docs/a", "a");
     bench.put("docs/b", "b");
@@ -81,7 +81,7 @@ fn builds_that_did_something_are_listed_and_named_by_their_versions() {
 }
 
 #[test]
-fn a_build_that_only_takes_targets_away_is_listed_and_names_them() {
+fn a_build_that_only_removes_targets_is_logged() {
     let bench = Bench::new(MANIFEST);
     bench.put("docs/a", "a");
     bench.put("docs/b", "b");
@@ -97,7 +97,7 @@ fn a_build_that_only_takes_targets_away_is_listed_and_names_them() {
 }
 
 #[test]
-fn a_build_that_fails_again_is_listed_and_moves_nothing_else() {
+fn a_repeated_failure_is_logged_and_changes_nothing_else() {
     let bench = Bench::new(MANIFEST);
     bench.put("docs/a", "a");
     bench.build(&["//doc/..."]);
@@ -114,7 +114,7 @@ fn a_build_that_fails_again_is_listed_and_moves_nothing_else() {
 }
 
 #[test]
-fn numbers_go_on_after_the_state_is_lost() {
+fn build_numbers_continue_after_a_lost_state() {
     let bench = Bench::new(MANIFEST);
     bench.put("docs/a", "a");
     bench.build(ALL);

@@ -195,7 +195,7 @@ fn texts_asked(desk: &Desk) -> Vec<String> {
 }
 
 #[test]
-fn a_build_that_others_leave_alone_goes_on_as_if_it_had_kept_the_checkout() {
+fn an_undisturbed_build_continues_after_releasing_the_checkout() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench(&desk);
     bench.put("docs/a", "one\n");
@@ -205,7 +205,7 @@ fn a_build_that_others_leave_alone_goes_on_as_if_it_had_kept_the_checkout() {
 }
 
 #[test]
-fn others_build_while_a_model_is_waited_for() {
+fn other_processes_build_during_a_model_call() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench(&desk);
     bench.put("docs/a", "one\n");
@@ -228,7 +228,7 @@ fn others_build_while_a_model_is_waited_for() {
 }
 
 #[test]
-fn others_build_while_a_program_runs() {
+fn other_processes_build_while_a_program_runs() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench_in(&desk, Pool::Slow);
     bench.put("docs/a", "one\n");
@@ -257,7 +257,7 @@ fn invalidate(bench: &Bench, label: &str) {
 }
 
 #[test]
-fn what_is_invalidated_while_a_build_waits_stays_so() {
+fn targets_invalidated_during_a_wait_stay_invalidated() {
     for pool in [Pool::Paid, Pool::Slow] {
         let desk = Arc::new(Desk::default());
         let mut bench = bench_in(&desk, pool);
@@ -279,7 +279,7 @@ fn what_is_invalidated_while_a_build_waits_stays_so() {
 }
 
 #[test]
-fn what_is_invalidated_is_made_by_one_of_two_builds() {
+fn one_of_two_builds_rebuilds_an_invalidated_target() {
     for pool in [Pool::Paid, Pool::Slow] {
         let desk = Arc::new(Desk::default());
         let bench = bench_in(&desk, pool);
@@ -300,7 +300,7 @@ fn what_is_invalidated_is_made_by_one_of_two_builds() {
 }
 
 #[test]
-fn history_knows_which_build_made_what_others_overtook() {
+fn history_names_the_build_of_overtaken_results() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench(&desk);
     bench.put("docs/a", "one\n");
@@ -317,7 +317,7 @@ fn history_knows_which_build_made_what_others_overtook() {
 }
 
 #[test]
-fn what_was_asked_for_is_in_place_although_others_had_the_checkout() {
+fn requested_files_are_laid_out_after_an_overtaken_build() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench(&desk);
     bench.put("docs/a", "one\n");
@@ -326,7 +326,7 @@ fn what_was_asked_for_is_in_place_although_others_had_the_checkout() {
 }
 
 #[test]
-fn an_answer_outlives_a_checkout_that_others_keep() {
+fn answers_survive_a_lost_checkout() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench(&desk);
     bench.put("docs/a", "one\n");
@@ -338,7 +338,7 @@ fn an_answer_outlives_a_checkout_that_others_keep() {
 }
 
 #[test]
-fn a_failure_is_remembered_although_others_built_meanwhile() {
+fn failures_survive_an_overtaken_build() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench(&desk);
     bench.put("docs/a", "FAIL\n");
@@ -360,7 +360,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_others_do_meanwhile_outputs_are_those_of_a_build_from_nothing(
+    fn overtaken_builds_equal_clean_builds(
         rounds in proptest::collection::vec(
             (proptest::collection::vec((0..FILES.len(), 0..LINES.len()), 0..3), 0..PATTERNS.len(),
              proptest::collection::vec((0..FILES.len(), proptest::option::of(0..LINES.len())), 0..3), proptest::option::of(0..PATTERNS.len()), prop_oneof![Just(End::Taken), Just(End::TakenAfterOthers), Just(End::Lost)]),

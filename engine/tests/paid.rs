@@ -199,7 +199,7 @@ fn label(name: &str) -> String {
 }
 
 #[test]
-fn an_answer_is_paid_once_and_told_in_the_ledger() {
+fn an_answer_is_paid_once_and_entered_in_the_ledger() {
     let case = case();
     let built = case.bench.build(&["//n:more"]);
     assert_eq!(case.labels(), [label("asked"), label("more")]);
@@ -245,7 +245,7 @@ fn two_targets_of_one_key_ask_once() {
 
 /// Any failure keeps the cost of the answers before it.
 #[test]
-fn nothing_spent_is_lost_with_a_failure() {
+fn failures_keep_the_cost_of_earlier_answers() {
     let why = || Box::new(Diagnostic::error("E_X", "no"));
     let rejected = |spent| {
         Failure::Rejected(Box::new(Rejected {
@@ -294,7 +294,7 @@ impl Producer for Witness {
 }
 
 #[test]
-fn an_answer_is_durable_before_anyone_reads_it() {
+fn an_answer_is_durable_before_its_readers_run() {
     let (oracle, store, found) = (Oracle::default(), Arc::new(Shelf::new()), Arc::<Mutex<Vec<usize>>>::default());
     let mut registry = registry(&BTreeMap::new());
     registry.add(oracle.clone());
@@ -309,7 +309,7 @@ fn an_answer_is_durable_before_anyone_reads_it() {
 }
 
 #[test]
-fn pricing_makes_what_is_free_and_asks_nothing() {
+fn pricing_builds_free_targets_and_asks_nothing() {
     let case = case();
     let report = case.with_options("//n:more", |options| options.price = true);
     assert_eq!(case.labels(), [""; 0]);
@@ -379,7 +379,7 @@ fn a_fresh_answer_is_a_new_version_under_the_same_key() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_used_is_kept_and_counted_and_asked_again() {
+fn rejected_answers_are_kept_and_retried_up_to_a_limit() {
     let case = case();
     case.bench.put("f.txt", "REJECT\n");
     for times in 1..=3 {
@@ -413,7 +413,7 @@ fn an_answer_that_cannot_be_used_is_kept_and_counted_and_asked_again() {
 }
 
 #[test]
-fn what_is_limited_or_deferred_is_no_failure_of_its_target_and_nothing_is_filed() {
+fn limits_and_deferrals_are_no_failures() {
     for (word, limited, deferred) in [("LIMIT", 1, 0), ("DEFER", 0, 1)] {
         let case = case();
         case.bench.put("f.txt", &format!("{word}\n"));
@@ -445,7 +445,7 @@ fn correct(case: &Case, text: &str) -> Option<Digest> {
 }
 
 #[test]
-fn a_correction_stands_until_inputs_move_and_is_then_what_the_next_answer_starts_from() {
+fn a_correction_applies_until_inputs_change() {
     let case = case();
     assert_eq!(correct(&case, "mine"), None, "there is nothing to correct yet");
     case.bench.build(&["//n:read"]);
@@ -465,7 +465,7 @@ fn a_correction_stands_until_inputs_move_and_is_then_what_the_next_answer_starts
 }
 
 #[test]
-fn a_correction_of_what_is_stale_leaves_it_stale() {
+fn correcting_a_stale_target_keeps_it_stale() {
     let case = case();
     case.bench.build(&["//n:asked"]);
     case.asked();
@@ -477,7 +477,7 @@ fn a_correction_of_what_is_stale_leaves_it_stale() {
 
 /// A question outside of every rule is answered once, stored under its label, and recorded in the ledger.
 #[test]
-fn a_loose_result_is_keyed_and_paid_like_any_other() {
+fn ad_hoc_results_are_keyed_and_paid_like_others() {
     use engine::build::ad_hoc::AdHocRequest;
     use engine::seams::producer::Input;
     let case = case();

@@ -163,7 +163,7 @@ proptest! {
 
 /// A node settled by a build of another target in between is not a change of the definition.
 #[test]
-fn an_input_that_another_build_made_is_explained_by_its_file() {
+fn inputs_of_other_builds_are_explained_down_to_a_file() {
     let bench = Bench::new(RULES);
     for file in FILES {
         bench.put(file, "x\n");

@@ -72,7 +72,7 @@ inputs = { own = "//files/{d}:bytes" }
 "#;
 
 #[test]
-fn a_set_that_fails_leaves_what_does_not_depend_on_it() {
+fn a_failed_set_stops_only_dependent_targets() {
     let bench = bench(SETS);
     bench.put("docs/a", "FAIL");
     bench.put("docs/b", "b");
@@ -89,7 +89,7 @@ fn a_set_that_fails_leaves_what_does_not_depend_on_it() {
 }
 
 #[test]
-fn a_failure_is_told_until_it_is_mended_and_tried_by_every_build() {
+fn failures_are_reported_and_retried_by_every_build() {
     let bench = bench(SETS);
     bench.put("docs/a", "a");
     bench.build(&["//index:names"]);
@@ -127,7 +127,7 @@ inputs = { own = "//files/{d}:bytes" }
 "#;
 
 #[test]
-fn warnings_stand_until_what_they_are_about_moves() {
+fn warnings_stay_until_their_target_changes() {
     let bench = bench(WARNING);
     bench.put("docs/a", "WARN one\nWARN two");
     bench.put("docs/b", "b");
@@ -175,7 +175,7 @@ inputs = { own = "//large:text" }
 "#;
 
 #[test]
-fn a_large_output_that_is_not_to_be_kept_is_made_once() {
+fn large_outputs_are_built_once_despite_keep_false() {
     let bench = bench(LARGE);
     bench.put("large.txt", &format!("@link\n{}", "x".repeat(41 << 20)));
     assert_eq!(bench.build(&["//large:links"]).ran(), ["//large:links", "//large:text"]);
@@ -183,7 +183,7 @@ fn a_large_output_that_is_not_to_be_kept_is_made_once() {
 
 /// The members of a set that became invalid are not carried over, even if a build of the set alone detected that.
 #[test]
-fn members_of_what_is_no_set_any_more_have_no_output() {
+fn members_of_a_malformed_set_have_no_output() {
     let bench = bench(
         r#"
 [producer.names]
@@ -221,7 +221,7 @@ inputs = { own = "//name/one:row" }
 }
 
 #[test]
-fn what_was_invalidated_runs_once_more_and_stops_at_equal_bytes() {
+fn invalidated_targets_run_once_and_cut_off_early() {
     let bench = bench(SETS);
     bench.put("docs/a", "a");
     bench.build(ALL);

@@ -124,7 +124,7 @@ impl Producer for Program {
 }
 
 #[test]
-fn two_that_want_the_same_in_opposite_order_run_each_program_once() {
+fn builds_in_opposite_order_run_each_program_once() {
     let (inner, reserved) = (Arc::new(MemoryStore::default()), Arc::new(Reserved::default()));
     let (both, ran) = (Arc::new(Barrier::new(2)), Arc::new(Mutex::new(Vec::new())));
     let (send, ended) = mpsc::channel();

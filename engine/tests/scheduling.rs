@@ -38,7 +38,7 @@ fn rules(rules: &[(&str, &str, &[&str])]) -> String {
 const FILE: &str = "//files/f.txt:bytes";
 
 #[test]
-fn slow_nodes_run_by_references_over_depth_and_first_come_first_served() {
+fn slow_nodes_run_in_order_of_priority() {
     let text = rules(&[
         ("plain", "slow", &[FILE]),
         ("other", "slow", &[FILE]),
@@ -59,7 +59,7 @@ fn slow_nodes_run_by_references_over_depth_and_first_come_first_served() {
 }
 
 #[test]
-fn deeper_slow_nodes_wait_for_equally_wanted_shallow_ones() {
+fn shallow_slow_nodes_run_first() {
     let text = rules(&[
         ("base", "concat", &[FILE]),
         ("middle", "concat", &["base"]),
@@ -171,7 +171,7 @@ fn cancelled_builds_go_on(store: Shelf) {
 }
 
 #[test]
-fn a_cancelled_build_keeps_what_finished_and_the_next_goes_on_from_there() {
+fn a_cancelled_build_keeps_its_results() {
     cancelled_builds_go_on(Shelf::new());
     let folder = tempfile::tempdir().expect("a folder");
     let (disk, _) = DiskStore::open(folder.path(), DiskOptions::default()).expect("a store");
@@ -179,7 +179,7 @@ fn a_cancelled_build_keeps_what_finished_and_the_next_goes_on_from_there() {
 }
 
 #[test]
-fn a_cycle_through_discovered_inputs_is_told_as_a_path() {
+fn cycles_through_discovered_inputs_are_reported_as_paths() {
     let bench = Bench::new(
         r#"
         [producer.concat]
@@ -370,7 +370,7 @@ fn a_ring_of_many_nodes_is_one_cycle_and_ends_quickly() {
 }
 
 #[test]
-fn many_small_cycles_are_all_told() {
+fn all_cycles_are_reported() {
     let count = 20_000;
     let bench = bench_of(count, |n| one(&format!("//n:n{}", n ^ 1)));
     let built = bench.build_as(&["//n:*"], &How::default());
@@ -399,7 +399,7 @@ impl Producer for Quitter {
 }
 
 #[test]
-fn a_producer_that_gives_up_unasked_is_a_failure_and_not_a_success() {
+fn a_producer_that_cancels_itself_fails() {
     let mut registry = registry(&BTreeMap::new());
     registry.add(Quitter);
     let text = rules(&[("quits", "quitter", &[FILE]), ("reads", "concat", &["quits"])]);

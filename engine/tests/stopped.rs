@@ -75,7 +75,7 @@ fn edit(bench: &Bench) {
 }
 
 #[test]
-fn a_build_stopped_anywhere_and_gone_on_with_ends_where_one_from_nothing_does() {
+fn a_stopped_and_continued_build_equals_a_clean_build() {
     let clean = begun(4);
     edit(&clean);
     let expected = (clean.build(&["//..."]).outputs(), clean.world.outputs());
@@ -123,7 +123,7 @@ impl Observer for StopAfter<'_> {
 }
 
 #[test]
-fn after_a_stop_no_more_is_read_however_large_the_workspace_is() {
+fn a_stopped_build_reads_little_more() {
     let reads_after = |docs: usize, warm: bool| {
         let mut bench = begun(docs);
         if warm {
@@ -155,7 +155,7 @@ fn after_a_stop_no_more_is_read_however_large_the_workspace_is() {
 }
 
 #[test]
-fn a_session_goes_on_after_a_stop_that_committed_results_alone() {
+fn a_session_continues_after_a_stop_that_committed_only_results() {
     let clean = begun(6);
     let expected = clean.build(&["//..."]).outputs();
     let bench = begun(6);
@@ -184,7 +184,7 @@ impl Finish for Shown {
         label == "//doc/docs/d0.txt:deps"
     }
 
-    fn followed(&self) -> &[&str] {
+    fn name_sources(&self) -> &[&str] {
         &["//doc/docs/d1.txt:clean"]
     }
 
@@ -196,12 +196,12 @@ impl Finish for Shown {
 }
 
 #[test]
-fn what_a_killed_build_left_to_lay_out_is_done_by_the_next_command() {
+fn the_next_command_lays_out_the_files_of_a_killed_build() {
     let mut bench = begun(3);
     bench.finish = Arc::new(Shown { dies: false });
     bench.build(&["//..."]);
     let shown = bench.world.outputs()["names"].clone();
-    bench.session().followed_names().expect("a store");
+    bench.session().finish_names().expect("a store");
     assert!(bench.known(&["//..."]).is_some());
     bench.put("docs/d0.txt", "n0=other\n");
     bench.finish = Arc::new(Shown { dies: true });
@@ -223,7 +223,7 @@ fn what_a_killed_build_left_to_lay_out_is_done_by_the_next_command() {
 }
 
 #[test]
-fn a_file_that_shows_states_is_written_again_when_one_of_them_changed_and_only_then() {
+fn files_with_states_are_rewritten_only_for_changed_states() {
     let mut bench = begun(3);
     bench.finish = Arc::new(Shown { dies: false });
     let shown = |bench: &Bench| String::from_utf8_lossy(&bench.world.outputs()["names"]).into_owned();
@@ -280,7 +280,7 @@ out = "names"
 
 /// Its earlier input is stale and no longer an input.
 #[test]
-fn a_file_of_states_is_written_although_what_it_read_before_is_stale() {
+fn files_with_states_are_written_despite_stale_inputs() {
     let bench = || Bench {
         finish: Arc::new(Shown { dies: false }),
         ..Bench::new(CHOSEN)
@@ -309,7 +309,7 @@ fn consequences_of_names_stay_pending_until_marked_done() {
     assert!(bench.known(&["//..."]).is_none(), "names moved, and nobody followed them");
     bench.build(&["//..."]);
     assert!(bench.known(&["//..."]).is_none());
-    bench.session().followed_names().expect("a store");
+    bench.session().finish_names().expect("a store");
     assert!(bench.known(&["//..."]).is_some());
     bench.put("docs/d0.txt", "n0=other\n");
     bench.build(&["//..."]);
@@ -320,12 +320,12 @@ fn consequences_of_names_stay_pending_until_marked_done() {
 }
 
 #[test]
-fn a_file_of_states_that_cannot_be_written_is_tried_by_every_build_until_it_can() {
+fn unwritable_files_with_states_are_retried_by_every_build() {
     let mut bench = begun(3);
     bench.finish = Arc::new(Shown { dies: false });
     bench.build(&["//..."]);
     bench.build(&["//doc/...:deps"]);
-    bench.session().followed_names().expect("a store");
+    bench.session().finish_names().expect("a store");
     bench.put("docs/d0.txt", "n0=other\n");
     bench.world.fail_writes("names", true);
     assert!(!bench.build(&["//..."]).report.failures.is_empty());

@@ -206,7 +206,7 @@ pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &m
     }
     if is_done {
         // An error only makes the next build repeat this.
-        let _ = session.followed_names();
+        let _ = session.finish_names();
     }
     Ok(())
 }

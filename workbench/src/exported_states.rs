@@ -30,7 +30,7 @@ impl Finish for States {
         self.with_times
     }
 
-    fn followed(&self) -> &[&str] {
+    fn name_sources(&self) -> &[&str] {
         // `aliases.json`, and corrections, depend on the names of types.
         &["//index:types"]
     }

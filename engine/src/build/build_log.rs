@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_that_goes_on_with_another_is_told_with_it() {
+    fn a_continued_build_is_logged_as_one_entry() {
         let of = |uses: &str, ran: u64| OfProducer {
             uses: uses.to_owned(),
             ran,

@@ -132,7 +132,7 @@ impl Session {
 
     /// Returns the row that records the work left after this commit, if it changes.
     fn unfinished_row(&self, shows_states: bool, history: &[(String, HistoryRecord)]) -> Result<Option<RowChange>, EngineError> {
-        let followed = self.engine.finish.followed();
+        let followed = self.engine.finish.name_sources();
         let before = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
         let left = Unfinished {
             files: before.files || shows_states,

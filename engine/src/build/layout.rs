@@ -53,7 +53,7 @@ pub trait Finish: Send + Sync {
     }
 
     /// Returns the labels of nodes from which files beside the outputs derive, such as a list of former names.
-    fn followed(&self) -> &[&str] {
+    fn name_sources(&self) -> &[&str] {
         &[]
     }
 

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_stand_in_the_order_of_items() {
+    fn results_keep_the_order_of_items() {
         for count in [0, 1, 2, 3, 100] {
             let items: Vec<usize> = (0..count).collect();
             assert_eq!(

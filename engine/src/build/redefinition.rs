@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_is_named_from_and_to() {
+    fn redefinitions_report_former_and_present_values() {
         let own = || vec![input("own", "//f/{x}:bytes", false)];
         let one = rules(producer("u", &[("a", 1.into()), ("b", "x".into())]), "//a/{x}:t", own());
         assert_eq!(changed_rules(&one, &one), Vec::<String>::new());
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_of_another_rule_is_told_as_new_or_not_at_all() {
+    fn a_changed_rule_is_reported_as_new() {
         let one = rules(producer("u", &[]), "//a/{x}:t", Vec::new());
         let other = rules(producer("u", &[]), "//a/{x}:s", Vec::new());
         assert_eq!(changed_rules(&other, &one), ["no rule declared it before"]);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_read_as_they_are_written() {
+    fn inputs_are_formatted_as_in_a_manifest() {
         let node = SetSpec::Node {
             label: Template::parse("//index:f").expect("a template"),
             row: Some(Template::parse("{x}").expect("a template")),

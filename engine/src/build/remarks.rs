@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_goes_with_its_node_and_with_the_next_thing_it_says() {
+    fn remarks_end_with_their_node_or_the_next_run() {
         let mut graph = Graph::default();
         let ids: Vec<NodeId> = ["//a:x", "//b:x", "//c:x"].iter().map(|label| graph.intern(label)).collect();
         for &id in &ids {

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_dearer_than_a_question_is_looked_up() {
+    fn results_dearer_than_a_lookup_are_looked_up() {
         let ms = |ms: u64| Some(Duration::from_millis(ms));
         let fast = Some(SLOWEST);
         for (pool, is_single, took, round_trip, speed, expected) in [

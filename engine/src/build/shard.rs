@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_makes_what_is_made_here_and_tells_no_failures() {
+    fn a_worker_returns_the_same_outputs_and_no_failures() {
         let texts = ["a", "FAIL", "b", "PANIC", ""].map(str::to_owned);
         let (bytes, keys, here) = shard(&texts, 3);
         let back = run_shard(&bytes, &registry()).expect("a shard");
@@ -371,14 +371,14 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_of_another_version_makes_nothing() {
+    fn a_worker_of_another_version_builds_nothing() {
         let (bytes, keys, _) = shard(&["a".to_owned()], 4);
         let back = run_shard(&bytes, &registry()).expect("a shard");
         assert_eq!(decode_answer(&back, &keys), Ok(vec![None]));
     }
 
     #[test]
-    fn what_is_of_other_targets_is_not_believed() {
+    fn answers_for_other_keys_are_refused() {
         let (bytes, keys, _) = shard(&["a".to_owned(), "b".to_owned()], 3);
         let back = run_shard(&bytes, &registry()).expect("a shard");
         assert!(decode_answer(&back, &keys[..1]).is_err(), "too many");
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_targets_share_is_sent_once() {
+    fn shared_inputs_are_sent_once() {
         let texts: Vec<String> = (0..100).map(|number| format!("{number}")).collect();
         let (bytes, ..) = shard(&texts, 3);
         assert_eq!(bytes.windows(6).filter(|window| *window == b"shared").count(), 1);
@@ -396,7 +396,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_is_no_panic_and_no_other_output(texts in proptest::collection::vec("[a-z]{0,9}", 1..5), cut: prop::sample::Index, at: prop::sample::Index, flip in 1_u8..) {
+        fn a_damaged_shard_or_answer_never_panics(texts in proptest::collection::vec("[a-z]{0,9}", 1..5), cut: prop::sample::Index, at: prop::sample::Index, flip in 1_u8..) {
             let (bytes, keys, here) = shard(&texts, 3);
             prop_assert!(run_shard(&bytes[..cut.index(bytes.len())], &registry()).is_none());
             let back = run_shard(&bytes, &registry()).expect("a shard");

@@ -17,7 +17,7 @@ const NAMES: u8 = 2;
 pub struct Unfinished {
     /// Files that show the states of nodes must be [renewed](super::renew).
     pub files: bool,
-    /// A node that files beside the outputs [follow](super::layout::Finish::followed) has changed.
+    /// A node that files beside the outputs [follow](super::layout::Finish::name_sources) has changed.
     pub names: bool,
 }
 
@@ -52,7 +52,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn followed_names(&mut self) -> Result<(), EngineError> {
+    pub fn finish_names(&mut self) -> Result<(), EngineError> {
         let left = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
         if left.names {
             let rows = vec![Unfinished { names: false, ..left }.row()];

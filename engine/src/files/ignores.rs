@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn ignore_files_stand_above_gitignore_and_exclude_below() {
+    fn ignore_files_override_gitignore_and_gitignore_overrides_exclude() {
         let texts = [Some(b"!a\nb\n".to_vec()), Some(b"a\n!b\n!c\n".to_vec()), Some(b"c\nd\n".to_vec())];
         let rules = Ignores::extend(None, "", &texts, &mut Vec::new()).unwrap();
         assert!(!rules.ignored("a", false) && rules.ignored("b", false) && !rules.ignored("c", false) && rules.ignored("d", false));
     }
 
     #[test]
-    fn braces_mean_themselves_and_bad_lines_are_named() {
+    fn braces_are_literal_and_bad_lines_are_reported() {
         let mut diagnostics = Vec::new();
         let text = format!("{{a,b}}\r\n{}\n[z-a]\nc\n", "{".repeat(9000));
         let rules = Ignores::extend(None, "d", &[None, Some(text.into()), None], &mut diagnostics).unwrap();

@@ -61,7 +61,7 @@ mod tests {
     use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
-    fn what_a_killed_build_left_goes_once_it_is_old() {
+    fn leftovers_of_killed_builds_are_removed_once_old() {
         let place = tempfile::tempdir().unwrap();
         let (root, other) = (place.path().join("ws"), place.path().join("other"));
         let out = root.join(OUT_DIR);

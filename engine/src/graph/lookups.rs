@@ -253,14 +253,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn hashes_are_what_they_were_when_they_were_stored() {
+    fn lookup_hashes_are_pinned() {
         assert_eq!(hash("//index:types", Lookup::Row("A.B")), 9_956_461);
         assert_eq!(hash("//index:types", Lookup::Keys), 13_861_933);
     }
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(nodes in proptest::collection::btree_map(0u32..300, proptest::collection::btree_set(0u32..1 << 24, 0..5), 0..40)) {
+        fn written_lookups_are_read_back(nodes in proptest::collection::btree_map(0u32..300, proptest::collection::btree_set(0u32..1 << 24, 0..5), 0..40)) {
             let mut table = LookupTable::default();
             for (&id, hashes) in &nodes {
                 table.set_lookups(NodeId(id), Some(hashes.iter().copied().collect()));
@@ -276,7 +276,7 @@ mod tests {
         }
 
         #[test]
-        fn lookups_that_are_replaced_leave_those_of_other_nodes(steps in proptest::collection::vec((0u32..70, proptest::option::of(proptest::collection::btree_set(0u32..1 << 24, 0..5))), 0..60)) {
+        fn replacing_lookups_keeps_those_of_other_nodes(steps in proptest::collection::vec((0u32..70, proptest::option::of(proptest::collection::btree_set(0u32..1 << 24, 0..5))), 0..60)) {
             let (mut table, mut model) = (LookupTable::default(), BTreeMap::new());
             for (id, hashes) in steps {
                 let hashes = hashes.map(|hashes| hashes.into_iter().collect::<Vec<_>>());
@@ -290,7 +290,7 @@ mod tests {
         }
 
         #[test]
-        fn a_set_meets_what_it_has(keys in proptest::collection::vec("[a-z]{1,3}", 0..8), other in "[a-z]{1,3}") {
+        fn a_filter_matches_its_lookups(keys in proptest::collection::vec("[a-z]{1,3}", 0..8), other in "[a-z]{1,3}") {
             let mut set = LookupSet::default();
             keys.iter().for_each(|key| set.add("//index:types", Lookup::Row(key)));
             let met = set.filter().matches_any(&[hash("//index:types", Lookup::Row(&other))]);
@@ -299,7 +299,7 @@ mod tests {
         }
 
         #[test]
-        fn rows_that_cannot_be_read_say_nothing(body in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn malformed_rows_give_no_lookups(body in proptest::collection::vec(any::<u8>(), 0..40)) {
             let mut table = LookupTable::stored(Box::new(move |_| Some(body.clone())));
             table.lookups_of_node(NodeId(3));
         }

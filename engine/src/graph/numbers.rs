@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_the_numbers_that_they_are_byte_by_byte(bytes in proptest::collection::vec(prop_oneof![any::<u8>(), Just(0x80), Just(0xff)], 0..24)) {
+        fn fast_and_bytewise_number_readers_agree(bytes in proptest::collection::vec(prop_oneof![any::<u8>(), Just(0x80), Just(0xff)], 0..24)) {
             let (mut fast, mut slow) = (Cursor(&bytes), Cursor(&bytes));
             loop {
                 let number = fast.read_number();

@@ -537,7 +537,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_manifest_comes_back_as_it_was(loaded in loaded()) {
+        fn a_manifest_round_trips(loaded in loaded()) {
             let bytes = encode_manifest(&loaded);
             prop_assert_eq!(decode(&bytes), Some(loaded));
             prop_assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
@@ -556,14 +556,14 @@ mod tests {
     }
 
     #[test]
-    fn a_count_without_items_asks_for_no_memory() {
+    fn a_false_count_reserves_no_memory() {
         let mut bytes = b"\x02[]\x00".to_vec();
         bytes.extend_from_slice(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
         assert_eq!(decode(&bytes), None);
     }
 
     #[test]
-    fn keys_move_with_texts_and_registry() {
+    fn keys_depend_on_texts_and_registry() {
         let (a, b) = (Digest([1; 32]), Digest([2; 32]));
         let keys = [key(&a, &b), key(&b, &a), key(&a, &a)];
         assert!(keys[0] != keys[1] && keys[0] != keys[2] && keys[1] != keys[2]);

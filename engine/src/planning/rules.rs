@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_that_says_more_of_a_label_makes_it() {
+    fn the_most_specific_rule_produces_a_label() {
         let rules = rules();
         let found = |label| rules.find(label).map(|found| (found.rule, found.value.to_owned()));
         assert_eq!(found("//types/A:outline"), Some((0, "A".into())));

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_mean_items_when_only_one_has_them() {
+    fn unique_endings_resolve_to_items() {
         let items: Vec<String> = [
             "A.Cache`2",
             "A.Cache`2+Entry",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_the_plainest_is_meant() {
+    fn the_plainest_of_several_items_is_chosen() {
         let one = |wanted: &str, items: &[&str], expected: &str| {
             let items: Vec<String> = items.iter().map(|item| (*item).to_owned()).collect();
             assert_eq!(resolve(wanted, &items), Resolution::One(expected), "{wanted} of {items:?}");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_mark_may_be_left_out_whatever_it_holds() {
+    fn project_marks_may_be_left_out() {
         let items: Vec<String> = [
             "P.Only`1@Some.Cli",
             "P.Q@Some.Cli",

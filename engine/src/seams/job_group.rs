@@ -175,7 +175,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn members_that_submit_see_the_same_and_those_that_left_delay_none() {
+    fn members_see_equal_submissions_and_leavers_delay_none() {
         let job_group = JobGroup::new(4, 1);
         thread::scope(|scope| {
             let threads: Vec<_> = (0..4)

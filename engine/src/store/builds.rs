@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn builds_come_back_and_push_out_the_oldest() {
+    fn builds_round_trip_and_evict_the_oldest() {
         let build = BuildRecord {
             number: KEEP_BUILDS + 3,
             command: "build //...".to_owned(),

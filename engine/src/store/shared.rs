@@ -110,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shared_comes_back_noted(record in any_action(), key: [u8; 32]) {
+        fn shared_results_round_trip_with_a_note(record in any_action(), key: [u8; 32]) {
             let record = ActionRecord { label: "//a:b".to_owned(), ..record };
             let parts: Vec<BlobRef> = record.parts.iter().map(|digest| BlobRef { digest: *digest, len: 1 }).collect();
             let of = |key: &ActionKey, record: &ActionRecord| super::encode_result(key, record, &parts);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn another_tree_is_another_name() {
+    fn different_trees_have_different_names() {
         let (a, b) = (Digest::of(b"a"), Digest::of(b"b"));
         let names = [
             tree(&a, &a, [("x", Some(a))].into_iter()),

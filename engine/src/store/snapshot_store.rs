@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_write_is_not_seen_once_they_could() {
+    fn a_snapshot_hides_later_writes() {
         let store = Arc::new(MemoryStore::default());
         for part in TOGETHER.into_iter().chain([Part::Builds]) {
             write(&*store, VIEW, part, b"one");

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_build_asks_while_others_may_write_and_later_ones_seldom() {
+    fn builds_ask_until_confirmed_then_ever_less() {
         let row = Unconfirmed::new("//a:b", 1_000);
         assert!(row.is_due(1_000) && row.is_due(1_000 + SETTLED - 1));
         // It is confirmed by an answer read a whole window after the first sighting.

@@ -52,7 +52,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn case_is_that_of_dotnet() {
+    fn case_folding_equals_dotnet() {
         for (one, other, expected) in [
             ("NodeStore", "nodeSTORE", true),
             ("Größe", "GRÖßE", true),
@@ -80,7 +80,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_ends_with_the_first_time(text in "\\PC{0,8}") {
+        fn folding_is_idempotent(text in "\\PC{0,8}") {
             let once = folded(&text);
             prop_assert_eq!(folded(&once), once.clone());
             prop_assert!(same(&text, &once));

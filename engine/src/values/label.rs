@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_is_told_with_its_own_escape() {
+    fn errors_suggest_the_escape_of_the_character() {
         for (label, hint) in [
             ("//a\u{1b}b:c", "write it as %1B"),
             ("//a*b:c", "write it as %2A"),

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_is_not_suggested() {
+    fn distant_names_are_not_suggested() {
         for (wanted, known) in [
             ("E_NOPE", "E_NAME"),
             ("README", "rename"),

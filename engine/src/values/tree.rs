@@ -269,7 +269,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tree_is_what_was_put_into_it(made in prop::collection::btree_map("[a-c ]{1,2}(/[a-cé%]{1,2}){0,3}", ("[a-c]{0,3}", any::<bool>()), 0..12)) {
+        fn a_tree_round_trips(made in prop::collection::btree_map("[a-c ]{1,2}(/[a-cé%]{1,2}){0,3}", ("[a-c]{0,3}", any::<bool>()), 0..12)) {
             let made: BTreeMap<String, File> = made.into_iter().map(|(path, (text, program))| (path, file(&text, program))).collect();
             let Ok(pieces) = pieces(&made) else {
                 // Some path is both a file and a folder.

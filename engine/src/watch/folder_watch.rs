@@ -153,7 +153,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn what_moves_in_named_folders_is_told_and_nothing_else() {
+    fn only_changes_in_watched_folders_are_reported() {
         let temp = tempfile::tempdir().expect("folder");
         let root = temp.path().to_owned();
         std::fs::create_dir(root.join("b")).expect("folder");

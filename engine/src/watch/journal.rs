@@ -102,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_answer_names_all_that_was_noted_since(moves in prop::collection::vec((0u8..12, 0u8..6), 0..60)) {
+        fn an_answer_names_all_later_changes(moves in prop::collection::vec((0u8..12, 0u8..6), 0..60)) {
             let mut journal = Journal::new();
             let mut past: Vec<(Vec<u8>, usize)> = vec![(journal.token(), 0)];
             let mut noted: Vec<Option<String>> = Vec::new();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_others_and_of_the_future_mean_nothing() {
+    fn foreign_and_future_tokens_are_unknown() {
         let mut journal = Journal::new();
         let other = Journal::new();
         journal.record_path("a");

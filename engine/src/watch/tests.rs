@@ -190,7 +190,7 @@ fn apply(bench: &mut Bench, watcher: &mut Watcher, edit: &Edit) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
     #[test]
-    fn what_is_named_is_all_that_moved(before in prop::collection::vec(edit(), 0..12), after in prop::collection::vec(edit(), 1..40)) {
+    fn the_watcher_reports_all_changed_files(before in prop::collection::vec(edit(), 0..12), after in prop::collection::vec(edit(), 1..40)) {
         let mut bench = Bench::new();
         let mut early = bench.watcher();
         before.iter().for_each(|edit| apply(&mut bench, &mut early, edit));
@@ -210,7 +210,7 @@ proptest! {
 }
 
 #[test]
-fn a_file_changes_under_a_name_that_came_with_its_directory() {
+fn a_file_in_a_new_directory_may_be_another_name_of_a_source() {
     let mut bench = Bench::new();
     bench.write("y.cs", "one");
     bench.write("b/z.cs", "one");
@@ -235,7 +235,7 @@ fn a_file_changes_under_a_name_that_came_with_its_directory() {
 }
 
 #[test]
-fn nothing_moved_is_nothing_looked_at() {
+fn unchanged_files_are_not_read_again() {
     let mut bench = Bench::new();
     for file in ["x.cs", "a/y.cs", "a/b/z.cs", "b/n.cs"] {
         bench.write(file, file);
@@ -259,7 +259,7 @@ fn nothing_moved_is_nothing_looked_at() {
 }
 
 #[test]
-fn what_happens_to_outputs_is_told_apart() {
+fn output_changes_are_reported_separately() {
     let mut bench = Bench::new();
     bench.write("x.cs", "");
     let mut watcher = bench.watcher();
@@ -297,7 +297,7 @@ fn what_happens_to_outputs_is_told_apart() {
 }
 
 #[test]
-fn the_definition_moves_although_it_is_no_source() {
+fn the_manifest_is_reported_although_it_is_no_source() {
     let bench = Bench::new();
     bench.write("cortex.toml", "");
     let mut watcher = bench.watcher();
@@ -346,7 +346,7 @@ fn a_queue_that_overflows_loses_nothing() {
 }
 
 #[test]
-fn a_folder_that_takes_its_place_is_another() {
+fn a_replaced_root_is_detected() {
     let mut bench = Bench::new();
     bench.write("x.cs", "");
     let mut watcher = bench.watcher();

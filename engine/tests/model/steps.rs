@@ -554,7 +554,7 @@ proptest! {
     #![proptest_config(Config { cases: cases(), max_shrink_iters: 4_000, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn any_history_of_edits_gives_what_a_build_from_nothing_gives(
+    fn incremental_builds_equal_clean_builds(
         shape in Shape::any(),
         files in proptest::collection::vec(proptest::collection::vec(0..LINES.len(), 0..5), 0..=PATHS.len() + 1),
         steps in proptest::collection::vec(step(), 1..24),

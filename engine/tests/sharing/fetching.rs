@@ -28,7 +28,7 @@ fn machine_without_outputs(board: &Board) -> (Bench, Vec<Digest>) {
 }
 
 #[test]
-fn files_that_are_laid_out_fetch_their_own_volumes_only() {
+fn laying_out_files_fetches_only_their_volumes() {
     let laid_out = |producer: &str| format!("producer = \"{producer}\"\nout = \"{producer}/{{");
     let text = MANIFEST
         .replace("producer = \"strip\"", &(laid_out("strip") + "file}\""))
@@ -124,7 +124,7 @@ fn a_commit_waits_for_no_reader_of_a_missing_output() {
 }
 
 #[test]
-fn what_fetches_nothing_says_so() {
+fn a_plain_store_fetches_nothing() {
     let store = MemoryStore::new();
     assert!(store.fetch_all(&[Digest::of(b"absent")]).expect("a store").is_empty());
 }

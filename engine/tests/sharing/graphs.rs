@@ -51,7 +51,7 @@ fn a_damaged_graph_of_another_machine_costs_time_only() {
 
 /// Another version of a producer, or another rule, has another graph.
 #[test]
-fn a_graph_of_other_rules_is_not_taken() {
+fn a_graph_of_other_rules_is_not_used() {
     let (board, pen) = (Board::default(), Pen::default());
     warm(&machine(Some(&board), &pen), &board);
     let text = MANIFEST.replace("[\"*.txt\"]", "[\"*.txt\", \"*.md\"]");
@@ -67,7 +67,7 @@ fn a_graph_of_other_rules_is_not_taken() {
 
 /// A result that a bundle cannot have (corrected by a person, made by an unconfined program) is made here, whatever the graph says.
 #[test]
-fn a_graph_vouches_for_no_result_that_did_not_come() {
+fn a_graph_proves_no_missing_result() {
     let (board, pen) = (Board::default(), Pen::default());
     let text = MANIFEST.replace("{ uses = \"press\" }", "{ uses = \"loose\" }");
     warm(&machine_of(&text, Some(&board), &pen), &board);

@@ -33,7 +33,7 @@ fn a_fresh_machine_beside_a_warm_cache_runs_nothing() {
 }
 
 #[test]
-fn an_answer_of_another_machine_is_what_the_next_one_begins_with() {
+fn remote_answers_are_the_previous_answer() {
     let (board, pen) = (Board::default(), Pen::default());
     let text = MANIFEST.replace("uses = \"pen\"", "uses = \"patcher\"");
     let machine = || machine_of(&text, Some(&board), &pen);
@@ -64,7 +64,7 @@ fn an_answer_of_another_machine_is_what_the_next_one_begins_with() {
 }
 
 #[test]
-fn an_output_that_was_not_brought_is_fetched_or_made_when_it_is_read() {
+fn missing_outputs_are_fetched_or_built_when_read() {
     // The cache is so slow that running everything is faster.
     for prefer in [Prefer::Fetch, Prefer::Make, Prefer::Auto] {
         let (board, pen) = (Board::default(), Pen::default());
@@ -87,7 +87,7 @@ fn an_output_that_was_not_brought_is_fetched_or_made_when_it_is_read() {
 
 /// A job that signs vouches for what it made itself, and for what a trusted key signed.
 #[test]
-fn what_came_unsigned_is_not_vouched_for() {
+fn unsigned_results_are_not_bundled() {
     let (board, pen) = (Board::default(), Pen::default());
     warm(&machine(Some(&board), &pen), &board);
     let other = machine(Some(&board), &pen);
@@ -157,7 +157,7 @@ fn a_bundle_whose_volumes_are_gone_costs_time_only() {
 
 /// A first build in an untrusted workspace, then trust, then everything.
 #[test]
-fn a_checkout_that_was_built_without_the_cache_asks_it_for_what_it_lacks() {
+fn a_checkout_built_without_the_cache_asks_it_later() {
     let (board, pen) = (Board::default(), Pen::default());
     warm(&machine(Some(&board), &pen), &board);
     let mut other = machine(None, &pen);
@@ -192,7 +192,7 @@ fn a_cache_that_was_down_is_asked_once_it_answers() {
 }
 
 #[test]
-fn volumes_that_are_known_are_not_read_again() {
+fn known_volumes_are_not_read_again() {
     let (board, pen) = (Board::default(), Pen::default());
     warm(&machine(Some(&board), &pen), &board);
     let other = machine(Some(&board), &pen);
@@ -206,7 +206,7 @@ fn volumes_that_are_known_are_not_read_again() {
 }
 
 #[test]
-fn results_worth_a_question_are_asked_for_and_offered_one_by_one() {
+fn dear_results_are_looked_up_and_offered_singly() {
     let (board, pen) = (Board::default(), Pen::default());
     let one = machine(Some(&board), &pen);
     one.build(&["//..."]);
@@ -240,7 +240,7 @@ fn results_worth_a_question_are_asked_for_and_offered_one_by_one() {
 }
 
 #[test]
-fn whatever_a_cache_answers_the_outputs_are_the_same() {
+fn a_cache_never_changes_an_output() {
     let pen = Pen::default();
     let clean = machine(None, &pen).build(&["//...", "-//all:summary"]).outputs();
     for habit in [Habit::WrongBytes, Habit::NoBytes, Habit::OtherKey, Habit::Garbage, Habit::Honest] {
@@ -261,7 +261,7 @@ fn whatever_a_cache_answers_the_outputs_are_the_same() {
 }
 
 #[test]
-fn an_answer_that_was_filed_meanwhile_takes_the_place_of_a_later_one() {
+fn the_first_stored_answer_replaces_later_ones() {
     let (board, pen) = (Board::default(), Pen::default());
     machine(Some(&board), &pen).build(&["//all:summary"]);
     board.pinned().bundles.clear();
@@ -279,7 +279,7 @@ fn an_answer_that_was_filed_meanwhile_takes_the_place_of_a_later_one() {
 }
 
 #[test]
-fn a_folder_comes_whole_or_not_at_all() {
+fn trees_are_fetched_whole_or_not_at_all() {
     let pen = Pen::default();
     let clean = machine(None, &pen).build(&["//all:unfolded"]).text("//all:unfolded");
     assert!(clean.contains("deep/er/same: the same\ndeep/text: "), "{clean}");
@@ -311,7 +311,7 @@ fn a_folder_comes_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_nothing_confined_is_not_shared() {
+fn results_of_unconfined_programs_are_not_shared() {
     let (board, pen) = (Board::default(), Pen::default());
     let text = MANIFEST.replace("{ uses = \"press\" }", "{ uses = \"loose\" }");
     warm(&machine_of(&text, Some(&board), &pen), &board);
@@ -328,7 +328,7 @@ fn what_nothing_confined_is_not_shared() {
 }
 
 #[test]
-fn a_target_that_is_made_again_is_not_asked_for() {
+fn rebuilt_targets_are_not_looked_up() {
     let (board, pen) = (Board::default(), Pen::default());
     let one = machine(Some(&board), &pen);
     one.build(&["//all:folder"]);
@@ -356,7 +356,7 @@ fn a_dry_run_asks_no_remote_cache() {
 }
 
 #[test]
-fn what_others_made_is_drawn_first() {
+fn samples_draw_remote_results_first() {
     let (board, pen) = (Board::default(), Pen::default());
     let one = machine(Some(&board), &pen);
     warm(&one, &board);
@@ -380,7 +380,7 @@ fn what_others_made_is_drawn_first() {
 
 /// The name of a bundle depends on the inputs of keys, and on nothing else in the manifest.
 #[test]
-fn a_bundle_is_named_by_what_keys_are_made_of() {
+fn bundles_are_named_by_what_enters_keys() {
     let pen = Pen::default();
     let name = |text: &str| machine_of(text, None, &pen).session().tree();
     let before = name(MANIFEST);
@@ -418,7 +418,7 @@ fn a_bundle_is_named_by_what_keys_are_made_of() {
 
 /// Each target is counted once, by its final outcome: one with wrong bytes ran, and is not a hit.
 #[test]
-fn what_was_found_and_was_of_no_use_is_no_hit() {
+fn unusable_results_are_no_hits() {
     let pen = Pen::default();
     for habit in [Habit::WrongBytes, Habit::NoBytes, Habit::Honest] {
         let board = Board::default();

@@ -560,7 +560,7 @@ mod tests {
     use super::near_items;
 
     #[test]
-    fn a_mark_is_no_part_of_a_name_and_what_no_project_compiles_comes_last() {
+    fn suggestions_ignore_project_marks_and_list_uncompiled_items_last() {
         let items = ["A.Color@loose", "N.Color@Some.Project", "N.Other"].map(str::to_owned);
         assert_eq!(near_items("Colr", &items), ["N.Color@Some.Project", "A.Color@loose"]);
         assert_eq!(near_items("A.Color@lose", &items)[0], "A.Color@loose");

@@ -46,7 +46,7 @@ impl Bench {
 }
 
 #[test]
-fn what_was_written_is_found_again() {
+fn written_outputs_verify() {
     let mut bench = Bench::new();
     for node in 0..600 {
         assert_eq!(
@@ -72,7 +72,7 @@ fn what_was_written_is_found_again() {
 }
 
 #[test]
-fn edited_deleted_and_replaced_files_are_found_and_put_right() {
+fn edited_deleted_and_replaced_files_are_restored() {
     let mut bench = Bench::new();
     for (node, path) in [
         (1, "a/edited"),
@@ -138,7 +138,7 @@ fn racy_outputs_are_read_again() {
 }
 
 #[test]
-fn nothing_is_written_elsewhere() {
+fn writes_stay_in_the_output_folder() {
     let bench = Bench::new();
     let outside = tempfile::tempdir().unwrap();
     for path in ["../x", "/x", "a/../../x", "", "a//b", "./a"] {

@@ -91,7 +91,7 @@ fn naive(bench: &Bench, honour: bool, wanted: impl Fn(&str) -> bool) -> BTreeMap
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
-    fn the_tree_knows_what_a_naive_look_finds(rounds in prop::collection::vec((prop::collection::vec(edit(), 1..8), any::<bool>(), any::<bool>()), 1..8)) {
+    fn refresh_equals_a_naive_scan(rounds in prop::collection::vec((prop::collection::vec(edit(), 1..8), any::<bool>(), any::<bool>()), 1..8)) {
         let mut bench = Bench::new(vec![set(&["**/*.cs"], &["b/**"], true), set(&["a/**/*.md", "*.md"], &[], false)]);
         let mut rows = BTreeMap::new();
         let mut seen: BTreeMap<String, Option<Digest>> = BTreeMap::new();

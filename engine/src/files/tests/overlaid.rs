@@ -62,7 +62,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn documents_are_seen_as_files_would_be(
+    fn documents_act_like_files(
         files in prop::collection::btree_set(0..FILES.len(), 0..6),
         rules in prop::collection::btree_set(0..RULES.len(), 0..3),
         links in prop::collection::btree_set(0..LINKS.len(), 0..4),

@@ -24,7 +24,7 @@ fn assert_rest(bench: &mut Bench) {
 }
 
 #[test]
-fn files_come_change_and_go() {
+fn refresh_reports_added_changed_and_removed_files() {
     let mut bench = cs();
     bench.write("a.cs", "a");
     bench.write("x/y/b.cs", "b");
@@ -71,7 +71,7 @@ fn a_touched_file_is_hashed_and_is_no_change() {
 }
 
 #[test]
-fn an_edit_of_the_same_size_with_the_old_time_is_seen() {
+fn an_edit_with_equal_size_and_time_is_detected() {
     let mut bench = cs();
     let path = bench.write("a.cs", "aaaa");
     bench.changes();
@@ -102,7 +102,7 @@ fn racy_stamps_are_hashed_again_until_they_have_settled() {
 }
 
 #[test]
-fn rows_of_racy_stamps_are_not_trusted_even_when_nothing_shows() {
+fn rows_with_racy_stamps_are_not_trusted() {
     let mut bench = cs();
     bench.write("a.cs", "a");
     bench.at(now());
@@ -122,7 +122,7 @@ fn rows_of_racy_stamps_are_not_trusted_even_when_nothing_shows() {
 }
 
 #[test]
-fn ignore_files_take_away_and_give_back() {
+fn ignore_files_remove_and_restore_sources() {
     let mut bench = Bench::new(vec![set(&["**/*.cs"], &[], true), set(&["**/*.cs"], &[], false)]);
     for path in ["a.cs", "obj/b.cs", "x/c.cs", "x/obj/d.cs", "x/k.g.cs"] {
         bench.write(path, path);
@@ -159,7 +159,7 @@ fn ignore_files_take_away_and_give_back() {
 }
 
 #[test]
-fn an_ignore_file_that_is_a_source_changes_as_one() {
+fn an_ignore_file_may_be_a_source() {
     let mut bench = Bench::new(vec![set(&["**/*"], &[], true)]);
     bench.write(".gitignore", "a\n");
     bench.write("a", "a");
@@ -173,7 +173,7 @@ fn an_ignore_file_that_is_a_source_changes_as_one() {
 }
 
 #[test]
-fn other_sets_list_anew_and_hash_nothing_again() {
+fn changed_sets_relist_directories_and_hash_nothing() {
     let mut bench = cs();
     bench.write("a.cs", "a");
     bench.write("d/b.md", "b");
@@ -243,7 +243,7 @@ fn a_directory_replaced_by_a_link_is_not_followed() {
 }
 
 #[test]
-fn things_that_are_no_files_are_named_and_skipped() {
+fn special_files_are_reported_and_skipped() {
     let mut bench = cs();
     let made = rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -274,7 +274,7 @@ fn things_that_are_no_files_are_named_and_skipped() {
 }
 
 #[test]
-fn unreadable_files_and_directories_are_named_and_tried_again() {
+fn unreadable_files_and_directories_are_reported_and_retried() {
     use std::os::unix::fs::PermissionsExt;
     let mut bench = cs();
     let file = bench.write("a.cs", "a");
@@ -301,7 +301,7 @@ fn unreadable_files_and_directories_are_named_and_tried_again() {
 }
 
 #[test]
-fn lost_and_foreign_rows_only_cost_another_look() {
+fn lost_and_foreign_rows_cost_only_a_scan() {
     let mut bench = cs();
     for path in ["a.cs", "x/b.cs", "x/y/c.cs", "x/y/z/d.cs"] {
         bench.write(path, path);

@@ -135,7 +135,7 @@ fn memory() {
 }
 
 #[test]
-fn memory_fails_when_told() {
+fn the_memory_world_fails_on_request() {
     let world = MemoryWorld::new();
     let sets = [set(&["**"], &[], true)];
     world.write_source("a", "a");

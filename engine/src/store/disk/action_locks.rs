@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_is_made_by_one_at_a_time_and_no_file_stays() {
+    fn one_process_at_a_time_holds_an_action_lock() {
         let temp = tempfile::tempdir().unwrap();
         let at_once = DiskOptions {
             purpose: "cortex build".to_owned(),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn action_locks_of_a_killed_process_are_nobodys() {
+    fn action_locks_of_a_killed_process_are_released() {
         let temp = tempfile::tempdir().unwrap();
         let options = DiskOptions::default();
         let killed = ActionLocks::default();

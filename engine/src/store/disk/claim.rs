@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkout_is_claimed_by_one_and_others_are_not_in_the_way() {
+    fn one_process_claims_a_checkout_and_others_stay_free() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("store");
         assert_eq!(Claim::claimed_checkouts(&dir).unwrap(), []);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn who_builds_beside_a_checkout_keeps_nobody_from_anything() {
+    fn claims_beside_a_checkout_exclude_no_process() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("store");
         let own = Claim::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap();

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_writes_no_more_than_it_was_declared_to() {
+    fn a_bomb_expands_to_its_declared_length_at_most() {
         let bomb = zstd::bulk::compress(&vec![0; 1 << 24], LEVEL).unwrap();
         assert_eq!(unpack(ZSTD, &bomb, 1000), None);
         assert_eq!(unpack(ZSTD, &bomb, u64::MAX), None);

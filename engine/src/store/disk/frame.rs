@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_version_is_told_from_damage() {
+    fn unknown_versions_are_distinguished_from_damage() {
         let mut value = vec![7];
         value.extend_from_slice(&frame_checksum("a.1", b"k", 7, b"body"));
         value.extend_from_slice(b"body");

@@ -232,7 +232,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(300);
 
     #[test]
-    fn the_second_is_told_who_holds_it_and_gets_it_afterwards() {
+    fn a_waiting_process_learns_the_holder_and_gets_the_lock() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("store.lock");
         let first = acquire_lock(&path, &terms(Duration::ZERO)).unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_sees_who_waits_and_leaves_it_the_turn() {
+    fn a_holder_detects_waiting_processes_and_leaves_them_a_turn() {
         let dir = tempfile::tempdir().unwrap();
         let (path, waiting) = (dir.path().join("store.lock"), dir.path().join("store.waiting"));
         let first = acquire_lock(&path, &terms(Duration::ZERO)).unwrap();

@@ -56,7 +56,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn it_takes_room_and_is_made_again() {
+    fn the_reserve_takes_space_and_is_recreated() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(RESERVE);
         create_reserve(folder.path(), BYTES);

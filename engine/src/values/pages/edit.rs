@@ -325,7 +325,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
         #[test]
-        fn edited_pages_are_those_that_writing_all_rows_gives(
+        fn editing_equals_writing_all_rows(
             rows in btree_map("[a-h]{1,4}", row(), 0..300),
             edits in vec(btree_map("[a-h]{1,4}", proptest::option::of(row()), 0..12), 1..4),
             gone in any::<u8>(),
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_of_many_moves_the_pages_above_it() {
+    fn one_edited_row_rewrites_only_its_path() {
         let rows: BTreeMap<String, Vec<u8>> = (0..100_000).map(|n| (format!("k{n:06}"), vec![b'x'; 100])).collect();
         let (root, pages) = stored(&rows);
         assert!(is_branch(&root) && pages.len() > 500);

@@ -48,7 +48,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn rows_come_from_any_key_on_and_pages_before_it_are_not_read() {
+    fn scans_start_at_any_key_without_earlier_pages() {
         let rows: BTreeMap<String, Vec<u8>> = (0..20_000).map(|n| (format!("k{:05}", n * 2), vec![b'x'; 100])).collect();
         let pieces = divide(&write_table(&rows)).expect("it takes many pages");
         let root: Arc<[u8]> = pieces.root.into();

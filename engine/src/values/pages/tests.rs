@@ -87,7 +87,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_divided_table_is_the_table(rows in any_rows(), others in any_rows(), missing: String) {
+    fn division_keeps_all_rows(rows in any_rows(), others in any_rows(), missing: String) {
         let stored = Stored::of(&rows);
         prop_assert_eq!(flatten::<PageError>(&stored.root, stored.fetch()), Ok(write_table(&rows)));
         prop_assert_eq!(count(&stored.root), Some(rows.len()));
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn a_page_that_is_missing_or_another_is_an_error_and_no_absent_row(rows in any_rows(), at: prop::sample::Index, swap: prop::sample::Index) {
+    fn missing_and_foreign_pages_are_errors(rows in any_rows(), at: prop::sample::Index, swap: prop::sample::Index) {
         let mut stored = Stored::of(&rows);
         prop_assume!(!stored.parts.is_empty());
         let digests: Vec<Digest> = stored.parts.keys().copied().collect();
@@ -135,7 +135,7 @@ proptest! {
 }
 
 #[test]
-fn one_edited_row_moves_the_pages_above_it_and_is_told_by_reading_these() {
+fn one_edited_row_is_found_by_reading_its_path() {
     let mut rows = rows(60_000, 120);
     let before = Stored::of(&rows);
     let pages = before.parts.len();
@@ -152,7 +152,7 @@ fn one_edited_row_moves_the_pages_above_it_and_is_told_by_reading_these() {
 }
 
 #[test]
-fn a_row_is_read_by_its_path() {
+fn lookups_read_only_the_path_to_a_row() {
     let rows = rows(60_000, 120);
     let stored = Stored::of(&rows);
     let mut reader = RowReader::new(stored.root.clone()).expect("a table");
@@ -173,7 +173,7 @@ fn a_row_is_read_by_its_path() {
 }
 
 #[test]
-fn keys_that_are_longer_than_a_page_make_a_tree_that_ends() {
+fn keys_longer_than_a_page_divide() {
     let rows: Rows = (0..300u32).map(|at| (format!("{}{at}", "k".repeat(20_000)), vec![1])).collect();
     let stored = Stored::of(&rows);
     assert_eq!(flatten::<PageError>(&stored.root, stored.fetch()), Ok(write_table(&rows)));

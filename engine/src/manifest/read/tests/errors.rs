@@ -194,7 +194,7 @@ fn names() {
 }
 
 #[test]
-fn things_that_do_not_exist() {
+fn unknown_references_are_errors() {
     check(
         "[workspace]\nrulesets = [‹\"chsarp\"›]\n",
         "E_UNKNOWN_RULESET",
@@ -368,7 +368,7 @@ fn sets_globs_and_paths() {
 const TWO: &str = "[producer.p]\nuses = \"text\"\n[[rule]]\nproducer = \"p\"\ntarget = \"//t/{x}:o\"\neach = { x = [\"a\"] }\nout = \"A/{x}\"\n[[rule]]\nproducer = \"p\"\n";
 
 #[test]
-fn things_made_twice() {
+fn duplicate_targets_are_errors() {
     check(
         &format!("{TWO}target = ‹\"//t/{{x}}:o\"›\neach = {{ x = [\"b\"] }}\n"),
         "E_DUPLICATE",
@@ -465,7 +465,7 @@ fn producers_check_their_parameters() {
 }
 
 #[test]
-fn syntax_errors_are_all_told_and_hide_what_they_cause() {
+fn all_syntax_errors_are_reported_without_consequences() {
     let errors = load_text("[workspace]\nname = \"a\nrulesets = [\"csharp\"]\n[producer.p]\nuses = text\n[[rule]]\nproducer = \"q\"\n")
         .expect_err("broken");
     let places: Vec<String> = errors
@@ -540,7 +540,7 @@ fn arguments_name_inputs_of_the_rule() {
 }
 
 #[test]
-fn what_is_not_known_is_told_once() {
+fn unknown_producers_are_reported_once() {
     check(
         "[producer.p]\nuses = ‹\"comand\"›\nargv = [\"wc\"]\n",
         "E_UNKNOWN_PRODUCER",

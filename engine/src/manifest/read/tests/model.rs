@@ -96,7 +96,7 @@ fn the_csharp_ruleset_loads_alone() {
 }
 
 #[test]
-fn a_model_that_is_asked_gets_rules_and_inputs_that_the_built_in_one_has_not() {
+fn a_real_model_switches_on_rules_and_inputs() {
     let asking = "[workspace]\nrulesets = [\"csharp\"]\n[model.m]\napi = \"replay\"\nrecording = \"r.jsonl\"\n[producer.semantic]\nparams.model = \"m\"\n";
     let manifest = good(asking);
     assert_eq!(manifest.rules.len(), all_rules());
@@ -140,7 +140,7 @@ fn a_model_that_is_asked_gets_rules_and_inputs_that_the_built_in_one_has_not() {
 }
 
 #[test]
-fn what_reads_a_rule_that_is_off_is_told() {
+fn readers_of_a_switched_off_rule_are_errors() {
     let text = "[workspace]\nrulesets = [\"csharp\"]\n[producer.c]\nuses = \"command\"\nargv = [\"x\", \"{in.x}\"]\n[[rule]]\ntarget = \"//mine/{g}:y\"\neach = { g = \"//index:groups\" }\nproducer = \"c\"\ninputs = { x = \"//groups/{g}:semantic\" }\n";
     let errors = load_text(text).expect_err("nothing makes it");
     assert_eq!(
@@ -150,7 +150,7 @@ fn what_reads_a_rule_that_is_off_is_told() {
 }
 
 #[test]
-fn a_parameter_that_names_no_file_is_told() {
+fn a_parameter_that_names_no_file_is_an_error() {
     let asking = |template: &str| {
         format!(
             "[workspace]\nrulesets = [\"csharp\"]\n[model.m]\napi = \"replay\"\nrecording = \"r.jsonl\"\n[producer.semantic]\nparams.model = \"m\"\nparams.template = {template}\n"
@@ -246,7 +246,7 @@ fn the_example_documents_every_key_and_loads() {
 const BASE: &str = "[producer.p]\nuses = \"command\"\nargv = [\"x\"]\n[[rule]]\ntarget = \"//a:b\"\nproducer = \"p\"\ninputs = { f = \"//files/a:bytes\" }\n";
 
 #[test]
-fn a_rules_digest_moves_with_the_rule_and_its_producer_alone() {
+fn a_rules_digest_depends_only_on_the_rule_and_its_producer() {
     let digest = |text: &str| good(text).rules[0].digest;
     let base = digest(BASE);
     assert_eq!(
@@ -274,7 +274,7 @@ fn a_rules_digest_moves_with_the_rule_and_its_producer_alone() {
 }
 
 #[test]
-fn inputs_follow_the_parameter_they_ask_for() {
+fn parameters_switch_inputs() {
     let with = |argv: &str| {
         let text = BASE
             .replace("argv", argv)
@@ -285,7 +285,7 @@ fn inputs_follow_the_parameter_they_ask_for() {
 }
 
 #[test]
-fn probable_mistakes_are_warned_of() {
+fn probable_mistakes_are_warnings() {
     let loaded = load_text("[producer.p]\nuses = \"command\"\nargv = []\n").expect("usable");
     assert_eq!(
         loaded.warnings.iter().map(|warning| warning.code.as_str()).collect::<Vec<_>>(),

@@ -12,7 +12,7 @@ fn remote(text: &str) -> Option<RemoteDef> {
 }
 
 #[test]
-fn what_is_left_out_has_a_meaning() {
+fn absent_keys_have_defaults() {
     assert_eq!(remote(""), None);
     let least = RemoteDef {
         endpoint: "grpc://127.0.0.1:9092".to_owned(),
@@ -24,7 +24,7 @@ fn what_is_left_out_has_a_meaning() {
 }
 
 #[test]
-fn all_of_it() {
+fn all_remote_keys_are_read() {
     let all = "[remote]\nendpoint = \"grpcs://[::1]:443/\"\ninstance = \"a/b\"\nread = false\nwrite = \"always\"\nrequired = true\n\
                salt = \"2\"\ntoken_file = \"t\"\ntls = { ca = \"a\", cert = \"c\", key = \"k\" }\n\
                headers = { X-Team = \"docs\", x-api-key = \"$KEY\" }\n\
@@ -64,7 +64,7 @@ fn all_of_it() {
 }
 
 #[test]
-fn what_is_wrong() {
+fn wrong_remote_values_are_errors() {
     for (marked, code, hint) in [
         (
             "[remote]\nendpoint = \"grpc://h\"\n‹wirte› = \"ci\"\n",

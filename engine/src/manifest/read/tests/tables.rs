@@ -40,7 +40,7 @@ fn rows_are_parameters_of_the_node_of_their_table() {
 }
 
 #[test]
-fn the_rule_moves_with_its_rows_and_no_other_does() {
+fn changed_rows_change_only_the_rule_of_their_table() {
     let digests = |main: &str| -> Vec<_> { good(main, "").rules.iter().map(|rule| rule.digest).collect() };
     let (none, one) = (digests(""), digests("[pack.core]\nfilter = \"x\"\n"));
     assert_ne!(none[0], one[0]);
@@ -49,7 +49,7 @@ fn the_rule_moves_with_its_rows_and_no_other_does() {
 }
 
 #[test]
-fn what_is_wrong_with_rows() {
+fn wrong_rows_are_errors() {
     for (marked, code, hint) in [
         (
             "[pack.core]\nfilter = \"x\"\n‹budgte› = 1\n",
@@ -84,7 +84,7 @@ fn what_is_wrong_with_rows() {
 }
 
 #[test]
-fn what_is_wrong_with_declarations() {
+fn wrong_table_declarations_are_errors() {
     for (marked, code, hint) in [
         ("[tables]\n‹rule› = \"string\"\n", "E_NAME", "another name"),
         ("[tables]\n‹cache› = \"string\"\n", "E_NAME", "another name"),
@@ -113,7 +113,7 @@ fn what_is_wrong_with_declarations() {
 }
 
 #[test]
-fn a_text_of_rows_holds_nothing_else_and_replaces_nothing() {
+fn a_text_of_rows_may_only_add_rows() {
     let messages = |data: &str| {
         let main = format!("{DECLARED}[pack.core]\nfilter = \"x\"\n");
         errors_text(&load_both(&main, data).expect_err("errors"))
@@ -125,7 +125,7 @@ fn a_text_of_rows_holds_nothing_else_and_replaces_nothing() {
 }
 
 #[test]
-fn rulesets_may_declare_the_same_table_alike_and_read_targets_of_each_other_if_they_are_there() {
+fn rulesets_may_share_tables_and_optional_targets() {
     let read = |rulesets: &str| {
         let text = format!("[workspace]\nrulesets = {rulesets}\n");
         let main = ManifestSource {

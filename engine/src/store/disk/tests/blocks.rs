@@ -75,7 +75,7 @@ fn output(number: u32, len: usize) -> NewResult {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn what_is_kept_is_there_after_any_collection(
+    fn kept_results_survive_any_collection(
         steps in proptest::collection::vec((proptest::collection::vec(prop_oneof![8 => 0usize..3_000, 1 => 20_000usize..90_000], 0..60), any::<u64>()), 1..5),
     ) {
         let dir = tempfile::tempdir().unwrap();
@@ -116,7 +116,7 @@ fn small_outputs_share_rows_and_compress_together() {
 }
 
 #[test]
-fn a_store_of_the_first_format_becomes_one_of_this() {
+fn a_store_of_the_first_format_is_upgraded() {
     let dir = tempfile::tempdir().unwrap();
     let long = output(1, 100_000);
     {
@@ -143,7 +143,7 @@ fn a_store_of_the_first_format_becomes_one_of_this() {
 }
 
 #[test]
-fn a_file_that_many_results_made_grow_is_copied_once() {
+fn a_grown_file_is_compacted_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = opened(dir.path());
     let path = dir.path().join(super::super::folder::DATABASE);

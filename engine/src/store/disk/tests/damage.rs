@@ -85,7 +85,7 @@ proptest! {
 }
 
 #[test]
-fn a_damaged_record_is_told_once_reads_as_absent_and_is_replaced_by_the_next_commit() {
+fn a_damaged_record_is_noted_once_and_replaced_by_the_next_commit() {
     for table in [ACTIONS, BLOBS, BLOB_DATA] {
         let dir = tempfile::tempdir().unwrap();
         let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();

@@ -382,7 +382,7 @@ fn every_point(failures: &[Failure]) {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_change_that_fails_once() {
+fn acknowledged_commits_survive_one_failed_change() {
     every_point(&[
         Failure::Once(io::ErrorKind::Other),
         Failure::Once(io::ErrorKind::StorageFull),
@@ -391,16 +391,16 @@ fn what_was_acknowledged_survives_a_change_that_fails_once() {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_disk_that_fails_for_good() {
+fn acknowledged_commits_survive_a_disk_failure() {
     every_point(&[Failure::ForGood(io::ErrorKind::Other), Failure::ForGood(io::ErrorKind::StorageFull)]);
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_loss_of_power() {
+fn acknowledged_commits_survive_a_power_loss() {
     every_point(&[Failure::Power]);
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_read_that_fails() {
+fn acknowledged_commits_survive_a_failed_read() {
     every_point(&[Failure::Read]);
 }

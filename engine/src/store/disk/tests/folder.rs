@@ -57,7 +57,7 @@ fn is_set_aside(dir: &Path, bytes: &[u8], reason: &str) {
 }
 
 #[test]
-fn a_new_folder_is_private_and_holds_what_the_document_says() {
+fn a_new_folder_is_private_and_as_documented() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("deep/store");
     let (store, notices) = open(&dir);
@@ -85,7 +85,7 @@ fn garbage_and_empty_files_are_set_aside() {
 }
 
 #[test]
-fn a_file_cut_anywhere_opens_with_what_is_left_or_empty() {
+fn a_truncated_file_opens_with_its_remaining_rows() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
     let blobs = fill(&store);
@@ -122,7 +122,7 @@ fn a_file_cut_anywhere_opens_with_what_is_left_or_empty() {
 }
 
 #[test]
-fn a_newer_store_is_refused_and_stays_as_it_is() {
+fn a_newer_store_is_refused_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(DATABASE);
     let database = redb::Database::create(&path).unwrap();
@@ -150,7 +150,7 @@ fn a_later_format_that_we_can_read_is_read() {
 }
 
 #[test]
-fn a_file_left_by_a_killed_creation_is_no_hindrance() {
+fn leftovers_of_a_killed_creation_are_replaced() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("store.redb.new"), "half").unwrap();
     let (store, notices) = open(dir.path());
@@ -160,7 +160,7 @@ fn a_file_left_by_a_killed_creation_is_no_hindrance() {
 }
 
 #[test]
-fn the_second_handle_waits_is_told_and_comes_in_after_a_release() {
+fn a_second_handle_waits_for_a_release() {
     let dir = tempfile::tempdir().unwrap();
     let (first, _) = DiskStore::open(
         dir.path(),
@@ -221,7 +221,7 @@ fn a_folder_that_cannot_be_used_is_an_error_that_names_it() {
 }
 
 #[test]
-fn someone_elses_folder_is_refused() {
+fn a_folder_of_another_user_is_refused() {
     // Only root may change a folder's owner; other users can use `/`, which belongs to root.
     let dir = tempfile::tempdir().unwrap();
     let foreign = if rustix::process::geteuid().is_root() {
@@ -238,7 +238,7 @@ fn someone_elses_folder_is_refused() {
 }
 
 #[test]
-fn looking_changes_no_byte() {
+fn reading_changes_no_byte() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
     fill(&store);
@@ -252,7 +252,7 @@ fn looking_changes_no_byte() {
 }
 
 #[test]
-fn a_store_whose_last_user_was_killed_opens_with_all_that_was_acknowledged() {
+fn acknowledged_commits_survive_a_kill() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
     let blobs = fill(&store);

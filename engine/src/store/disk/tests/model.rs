@@ -106,7 +106,7 @@ fn agree(disk: &DiskStore, memory: &MemoryStore) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
-    fn the_disk_remembers_what_memory_remembers(steps in vec(any_step(), 1..12)) {
+    fn the_disk_store_equals_the_memory_store(steps in vec(any_step(), 1..12)) {
         let dir = tempfile::tempdir().unwrap();
         let memory = MemoryStore::new();
         let open = || DiskStore::open(dir.path(), DiskOptions::default()).unwrap();

@@ -36,7 +36,7 @@ fn count_intact(store: &DiskStore) -> [usize; 3] {
 }
 
 #[test]
-fn what_stands_on_sound_pages_is_taken_over() {
+fn rows_on_sound_pages_are_salvaged() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
     let commit = Commit {

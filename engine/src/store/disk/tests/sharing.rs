@@ -7,7 +7,7 @@ use crate::store::{Commit, Inventory, Store, StoreError, ViewId};
 const COMMITS: u64 = 30;
 
 #[test]
-fn writers_that_give_way_and_readers_that_come_and_go_all_get_on() {
+fn waiting_writers_and_readers_all_progress() {
     let dir = tempfile::tempdir().unwrap();
     let options = DiskOptions {
         gives_way: true,
@@ -52,7 +52,7 @@ fn writers_that_give_way_and_readers_that_come_and_go_all_get_on() {
 }
 
 #[test]
-fn a_copy_stops_when_somebody_waits_for_the_store() {
+fn compaction_stops_for_a_waiting_process() {
     let dir = tempfile::tempdir().unwrap();
     let options = DiskOptions {
         gives_way: true,
@@ -74,7 +74,7 @@ fn a_copy_stops_when_somebody_waits_for_the_store() {
 }
 
 #[test]
-fn the_second_collection_ends_at_once_whoever_has_the_store() {
+fn a_second_collection_fails_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let open = || DiskStore::open(dir.path(), DiskOptions::default()).unwrap().0;
     let one = open();

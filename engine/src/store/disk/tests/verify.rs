@@ -78,7 +78,7 @@ proptest! {
     // As with all flips, use a fixed seed, because a cycle of pages cannot be caught.
     #![proptest_config(ProptestConfig { cases: 200, rng_seed: proptest::test_runner::RngSeed::Fixed(2), ..ProptestConfig::default() })]
     #[test]
-    fn what_is_found_sound_is_there(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+    fn sound_blobs_are_readable(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
         let mut bytes = sample_store().0.clone();
         let used: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
         bytes[used[at.index(used.len())]] ^= 1 << bit;
@@ -87,7 +87,7 @@ proptest! {
 }
 
 #[test]
-fn what_no_search_finds_is_damage() {
+fn unreachable_rows_are_damage() {
     let whole = &sample_store().0;
     assert!(is_found_sound(whole));
     let seq = |bytes: &[u8]| u64::from_be_bytes(bytes[..8].try_into().unwrap());
@@ -115,7 +115,7 @@ fn what_no_search_finds_is_damage() {
 }
 
 #[test]
-fn every_damaged_row_is_found_wherever_its_damage_lies() {
+fn every_damaged_row_is_found() {
     let blobs = sample_store().1.len();
     for table in [ACTIONS, BLOBS, BLOB_DATA] {
         // The version, the check, the first and last byte of the body; or the whole row.
@@ -158,7 +158,7 @@ fn version_of(result: &NewResult) -> HistoryRecord {
 }
 
 #[test]
-fn a_result_under_a_damaged_key_was_not_collected() {
+fn a_result_under_a_damaged_key_does_not_count_as_collected() {
     let dir = tempfile::tempdir().unwrap();
     let mut filed = commit(0..3);
     filed.history = (0..3).map(|n| (format!("//n:{n}"), version_of(&filed.results[n]))).collect();
@@ -189,7 +189,7 @@ fn commit(names: std::ops::Range<u32>) -> Commit {
 
 /// A cache may have lost some parts of an output; they are fetched or built when they are read.
 #[test]
-fn a_part_is_missed_only_of_results_made_here() {
+fn missing_parts_are_damage_only_of_local_results() {
     for (note, damages) in [(None, 1), (Some(shared::FOUND), 0)] {
         let dir = tempfile::tempdir().unwrap();
         let mut filed = commit(0..1);
@@ -203,7 +203,7 @@ fn a_part_is_missed_only_of_results_made_here() {
 }
 
 #[test]
-fn what_others_file_and_collect_meanwhile_is_no_damage() {
+fn concurrent_commits_and_gc_are_no_damage() {
     // At each moment at which the store is released, gc removes the newer half, and newly stored blobs reuse the same numbers.
     let moments = Cell::new(0);
     let mut at = 0;
