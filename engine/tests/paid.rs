@@ -503,7 +503,7 @@ fn ad_hoc_results_are_keyed_and_paid_like_others() {
     assert_eq!(ask("a", false), ("answer 1 to a".to_owned(), true));
     assert_eq!(ask("a", true), ("answer 3 to a".to_owned(), false));
     let last = case.bench.session().last("//asked/q:answer").expect("a store").expect("a result");
-    assert_eq!(last.filed.output, Digest::of(b"answer 3 to a"));
+    assert_eq!(last.result.output, Digest::of(b"answer 3 to a"));
     assert_eq!(case.bench.store.history(ViewId(1), "//asked/q:answer").expect("a store").len(), 4);
     let outcomes: Vec<Outcome> = case.ledger().into_iter().map(|(_, outcome)| outcome).collect();
     assert_eq!(

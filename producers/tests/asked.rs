@@ -537,12 +537,12 @@ fn an_answer_that_was_replaced_is_still_known() {
     desk.answers(|asked| Ok(whole(asked).replace("few", "other")));
     desk.build_as(LABEL, |options| options.fresh = [LABEL.to_owned()].into_iter().collect());
     let second = desk.last(LABEL);
-    assert!(first.filed.key == second.filed.key && first.filed.output != second.filed.output);
+    assert!(first.result.key == second.result.key && first.result.output != second.result.output);
     let corrected = desk.session().correct(LABEL, b"third".to_vec(), Notes::new(), Words::new());
     corrected.expect("a store").expect("corrected");
     let store = desk.session().engine.store.clone();
     for last in [first, second] {
-        let kept = superseded::record_of(&*store, &last.filed.key, &last.filed.output).expect("a store");
+        let kept = superseded::record_of(&*store, &last.result.key, &last.result.output).expect("a store");
         assert_eq!(kept, Some(last.record));
     }
 }

@@ -33,7 +33,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     };
     check_correctable(&session, &label)?;
     let last = session.last(&label)?.ok_or_else(nothing)?;
-    let old = session.engine.store.output(&last.filed.output)?.ok_or_else(nothing)?;
+    let old = session.engine.store.output(&last.result.output)?.ok_or_else(nothing)?;
     let old = String::from_utf8_lossy(&old).into_owned();
     // Editing takes long, so release the store lock. The checkout stays locked, so that the corrected answer remains the latest.
     session.engine.store.release_lock();

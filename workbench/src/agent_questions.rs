@@ -72,7 +72,7 @@ impl TypeGraph {
     /// When the store cannot be read.
     pub fn from_session(session: &Session) -> Result<Self, EngineError> {
         let blob = match session.last(GRAPH)? {
-            Some(last) => session.engine.store.output(&last.filed.output)?,
+            Some(last) => session.engine.store.output(&last.result.output)?,
             None => None,
         };
         Ok(blob.as_deref().map(Self::from_table).unwrap_or_default())

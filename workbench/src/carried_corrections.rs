@@ -50,7 +50,7 @@ fn replace_words_in_output(session: &mut Session, label: &str, words: &Words) ->
         return Ok(false);
     }
     let Some(last) = session.last(label)? else { return Ok(false) };
-    let Some(blob) = session.engine.store.output(&last.filed.output)? else {
+    let Some(blob) = session.engine.store.output(&last.result.output)? else {
         return Ok(false);
     };
     let mut text = Sections::from_text(&String::from_utf8_lossy(&blob));
@@ -66,7 +66,7 @@ fn replace_words_in_output(session: &mut Session, label: &str, words: &Words) ->
         .filter(|name| text.section_text(name).is_some())
         .collect();
     notes.insert("mode".to_owned(), "edited".to_owned());
-    notes.insert("base".to_owned(), last.filed.output.to_string());
+    notes.insert("base".to_owned(), last.result.output.to_string());
     notes.insert("why".to_owned(), "corrected by hand under its former name".to_owned());
     notes.insert(CORRECTED.to_owned(), names.into_iter().collect::<Vec<_>>().join(","));
     Ok(session

@@ -18,7 +18,7 @@ pub fn find_example(session: &mut Session) -> Result<Option<String>, EngineError
     let mut tables = Vec::new();
     for label in ["//index:graph", "//index:types"] {
         let Some(last) = session.last(label)? else { return Ok(None) };
-        let Some(bytes) = session.engine.store.output(&last.filed.output)? else {
+        let Some(bytes) = session.engine.store.output(&last.result.output)? else {
             return Ok(None);
         };
         tables.push(bytes);

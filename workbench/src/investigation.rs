@@ -122,7 +122,7 @@ fn input(key: &str, label: &Arc<str>, bytes: Arc<[u8]>) -> Input {
 fn summary_input(session: &Session, key: &str) -> Result<Option<Input>, WorkbenchError> {
     let label = format!("//types/{}:semantic", escape(key));
     let Some(last) = session.last(&label)? else { return Ok(None) };
-    let blob = session.engine.store.output(&last.filed.output)?;
+    let blob = session.engine.store.output(&last.result.output)?;
     Ok(blob.map(|bytes| input(key, &label.into(), bytes)))
 }
 
@@ -130,7 +130,7 @@ fn summary_input(session: &Session, key: &str) -> Result<Option<Input>, Workbenc
 fn secret(session: &Session, kept_back: &WithheldFiles) -> Result<BTreeSet<String>, WorkbenchError> {
     let last = session.last("//index:types")?;
     let blob = last
-        .map(|last| session.engine.store.output(&last.filed.output))
+        .map(|last| session.engine.store.output(&last.result.output))
         .transpose()?
         .flatten();
     let Some(table) = blob.as_deref().and_then(Table::open) else {
@@ -151,7 +151,7 @@ fn reference_counts(session: &Session) -> Result<BTreeMap<String, u32>, Workbenc
     let Some(last) = session.last("//index:graph")? else {
         return Ok(BTreeMap::new());
     };
-    let blob = session.engine.store.output(&last.filed.output)?;
+    let blob = session.engine.store.output(&last.result.output)?;
     let Some(table) = blob.as_deref().and_then(Table::open) else {
         return Ok(BTreeMap::new());
     };

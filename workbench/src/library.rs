@@ -128,10 +128,10 @@ impl Library {
         let (_workspace, mut session) = self.session(Access::Look)?;
         let label = session.resolve_single_target(&patterns, "given")?.map_err(LibraryError::Refused)?;
         let Some(last) = session.last(&label)? else { return Ok(None) };
-        let bytes = session.engine.store.output(&last.filed.output).map_err(WorkbenchError::from)?;
+        let bytes = session.engine.store.output(&last.result.output).map_err(WorkbenchError::from)?;
         Ok(bytes.map(|bytes| Output {
             label,
-            digest: last.filed.output,
+            digest: last.result.output,
             bytes,
         }))
     }

@@ -37,7 +37,7 @@ pub fn target_that_asks(session: &Session, label: &str) -> Result<Option<String>
     let (Some(key), Some(last)) = (key, session.last("//index:groups")?) else {
         return Ok(group_of(session, label));
     };
-    let blob = session.engine.store.output(&last.filed.output)?;
+    let blob = session.engine.store.output(&last.result.output)?;
     let table = blob.as_deref().and_then(Table::open);
     let mut rows = table.iter().flat_map(|table| table.rows());
     let holds = |row: &[u8]| -> Option<bool> {

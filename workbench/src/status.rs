@@ -201,7 +201,7 @@ fn types_without_summary(session: &Session, nodes: &RuledNodes, count: usize) ->
     let Some(last) = session.last(TYPES)? else {
         return Ok(of - summarised);
     };
-    let listed = session.engine.store.output(&last.filed.output)?;
+    let listed = session.engine.store.output(&last.result.output)?;
     let Some(table) = listed.as_deref().and_then(Table::open) else {
         return Ok(of - summarised);
     };
@@ -217,7 +217,7 @@ fn types_without_summary(session: &Session, nodes: &RuledNodes, count: usize) ->
 
 fn counted(session: &Session) -> Result<usize, WorkbenchError> {
     let Some(last) = session.last(TYPES)? else { return Ok(0) };
-    let table = session.engine.store.blob(&last.filed.output)?;
+    let table = session.engine.store.blob(&last.result.output)?;
     Ok(table.as_deref().and_then(pages::count).unwrap_or_default())
 }
 

@@ -30,9 +30,9 @@ pub(super) fn wait_for_right_to_ask(
     if fresh && mark.is_none() {
         return Ok(action_lock);
     }
-    let filed = shared.blobs.action(key).map_err(Done::Broken)?;
-    let filed = filed.filter(|record| mark != Some(InvalidatedResult::from_result(key, record)));
-    match filed {
+    let result = shared.blobs.action(key).map_err(Done::Broken)?;
+    let result = result.filter(|record| mark != Some(InvalidatedResult::from_result(key, record)));
+    match result {
         // Check the blob, too: its loss may be why the producer should run.
         Some(record) if shared.blobs.has_whole(&record.output).map_err(Done::Broken)? => Err(Done::Found(Box::new(record))),
         _ => Ok(action_lock),

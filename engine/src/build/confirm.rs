@@ -65,8 +65,8 @@ impl Session {
                 CacheReply::Other(found) => found.record.output,
                 CacheReply::Same | CacheReply::Nothing => own.output,
             };
-            let filed = self.graph.find(&row.label).and_then(|id| self.graph.node(id).result);
-            if output != own.output || filed.is_some_and(|filed| filed.key == key && filed.output != output) {
+            let result = self.graph.find(&row.label).and_then(|id| self.graph.node(id).result);
+            if output != own.output || result.is_some_and(|result| result.key == key && result.output != output) {
                 // Ask again when the graph has it.
                 replaced.insert(key, output);
             } else {
@@ -102,12 +102,12 @@ impl Session {
             // Requests known to be current may no longer be so.
             self.state.generation += 1;
         }
-        for (id, _, filed) in &nodes {
+        for (id, _, result) in &nodes {
             for reader in self.links.readers(*id).collect::<Vec<_>>() {
                 self.graph.set_stale(reader, true);
             }
             let stale = self.graph.is_stale(*id);
-            self.graph.settle(*id, *filed);
+            self.graph.settle(*id, *result);
             self.graph.set_stale(*id, stale);
         }
         Ok(replaced.len())
@@ -119,9 +119,9 @@ impl Session {
             return Vec::new();
         }
         let other = |(id, node): (NodeId, &Node)| {
-            let filed = node.result?;
-            let output = *replaced.get(&filed.key)?;
-            (filed.output != output).then(|| (id, node.label.to_string(), NodeResult { output, ..filed }))
+            let result = node.result?;
+            let output = *replaced.get(&result.key)?;
+            (result.output != output).then(|| (id, node.label.to_string(), NodeResult { output, ..result }))
         };
         self.graph.iter().filter_map(other).collect()
     }
@@ -129,13 +129,13 @@ impl Session {
     /// Returns the new versions of these nodes, unless they have them already.
     fn versions(&self, nodes: &[(NodeId, String, NodeResult)], now: u64) -> Result<Vec<(String, HistoryRecord)>, EngineError> {
         let mut versions = Vec::new();
-        for (_, label, filed) in nodes {
+        for (_, label, result) in nodes {
             let newest = self.engine.store.history(self.engine.view, label)?.pop();
-            if newest.is_none_or(|newest| (newest.key, newest.output) != (filed.key, filed.output)) {
+            if newest.is_none_or(|newest| (newest.key, newest.output) != (result.key, result.output)) {
                 let version = HistoryRecord {
                     version: 0,
-                    key: filed.key,
-                    output: filed.output,
+                    key: result.key,
+                    output: result.output,
                     at: now,
                     build: None,
                 };

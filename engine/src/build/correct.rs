@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Last {
     /// Its key and output.
-    pub filed: NodeResult,
+    pub result: NodeResult,
     /// Its record.
     pub record: ActionRecord,
     /// Whether no input is known to have changed.
@@ -35,7 +35,7 @@ impl Session {
     /// When the store cannot be read.
     pub fn last(&self, label: &str) -> Result<Option<Last>, EngineError> {
         let id = self.graph.find(label);
-        let filed = match id {
+        let result = match id {
             Some(id) => self.graph.node(id).result,
             // Removed nodes, and results that belong to no node.
             None => {
@@ -46,15 +46,15 @@ impl Session {
                 })
             }
         };
-        let Some(filed) = filed else { return Ok(None) };
-        let Some(record) = self.engine.store.action(&filed.key)? else {
+        let Some(result) = result else { return Ok(None) };
+        let Some(record) = self.engine.store.action(&result.key)? else {
             return Ok(None);
         };
         let current = id.is_some_and(|id| {
             let maybe_stale = crate::graph::stale::spread_stale_marks(&self.graph, &self.links);
             !maybe_stale.contains(id) && !self.graph.is_stale(id)
         });
-        Ok(Some(Last { filed, record, current }))
+        Ok(Some(Last { result, record, current }))
     }
 
     /// Replaces a node's last output by `bytes`, with these `words` of a person; without words, withdraws an earlier correction. Returns the digest
@@ -66,7 +66,7 @@ impl Session {
         let (Some(last), Some(id)) = (self.last(label)?, self.graph.find(label)) else {
             return Ok(None);
         };
-        let (key, output) = (last.filed.key, Digest::of(&bytes));
+        let (key, output) = (last.result.key, Digest::of(&bytes));
         let blob: Arc<[u8]> = bytes.into();
         let before = superseded::result_to_keep(&key, last.record.clone(), &output);
         let record = ActionRecord {
@@ -104,7 +104,7 @@ impl Session {
             blob: Some(blob),
             parts: Vec::new(),
         };
-        if last.filed.output != output {
+        if last.result.output != output {
             for reader in self.links.readers(id).collect::<Vec<_>>() {
                 self.graph.set_stale(reader, true);
             }

@@ -50,7 +50,7 @@ pub struct Explanation {
     /// Its state.
     pub state: NodeState,
     /// Whether a result of its present key is stored, although the node was last built under another.
-    pub filed: bool,
+    pub is_cached: bool,
     /// Whether it is a source file or set, which has no producer.
     pub leaf: bool,
     /// The last output, or the present one.
@@ -207,7 +207,11 @@ impl Before {
     pub(super) fn key(&self, graph: &Graph, id: NodeId) -> Option<ActionKey> {
         match self.maybe_stale.contains(id) {
             true => self.keys.get(&id).copied(),
-            false => graph.get(id).filter(|_| self.existing.contains(id))?.result.map(|filed| filed.key),
+            false => graph
+                .get(id)
+                .filter(|_| self.existing.contains(id))?
+                .result
+                .map(|result| result.key),
         }
     }
 }
@@ -268,8 +272,8 @@ impl Finder<'_, '_> {
         let how = self.run.origin_of(id);
         let planned = self.run.plan_of(id)?;
         let leaf = planned.is_none();
-        let filed = self.run.graph().node(id).result;
-        let key = if leaf { None } else { filed.map(|filed| filed.key) };
+        let result = self.run.graph().node(id).result;
+        let key = if leaf { None } else { result.map(|result| result.key) };
         let record = match key {
             Some(key) => self.store.action(&key)?,
             None => None,
@@ -308,8 +312,8 @@ impl Finder<'_, '_> {
         Ok(Explanation {
             failure,
             waits_for: status.waits_for,
-            filed: how == Some(OutputOrigin::Cached),
-            output: filed.map(|filed| filed.output),
+            is_cached: how == Some(OutputOrigin::Cached),
+            output: result.map(|result| result.output),
             inputs_known: known,
             versions: 0,
             last_changes: Vec::new(),

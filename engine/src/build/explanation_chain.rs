@@ -346,7 +346,7 @@ impl Finder<'_, '_> {
                 role: "decided by".into(),
                 label: node.label.clone(),
                 how: match node.result {
-                    Some(filed) => InputChangeKind::Open { from: filed.output },
+                    Some(result) => InputChangeKind::Open { from: result.output },
                     None => InputChangeKind::Added { to: None },
                 },
             };

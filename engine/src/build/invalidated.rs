@@ -65,15 +65,15 @@ impl Session {
             let is_leaf = self.rules.find(&self.graph.node(id).label).is_none();
             let affected: Vec<NodeId> = if is_leaf { self.links.readers(id).collect() } else { vec![id] };
             for id in affected {
-                let Some(filed) = self.graph.node(id).result else { continue };
-                let Some(record) = self.engine.store.action(&filed.key)? else {
+                let Some(result) = self.graph.node(id).result else { continue };
+                let Some(record) = self.engine.store.action(&result.key)? else {
                     // The result is missing and rebuilt anyway.
                     continue;
                 };
                 self.graph.set_stale(id, true);
                 marked.insert(
                     self.graph.node(id).label.to_string(),
-                    InvalidatedResult::from_result(&filed.key, &record),
+                    InvalidatedResult::from_result(&result.key, &record),
                 );
             }
         }

@@ -209,7 +209,7 @@ pub enum Done {
         /// The reason.
         failure: Failure,
         /// Cost of the answers to parts of the question, which are stored.
-        filed: Box<Spent>,
+        parts_cost: Box<Spent>,
         /// Duration of the run.
         took: Duration,
     },
@@ -226,7 +226,7 @@ impl Done {
     pub(super) fn of_failure(failure: Failure) -> Self {
         Self::Failed {
             failure,
-            filed: Box::default(),
+            parts_cost: Box::default(),
             took: Duration::ZERO,
         }
     }
@@ -522,7 +522,7 @@ impl Job {
                 claim.withdraw();
                 Done::Failed {
                     failure,
-                    filed: Box::new(parts.snapshot().now),
+                    parts_cost: Box::new(parts.snapshot().now),
                     took: start.elapsed(),
                 }
             }

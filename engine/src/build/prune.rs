@@ -128,8 +128,8 @@ impl Session {
         let relinks = !vanished.gone.is_empty();
         for id in vanished.gone {
             let node = self.graph.node(id);
-            if let (Some(_), Some(filed)) = (&node.edges, node.result) {
-                gone.push((node.label.to_string(), filed.key));
+            if let (Some(_), Some(result)) = (&node.edges, node.result) {
+                gone.push((node.label.to_string(), result.key));
             }
             self.graph.remove(id);
         }

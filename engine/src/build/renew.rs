@@ -38,18 +38,18 @@ impl Session {
         let maybe_stale = is_any_stale.then(|| spread_stale_marks(&self.graph, &Links::from_graph(&self.graph)));
         for &label in finish.labels() {
             let Some(id) = self.graph.find(label) else { continue };
-            let (Some(path), Some(filed)) = (exports.path(id.0), self.graph.node(id).result) else {
+            let (Some(path), Some(result)) = (exports.path(id.0), self.graph.node(id).result) else {
                 continue;
             };
             // A file shows one moment: do not combine present states with an old output.
             if maybe_stale.as_ref().is_some_and(|maybe_stale| maybe_stale.contains(id)) {
                 continue;
             }
-            let Some(blob) = self.engine.store.output(&filed.output)? else {
+            let Some(blob) = self.engine.store.output(&result.output)? else {
                 continue;
             };
             let made_at = match finish.shows_times() {
-                true => self.engine.store.action(&filed.key)?.map(|record| record.made_at),
+                true => self.engine.store.action(&result.key)?.map(|record| record.made_at),
                 false => None,
             };
             let mut trouble = None;

@@ -241,10 +241,10 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
     let mut drawn: Vec<(bool, Digest, Arc<str>)> = Vec::new();
     for id in targets_below(graph, roots) {
         let node = graph.node(id);
-        let Some(filed) = node.result else { continue };
-        if let Some(record) = store.action(&filed.key)?.filter(|record| !shared::is_local_only(record)) {
+        let Some(result) = node.result else { continue };
+        if let Some(record) = store.action(&result.key)?.filter(|record| !shared::is_local_only(record)) {
             let by_others = record.notes.contains_key(shared::FOUND) || record.notes.contains_key(shared::MADE.0);
-            drawn.push((!by_others, Digest::of(&[lot.0, filed.key.0.0].concat()), node.label.clone()));
+            drawn.push((!by_others, Digest::of(&[lot.0, result.key.0.0].concat()), node.label.clone()));
         }
     }
     drawn.sort_unstable();
@@ -295,17 +295,17 @@ pub fn everything(
     let mut lost: Vec<NodeId> = Vec::new();
     let mut results: FxHashMap<ActionKey, (Arc<str>, Bundled)> = FxHashMap::default();
     for id in nodes {
-        let Some(filed) = graph.node(id).result else { continue };
-        if kept.contains(&prefix(&filed.key.0)) {
-            kept_here.insert(filed.key);
+        let Some(result) = graph.node(id).result else { continue };
+        if kept.contains(&prefix(&result.key.0)) {
+            kept_here.insert(result.key);
             continue;
         }
         let decides = deciding.contains(&id);
-        if let Some((_, known)) = results.get_mut(&filed.key) {
+        if let Some((_, known)) = results.get_mut(&result.key) {
             known.kind = known.kind.min(kind_of(decides));
             continue;
         }
-        let Some(record) = store.action(&filed.key)? else {
+        let Some(record) = store.action(&result.key)? else {
             lost.push(id);
             continue;
         };
@@ -313,17 +313,17 @@ pub fn everything(
             continue;
         }
         if insists && shared::is_unsigned(&record) {
-            unsigned.insert(filed.key);
+            unsigned.insert(result.key);
             continue;
         }
         let is_dear = record.class == Class::Paid || Duration::from_micros(record.took_us) >= DEAR;
         let bundled = Bundled {
-            result: shared::encode_result(&filed.key, &record, &[]),
+            result: shared::encode_result(&result.key, &record, &[]),
             outputs: std::iter::once(record.output).chain(record.parts.iter().copied()).collect(),
             kind: if is_dear { VolumeKind::Dear } else { kind_of(decides) },
             took_us: full_build_us(&record),
         };
-        results.insert(filed.key, (graph.node(id).label.clone(), bundled));
+        results.insert(result.key, (graph.node(id).label.clone(), bundled));
     }
     let mut results: Vec<(Arc<str>, Bundled)> = results.into_values().collect();
     results.sort_by(|(a_label, a), (b_label, b)| {

@@ -258,8 +258,8 @@ impl Desk {
         let result = |label: &&str| {
             let last = self.last(label);
             NewResult {
-                key: last.filed.key,
-                blob: self.store.blob(&last.filed.output).expect("a store"),
+                key: last.result.key,
+                blob: self.store.blob(&last.result.output).expect("a store"),
                 record: ActionRecord {
                     inputs: Vec::new(),
                     ..last.record
@@ -294,7 +294,7 @@ impl Desk {
     /// Renames a type that has a summary.
     pub fn rename(&self, old: &str, new: &str) {
         let last = self.last(&format!("//types/{old}:semantic"));
-        let bytes = self.store.output(&last.filed.output).expect("a store").expect("an output");
+        let bytes = self.store.output(&last.result.output).expect("a store").expect("an output");
         let text = String::from_utf8(bytes.to_vec()).expect("text");
         let name = FormerName {
             item: old.to_owned(),

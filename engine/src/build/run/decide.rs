@@ -128,15 +128,15 @@ impl Run<'_> {
         if self.is_rebuilt(id) || self.is_unwanted(id, &work.key)? {
             return Ok(false);
         }
-        let filed = self.graph.node(id).result;
-        if let Some(filed) = filed.filter(|filed| filed.key == work.key)
-            && self.is_available(work, &filed.output)?
+        let result = self.graph.node(id).result;
+        if let Some(result) = result.filter(|result| result.key == work.key)
+            && self.is_available(work, &result.output)?
         {
             self.tally.verified += 1;
             self.emit(&Event::Verified {
                 label: &self.graph.node(id).label,
             });
-            self.settle(id, work, filed.output, OutputOrigin::Verified);
+            self.settle(id, work, result.output, OutputOrigin::Verified);
             return Ok(true);
         }
         if let Some(SameKey::Built {
@@ -306,7 +306,7 @@ impl Run<'_> {
         let pool = self.pool(&work);
         // Only paid producers use a previous result, as a hint; for others, reading it would be wasted.
         let past = (pool == Pool::Paid).then(|| Past {
-            previous: self.graph.node(id).result.map(|filed| filed.key),
+            previous: self.graph.node(id).result.map(|result| result.key),
         });
         let how = JobMode::Output {
             fresh: self.is_fresh(id),
@@ -324,7 +324,7 @@ impl Run<'_> {
         let node = self.graph.node(id);
         let before = node
             .result
-            .map(|filed| filed.key)
+            .map(|result| result.key)
             .or_else(|| self.predecessors.get(&*node.label).copied());
         let before = before.filter(|_| keep && !is_whole);
         let task = Task::Produce {
@@ -406,7 +406,7 @@ impl Run<'_> {
         let Some(id) = self.graph.find(self.priority.source()) else {
             return;
         };
-        let output = self.graph.node(id).result.map(|filed| filed.output);
+        let output = self.graph.node(id).result.map(|result| result.output);
         if output == self.weights.0 {
             return;
         }
@@ -423,16 +423,16 @@ impl Run<'_> {
         if let Some(edges) = &work.edges {
             self.graph.rewire(id, (**edges).clone());
         }
-        let filed = NodeResult { key: work.key, output };
+        let result = NodeResult { key: work.key, output };
         let before = self.graph.node(id).result;
         if before.is_none_or(|before| before.output != output) {
             self.changed_outputs.set(id, true);
         }
-        self.graph.settle(id, filed);
+        self.graph.settle(id, result);
         if before.is_none_or(|before| before.output != output) {
             self.mark_affected_readers(id, before.map(|before| before.output), output);
         }
-        if before != Some(filed) {
+        if before != Some(result) {
             let label = self.graph.node(id).label.to_string();
             self.history.push((
                 label,

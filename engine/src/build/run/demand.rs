@@ -163,21 +163,21 @@ impl Run<'_> {
             Leaf::File(path) => self.leaves.file(path),
             Leaf::Set => match self.graph.node(id).result {
                 // A set that gained or lost files is marked; its paths are computed on demand.
-                Some(filed) if !self.redefined && !self.graph.is_stale(id) => Some(filed.output),
+                Some(result) if !self.redefined && !self.graph.is_stale(id) => Some(result.output),
                 _ => self.leaves.set(label).map(|paths| Digest::of(&paths)),
             },
         };
         match found {
             Some(output) => {
-                let filed = NodeResult {
+                let result = NodeResult {
                     key: ActionKey(Digest([0; 32])),
                     output,
                 };
                 let before = self.graph.node(id).result;
-                if before != Some(filed) {
+                if before != Some(result) {
                     self.changed_outputs.set(id, true);
                 }
-                self.graph.settle(id, filed);
+                self.graph.settle(id, result);
                 *self.progress(id) = NodeProgress::Settled {
                     how: OutputOrigin::Current,
                 };

@@ -46,8 +46,8 @@ impl Run<'_> {
             Done::Found(record) => self.settle_found(id, &record)?,
             Done::BuiltElsewhere(found) => self.settle_remote_result(id, *found)?,
             Done::Planned(plan) => self.finish_pricing(id, *plan),
-            Done::Failed { failure, filed, took } => {
-                self.tally.spent.add(&filed);
+            Done::Failed { failure, parts_cost, took } => {
+                self.tally.spent.add(&parts_cost);
                 self.produce_failed(id, failure, took);
             }
             Done::Missing(nodes) => self.restore(id, &nodes)?,
@@ -72,7 +72,7 @@ impl Run<'_> {
             _ => return Ok(()),
         };
         let RemoteResult { record, blob, parts } = found;
-        let before = self.graph.node(id).result.map(|filed| filed.output);
+        let before = self.graph.node(id).result.map(|result| result.output);
         let keep = self.keep_if_read(rule, force, (record.output, &blob), &parts);
         if force && before.is_some_and(|before| before != record.output) {
             self.mark_readers(id);
@@ -147,19 +147,19 @@ impl Run<'_> {
             return Ok(());
         };
         let label = self.graph.node(id).label.clone();
-        let filed = self.graph.node(id).result;
+        let result = self.graph.node(id).result;
         let blob: Arc<[u8]> = output.bytes.into();
         let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
         let mut pieces: Vec<Digest> = parts.iter().map(|(digest, _)| *digest).chain(output.kept).collect();
         pieces.sort_unstable();
-        if let Some(filed) = filed.filter(|filed| self.is_rebuilt(id) && filed.key == work.key) {
+        if let Some(result) = result.filter(|result| self.is_rebuilt(id) && result.key == work.key) {
             // A reader of the lost bytes gets the new ones if they differ.
-            if !work.force || filed.output == digest {
-                self.finish_comparison(id, &work, filed.output, (digest, &blob));
+            if !work.force || result.output == digest {
+                self.finish_comparison(id, &work, result.output, (digest, &blob));
                 return Ok(());
             }
         }
-        let before = filed.map(|filed| filed.output);
+        let before = result.map(|result| result.output);
         let keep = self.keep_if_read(work.rule, work.force, (digest, &blob), &parts);
         self.report_ran(id, &output.notes, &output.diagnostics, took, (before, digest));
         let took_us = micros(took);
@@ -369,7 +369,7 @@ impl Run<'_> {
 
     /// Returns the output of an input, even while its blob is being rebuilt.
     fn known_output(&self, id: NodeId) -> Option<Digest> {
-        self.output(id).or_else(|| self.graph.node(id).result.map(|filed| filed.output))
+        self.output(id).or_else(|| self.graph.node(id).result.map(|result| result.output))
     }
 
     pub(super) fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {

@@ -118,7 +118,7 @@ impl Run<'_> {
         }
         let digest = match self.progress(node) {
             NodeProgress::Settled { .. } | NodeProgress::OutOfReach => self.output(node),
-            NodeProgress::Unknown { .. } => self.graph.node(node).result.map(|filed| filed.output),
+            NodeProgress::Unknown { .. } => self.graph.node(node).result.map(|result| result.output),
             _ => None,
         };
         let Some(digest) = digest else { return Ok(None) };

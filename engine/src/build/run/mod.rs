@@ -547,7 +547,7 @@ impl<'a> Run<'a> {
     /// Returns the output of a settled node.
     pub(in crate::build) fn output(&self, id: NodeId) -> Option<Digest> {
         match self.progress.get(id.index()) {
-            Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach) => self.graph.node(id).result.map(|filed| filed.output),
+            Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach) => self.graph.node(id).result.map(|result| result.output),
             _ => None,
         }
     }

@@ -74,8 +74,8 @@ impl Run<'_> {
         if !self.is_fresh(id) || self.options.fresh.contains(&*self.graph.node(id).label) {
             return Ok(self.is_fresh(id));
         }
-        let filed = self.store.action(key)?.map(|record| InvalidatedResult::from_result(key, &record));
-        Ok(filed.is_some() && filed == self.invalidated(id))
+        let result = self.store.action(key)?.map(|record| InvalidatedResult::from_result(key, &record));
+        Ok(result.is_some() && result == self.invalidated(id))
     }
 
     /// Whether a node is rebuilt to compare the outputs.
@@ -128,7 +128,7 @@ impl Run<'_> {
                     unknown,
                 },
                 past: Some(Past {
-                    previous: self.graph.node(id).result.map(|filed| filed.key),
+                    previous: self.graph.node(id).result.map(|result| result.key),
                 }),
                 before: None,
                 ask,
@@ -205,7 +205,7 @@ impl Run<'_> {
     pub(super) fn uncount_hit(&mut self, id: NodeId) -> Result<(), RunError> {
         self.tally.cached -= 1;
         let node = self.graph.node(id);
-        let (key, label) = (node.result.map(|filed| filed.key), node.label.clone());
+        let (key, label) = (node.result.map(|result| result.key), node.label.clone());
         let (took_us, spent) = match key.and_then(|key| self.same_key.get(&key)) {
             Some(SameKey::Built { took_us, spent, .. }) => (*took_us, spent.clone()),
             _ => match key.map(|key| self.store.action(&key)).transpose()?.flatten() {

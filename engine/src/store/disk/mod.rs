@@ -120,7 +120,7 @@ pub struct DiskStore {
     handle: Handle,
     notes: Mutex<Notes>,
     /// Whether results were stored since the opening.
-    filed: AtomicBool,
+    has_stored: AtomicBool,
     /// Number of results stored since the last check of the file's growth.
     fresh: AtomicU64,
     /// Decompressed neighbours of blobs read recently.
@@ -143,7 +143,7 @@ impl DiskStore {
             Self {
                 handle,
                 notes: Mutex::default(),
-                filed: AtomicBool::new(false),
+                has_stored: AtomicBool::new(false),
                 fresh: AtomicU64::new(0),
                 frames: block::Frames::default(),
             },
@@ -163,7 +163,7 @@ impl DiskStore {
 
     /// Whether this handle has stored results: then the file may have grown.
     pub fn has_stored_results(&self) -> bool {
-        self.filed.load(Relaxed)
+        self.has_stored.load(Relaxed)
     }
 
     /// Closes the file and releases the lock; the next call of any method reopens it. Call before slow work, so that other processes
@@ -290,7 +290,7 @@ impl Store for DiskStore {
             write::commit(database, view, &prepared, collecting, |digest| bad_blobs.contains(digest))
         })?;
         if !commit.results.is_empty() {
-            self.filed.store(true, Relaxed);
+            self.has_stored.store(true, Relaxed);
             self.fresh.fetch_add(commit.results.len() as u64, Relaxed);
         }
         if !bad_blobs.is_empty() {

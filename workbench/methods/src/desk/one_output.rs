@@ -89,7 +89,7 @@ pub fn read_stored_output(
     let last = session.last(label)?;
     let blob = last
         .as_ref()
-        .map(|last| session.engine.store.output(&last.filed.output))
+        .map(|last| session.engine.store.output(&last.result.output))
         .transpose()?
         .flatten();
     let status = target_status(&context.root_around().unwrap_or_default(), session, label)?;
@@ -105,7 +105,7 @@ pub fn read_stored_output(
         return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` builds it"))));
     };
     if state != NodeState::Current {
-        let removed = files_behind(session, label, last.filed.key)?.removed;
+        let removed = files_behind(session, label, last.result.key)?.removed;
         let (what, hint) = match (state, removed.first()) {
             (_, Some(file)) => (
                 format!("is out of date: {file} was removed"),
@@ -136,7 +136,7 @@ pub fn read_stored_output(
     }
     let shown = LabelledOutput {
         label: label.to_owned(),
-        digest: last.filed.output,
+        digest: last.result.output,
         bytes,
     };
     Ok(Some((shown, state)))

@@ -132,7 +132,7 @@ impl ExplainedTarget {
     /// Converts the engine's explanation.
     fn from_explanation(explanation: Explanation) -> Self {
         let is_current = explanation.state == NodeState::Current && !explanation.leaf;
-        let result_from = if explanation.filed { "same_key" } else { "last_run" };
+        let result_from = if explanation.is_cached { "same_key" } else { "last_run" };
         Self {
             label: explanation.label.to_string(),
             state: match explanation.leaf {

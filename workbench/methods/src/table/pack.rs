@@ -363,7 +363,7 @@ fn last_built<T: DeserializeOwned>(session: &mut Session, label: &str) -> Result
             is_stale: false,
         });
     };
-    let blob = session.engine.store.output(&last.filed.output)?;
+    let blob = session.engine.store.output(&last.result.output)?;
     Ok(Last {
         value: blob.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
         is_stale: session.status_of(label)?.state != NodeState::Current,

@@ -194,7 +194,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownT
             unasked.insert(key.clone());
             continue;
         };
-        if let Some(bytes) = session.engine.store.output(&last.filed.output)? {
+        if let Some(bytes) = session.engine.store.output(&last.result.output)? {
             if session.status_of(&label)?.state != NodeState::Current {
                 remarks.insert(label.clone(), "the summary is of an earlier version".to_owned());
             }
