@@ -146,7 +146,7 @@ pub fn report_diagnostics(session: &Session, broken: usize) -> Result<Vec<Findin
     let mut by_code: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
     for (label, remark) in session.remarks()? {
         if session.graph.find(&label).is_some() {
-            for said in remark.said {
+            for said in remark.diagnostics {
                 by_code.entry(said.code.clone()).or_default().push(said);
             }
         }

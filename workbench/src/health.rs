@@ -44,7 +44,7 @@ impl Health {
             if project.is_none() && label != PROJECTS && !is_xml(&label) || session.graph.find(&label).is_none() {
                 continue;
             }
-            let said = remark.said.into_iter().filter(|said| said.severity >= Severity::Warning);
+            let said = remark.diagnostics.into_iter().filter(|said| said.severity >= Severity::Warning);
             warnings.extend(said.map(|said| (project.clone(), said)));
         }
         let mut health = Self::default();

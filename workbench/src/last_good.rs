@@ -55,7 +55,7 @@ pub fn files_with_errors(session: &Session) -> Result<Broken, StoreError> {
         if !sources.contains(&file) {
             continue;
         }
-        let Some(place) = remark.said.into_iter().find_map(|said| said.place) else {
+        let Some(place) = remark.diagnostics.into_iter().find_map(|said| said.place) else {
             continue;
         };
         let output = session.graph.find(&label).and_then(|id| session.graph.node(id).result);

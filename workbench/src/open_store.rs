@@ -68,7 +68,7 @@ pub(crate) fn open_disk(
 ) -> Result<OpenStore, WorkbenchError> {
     let builds = used.builds();
     let mut options = DiskOptions {
-        gives_way: builds,
+        yields_lock: builds,
         ..options
     };
     if builds && used.interrupts {

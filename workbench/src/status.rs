@@ -227,7 +227,7 @@ fn collect_diagnostics(session: &Session, ids: &[NodeId], states: &[NodeState], 
         let place = session.graph.find(&label).and_then(|id| ids.binary_search(&id).ok());
         let Some(at) = place else { continue };
         match states[at] {
-            NodeState::Current => status.diagnostics.extend(remark.said),
+            NodeState::Current => status.diagnostics.extend(remark.diagnostics),
             NodeState::Pending => status.failures.extend(remark.failure.map(|failed| failed.diagnostic())),
             _ => {}
         }

@@ -183,8 +183,8 @@ impl Session {
         if self.graph.is_damaged() {
             return Ok(None);
         }
-        std::mem::take(&mut self.earlier_remarks).add_to(&mut leftover.heard, &self.graph);
-        let (remarks, warnings, earlier) = self.update_remarks(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
+        std::mem::take(&mut self.earlier_remarks).add_to(&mut leftover.remarks, &self.graph);
+        let (remarks, warnings, earlier) = self.update_remarks(std::mem::take(&mut leftover.remarks), &report.diagnostics)?;
         report.earlier_warnings = earlier;
         let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));
         let labels = gone.iter().flatten().map(|(label, _)| label.clone()).collect();

@@ -21,7 +21,7 @@ const PATTERNS: usize = 400;
 pub(super) struct Listing<'a> {
     rules: &'a RuleIndex,
     observer: &'a dyn Observer,
-    heard: Mutex<ListedEvents>,
+    events: Mutex<ListedEvents>,
 }
 
 /// Events collected so far.
@@ -38,13 +38,12 @@ impl<'a> Listing<'a> {
         Self {
             rules,
             observer,
-            heard: Mutex::default(),
+            events: Mutex::default(),
         }
     }
 
-    /// Returns the collected events.
     pub(super) fn into_events(self) -> ListedEvents {
-        self.heard.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.events.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -214,7 +213,7 @@ pub(super) fn merge_records(before: BuildRecord, later: BuildRecord) -> BuildRec
 
 impl Observer for Listing<'_> {
     fn event(&self, event: &Event<'_>) {
-        self.heard
+        self.events
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .add_event(self.rules, event);
@@ -288,11 +287,11 @@ mod tests {
 
     #[test]
     fn the_slowest_are_kept_in_order() {
-        let mut heard = ListedEvents::default();
+        let mut events = ListedEvents::default();
         for took in (0..100).map(|n| n * 37 % 101) {
-            heard.note_slow("//a:b", took);
+            events.note_slow("//a:b", took);
         }
-        let kept: Vec<u64> = heard.slowest.iter().map(|slow| slow.took_us).collect();
+        let kept: Vec<u64> = events.slowest.iter().map(|slow| slow.took_us).collect();
         let mut all: Vec<u64> = (0..100).map(|n| n * 37 % 101).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
         assert_eq!(kept, all[..SLOWEST]);

@@ -22,9 +22,7 @@ struct AnswerToConfirm {
 
 /// The cache's answer about one.
 enum CacheReply {
-    /// It has the same answer.
     Same,
-    /// It has another answer.
     Other(Box<RemoteResult>),
     /// It has no usable answer.
     Nothing,

@@ -89,7 +89,6 @@ pub struct RefreshedView {
     pub refresh: Refresh,
     /// Whether manifest, producers and sources match the stored state.
     pub unchanged: bool,
-    /// Watcher state to store.
     pub(super) watch_update: WatchUpdate,
 }
 

@@ -17,7 +17,6 @@ use crate::values::pattern::PatternSet;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Key of the row.
 const KEY: &[u8] = b"invalidated";
 
 /// Distinguishes a result from all others under its key.

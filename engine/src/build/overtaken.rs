@@ -31,15 +31,15 @@ pub(super) struct EarlierRemarks {
 }
 
 impl EarlierRemarks {
-    fn from_run(heard: RunRemarks, graph: &Graph) -> Self {
+    fn from_run(remarks: RunRemarks, graph: &Graph) -> Self {
         let label = |id| Some(graph.get(id)?.label.to_string());
         Self {
-            failed: heard
+            failed: remarks
                 .failed
                 .into_iter()
                 .filter_map(|(id, failed)| Some((label(id)?, failed)))
                 .collect(),
-            waits_for: heard
+            waits_for: remarks
                 .waits_for
                 .into_iter()
                 .filter_map(|(id, wait)| Some((label(id)?, wait)))
@@ -48,14 +48,14 @@ impl EarlierRemarks {
     }
 
     /// Adds these to the remarks of another run.
-    pub(super) fn add_to(self, heard: &mut RunRemarks, graph: &Graph) {
+    pub(super) fn add_to(self, remarks: &mut RunRemarks, graph: &Graph) {
         let failed = self.failed.into_iter();
-        heard
+        remarks
             .failed
             .extend(failed.filter_map(|(label, failed)| Some((graph.find(&label)?, failed))));
         for (label, wait) in self.waits_for {
             if let Some(id) = graph.find(&label) {
-                heard.waits_for.entry(id).or_insert(wait);
+                remarks.waits_for.entry(id).or_insert(wait);
             }
         }
     }
@@ -95,7 +95,7 @@ impl Session {
         checkout: Checkout,
         cancel: &Cancel,
     ) -> Result<Report, EngineError> {
-        let heard = EarlierRemarks::from_run(std::mem::take(&mut leftover.heard), &self.graph);
+        let remarks = EarlierRemarks::from_run(std::mem::take(&mut leftover.remarks), &self.graph);
         if let Checkout::Lost(error) = checkout {
             self.commit_results(leftover)?;
             self.write_error = Some(error);
@@ -113,7 +113,7 @@ impl Session {
         if is_theirs || report.cancelled || !report.refused.is_empty() {
             return Ok(report);
         }
-        self.earlier_remarks = heard;
+        self.earlier_remarks = remarks;
         let request = Request {
             patterns: request.patterns.clone(),
             digest: request.digest,

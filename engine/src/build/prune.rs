@@ -145,13 +145,10 @@ impl Session {
     }
 }
 
-/// Members of a set.
 enum Members {
-    /// The set has these items.
     Known(FxHashSet<String>),
     /// The set must be built first.
     Later,
-    /// The output is no set.
     Wrong,
 }
 
@@ -165,7 +162,6 @@ struct Existence<'a> {
     members: FxHashMap<SetSpec, Members>,
 }
 
-/// Whether a node exists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Exists,

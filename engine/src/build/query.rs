@@ -114,7 +114,7 @@ impl From<NodeState> for NodeStatus {
 }
 
 impl Session {
-    /// Runs `look` over a dry run of this session. May add nodes and edges to the graph in memory; writes nothing.
+    /// Applies `read` to a dry run of this session. May add nodes and edges to the graph in memory; writes nothing.
     pub(super) fn run_dry<T>(&mut self, read: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
         self.run_dry_until(&Cancel::default(), read)
     }

@@ -45,7 +45,6 @@ pub(super) struct RemoteClaim<'a> {
     job_group: Option<&'a GroupMember>,
     /// Whether a person requested a new answer: then the job waits for no other answer.
     is_fresh: bool,
-    /// Name of this store.
     holder: String,
     state: Mutex<State>,
 }

@@ -22,7 +22,7 @@ pub struct Remark {
     /// Its last try, if that failed.
     pub failure: Option<FailedTry>,
     /// Diagnostics of its last output's producer.
-    pub said: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
     /// Whether a build requested it and did not build it: it failed, or it waits.
     pub waits: bool,
     /// The target or answer that it waits for; `None` if its own try failed.
@@ -120,7 +120,7 @@ struct Body {
     #[cbor(n(1), with = "minicbor::bytes")]
     failure: Vec<u8>,
     #[cbor(n(2), with = "minicbor::bytes")]
-    said: Vec<u8>,
+    diagnostics: Vec<u8>,
     #[n(3)]
     times: u32,
     #[cbor(n(4), with = "minicbor::bytes")]
@@ -133,7 +133,7 @@ struct Body {
 
 impl Remark {
     fn is_empty(&self) -> bool {
-        self.failure.is_none() && self.said.is_empty() && !self.waits
+        self.failure.is_none() && self.diagnostics.is_empty() && !self.waits
     }
 
     fn to_row(&self) -> Vec<u8> {
@@ -147,7 +147,7 @@ impl Remark {
                 .copied()
                 .collect(),
             failure: write_diagnostics(failure.map(|failed| &failed.why)),
-            said: write_diagnostics(self.said.iter()),
+            diagnostics: write_diagnostics(self.diagnostics.iter()),
             waits: self.waits,
             waits_for: self.waits_for.clone(),
         })
@@ -156,7 +156,7 @@ impl Remark {
     /// Returns the row with the diagnostics of the last output's producer; `None` if there are none.
     pub(super) fn output_row(self) -> Option<Vec<u8>> {
         let remark = Self {
-            said: self.said,
+            diagnostics: self.diagnostics,
             ..Self::default()
         };
         (!remark.is_empty()).then(|| remark.to_row())
@@ -176,7 +176,7 @@ impl Remark {
         };
         Some(Self {
             failure: read_diagnostics(&body.failure)?.pop().map(failed),
-            said: read_diagnostics(&body.said)?,
+            diagnostics: read_diagnostics(&body.diagnostics)?,
             waits: body.waits,
             waits_for: body.waits_for,
         })
@@ -189,7 +189,7 @@ pub struct RunRemarks {
     /// Nodes whose producer ran or whose record was read: their earlier remarks no longer count.
     pub nodes: NodeSet,
     /// Their diagnostics, if any.
-    pub said: Vec<(NodeId, Vec<Diagnostic>)>,
+    pub diagnostics: Vec<(NodeId, Vec<Diagnostic>)>,
     /// Failed tries.
     pub failed: Vec<(NodeId, FailedTry)>,
     /// Nodes that were requested and not built.
@@ -222,31 +222,31 @@ impl Remarks {
     }
 
     /// Adds the remarks of a run; `graph` is the one after the run.
-    pub fn update(&mut self, heard: RunRemarks, graph: &Graph) {
+    pub fn update(&mut self, run: RunRemarks, graph: &Graph) {
         self.by_label.retain(|label, remark| {
             let Some(id) = graph.find(label) else { return false };
             if graph.has_result(id) && !graph.is_stale(id) {
                 remark.failure = None;
                 (remark.waits, remark.waits_for) = (false, None);
             }
-            if heard.nodes.contains(id) {
-                remark.said.clear();
+            if run.nodes.contains(id) {
+                remark.diagnostics.clear();
             }
             true
         });
         let label_of = |id: NodeId| graph.get(id).map(|node| node.label.to_string());
-        for (id, said) in heard.said {
+        for (id, diagnostics) in run.diagnostics {
             if let Some(label) = label_of(id) {
-                self.by_label.entry(label).or_default().said = said;
+                self.by_label.entry(label).or_default().diagnostics = diagnostics;
             }
         }
-        for id in heard.waits.iter() {
+        for id in run.waits.iter() {
             if let Some(label) = label_of(id) {
                 let remark = self.by_label.entry(label).or_default();
-                (remark.waits, remark.waits_for) = (true, heard.waits_for.get(&id).cloned());
+                (remark.waits, remark.waits_for) = (true, run.waits_for.get(&id).cloned());
             }
         }
-        for (id, failed) in heard.failed {
+        for (id, failed) in run.failed {
             if let Some(label) = label_of(id) {
                 let remark = self.by_label.entry(label).or_default();
                 let before = remark.failure.as_ref().map_or(0, |before| before.times);
@@ -268,8 +268,8 @@ impl Remarks {
         };
         self.by_label
             .iter()
-            .filter(|(label, remark)| !remark.said.is_empty() && is_current(label))
-            .flat_map(|(_, remark)| &remark.said)
+            .filter(|(label, remark)| !remark.diagnostics.is_empty() && is_current(label))
+            .flat_map(|(_, remark)| &remark.diagnostics)
             .filter(|diagnostic| diagnostic.severity == Severity::Warning)
             .collect()
     }
@@ -296,10 +296,10 @@ impl Session {
     }
 
     /// Updates the stored remarks after a run: returns the rows to write, the number of current warnings, and how many of them are not among
-    /// `told`.
-    pub(super) fn update_remarks(&self, heard: RunRemarks, reported: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
+    /// `reported`.
+    pub(super) fn update_remarks(&self, run: RunRemarks, reported: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
         let mut remarks = Remarks::load(self.engine.store.rows(self.engine.view, Part::Remarks)?);
-        remarks.update(heard, &self.graph);
+        remarks.update(run, &self.graph);
         if remarks.by_label.is_empty() {
             return Ok((remarks.dirty_rows(), 0, 0));
         }
@@ -331,7 +331,7 @@ mod tests {
             Remark::default(),
             Remark {
                 failure: Some(failure(Some(ActionKey(Digest::of(b"key"))))),
-                said: vec![warning("one"), warning("two")],
+                diagnostics: vec![warning("one"), warning("two")],
                 waits: true,
                 waits_for: Some(Wait::Target("//a:b".to_owned())),
             },
@@ -367,7 +367,7 @@ mod tests {
             );
         }
         let mut remarks = Remarks::load(Vec::new());
-        let said = ids.iter().map(|&id| (id, vec![warning(&id.0.to_string())])).collect();
+        let diagnostics = ids.iter().map(|&id| (id, vec![warning(&id.0.to_string())])).collect();
         let failed = FailedTry {
             key: None,
             why: warning("no"),
@@ -376,7 +376,7 @@ mod tests {
         };
         remarks.update(
             RunRemarks {
-                said,
+                diagnostics,
                 failed: vec![(ids[1], failed)],
                 ..RunRemarks::default()
             },

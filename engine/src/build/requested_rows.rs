@@ -147,7 +147,6 @@ impl Asking<'_> {
         }
     }
 
-    /// Returns the other inputs.
     fn roles(&self, blobs: &dyn Blobs) -> Result<BTreeMap<Arc<str>, Vec<Input>>, Refusal> {
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
         for input in self.spec().inputs.iter().filter(|input| !input.from.is_asked()) {

@@ -41,7 +41,6 @@ pub struct Session {
     pub sources: Box<dyn Sources>,
     /// Result of refreshing the sources.
     pub refresh: Refresh,
-    /// Watcher state to store.
     pub(super) watch_update: WatchUpdate,
     /// Rows that store the parsed manifest.
     pub(super) compiled: Vec<RowChange>,

@@ -71,11 +71,9 @@ pub struct KnownResults {
 /// Facts of the rows that a checkout compares with its own.
 #[derive(Default)]
 struct Outline {
-    /// Digests of leaves, by label.
     leaves: FxHashMap<Box<str>, Digest>,
     /// Nodes whose result this store lacks, or has with another output.
     unknown: Vec<NodeId>,
-    /// Results, for the History.
     history: Vec<(String, HistoryRecord)>,
     /// Rows about paid answers to confirm.
     unconfirmed: Vec<RowChange>,

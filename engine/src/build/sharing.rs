@@ -162,7 +162,7 @@ impl Sharing {
         }
     }
 
-    /// Offers a result built here, with its output and all parts. Some [stay here](shared::is_local_only); a table with some reused pages is offered
+    /// Offers a result built here, with its output and all parts. Some are [local only](shared::is_local_only); a table with some reused pages is offered
     /// only in bundles.
     pub fn offer(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         let made_here = !record.notes.contains_key(shared::FOUND) && !shared::is_local_only(record);
@@ -198,7 +198,6 @@ fn shared_of(key: &ActionKey, record: &ActionRecord, parts: &[(Digest, Arc<[u8]>
     shared::encode_result(key, record, &refs)
 }
 
-/// Returns its blobs in order.
 fn blobs(blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Vec<Arc<[u8]>> {
     std::iter::once(blob).chain(parts.iter().map(|(_, part)| part)).cloned().collect()
 }
@@ -255,7 +254,7 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
 /// Everything that some targets depend on.
 #[derive(Default)]
 pub struct Everything {
-    /// The results in the store except those that [stay here](shared::is_local_only) and those kept in the cache. Dear results come first, then those that
+    /// The results in the store except [local ones](shared::is_local_only) and those kept in the cache. Dear results come first, then those that
     /// decide; neighbours are of one producer.
     pub results: Vec<Bundled>,
     /// Number of results kept in the cache.

@@ -7,7 +7,6 @@ use super::engine::EngineError;
 use super::session::Session;
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
 
-/// Key of the row.
 const KEY: &[u8] = b"unfinished";
 const FILES: u8 = 1;
 const NAMES: u8 = 2;
@@ -40,7 +39,6 @@ impl Unfinished {
         self == Self::default()
     }
 
-    /// Returns the row to write.
     pub(super) fn row(self) -> RowChange {
         let bits = u8::from(self.files) * FILES + u8::from(self.names) * NAMES;
         (Part::State, KEY.to_vec(), (bits != 0).then(|| vec![bits]))

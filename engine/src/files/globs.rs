@@ -33,7 +33,6 @@ pub(crate) fn fingerprint(sets: &[SetDef]) -> u64 {
     super::stamp::u64_at(&Digest::of(&bytes).0, 0)
 }
 
-/// Source sets ready for matching.
 pub(crate) struct Globs {
     includes: Vec<Include>,
     include_set: GlobSet,
@@ -48,7 +47,6 @@ pub(crate) struct Globs {
 struct Plain {
     /// Sets with such a glob.
     sets: u64,
-    /// Sets by path.
     files: FxHashMap<String, u64>,
     /// Sets with such a path below a directory.
     directories: FxHashMap<String, u64>,
@@ -83,7 +81,6 @@ impl Reach {
 }
 
 impl Globs {
-    /// Compiles the definitions.
     pub(crate) fn new(sets: &[SetDef]) -> Result<Self, WorldError> {
         if sets.len() > MAX_SETS {
             return Err(WorldError::TooManySets { count: sets.len() });

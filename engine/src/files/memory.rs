@@ -156,7 +156,6 @@ impl World for MemoryWorld {
     }
 }
 
-/// Decodes the only row.
 fn decode_memory_row(rows: &Rows) -> Vec<PackedFile> {
     let row = rows.iter().find(|(key, _)| key == b"all");
     let packed = row

@@ -113,7 +113,6 @@ impl OverlaidSources {
         Ok(refresh)
     }
 
-    /// Returns the documents as sources.
     fn sources(&self, sets: &[SetDef]) -> Result<BTreeMap<String, DocumentSource>, WorldError> {
         let paths: Vec<&str> = self.documents.keys().map(String::as_str).collect();
         let held = self.below.sets_of_paths(sets, &paths)?;

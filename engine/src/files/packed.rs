@@ -9,7 +9,6 @@ use crate::values::digest::Digest;
 const RECORD_LEN: usize = 4 + 4 + 8 + STAMP_LEN + 32;
 const HEAD_LEN: usize = 8;
 
-/// One named file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PackedFile {
     /// Name (of a file in a directory) or path (of an output).
@@ -85,7 +84,6 @@ impl<'a> Packed<'a> {
         last == names.len()
     }
 
-    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.records.len() / RECORD_LEN
     }

@@ -46,7 +46,6 @@ pub(crate) enum Hashed {
     Steady(Stamp, Digest),
     /// It changed at every attempt; the last digest, which may belong to no state of the file.
     Moving(Stamp, Digest),
-    /// It is no regular file.
     NotAFile,
 }
 

@@ -26,7 +26,6 @@ pub(crate) struct Context {
     pub(crate) ignores: Option<Arc<Ignores>>,
 }
 
-/// One scan of the workspace.
 pub(crate) struct Scan<'a> {
     pub(crate) root: &'a Root,
     pub(crate) globs: &'a Globs,
@@ -82,7 +81,6 @@ impl ScannedDirectory {
         self.listing.files.push(entry);
     }
 
-    /// Sorts the files by name.
     fn sort_files(&mut self) {
         let files = &mut self.listing.files;
         if files.is_sorted_by(|a, b| a.name < b.name) {

@@ -9,7 +9,6 @@ use os::info::{FileInfo, Time};
 /// Times closer than this to the moment of reading prove nothing. Two seconds is the coarsest resolution in use (FAT).
 pub const RACY_NS: i64 = 2_000_000_000;
 
-/// Length of an encoded stamp.
 pub(crate) const STAMP_LEN: usize = 40;
 
 /// Size, times and identity of a file or directory.

@@ -7,7 +7,6 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A directory to visit.
 pub(super) struct WalkTask {
     pub path: String,
     pub outer: Context,

@@ -237,7 +237,7 @@ impl LookupTable {
     pub(super) fn take_changed(&mut self) -> Vec<ViewRow> {
         let changed = std::mem::take(&mut self.changed);
         let row = |number: u32| {
-            // A stored row of a number that no node has goes.
+            // Remove a stored row of unused numbers.
             let page = self.pages.get(number as usize).and_then(Option::as_ref);
             let body = page.map_or_else(Vec::new, |page| page.encode_page());
             (number.to_be_bytes().to_vec(), (!body.is_empty()).then_some(body))

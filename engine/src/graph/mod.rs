@@ -99,7 +99,6 @@ pub struct Graph {
     damaged: Cell<bool>,
 }
 
-/// The records of a page.
 #[derive(Default)]
 struct Page {
     /// The stored bytes.
@@ -125,7 +124,6 @@ struct Brief {
     label: u32,
 }
 
-/// The edges as stored.
 #[derive(Default)]
 struct StoredReads {
     /// By node: end of its range in `reads`.

@@ -1,6 +1,5 @@
 //! Numbers in stored rows (LEB128): the low seven bits first, each byte but the last one with its highest bit set.
 
-/// Appends a number.
 pub(super) fn write_number(body: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         body.push(number as u8 | 0x80);

@@ -49,7 +49,6 @@ fn encoded(write: impl FnOnce(&mut Out<'_>) -> Done) -> Vec<u8> {
     bytes
 }
 
-/// Encodes an action record.
 pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
     encoded(|out| {
         let more = [
@@ -110,7 +109,6 @@ pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
     })
 }
 
-/// Encodes a list of diagnostics.
 pub(super) fn encode_diagnostics(list: &[&Diagnostic]) -> Vec<u8> {
     encoded(|out| {
         out.array(list.len() as u64)?;
@@ -176,7 +174,6 @@ pub(super) fn encode_history(record: &HistoryRecord) -> Vec<u8> {
     })
 }
 
-/// Encodes a blob record.
 pub(super) fn encode_blob(record: &BlobRecord) -> Vec<u8> {
     encoded(|out| {
         out.map(4 + u64::from(record.shared.is_some()))?
@@ -235,7 +232,6 @@ fn needed<T>(field: Option<T>) -> Result<T, Error> {
     field.ok_or_else(|| Error::message("a required field is missing"))
 }
 
-/// Decodes an action record.
 pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
     let (mut output, mut len, mut label, mut producer, mut made_at, mut took_us) = (None, None, None, None, 0, 0);
     let (mut inputs, mut diagnostics, mut class) = (Vec::new(), Vec::new(), Class::Cheap);
@@ -350,7 +346,6 @@ pub(super) fn decode_history(version: u32, bytes: &[u8]) -> Result<HistoryRecord
     })
 }
 
-/// Decodes a blob record.
 pub(super) fn decode_blob(bytes: &[u8]) -> Result<BlobRecord, Error> {
     let (mut raw_len, mut stored_len, mut codec, mut seq, mut shared) = (None, None, None, None, None);
     each_field(&mut Decoder::new(bytes), |key, from| {

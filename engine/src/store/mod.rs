@@ -305,7 +305,7 @@ pub trait Store: Send + Sync {
     /// Returns and clears the damage found so far in this process: one sentence each, naming table and key.
     fn damage(&self) -> Vec<String>;
 
-    /// Whether another process waits for the store and this one gives way. Cheap enough to call at every step.
+    /// Whether another process waits for the store and this one releases it to others. Cheap enough to call at every step.
     fn is_wanted(&self) -> bool {
         false
     }

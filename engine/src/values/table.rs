@@ -138,7 +138,6 @@ impl TableWriter {
         self.ends.push((key_end, self.heap.len()));
     }
 
-    /// Returns the table's bytes.
     pub(crate) fn finish(self) -> Vec<u8> {
         let mut blob = Vec::with_capacity(MAGIC.len() + 4 + self.ends.len() * 8 + self.heap.len());
         blob.extend_from_slice(MAGIC);

@@ -24,7 +24,6 @@ const LONGEST: usize = 16 << 20;
 pub(crate) struct Question {
     #[n(0)]
     version: u32,
-    /// Fingerprint of the source sets.
     #[n(1)]
     pub(crate) sets: u64,
     /// The moment asked about.

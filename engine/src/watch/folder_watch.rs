@@ -88,11 +88,11 @@ impl WatchState {
             self.directories.unwatch_directory(folder);
         }
         // The system removes a folder's watch with the folder above it; add such watches again.
-        let heard: BTreeSet<String> = wanted
+        let watched: BTreeSet<String> = wanted
             .into_iter()
             .filter(|folder| self.directories.watch_directory(&self.root, folder).is_ok())
             .collect();
-        std::mem::replace(&mut self.folders, heard.clone()) != heard
+        std::mem::replace(&mut self.folders, watched.clone()) != watched
     }
 
     fn nearest_existing(&self, folder: &str) -> String {
@@ -118,10 +118,10 @@ impl WatchState {
                     }
                 }
             }
-            let mut is_heard = false;
-            self.directories.pass_events(|heard| {
-                is_heard = true;
-                match heard {
+            let mut has_event = false;
+            self.directories.pass_events(|event| {
+                has_event = true;
+                match event {
                     WatchEvent::Name { directory, name, .. } => {
                         if let Some(changed) = &mut changed {
                             changed.insert(join(&directory, &name));
@@ -130,7 +130,7 @@ impl WatchState {
                     WatchEvent::Lost | WatchEvent::Gone(_) => changed = None,
                 }
             })?;
-            if is_heard && ends.is_none() {
+            if has_event && ends.is_none() {
                 ends = Some(Instant::now() + BATCH);
             }
         }

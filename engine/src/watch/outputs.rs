@@ -12,7 +12,6 @@ use std::path::Path;
 /// The parent of the output folder.
 pub(super) const HOME: &str = ".cortex";
 
-/// Watches the output folder.
 pub(super) struct Outputs {
     /// None if the system has no watches left.
     directories: Option<WatchedDirectories>,
@@ -51,7 +50,7 @@ impl Outputs {
     fn drain_outputs(&mut self) -> bool {
         let Some(directories) = &mut self.directories else { return true };
         let (mut changed, mut stale) = (false, false);
-        let all = directories.pass_events(|heard| match heard {
+        let all = directories.pass_events(|event| match event {
             WatchEvent::Lost | WatchEvent::Gone(_) => stale = true,
             WatchEvent::Name {
                 directory, name, is_dir, ..

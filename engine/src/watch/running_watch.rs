@@ -265,7 +265,6 @@ impl Service {
         true
     }
 
-    /// Answers clients.
     fn serve(&mut self) {
         let Some(socket) = &self.socket else { return };
         while let Ok((stream, _)) = socket.listener().accept() {

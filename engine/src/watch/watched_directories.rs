@@ -36,7 +36,6 @@ pub(crate) struct WatchedDirectories {
 }
 
 impl WatchedDirectories {
-    /// Creates an empty set.
     pub(crate) fn new() -> Result<Self, SystemError> {
         Ok(Self {
             queue: Queue::new()?,

@@ -238,9 +238,9 @@ impl Watcher {
     }
 
     fn drain_events(&mut self) -> bool {
-        let mut heard = Vec::new();
-        let all = self.directories.pass_events(|one| heard.push(one));
-        for one in heard {
+        let mut event = Vec::new();
+        let all = self.directories.pass_events(|one| event.push(one));
+        for one in event {
             self.process_event(one);
         }
         match all {
@@ -255,8 +255,8 @@ impl Watcher {
         }
     }
 
-    fn process_event(&mut self, heard: WatchEvent) {
-        let (directory, name, is_dir, written) = match heard {
+    fn process_event(&mut self, event: WatchEvent) {
+        let (directory, name, is_dir, written) = match event {
             WatchEvent::Lost => {
                 self.again.insert(String::new());
                 return;

@@ -81,7 +81,10 @@ pub fn flaws(session: &Session) -> Result<Flaws, StoreError> {
     let mut remarks = session.remarks()?;
     let flaw = |(file, place): (String, SourceLocation)| {
         let remark = remarks.remove(&format!("//files/{}:syntax", escape(&file)));
-        let said = remark.into_iter().flat_map(|remark| remark.said).find(|said| said.place.is_some());
+        let said = remark
+            .into_iter()
+            .flat_map(|remark| remark.diagnostics)
+            .find(|said| said.place.is_some());
         let why = said.map_or_else(|| "it does not parse".to_owned(), |said| said.message);
         (file, Flaw { place, why })
     };

@@ -330,7 +330,6 @@ impl Run<'_> {
         self.graph.intern(label)
     }
 
-    /// Returns the graph in memory.
     pub(in crate::build) fn graph(&self) -> &crate::graph::Graph {
         self.graph
     }

@@ -34,7 +34,7 @@ impl Run<'_> {
             why: why.clone(),
             ..failed
         };
-        self.heard.failed.push((id, failed));
+        self.remarks.failed.push((id, failed));
         self.failures.push(why);
         if !self.options.keep_going {
             self.stopping = true;
@@ -53,13 +53,13 @@ impl Run<'_> {
 
     /// Leaves a node unbuilt in this run, because it waits.
     pub(super) fn postpone_until(&mut self, id: NodeId, wait: Wait) {
-        self.heard.waits_for.insert(id, wait);
+        self.remarks.waits_for.insert(id, wait);
         self.postpone(id);
     }
 
     /// Leaves a node unbuilt in this run, which is no failure.
     pub(super) fn postpone(&mut self, id: NodeId) {
-        self.heard.waits.set(id, true);
+        self.remarks.waits.set(id, true);
         self.leave_stale(id);
     }
 
@@ -77,7 +77,7 @@ impl Run<'_> {
             return self.postpone(id);
         }
         self.tally.skipped += 1;
-        let has_reason = self.heard.waits.contains(cause) || self.heard.failed.iter().any(|(failed, _)| *failed == cause);
+        let has_reason = self.remarks.waits.contains(cause) || self.remarks.failed.iter().any(|(failed, _)| *failed == cause);
         if self.options.settles.is_some() && !has_reason {
             return self.leave_stale(id);
         }

@@ -529,14 +529,14 @@ impl Run<'_> {
 
     /// Records a producer's diagnostics; adds the node's file where the producer could not know it.
     pub(super) fn record_diagnostics(&mut self, id: NodeId, diagnostics: &[Diagnostic]) {
-        self.heard.nodes.set(id, true);
+        self.remarks.nodes.set(id, true);
         if diagnostics.is_empty() {
             return;
         }
         let label = self.graph.node(id).label.clone();
-        let said: Vec<Diagnostic> = diagnostics.iter().map(|said| located(said.clone(), &label)).collect();
-        self.diagnostics.extend_from_slice(&said);
-        self.heard.said.push((id, said));
+        let diagnostics: Vec<Diagnostic> = diagnostics.iter().map(|one| located(one.clone(), &label)).collect();
+        self.diagnostics.extend_from_slice(&diagnostics);
+        self.remarks.diagnostics.push((id, diagnostics));
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Leftover {
     /// Diagnostics of producers.
     pub diagnostics: Vec<Diagnostic>,
     /// Diagnostics and failures, by node.
-    pub heard: RunRemarks,
+    pub remarks: RunRemarks,
     /// Costs and savings.
     pub ledger: Vec<LedgerEntry>,
     /// Items that sets gained and lost.

@@ -30,7 +30,6 @@ pub(super) enum Row {
     Absent,
     /// The page that would decide it is missing.
     Lost,
-    /// The output is no table.
     NoTable,
 }
 

@@ -132,7 +132,6 @@ pub(super) enum Step {
 pub(super) enum SameKey {
     /// A producer runs; these nodes wait for it, too.
     Running(Vec<NodeId>),
-    /// It is built.
     Built {
         output: Digest,
         took_us: u64,
@@ -174,7 +173,7 @@ pub struct Run<'a> {
     /// Code and hint of the reported reasons for which nodes were not tried.
     pub(super) reported_blockers: std::collections::BTreeSet<(String, Option<String>)>,
     pub(super) diagnostics: Vec<Diagnostic>,
-    pub(super) heard: RunRemarks,
+    pub(super) remarks: RunRemarks,
     /// Questions of paid producers, if only priced.
     pub(super) plans: Vec<Priced>,
     /// Costs and savings, for the ledger.
@@ -316,7 +315,7 @@ impl<'a> Run<'a> {
             failures: Vec::new(),
             reported_blockers: std::collections::BTreeSet::new(),
             diagnostics: Vec::new(),
-            heard: RunRemarks::default(),
+            remarks: RunRemarks::default(),
             plans: Vec::new(),
             ledger: Vec::new(),
             history: Vec::new(),
@@ -489,7 +488,7 @@ impl<'a> Run<'a> {
             tally: self.tally,
             failures: self.failures,
             diagnostics: self.diagnostics,
-            heard: self.heard,
+            remarks: self.remarks,
             ledger: self.ledger,
             plans: self.plans,
             listed: None,

@@ -17,7 +17,6 @@ const REPLIES: [&str; 2] = ["brief", "full"];
 /// Effect of an edit that leaves names without a meaning.
 const ON_LOST: [&str; 2] = ["warn", "refuse"];
 
-/// Reports errors in the table.
 pub(super) fn check_edit_table(report: &mut Report<'_>, fields: Fields<'_, '_>) {
     fields.report_unknown_keys(report, &["check", "check_seconds", "on_lost", "replies"]);
     if let Some(check) = fields.text(report, "check").filter(|check| check.text.trim().is_empty()) {

@@ -7,24 +7,20 @@ use crate::values::diagnostic::Diagnostic;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and its place.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'t, 'i> {
     pub(super) span: Span,
     pub(super) value: &'t DeValue<'i>,
 }
 
-/// A string and its place.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'t> {
     pub(super) span: Span,
     pub(super) text: &'t str,
 }
 
-/// A table during reading.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'t, 'i> {
-    /// Its place.
     pub(super) span: Span,
     /// Its name in messages, such as `a rule`.
     pub(super) what: &'static str,

@@ -134,7 +134,6 @@ pub(super) fn is_variable(name: &str) -> bool {
     Template::parse(&format!("{{{name}}}")).is_ok_and(|template| template.variables().eq([name]))
 }
 
-/// Returns the template as written.
 pub(super) fn template_as_written(template: &Template) -> String {
     let mut text = String::new();
     for piece in &template.pieces {

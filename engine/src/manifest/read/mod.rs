@@ -87,7 +87,6 @@ pub struct Loaded {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// One parsed file.
 struct Document<'a> {
     file: u32,
     table: Spanned<DeTable<'a>>,

@@ -24,7 +24,6 @@ pub(super) struct Draft {
     keep: Option<bool>,
     span: Span,
     spans: Spans,
-    /// Place of each parameter's name.
     keys: HashMap<String, Span>,
     /// Whether some parameters could not be read. The producer's own check would report them as missing.
     partial: bool,

@@ -10,7 +10,6 @@ const CHARS: RangeInclusive<i64> = 1_000..=10_000_000;
 /// Range of the pinned percentage of the window.
 const PERCENT: RangeInclusive<i64> = 1..=100;
 
-/// Reports errors in the table.
 pub(super) fn check_window_table(report: &mut Report<'_>, fields: Fields<'_, '_>) {
     fields.report_unknown_keys(report, &["max_chars", "pinned_percent"]);
     for (key, bounds) in [("max_chars", CHARS), ("pinned_percent", PERCENT)] {

@@ -59,7 +59,6 @@ impl<'a> Report<'a> {
         !self.errors.is_empty()
     }
 
-    /// Adds a syntax error.
     pub(super) fn syntax(&mut self, span: Span, diagnostic: Diagnostic) {
         let line = self.sources[span.file as usize].line_at(span.start).0;
         if self.broken.insert((span.file, line)) {

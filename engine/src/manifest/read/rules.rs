@@ -17,7 +17,6 @@ use std::sync::Arc;
 
 /// A rule, as far as it could be read.
 pub(super) struct Draft {
-    /// The target and its place.
     pub(super) target: Option<(Template, Span)>,
     /// The target as written, if it is wrong: references to it are not reported.
     pub(super) wrong_target: Option<String>,

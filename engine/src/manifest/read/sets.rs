@@ -38,7 +38,6 @@ pub(super) enum Dependency {
 
 /// Reads the sets at one place of a manifest.
 pub(super) struct SetReader<'s> {
-    /// The existing source sets.
     pub(super) sources: &'s BTreeMap<String, SourceSet>,
     pub(super) bound: &'s [&'s str],
     /// How the rule needs the nodes of these sets.

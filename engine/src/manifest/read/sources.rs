@@ -81,7 +81,6 @@ fn globs(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Option<V
     Some(good.collect())
 }
 
-/// Checks one glob.
 pub(super) fn glob(report: &mut Report<'_>, text: Text<'_>) -> bool {
     glob_part(report, text, 0)
 }

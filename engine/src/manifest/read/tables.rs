@@ -66,9 +66,7 @@ impl ValueKind {
 /// Contents of a row.
 #[derive(PartialEq, Eq)]
 enum Shape {
-    /// One value.
     Value(ValueKind),
-    /// A table of these keys.
     Keys(Vec<Key>),
 }
 
@@ -86,7 +84,6 @@ struct Declared {
     rows: BTreeMap<String, (Value, Span)>,
 }
 
-/// All tables by name.
 #[derive(Default)]
 pub(super) struct Tables {
     declared: BTreeMap<String, Declared>,
@@ -181,7 +178,6 @@ impl Tables {
     }
 }
 
-/// A table with its producer.
 pub(super) struct TableProducer {
     producer: String,
     name: String,

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// The labels that a template can produce.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form<'a> {
-    /// One label.
     Literal(&'a str),
     /// All with this beginning and ending, and a value between.
     Between(&'a str, &'a str),

@@ -7,7 +7,6 @@ use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::pattern::PatternSet;
 
-/// Contents of `[workspace]`.
 #[derive(Default)]
 pub(super) struct About {
     pub(super) name: Option<String>,
@@ -24,7 +23,6 @@ impl About {
     }
 }
 
-/// Reads and checks the table.
 pub(super) fn read_about(report: &mut Report<'_>, document: &Document<'_>) -> About {
     let Some(fields) = document.table_of_key(report, "workspace", "'workspace'") else {
         return About::default();

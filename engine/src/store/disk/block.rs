@@ -134,7 +134,6 @@ impl DataRow<'_> {
     }
 }
 
-/// Usage of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockUse {
     /// Number of blobs in it.

@@ -42,7 +42,6 @@ const DAMAGED: &str = ".damaged-";
 /// Marker written when damage is found; the next opening sets the database aside and removes the marker.
 pub(super) const CONDEMNED: &str = "store.condemned";
 
-/// The folder of one store.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -497,7 +496,7 @@ impl Medium for Folder {
     }
 
     fn is_waited_for(&self) -> bool {
-        if !self.options.gives_way {
+        if !self.options.yields_lock {
             return false;
         }
         let mut sharing = self.sharing();

@@ -15,13 +15,11 @@ pub(super) const HEAD: usize = 9;
 /// Reason why a value does not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FrameError {
-    /// Shorter than a frame.
     #[error("it is cut short")]
     Short,
     /// The check does not match table, key and body.
     #[error("its check does not match")]
     Check,
-    /// Unknown version of the body.
     #[error("its record version {0} is unknown")]
     Version(u8),
 }
@@ -57,7 +55,6 @@ pub(super) fn write_frame(out: &mut Vec<u8>, table: &str, key: &[u8], body: &[u8
     out.extend_from_slice(body);
 }
 
-/// Returns the framed body.
 pub(super) fn framed(table: &str, key: &[u8], body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     write_frame(&mut out, table, key, body);

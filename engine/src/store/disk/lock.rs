@@ -3,7 +3,7 @@
 //! The kernel releases a lock when its holder dies, so a stale file means nothing. The file itself is never removed: removing it
 //! would let two processes lock two files of one name.
 //!
-//! A waiting process holds a *shared* lock on a second file, so that a holder that can give way detects it with one system call.
+//! A waiting process holds a *shared* lock on a second file, so that a holder that can release the lock detects it with one system call.
 
 use os::plain_files::{self, Links, MoreOptions};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -17,10 +17,10 @@ const HOLDER_LEN: usize = 120;
 /// Maximum length in bytes of a holder's purpose.
 const PURPOSE_LEN: usize = 60;
 
-/// A shorter wait is not reported: holders give way within a fraction of it.
+/// A shorter wait is not reported: holders release the lock within a fraction of it.
 pub(super) const TELL_AFTER: Duration = Duration::from_millis(300);
 
-/// Time for which a process that gave way leaves the lock to waiting processes.
+/// Time for which a process that released the lock leaves it to waiting processes.
 const TURN: Duration = Duration::from_millis(250);
 
 /// A held lock; dropping it releases it.
@@ -65,7 +65,6 @@ pub(super) fn open_lock_file(path: &Path) -> io::Result<File> {
     open_as(path, OpenOptions::new().create(true).truncate(false))
 }
 
-/// Opens an existing lock file.
 pub(super) fn open_there(path: &Path) -> io::Result<File> {
     open_as(path, &mut OpenOptions::new())
 }
@@ -91,7 +90,6 @@ pub(super) fn try_take(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Acquires the lock at `path`.
 pub(super) fn acquire_lock(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
     let mut file = match open_lock_file(path) {
         Err(error) if terms.is_read_only && is_unwritable(&error) => plain_files::open_to_read(path)?,
@@ -122,7 +120,7 @@ pub(super) fn acquire_lock(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refus
             }
         }
         std::thread::sleep(if tries == 1 { pause } else { pause.min(left) });
-        // Poll fast at first, because holders give way; slow down so that a wait of minutes does not cost a core.
+        // Poll fast at first, because holders release the lock soon; slow down so that a wait of minutes does not cost a core.
         pause = (pause + Duration::from_millis(1)).min(Duration::from_millis(if waited < TELL_AFTER * 10 { 5 } else { 25 }));
     }
     let written = |file: &File| file.metadata().and_then(|found| found.modified()).ok();

@@ -67,7 +67,7 @@ pub struct DiskOptions {
     /// Maximum memory for pages of the file, in bytes.
     pub cache_bytes: usize,
     /// Whether to release the lock to waiting processes between two steps. Not for a reader, which must see one state.
-    pub gives_way: bool,
+    pub yields_lock: bool,
     /// Whether to set aside a file that is damaged beyond opening and start a new store. A read-only command reports the damage instead.
     pub sets_aside: bool,
 }
@@ -81,7 +81,7 @@ impl Default for DiskOptions {
             on_wait_view: None,
             on_wait_result: None,
             cache_bytes: 16 << 20,
-            gives_way: false,
+            yields_lock: false,
             sets_aside: true,
         }
     }

@@ -72,7 +72,7 @@ pub(super) trait Medium: Send + Sync {
     fn set_aside(&self) -> (u64, u64) {
         (0, 0)
     }
-    /// Whether another process waits for the database and this one gives way.
+    /// Whether another process waits for the database and this one releases it to others.
     fn is_waited_for(&self) -> bool {
         false
     }
@@ -88,9 +88,7 @@ pub(super) trait Medium: Send + Sync {
 /// that a read-only command saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// For reading only.
     Read,
-    /// For reading and writing.
     Write,
 }
 
@@ -124,11 +122,8 @@ impl<T> Drop for Closing<T> {
     }
 }
 
-/// An open database.
 pub(super) enum Base {
-    /// Open for reading only.
     Read(Closing<ReadOnlyDatabase>),
-    /// Open for reading and writing.
     Write(Closing<Database>),
 }
 
@@ -171,13 +166,11 @@ impl Drop for OpenDatabase {
 /// A failure inside redb, by how it is handled.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The disk is full.
     NoSpace,
     /// The file's contents are not as redb wrote them.
     Damaged(String),
     /// Another process has the file open.
     Busy,
-    /// Any other error.
     Io(String),
 }
 

@@ -12,12 +12,9 @@ use redb::ReadableDatabase;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Outcome of reading a value.
 #[derive(Debug)]
 pub(super) enum Value<T> {
-    /// There is none.
     Absent,
-    /// It is sound.
     Sound(T),
     /// It exists but differs from what was written; one sentence.
     Damaged(String),

@@ -218,7 +218,6 @@ impl TableWalk<'_> {
 /// Consecutive rows.
 #[derive(Default)]
 struct RowRun {
-    /// The sound rows.
     rows: Vec<Row>,
     /// The last key reached, sound or not.
     last: Option<Vec<u8>>,
@@ -231,9 +230,7 @@ enum End {
     /// It reached the end of the range.
     #[default]
     Whole,
-    /// The batch is full.
     Batch,
-    /// It met damage.
     Damage,
 }
 

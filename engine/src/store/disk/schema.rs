@@ -25,7 +25,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Returns the table's redb definition.
     pub(super) const fn definition(&self) -> Definition {
         TableDefinition::new(self.name)
     }
@@ -276,10 +275,8 @@ pub(super) fn open_table_to_read(txn: &ReadTransaction, table: Table) -> Result<
     }
 }
 
-/// An open table.
 pub(super) type ReadTable = redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
 
-/// Kind of a redb file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A readable store, with its name.
@@ -345,7 +342,6 @@ pub(super) fn write_format(txn: &redb::WriteTransaction, format: u32, min_reader
     Ok(())
 }
 
-/// Reads the meta rows.
 pub(super) fn kind_of_store(database: &dyn ReadableDatabase) -> Result<Kind, redb::Error> {
     let txn = database.begin_read()?;
     let meta = match txn.open_table(META.definition()) {

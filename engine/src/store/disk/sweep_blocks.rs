@@ -56,7 +56,6 @@ impl DiskStore {
     }
 }
 
-/// A blob with its digest.
 type LiveBlob = (Digest, Arc<[u8]>);
 
 /// Reads the sound blobs of these digests.

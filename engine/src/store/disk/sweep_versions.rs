@@ -36,7 +36,6 @@ impl Versions {
 }
 
 impl DiskStore {
-    /// Reads all versions.
     pub(super) fn versions(&self, marks: &Marks, policy: &Policy) -> Result<Versions, StoreError> {
         let mut versions = Versions::default();
         let mut old: Vec<Node> = Vec::new();

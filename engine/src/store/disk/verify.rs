@@ -31,7 +31,6 @@ pub struct DamagedItem {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Repair {
-    /// Remove a row.
     Row(&'static str, Vec<u8>),
     /// Remove a blob's row and its bytes.
     Blob(Digest),

@@ -45,7 +45,6 @@ pub(super) struct Blobs {
     /// Sorted by digest, once all are hashed.
     places: Vec<Place>,
     odd: FxHashMap<Digest, BlobFault>,
-    /// Number of rows read.
     rows: u64,
     /// Number of chunks of sound blobs.
     chunks: u64,
@@ -165,7 +164,6 @@ fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
     Ok(part)
 }
 
-/// Hashes some blobs.
 fn hash(database: &dyn ReadableDatabase, batch: &[Place], blobs: &mut Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let (Some(rows), Some(data)) = (

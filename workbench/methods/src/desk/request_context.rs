@@ -337,7 +337,7 @@ impl RequestContext {
             return Ok(None);
         };
         let options = DiskOptions {
-            gives_way: true,
+            yields_lock: true,
             sets_aside,
             ..self.options(purpose)
         };

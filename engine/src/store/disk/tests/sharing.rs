@@ -10,7 +10,7 @@ const COMMITS: u64 = 30;
 fn waiting_writers_and_readers_all_progress() {
     let dir = tempfile::tempdir().unwrap();
     let options = DiskOptions {
-        gives_way: true,
+        yields_lock: true,
         ..DiskOptions::default()
     };
     let name = |writer: u64, n: u64| format!("{writer}.{n}");
@@ -55,7 +55,7 @@ fn waiting_writers_and_readers_all_progress() {
 fn compaction_stops_for_a_waiting_process() {
     let dir = tempfile::tempdir().unwrap();
     let options = DiskOptions {
-        gives_way: true,
+        yields_lock: true,
         ..DiskOptions::default()
     };
     let (store, _) = DiskStore::open(dir.path(), options).unwrap();
