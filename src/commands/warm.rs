@@ -8,7 +8,7 @@ use crate::sharing::{self, Used};
 use engine::build::contention::PaidOffers;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
-use engine::build::sharing::{all_keys, everything, sample};
+use engine::build::sharing::{all_keys, collect_results, sample};
 use engine::graph::NodeId;
 use engine::manifest::remote::Write as Writers;
 use engine::seams::remote::{BundleOffer, RemoteCache};
@@ -115,12 +115,12 @@ fn store_bundle(
     let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
     let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
     let bundled = cache.kept_results(&names, near, &all_keys(&session.graph));
-    let mut found = everything(&session.graph, &roots_of(report), &*store, &bundled, insists)?;
+    let mut found = collect_results(&session.graph, &roots_of(report), &*store, &bundled, insists)?;
     if !found.lost.is_empty() {
         // The graph of another machine may refer to results that the cache no longer has. Build them, so that the bundle includes them.
         found.lost.iter().for_each(|id| session.graph.forget_result(*id));
         *report = build::build(context, session, request)?;
-        found = everything(&session.graph, &roots_of(report), &*store, &bundled, insists)?;
+        found = collect_results(&session.graph, &roots_of(report), &*store, &bundled, insists)?;
     }
     if found.unsigned > 0 {
         context.say(&[unsigned_warning(found.unsigned)]);

@@ -106,7 +106,7 @@ impl Sharing {
             return Ok(ImportedBundle::default());
         };
         if let (true, Some(graph)) = (is_new, &bundle.graph) {
-            import.release_if_wanted();
+            import.store.release_if_wanted();
             let (tree_us, is_left) = (volumes::estimate_tree_us(&bundle.volumes), Cell::new(false));
             let is_worth = |bytes: u64| {
                 let takes = volumes::estimate_fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
@@ -149,7 +149,7 @@ impl BundleImport<'_> {
         for volumes in unknown.chunks(AT_ONCE) {
             let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
             let mut commit = Commit::default();
-            self.release_if_wanted();
+            self.store.release_if_wanted();
             for (at, volume) in volumes.iter().zip(self.sharing.cache.read_volumes(&addresses)) {
                 let Some(volume) = volume else { continue };
                 let row = self.results(at, &volume, &mut commit)?;
@@ -182,7 +182,7 @@ impl BundleImport<'_> {
     /// Records volumes by their indexes. Returns those that have none.
     fn indexes<'v>(&mut self, volumes: &[&'v VolumeRef], tree_us: u64) -> Vec<&'v VolumeRef> {
         let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
-        self.release_if_wanted();
+        self.store.release_if_wanted();
         let mut left = Vec::new();
         for (at, index) in volumes.iter().zip(self.sharing.cache.read_indexes(&addresses)) {
             match index {
@@ -199,18 +199,11 @@ impl BundleImport<'_> {
         left
     }
 
-    /// Releases the store to another process before a wait for the cache.
-    fn release_if_wanted(&self) {
-        if self.store.is_wanted() {
-            self.store.release_lock();
-        }
-    }
-
     /// Stores the outputs of volumes that this store lacks.
     fn outputs(&mut self, volumes: &[&VolumeRef]) -> Result<(), StoreError> {
         let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
         let mut blobs: Vec<DigestedBlob> = Vec::new();
-        self.release_if_wanted();
+        self.store.release_if_wanted();
         for (digest, blob) in self.sharing.cache.read_outputs(&addresses).into_iter().flatten() {
             if !self.store.has_blob(&digest)? {
                 blobs.push((digest, blob));

@@ -251,9 +251,9 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
     Ok(drawn.into_iter().take(count).map(|(_, _, label)| label.to_string()).collect())
 }
 
-/// Everything that some targets depend on.
+/// The contents of a bundle: everything that some targets depend on.
 #[derive(Default)]
-pub struct Everything {
+pub struct BundleContents {
     /// The results in the store except [local ones](shared::is_local_only) and those kept in the cache. Dear results come first, then those that
     /// decide; neighbours are of one producer.
     pub results: Vec<Bundled>,
@@ -276,13 +276,13 @@ pub fn all_keys(graph: &Graph) -> Vec<ActionKey> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn everything(
+pub fn collect_results(
     graph: &Graph,
     roots: &[NodeId],
     store: &dyn Store,
     kept: &HashSet<[u8; PREFIX]>,
     insists: bool,
-) -> Result<Everything, StoreError> {
+) -> Result<BundleContents, StoreError> {
     let nodes = targets_below(graph, roots);
     let mut unsigned: FxHashSet<ActionKey> = FxHashSet::default();
     let mut kept_here: FxHashSet<ActionKey> = FxHashSet::default();
@@ -328,7 +328,7 @@ pub fn everything(
     results.sort_by(|(a_label, a), (b_label, b)| {
         (a.kind, &a.result.producer, a_label, a.result.key).cmp(&(b.kind, &b.result.producer, b_label, b.result.key))
     });
-    Ok(Everything {
+    Ok(BundleContents {
         results: results.into_iter().map(|(_, bundled)| bundled).collect(),
         kept: kept_here.len(),
         unsigned: unsigned.len(),

@@ -48,7 +48,7 @@ impl Journal {
     }
 
     /// Records an event that changed no path.
-    pub(crate) fn tick(&mut self) {
+    pub(crate) fn record_event(&mut self) {
         self.now += 1;
     }
 

@@ -111,7 +111,7 @@ impl Watch {
         };
         let thread = std::thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || service.serve_clients())?;
+            .spawn(move || service.run_service())?;
         Ok(Self {
             orders,
             wake,
@@ -170,7 +170,7 @@ struct Service {
 }
 
 impl Service {
-    fn serve_clients(mut self) {
+    fn run_service(mut self) {
         // Start of the open batch, and time of the last event.
         let mut open: Option<(Instant, Instant)> = None;
         let mut moment = self.watcher.moment();
@@ -186,7 +186,7 @@ impl Service {
             if self.wait(wait).is_err() || !self.process_orders() {
                 return;
             }
-            self.serve();
+            self.answer_clients();
             // Decide before reading events: a change that git made before it removed its lock belongs to the batch.
             let ended = open.is_some_and(|(began, last)| Instant::now() >= self.ends(began, last));
             let (heard, now) = (self.watcher.process_received(), Instant::now());
@@ -265,7 +265,7 @@ impl Service {
         true
     }
 
-    fn serve(&mut self) {
+    fn answer_clients(&mut self) {
         let Some(socket) = &self.socket else { return };
         while let Ok((stream, _)) = socket.listener().accept() {
             let watcher = &mut self.watcher;

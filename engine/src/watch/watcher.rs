@@ -277,7 +277,7 @@ impl Watcher {
             match path.as_str() {
                 ".git/HEAD" => {
                     self.batch.head = true;
-                    self.journal.tick();
+                    self.journal.record_event();
                 }
                 ".git/info" | EXCLUDE_FILE => {
                     self.again.insert(String::new());

@@ -3,7 +3,7 @@
 use crate::machines::{MANIFEST, UNREAD, machine, machine_of, warm};
 use crate::toys::bench::{Bench, How};
 use crate::toys::board::{Board, Habit, Pen};
-use engine::build::sharing::{everything, sample};
+use engine::build::sharing::{collect_results, sample};
 use engine::graph::NodeId;
 use engine::manifest::remote::Prefer;
 use engine::seams::paid::Spent;
@@ -94,7 +94,8 @@ fn unsigned_results_are_not_bundled() {
     let built = other.build_as(&["//...", "-//all:summary"], &UNREAD);
     let session = other.session();
     let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
-    let collect = |insists: bool| everything(&session.graph, &roots, &*session.engine.store, &HashSet::new(), insists).expect("a store");
+    let collect =
+        |insists: bool| collect_results(&session.graph, &roots, &*session.engine.store, &HashSet::new(), insists).expect("a store");
     let (all, vouched) = (collect(false), collect(true));
     assert!(all.unsigned == 0 && !all.results.is_empty());
     assert_eq!((vouched.results.len(), vouched.unsigned), (0, all.results.len()));
@@ -102,7 +103,7 @@ fn unsigned_results_are_not_bundled() {
     let built = own.build(&["//...", "-//all:summary"]);
     let session = own.session();
     let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
-    let own = everything(&session.graph, &roots, &*session.engine.store, &HashSet::new(), true).expect("a store");
+    let own = collect_results(&session.graph, &roots, &*session.engine.store, &HashSet::new(), true).expect("a store");
     assert_eq!((own.results.len(), own.unsigned), (all.results.len(), 0));
 }
 

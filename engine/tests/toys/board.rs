@@ -1,7 +1,7 @@
 //! A remote cache in memory, reliable or not, and a paid producer.
 
 use super::bench::{Bench, Built};
-use engine::build::sharing::everything;
+use engine::build::sharing::collect_results;
 use engine::graph::NodeId;
 use engine::seams::nearby::Nearby;
 use engine::seams::paid::Spent;
@@ -115,7 +115,7 @@ impl Board {
     pub fn warm(&self, bench: &Bench, built: &Built) {
         let session = bench.session();
         let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
-        let found = everything(&session.graph, &roots, &*session.engine.store, &HashSet::new(), false).expect("a store");
+        let found = collect_results(&session.graph, &roots, &*session.engine.store, &HashSet::new(), false).expect("a store");
         let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
         assert!(self.offer_bundle(&BundleOffer {
             names: &names,

@@ -19,7 +19,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
     for (rule, (target, span)) in with_targets(rules) {
         if let Err(earlier) = targets.add_form(Form::from_template(target), rule) {
             reported.insert(rule);
-            duplicate(report, *span, &rules[earlier as usize], "another rule declares this target too");
+            report_duplicate(report, *span, &rules[earlier as usize], "another rule declares this target too");
         }
     }
     let mut overlaps = HashSet::new();
@@ -27,7 +27,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
         if let Some(label) = target.literal()
             && let Some(earlier) = targets.find_over_set(label)
         {
-            duplicate(
+            report_duplicate(
                 report,
                 *span,
                 &rules[earlier as usize],
@@ -37,7 +37,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
             // The order of rules must not decide which of the two produces a label.
             let (earlier, later) = (rule.min(other), rule.max(other));
             if let Some((_, span)) = rules[later as usize].target.as_ref().filter(|_| overlaps.insert((earlier, later))) {
-                duplicate(
+                report_duplicate(
                     report,
                     *span,
                     &rules[earlier as usize],
@@ -55,7 +55,7 @@ fn with_targets(rules: &[Draft]) -> impl Iterator<Item = (u32, &(crate::manifest
         .filter_map(|(index, rule)| rule.target.as_ref().map(|target| (index, target)))
 }
 
-fn duplicate(report: &mut Report<'_>, span: Span, earlier: &Draft, message: &str) {
+fn report_duplicate(report: &mut Report<'_>, span: Span, earlier: &Draft, message: &str) {
     let place = earlier.target.as_ref().map(|(_, span)| report.place_of(*span)).unwrap_or_default();
     let hint = format!("the other is at {place}; give one of them another target, or change the producer of the other");
     report.error(span, Diagnostic::error(ErrorCode::E_DUPLICATE, message).hint(hint));
@@ -73,7 +73,7 @@ pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft],
         if targets.may_exist(Form::from_template(&reference.template)) {
             let maker = targets.producing_rule(Form::from_template(&reference.template));
             if let Some(maker) = maker.filter(|maker| rules[*maker as usize].off && reference.need != Dependency::Named) {
-                switched_off(report, reference, &rules[maker as usize]);
+                report_switched_off(report, reference, &rules[maker as usize]);
             }
             continue;
         }
@@ -90,7 +90,7 @@ pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft],
 }
 
 /// Reports a label whose rule is switched off.
-fn switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Draft) {
+fn report_switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Draft) {
     let place = rule.target.as_ref().map(|(_, span)| report.place_of(*span)).unwrap_or_default();
     let hint = format!("turn this input off by the same 'if', or change the parameter that the rule at {place} reads");
     let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "the rule that declares this is turned off");

@@ -37,14 +37,14 @@ pub(super) fn report_cycles(report: &mut Report<'_>, rules: &[Draft], targets: &
     for group in kosaraju_scc(&graph) {
         let first = group.iter().copied().min().expect("invariant: a component has a node");
         if group.len() > 1 || graph.contains_edge(first, first) {
-            let cycle = shortest(&graph, first, &group);
+            let cycle = shortest_cycle(&graph, first, &group);
             report_cycle(report, rules, &cycle);
         }
     }
 }
 
 /// Finds a shortest cycle through `first`: each rule with the place that refers to the next.
-fn shortest(graph: &DiGraph<(), Span>, first: NodeIndex, group: &[NodeIndex]) -> Vec<(NodeIndex, Span)> {
+fn shortest_cycle(graph: &DiGraph<(), Span>, first: NodeIndex, group: &[NodeIndex]) -> Vec<(NodeIndex, Span)> {
     let group: HashSet<NodeIndex> = group.iter().copied().collect();
     let mut came: HashMap<NodeIndex, (NodeIndex, Span)> = HashMap::new();
     let mut queue = VecDeque::from([first]);

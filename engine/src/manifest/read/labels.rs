@@ -16,7 +16,7 @@ pub(super) fn template(report: &mut Report<'_>, text: Text<'_>, bound: &[&str]) 
     let template = parse_label_template(report, text)?;
     let mut good = true;
     for name in template.variables().filter(|name| !bound.contains(name)) {
-        unbound(report, text, name, bound);
+        report_unbound(report, text, name, bound);
         good = false;
     }
     good.then_some(template)
@@ -114,7 +114,7 @@ fn path_problem(path: &str) -> Option<(usize, &'static str, &'static str)> {
     None
 }
 
-pub(super) fn unbound(report: &mut Report<'_>, text: Text<'_>, name: &str, bound: &[&str]) {
+pub(super) fn report_unbound(report: &mut Report<'_>, text: Text<'_>, name: &str, bound: &[&str]) {
     let written = format!("{{{name}}}");
     let at = text.text.find(&written).unwrap_or(0);
     let span = report.span_in_value(text.span, text.text, at, written.len());

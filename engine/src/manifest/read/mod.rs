@@ -218,13 +218,13 @@ fn parse_document<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax
 /// Merges all parsed files into one manifest; reports errors.
 fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Document<'_>>, registry: &Registry) -> Manifest {
     let mut tables = Tables::from_documents(report, documents);
-    let mut about = workspace::About::default();
+    let mut about = workspace::WorkspaceTable::default();
     let (mut sources, mut producers, mut models) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let (mut store, mut remote) = (StoreLimits::default(), None);
     for document in documents {
-        top_level(report, document, &tables);
+        check_top_level(report, document, &tables);
         tables.read_rows(report, document, true);
-        about = workspace::read_about(report, document).or_earlier(about);
+        about = workspace::read_workspace(report, document).or_earlier(about);
         if let Some(fields) = document.table_of_key(report, "sources", "'sources'") {
             sources::read_sources(report, fields, &mut sources);
         }
@@ -252,7 +252,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
         }
     }
     if let Some(data) = data {
-        only_rows(report, data, &tables);
+        check_only_rows(report, data, &tables);
         tables.read_rows(report, data, false);
     }
     let tables = tables.finish_tables(&mut producers);
@@ -273,7 +273,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     cycles::report_cycles(report, &drafts, &targets);
     drop(targets);
     if !report.has_errors() {
-        unused(report, &drafts, &producers, documents.last().map_or(0, |main| main.file));
+        warn_unused(report, &drafts, &producers, documents.last().map_or(0, |main| main.file));
     }
     let rules = drafts.into_iter().filter_map(|draft| finish_rule(draft, &producers)).collect();
     Manifest {
@@ -326,7 +326,7 @@ fn finish_rule(draft: rules::Draft, producers: &producers::Producers) -> Option<
     Some(rule)
 }
 
-fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) {
+fn check_top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) {
     let names: Vec<&str> = TABLES.into_iter().chain(tables.table_names()).collect();
     // `store` and `remote` may only be tables (limits, the team's cache). Any other value is a location on one person's machine.
     let is_table = |key: &Text<'_>, item: &fields::Item<'_, '_>| !matches!(key.text, "store" | "remote") || item.value.is_table();
@@ -339,7 +339,7 @@ fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) 
 }
 
 /// Reports everything that is no data table.
-fn only_rows(report: &mut Report<'_>, data: &Document<'_>, tables: &Tables) {
+fn check_only_rows(report: &mut Report<'_>, data: &Document<'_>, tables: &Tables) {
     let root = Fields {
         what: "a file of rows",
         ..data.root_fields()
@@ -360,7 +360,7 @@ fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {
 }
 
 /// Warns of definitions in the manifest itself that nothing uses.
-fn unused(report: &mut Report<'_>, drafts: &[rules::Draft], producers: &producers::Producers, main: u32) {
+fn warn_unused(report: &mut Report<'_>, drafts: &[rules::Draft], producers: &producers::Producers, main: u32) {
     if drafts.is_empty() {
         let diagnostic = Diagnostic::warning(ErrorCode::W_NO_RULES, "there is no rule, so there is nothing to build");
         report.warning(

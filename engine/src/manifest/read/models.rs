@@ -161,9 +161,9 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) -> 
         if is_secret(key.text, item) {
             refuse_secret(report, item.span);
         } else if let Some((_, kind)) = KEYS.iter().find(|(known, _)| *known == key.text) {
-            if right_kind(report, *kind, key, item)
+            if check_kind(report, *kind, key, item)
                 && let Some(value) = json_of_item(report, item, key.text, &mut Spans::new())
-                && in_range(report, key.text, item, &value)
+                && check_range(report, key.text, item, &value)
             {
                 model.insert(key.text.to_owned(), value);
             }
@@ -194,7 +194,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) -> 
     model
 }
 
-fn right_kind(report: &mut Report<'_>, kind: FieldKind, key: Text<'_>, item: Item<'_, '_>) -> bool {
+fn check_kind(report: &mut Report<'_>, kind: FieldKind, key: Text<'_>, item: Item<'_, '_>) -> bool {
     let what = format!("'{}'", key.text);
     match kind {
         FieldKind::Text => item.text(report, &what).is_some(),
@@ -213,13 +213,13 @@ fn right_kind(report: &mut Report<'_>, kind: FieldKind, key: Text<'_>, item: Ite
             }
             good
         }
-        FieldKind::Headers => Fields::from_item(report, item, "'headers'").is_some_and(|fields| good_headers(report, fields)),
-        FieldKind::Params => Fields::from_item(report, item, "'params'").is_some_and(|fields| good_params(report, fields)),
-        FieldKind::Price => Fields::from_item(report, item, "a price").is_some_and(|fields| good_price(report, fields)),
+        FieldKind::Headers => Fields::from_item(report, item, "'headers'").is_some_and(|fields| check_headers(report, fields)),
+        FieldKind::Params => Fields::from_item(report, item, "'params'").is_some_and(|fields| check_params(report, fields)),
+        FieldKind::Price => Fields::from_item(report, item, "a price").is_some_and(|fields| check_price(report, fields)),
     }
 }
 
-fn good_headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
+fn check_headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
     let mut good = true;
     for (name, item) in fields.entries() {
         let lower = name.text.to_ascii_lowercase();
@@ -238,7 +238,7 @@ fn good_headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
     good
 }
 
-fn good_params(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
+fn check_params(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
     let mut good = true;
     for (name, _) in fields.entries() {
         if OWN_PARAMS.contains(&name.text) {
@@ -254,7 +254,7 @@ fn good_params(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
     good
 }
 
-fn good_price(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
+fn check_price(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
     const HINT: &str = "write price = { input = 0.25, cached = 0.025, output = 2.0, currency = \"USD\" }, for a million tokens";
     fields.report_unknown_keys(report, &PRICE_KEYS);
     let mut good = fields.entries().all(|(key, _)| PRICE_KEYS.contains(&key.text));
@@ -306,7 +306,7 @@ fn check_files(report: &mut Report<'_>, fields: Fields<'_, '_>) {
 }
 
 /// Whether a number is in the range that models accept.
-fn in_range(report: &mut Report<'_>, key: &str, item: Item<'_, '_>, value: &Value) -> bool {
+fn check_range(report: &mut Report<'_>, key: &str, item: Item<'_, '_>, value: &Value) -> bool {
     let (good, wanted, hint) = match key {
         "temperature" => (
             value.as_f64().is_some_and(|number| (0.0..=2.0).contains(&number)),

@@ -96,24 +96,24 @@ pub(super) fn read_remote(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Op
     let is_secure = endpoint.is_some_and(|text| text.text.starts_with("grpcs://"));
     let def = RemoteDef {
         endpoint: endpoint.map(|text| text.text.to_owned()).unwrap_or_default(),
-        instance: instance(report, fields).unwrap_or_default(),
+        instance: read_instance(report, fields).unwrap_or_default(),
         read: fields.boolean(report, "read").unwrap_or(true),
         write: read_write_policy(report, fields).unwrap_or_default(),
-        prefer: prefer(report, fields).unwrap_or_default(),
+        prefer: read_prefer(report, fields).unwrap_or_default(),
         required: fields.boolean(report, "required").unwrap_or_default(),
         salt: short_text(report, fields, "salt").unwrap_or_default(),
-        credential: credential(report, fields),
-        tls: tls(report, fields, is_secure),
-        headers: headers(report, fields),
-        signing_key: signing_key(report, fields),
-        trusted_keys: trusted_keys(report, fields),
-        upload_inputs: upload_inputs(report, fields, execute),
+        credential: read_credential(report, fields),
+        tls: read_tls(report, fields, is_secure),
+        headers: read_headers(report, fields),
+        signing_key: read_signing_key(report, fields),
+        trusted_keys: read_trusted_keys(report, fields),
+        upload_inputs: read_upload_inputs(report, fields, execute),
         execute,
-        worker: executing(report, fields, "worker", execute)
-            .then(|| worker(report, fields))
+        worker: is_set_with_workers(report, fields, "worker", execute)
+            .then(|| read_worker(report, fields))
             .flatten(),
-        platform: match executing(report, fields, "platform", execute) {
-            true => platform(report, fields),
+        platform: match is_set_with_workers(report, fields, "platform", execute) {
+            true => read_platform(report, fields),
             false => BTreeMap::new(),
         },
     };
@@ -153,7 +153,7 @@ fn short_text(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Opt
     good.then(|| text.text.to_owned())
 }
 
-fn instance(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
+fn read_instance(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
     let text = short_text(report, fields, "instance")?;
     let reserved = text.split('/').find(|part| RESERVED.contains(part));
     if let (Some(word), Some(item)) = (reserved, fields.get("instance")) {
@@ -178,7 +178,7 @@ fn read_write_policy(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<
     }
 }
 
-fn prefer(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Prefer> {
+fn read_prefer(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Prefer> {
     let text = fields.text(report, "prefer")?;
     match text.text {
         "auto" => Some(Prefer::Auto),
@@ -193,7 +193,7 @@ fn prefer(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Prefer> {
     }
 }
 
-fn credential(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Credential> {
+fn read_credential(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Credential> {
     let clean = |key: &str| fields.get(key).is_some_and(|item| !is_secret(key, item));
     let env = fields.text(report, "token_env").filter(|_| clean("token_env"));
     let file = fields.text(report, "token_file").filter(|_| clean("token_file"));
@@ -223,7 +223,7 @@ fn credential(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Credent
         .or(helper)
 }
 
-fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls {
+fn read_tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls {
     let Some(item) = fields.get("tls") else { return Tls::default() };
     let Some(table) = Fields::from_item(report, item, "'tls'") else {
         return Tls::default();
@@ -250,7 +250,7 @@ fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls 
     tls
 }
 
-fn signing_key(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<SigningKey> {
+fn read_signing_key(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<SigningKey> {
     let clean = |key: &str| fields.get(key).is_some_and(|item| !is_secret(key, item));
     let env = fields.text(report, "signing_key_env").filter(|_| clean("signing_key_env"));
     let file = fields.text(report, "signing_key_file").filter(|_| clean("signing_key_file"));
@@ -265,7 +265,7 @@ fn signing_key(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Signin
         .or_else(|| file.map(|text| SigningKey::File(text.text.to_owned())))
 }
 
-fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> {
+fn read_trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> {
     let mut keys = Vec::new();
     let texts = fields.texts(report, "trusted_keys");
     if let (Some([]), Some(value)) = (texts.as_deref(), fields.get("trusted_keys")) {
@@ -293,7 +293,7 @@ fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> 
 }
 
 /// Whether this machine may send source code: workers need it to run producers.
-fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool) -> bool {
+fn read_upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool) -> bool {
     let declared = fields.boolean(report, "upload_inputs");
     if let (true, Some(false), Some(item)) = (execute, declared, fields.get("upload_inputs")) {
         let diagnostic = Diagnostic::error(
@@ -306,7 +306,7 @@ fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool)
 }
 
 /// Whether a key about workers is present; reports it if workers are not used.
-fn executing(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str, execute: bool) -> bool {
+fn is_set_with_workers(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str, execute: bool) -> bool {
     let item = fields.get(key);
     if let (false, Some(item)) = (execute, item) {
         let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, format!("'{key}' applies to workers, which are not used"));
@@ -315,7 +315,7 @@ fn executing(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str, execute
     execute && item.is_some()
 }
 
-fn worker(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
+fn read_worker(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
     let text = fields.text(report, "worker")?;
     let good = !text.text.is_empty() && !text.text.contains(char::is_control);
     if !good {
@@ -325,7 +325,7 @@ fn worker(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
     good.then(|| text.text.to_owned())
 }
 
-fn platform(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, String> {
+fn read_platform(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, String> {
     let table = fields
         .get("platform")
         .and_then(|item| Fields::from_item(report, item, "'platform'"));
@@ -338,7 +338,7 @@ fn platform(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String,
     found
 }
 
-fn headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, String> {
+fn read_headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let table = fields.get("headers").and_then(|item| Fields::from_item(report, item, "'headers'"));
     for (name, item) in table.into_iter().flat_map(|table| table.entries()) {

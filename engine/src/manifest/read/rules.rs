@@ -46,7 +46,7 @@ impl Binding {
 
 /// The variables of a rule with their sets.
 #[derive(Default)]
-struct Each {
+struct RuleVariables {
     outer: Binding,
     inner: Option<Binding>,
 }
@@ -61,7 +61,7 @@ impl RuleReader<'_> {
     pub(super) fn read_rule(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Draft {
         rule.report_unknown_keys(report, &["target", "each", "producer", "inputs", "out", "if"]);
         let mut references = Vec::new();
-        let Each { outer, inner } = self.each(report, rule, &mut references);
+        let RuleVariables { outer, inner } = self.each(report, rule, &mut references);
         let Binding { variable, set } = outer;
         let variable = variable.as_deref();
         let second = inner.as_ref().and_then(|inner| inner.variable.as_deref());
@@ -113,9 +113,9 @@ impl RuleReader<'_> {
     }
 
     /// Reads the variables and their sets.
-    fn each(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, references: &mut Vec<Reference>) -> Each {
+    fn each(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, references: &mut Vec<Reference>) -> RuleVariables {
         let Some(fields) = rule.get("each").and_then(|item| Fields::from_item(report, item, "'each'")) else {
-            return Each::default();
+            return RuleVariables::default();
         };
         let mut entries: Vec<_> = fields.entries().collect();
         entries.sort_by_key(|(name, _)| name.span);
@@ -131,7 +131,7 @@ impl RuleReader<'_> {
                 fields.span,
                 Diagnostic::error(ErrorCode::E_VARIABLE, "'each' binds no variable").hint("write each = { doc = \"glob:docs/**/*.md\" }"),
             );
-            return Each::default();
+            return RuleVariables::default();
         };
         let mut binding = |bound: &[&str], name: Text<'_>, item| Binding {
             set: SetReader {
@@ -144,7 +144,7 @@ impl RuleReader<'_> {
         };
         let outer = binding(&[], name, item);
         let Some((second, item)) = entries.get(1).copied() else {
-            return Each { outer, inner: None };
+            return RuleVariables { outer, inner: None };
         };
         let inner = binding(&[name.text], second, item);
         if inner.set.as_ref().is_some_and(|set| !matches!(set, SetSpec::Node { .. })) {
@@ -154,7 +154,7 @@ impl RuleReader<'_> {
                 Diagnostic::error(ErrorCode::E_SET, "the second set of a rule is the output of a node").hint(hint),
             );
         }
-        Each { outer, inner: Some(inner) }
+        RuleVariables { outer, inner: Some(inner) }
     }
 
     fn producer(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Option<u32> {
@@ -297,7 +297,7 @@ fn target_template(
             );
             return None;
         }
-        return good_label(report, text, target);
+        return check_target_label(report, text, target);
     }
     if let Some(second) = used.get(1) {
         let written = format!("{{{second}}}");
@@ -311,7 +311,7 @@ fn target_template(
     }
     match (used.first(), variable) {
         (Some(name), Some(variable)) if *name != variable => {
-            super::labels::unbound(report, text, name, &[variable]);
+            super::labels::report_unbound(report, text, name, &[variable]);
             return None;
         }
         (Some(name), None) if !unreadable => {
@@ -331,10 +331,10 @@ fn target_template(
         }
         _ => {}
     }
-    good_label(report, text, target)
+    check_target_label(report, text, target)
 }
 
-fn good_label(report: &mut Report<'_>, text: Text<'_>, target: Template) -> Option<Template> {
+fn check_target_label(report: &mut Report<'_>, text: Text<'_>, target: Template) -> Option<Template> {
     if !check_label(report, text, &target) {
         return None;
     }

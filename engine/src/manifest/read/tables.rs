@@ -104,7 +104,7 @@ impl Tables {
                 if tables.declared.get(name.text).is_some_and(is_same) {
                     continue;
                 }
-                if tables.may_be_called(report, name)
+                if tables.check_table_name(report, name)
                     && let Some(shape) = shape
                 {
                     let (span, rows) = (name.span, BTreeMap::new());
@@ -115,7 +115,7 @@ impl Tables {
         tables
     }
 
-    fn may_be_called(&self, report: &mut Report<'_>, name: Text<'_>) -> bool {
+    fn check_table_name(&self, report: &mut Report<'_>, name: Text<'_>) -> bool {
         let is_reserved = TABLES.contains(&name.text) || PERSONAL.contains(&name.text);
         if is_reserved || name.text.contains('/') {
             let diagnostic = Diagnostic::error(ErrorCode::E_NAME, "this cannot be the name of a table");
@@ -156,7 +156,7 @@ impl Tables {
                         name.span,
                         Diagnostic::error(ErrorCode::E_DUPLICATE, "there is a row of this name already").hint(hint),
                     );
-                } else if names_a_row(report, table, name)
+                } else if check_row_name(report, table, name)
                     && let Some(value) = declared.shape.read_table_row(report, item)
                 {
                     declared.rows.insert(name.text.to_owned(), (value, name.span));
@@ -204,7 +204,7 @@ impl TableProducer {
 }
 
 /// Whether the name of a row is valid in a label.
-fn names_a_row(report: &mut Report<'_>, table: &str, name: Text<'_>) -> bool {
+fn check_row_name(report: &mut Report<'_>, table: &str, name: Text<'_>) -> bool {
     if !check_name(report, name, "a row") {
         return false;
     }

@@ -8,12 +8,12 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::pattern::PatternSet;
 
 #[derive(Default)]
-pub(super) struct About {
+pub(super) struct WorkspaceTable {
     pub(super) name: Option<String>,
     pub(super) default: Option<Vec<String>>,
 }
 
-impl About {
+impl WorkspaceTable {
     /// Returns these values, with absent ones from an earlier document.
     pub(super) fn or_earlier(self, before: Self) -> Self {
         Self {
@@ -23,9 +23,9 @@ impl About {
     }
 }
 
-pub(super) fn read_about(report: &mut Report<'_>, document: &Document<'_>) -> About {
+pub(super) fn read_workspace(report: &mut Report<'_>, document: &Document<'_>) -> WorkspaceTable {
     let Some(fields) = document.table_of_key(report, "workspace", "'workspace'") else {
-        return About::default();
+        return WorkspaceTable::default();
     };
     for (key, item) in fields.entries() {
         match key.text {
@@ -35,7 +35,7 @@ pub(super) fn read_about(report: &mut Report<'_>, document: &Document<'_>) -> Ab
             _ => fields.unknown_key(report, key, &["name", "rulesets", "default"]),
         }
     }
-    About {
+    WorkspaceTable {
         name: fields.text(report, "name").and_then(|name| workspace_name(report, name)),
         default: fields.get("default").and_then(|item| default_set(report, item)),
     }

@@ -5,7 +5,7 @@
 //! unlocked file reserves nothing.
 
 use super::DiskOptions;
-use super::claim::make;
+use super::claim::create_folder;
 use super::lock::{self, Refusal};
 use crate::values::digest::ActionKey;
 use os::errors::SystemError;
@@ -121,7 +121,7 @@ impl ActionLocks {
         if let Some(locked) = current.upgrade() {
             return Ok(locked);
         }
-        make(folder)?;
+        create_folder(folder)?;
         if !self.is_swept.swap(true, Relaxed) {
             remove_unlocked(folder)?;
         }

@@ -33,7 +33,7 @@ pub(super) struct DataRow<'a> {
 /// Distributes blobs over rows. Consecutive blobs become neighbours, so they should be similar.
 ///
 /// Must not be called while a lock or a transaction is held, as [`compression::map_all`].
-pub(super) fn lay_out<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
+pub(super) fn distribute_blobs<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
     let is_small = |raw: &[u8]| !raw.is_empty() && raw.len() <= LARGEST_SHARED;
     let (mut small, mut large): (Vec<_>, Vec<_>) = blobs.iter().copied().partition(|(_, raw)| is_small(raw));
     if small.len() == 1 {

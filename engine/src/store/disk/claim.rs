@@ -43,7 +43,7 @@ impl Claim {
         if matches!(&lock_result, Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound) {
             let folder = Folder::new(dir, options.clone());
             folder.create_or_check()?;
-            make(&dir.join(VIEWS)).map_err(|error| folder.unopened(error))?;
+            create_folder(&dir.join(VIEWS)).map_err(|error| folder.unopened(error))?;
             lock_result = lock::acquire_lock(&path, &terms);
         }
         match lock_result {
@@ -177,7 +177,7 @@ impl ClaimedCheckout {
     }
 }
 
-pub(super) fn make(path: &Path) -> io::Result<()> {
+pub(super) fn create_folder(path: &Path) -> io::Result<()> {
     match os::modes::create_folder(path, 0o700) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),

@@ -168,12 +168,12 @@ impl Folder {
 
     /// Creates an empty database under another name and moves it into place.
     fn create(&self) -> Result<(), StoreError> {
-        let made = self.make().and_then(|()| self.move_into_place());
+        let made = self.create_database().and_then(|()| self.move_into_place());
         made.map_err(|fault| fault.into_store_error(&self.path, "opened"))
     }
 
     /// Creates an empty database under another name.
-    fn make(&self) -> Result<(), Fault> {
+    fn create_database(&self) -> Result<(), Fault> {
         let new = self.path_of_file(NEW_DATABASE);
         remove_if_there(&new)?;
         let file = OpenOptions::new()
@@ -283,7 +283,7 @@ impl Folder {
     fn set_aside(&self, reason: &str) -> Result<Diagnostic, StoreError> {
         let (new, damaged) = (self.path_of_file(NEW_DATABASE), self.path_of_file(DATABASE));
         let taken = self
-            .make()
+            .create_database()
             .and_then(|()| salvage::take_over(&damaged, &new, self.options.cache_bytes));
         let aside = taken.and_then(|taken| {
             let name = self.link_damaged_file(&damaged)?;

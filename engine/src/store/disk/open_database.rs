@@ -274,11 +274,11 @@ pub(super) struct Handle {
     whole: RwLock<()>,
     born: Instant,
     /// Microseconds after `born` of the next check for waiting processes.
-    look_at: AtomicU64,
+    next_check: AtomicU64,
 }
 
 /// Interval of checks for waiting processes.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Minimum time that a process keeps the database open: opening costs time, and two processes that alternate must make progress.
 const KEEP: Duration = Duration::from_millis(25);
@@ -300,7 +300,7 @@ impl Handle {
                 state: RwLock::new(State::Open(session)),
                 whole: RwLock::default(),
                 born: Instant::now(),
-                look_at: AtomicU64::new(micros(KEEP)),
+                next_check: AtomicU64::new(micros(KEEP)),
             },
             notices,
         ))
@@ -314,10 +314,10 @@ impl Handle {
     /// Whether another process waits for the database open here. Cheap enough to call at every step: mostly it reads only the clock.
     pub(super) fn is_wanted(&self) -> bool {
         let now = self.born.elapsed();
-        if micros(now) < self.look_at.load(Relaxed) {
+        if micros(now) < self.next_check.load(Relaxed) {
             return false;
         }
-        self.look_at.store(micros(now + LOOK_EVERY), Relaxed);
+        self.next_check.store(micros(now + CHECK_INTERVAL), Relaxed);
         let open = matches!(self.state.try_read().as_deref(), Ok(State::Open(_)));
         open && self.medium.is_waited_for()
     }
@@ -389,7 +389,7 @@ impl Handle {
                     let fresh = lock.is_none();
                     *state = State::Open(self.medium.open(access, lock, notices)?);
                     if fresh {
-                        self.look_at.store(micros(self.born.elapsed() + KEEP), Relaxed);
+                        self.next_check.store(micros(self.born.elapsed() + KEEP), Relaxed);
                     }
                 }
                 // Another thread was faster.
@@ -413,7 +413,7 @@ impl Handle {
             Ok(true) => {}
             Ok(false) => return Ok(false),
             // No space for a copy beside the file.
-            Err(Fault::NoSpace) => return self.squeeze(&mut state, notices).map(|()| true),
+            Err(Fault::NoSpace) => return self.compact_in_place(&mut state, notices).map(|()| true),
             Err(fault) => {
                 drop(state);
                 if matches!(fault, Fault::Damaged(_)) {
@@ -434,7 +434,7 @@ impl Handle {
     }
 
     /// Compacts the file in place: frees less space than a copy does, but needs almost none.
-    fn squeeze(&self, state: &mut State, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
+    fn compact_in_place(&self, state: &mut State, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
         let State::Open(session) = std::mem::replace(state, State::Closed) else {
             return Ok(());
         };

@@ -28,13 +28,13 @@ pub(super) fn create_reserve(folder: &Path, database: u64) {
     }
     // A reserve of another length is useless.
     let _ = fs::remove_file(&path);
-    if make(&path).is_err() {
+    if write_reserve(&path).is_err() {
         let _ = fs::remove_file(&path);
     }
 }
 
 /// Writes the file in full: a hole takes no space, nor do zeros on a compressing disk.
-fn make(path: &Path) -> io::Result<()> {
+fn write_reserve(path: &Path) -> io::Result<()> {
     let mut noise = vec![0; usize::try_from(BYTES).map_err(io::Error::other)?];
     blake3::Hasher::new().finalize_xof().fill(&mut noise);
     OpenOptions::new()

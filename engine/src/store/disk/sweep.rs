@@ -187,7 +187,7 @@ enum Rank {
 }
 
 /// A blob that nothing, except perhaps a candidate or a version, refers to.
-struct Loose {
+struct UnownedBlob {
     digest: Digest,
     bytes: u64,
 }
@@ -208,7 +208,7 @@ impl DiskStore {
             if let (Ok(digest), Ok(record)) = (key.try_into(), codec::decode_blob(body))
                 && !marks.blobs.contains(&short_id(&Digest(digest)))
             {
-                loose.push(Loose {
+                loose.push(UnownedBlob {
                     digest: Digest(digest),
                     bytes: record.stored_len,
                 });
@@ -239,7 +239,7 @@ impl DiskStore {
         while !keys.is_empty() {
             let done = self.remove_some(&mut most, |database, most| {
                 let now = &keys[..most.min(keys.len())];
-                take_actions(database, now, &mut removed).map(|()| now.len())
+                remove_actions(database, now, &mut removed).map(|()| now.len())
             })?;
             keys = &keys[done..];
         }
@@ -247,7 +247,7 @@ impl DiskStore {
         while !digests.is_empty() {
             let done = self.remove_some(&mut most, |database, most| {
                 let now = &digests[..most.min(digests.len())];
-                take_blobs(database, now, &mut removed).map(|()| now.len())
+                remove_blobs(database, now, &mut removed).map(|()| now.len())
             })?;
             digests = &digests[done..];
         }
@@ -418,7 +418,7 @@ fn last_use(txn: &ReadTransaction, key: &ActionKey) -> Result<Option<u64>, redb:
 }
 
 /// Chooses the garbage to remove: all, or as much as frees the requested space.
-fn choose_garbage(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versions: &FxHashSet<u128>, policy: &Policy) {
+fn choose_garbage(plan: &mut Plan, mut candidates: Candidates, loose: Vec<UnownedBlob>, versions: &FxHashSet<u128>, policy: &Policy) {
     let mut owners: FxHashMap<u128, u32> = FxHashMap::default();
     for at in candidates
         .list
@@ -481,7 +481,7 @@ fn choose_garbage(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>
     plan.actions.sort_unstable();
 }
 
-fn take_actions(database: &redb::Database, keys: &[ActionKey], removed: &mut Tally) -> Result<(), redb::Error> {
+fn remove_actions(database: &redb::Database, keys: &[ActionKey], removed: &mut Tally) -> Result<(), redb::Error> {
     let mut tally = Tally::default();
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
@@ -511,7 +511,7 @@ fn take_actions(database: &redb::Database, keys: &[ActionKey], removed: &mut Tal
     Ok(())
 }
 
-fn take_blobs(database: &redb::Database, digests: &[Digest], counts: &mut Tally) -> Result<(), redb::Error> {
+fn remove_blobs(database: &redb::Database, digests: &[Digest], counts: &mut Tally) -> Result<(), redb::Error> {
     let mut tally = Tally::default();
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);

@@ -41,7 +41,7 @@ impl DiskStore {
         for some in places.chunks(REFILL) {
             let blobs = self.run_reading(|database| read_blobs(database, some.iter().map(|(.., digest)| digest)))?;
             let blobs: Vec<(Digest, &[u8])> = blobs.iter().map(|(digest, blob)| (*digest, &**blob)).collect();
-            let rows = block::lay_out(&blobs);
+            let rows = block::distribute_blobs(&blobs);
             self.remove_some(&mut STEP.clone(), |database, _| {
                 let mut txn = database.begin_write()?;
                 txn.set_quick_repair(true);

@@ -62,7 +62,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
     let kind = |result: &Option<&'a NewResult>| result.map(|result| (&result.record.producer, &result.record.label));
     accepted.sort_by(|(.., a), (.., b)| kind(a).cmp(&kind(b)));
     let accepted: Vec<(Digest, &[u8])> = accepted.into_iter().map(|(digest, raw, _)| (digest, raw)).collect();
-    let blobs = block::lay_out(&accepted);
+    let blobs = block::distribute_blobs(&accepted);
     let mut actions = compression::map_all(&commit.results, |result| {
         let key = &result.key.0.0[..];
         (
