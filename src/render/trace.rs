@@ -136,13 +136,13 @@ fn micros(start: Instant, at: Instant) -> u64 {
 impl Observer for Trace {
     fn event(&self, _: &Event<'_>) {}
 
-    fn job_finished(&self, worked: &FinishedJob<'_>) {
+    fn job_finished(&self, job: &FinishedJob<'_>) {
         let job = Job {
-            label: worked.label.to_owned(),
-            task: worked.task,
-            lane: (worked.pool, worked.worker),
-            began: micros(self.start, worked.began),
-            ended: micros(self.start, worked.began + worked.took),
+            label: job.label.to_owned(),
+            task: job.task,
+            lane: (job.pool, job.worker),
+            began: micros(self.start, job.began),
+            ended: micros(self.start, job.began + job.took),
         };
         self.lock_events().jobs.push(job);
     }

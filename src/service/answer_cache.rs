@@ -24,7 +24,7 @@ impl Warm {
     pub fn cached_answer(&self, question: &str) -> Option<Arc<Value>> {
         let (answer, moment) = self.lock_answers().answers.get(question)?.clone();
         // Checked without the lock: the watch may need a moment.
-        if moment.stands() {
+        if moment.is_current() {
             return Some(answer);
         }
         let mut cache = self.lock_answers();

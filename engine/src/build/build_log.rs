@@ -220,8 +220,8 @@ impl Observer for Listing<'_> {
         self.observer.event(event);
     }
 
-    fn job_finished(&self, worked: &FinishedJob<'_>) {
-        self.observer.job_finished(worked);
+    fn job_finished(&self, job: &FinishedJob<'_>) {
+        self.observer.job_finished(job);
     }
 
     fn phase(&self, phase: &Phase) {

@@ -87,7 +87,7 @@ pub struct Moment {
 
 impl Moment {
     /// Whether nothing changed, neither a source nor the manifest. False if unknown.
-    pub fn stands(&self) -> bool {
+    pub fn is_current(&self) -> bool {
         let watched = self.world.watched(&self.sets, Some(&self.token));
         watched.is_some_and(|watched| watched.changed.is_some_and(|changed| changed.is_empty()))
     }

@@ -7,7 +7,7 @@ use crate::seams::world::{ExportOutcome, RowEdits, Rows, World, WorldError};
 use crate::values::digest::Digest;
 use std::fs;
 
-fn saved(edits: RowEdits) -> Rows {
+fn rows_after(edits: RowEdits) -> Rows {
     edits.into_iter().filter_map(|(key, row)| row.map(|row| (key, row))).collect()
 }
 
@@ -34,7 +34,7 @@ fn script(world: &dyn World, put: &dyn Fn(&str, Option<&str>), tamper: &dyn Fn(&
     );
     assert_eq!(sources.files().len(), 3);
 
-    let rows = saved(sources.take_dirty_rows());
+    let rows = rows_after(sources.take_dirty_rows());
     let mut sources = world.sources(rows);
     let refresh = sources.refresh(&sets).unwrap();
     assert_eq!((refresh.changes, refresh.sets_changed), (vec![], vec![]));
@@ -85,7 +85,7 @@ fn script(world: &dyn World, put: &dyn Fn(&str, Option<&str>), tamper: &dyn Fn(&
     assert_eq!(write(3, "t/100.md", "c"), Ok(ExportOutcome::Written));
     exports.remove(3).unwrap();
     assert_eq!(exports.verify(&[2, 1, 3]), [3]);
-    let exports = world.exports(saved(exports.take_dirty_rows()));
+    let exports = world.exports(rows_after(exports.take_dirty_rows()));
     assert_eq!(exports.path(2).as_deref(), Some("t/b.md"));
     tamper("t/a.md", Some("edited"));
     tamper("t/b.md", None);

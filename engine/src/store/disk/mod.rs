@@ -134,10 +134,10 @@ impl DiskStore {
     /// # Errors
     /// When the folder cannot be used, another process holds it for too long, it belongs to another user, or its format is too new.
     pub fn open(dir: &Path, options: DiskOptions) -> Result<(Self, Vec<Diagnostic>), StoreError> {
-        Self::over(Box::new(folder::Folder::new(dir, options)))
+        Self::from_medium(Box::new(folder::Folder::new(dir, options)))
     }
 
-    fn over(medium: Box<dyn Medium>) -> Result<(Self, Vec<Diagnostic>), StoreError> {
+    fn from_medium(medium: Box<dyn Medium>) -> Result<(Self, Vec<Diagnostic>), StoreError> {
         let (handle, notices) = Handle::open_medium(medium)?;
         Ok((
             Self {

@@ -337,7 +337,7 @@ impl<'c> Desk<'c> {
     /// Returns the names of the workspace as they are now.
     pub fn workspace_names(&mut self) -> Result<WorkspaceNames, Failed> {
         if let Some((names, Some(moment))) = self.memory().and_then(Serving::names)
-            && moment.stands()
+            && moment.is_current()
         {
             self.known = Some(moment);
             return Ok(names);
@@ -418,7 +418,7 @@ impl<'c> Desk<'c> {
     pub fn index(&mut self, names: &WorkspaceNames) -> Result<Arc<IndexWithSources>, Failed> {
         let before = self.memory().and_then(Serving::index);
         if let Some((index, moment)) = &before
-            && moment.stands()
+            && moment.is_current()
         {
             return Ok(index.clone());
         }
@@ -491,7 +491,7 @@ impl Desk<'_> {
             return Ok(Arc::new(WordIndex::update(source, listed, None, |_| Ok::<_, Failed>(outputs))?));
         };
         // The session read its sources before this moment of the watch. If nothing changed up to now, the index is current for the session, too.
-        let is_current = || moment.as_ref().is_some_and(Moment::stands) && before.unread().next().is_none();
+        let is_current = || moment.as_ref().is_some_and(Moment::is_current) && before.unread().next().is_none();
         if self.memory().is_some() && is_current() {
             return Ok(before);
         }

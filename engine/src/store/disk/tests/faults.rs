@@ -247,7 +247,7 @@ impl Medium for FaultyMedium {
 const CACHE: usize = 64 << 10;
 
 fn opened(file: &FaultyFile) -> Result<DiskStore, StoreError> {
-    DiskStore::over(Box::new(FaultyMedium(file.clone(), PathBuf::from("/store")))).map(|(store, _)| store)
+    DiskStore::from_medium(Box::new(FaultyMedium(file.clone(), PathBuf::from("/store")))).map(|(store, _)| store)
 }
 
 fn commit(n: u8) -> Commit {
