@@ -7,7 +7,7 @@ use super::graph_memory::GraphMemory;
 use super::jobs::JobContext;
 use super::layout::{KnownFiles, LayoutResult};
 use super::lazy_exports::LazyExports;
-use super::outlook::{Outlook, Prospect, marked};
+use super::outlook::{Outlook, Prospect, marked_nodes};
 use super::overtaken::Checkout;
 use super::request::{Report, Request};
 use super::run::{Leftover, Options, Roots, Run, Setup, UNSET};
@@ -81,7 +81,7 @@ impl Session {
             predecessors: &self.predecessors,
             turn: self.engine.turn.clone().filter(|_| !request.options.dry_run),
         };
-        let marked = request.options.dry_run.then(|| marked(setup.graph));
+        let marked = request.options.dry_run.then(|| marked_nodes(setup.graph));
         let now = request.options.settles.map_or(began.0, |first| first.at);
         let mut run = Run::new(setup, self.engine.view, now);
         let mut report = Report {

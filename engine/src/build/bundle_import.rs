@@ -1,4 +1,4 @@
-//! Bringing: stores the results of a bundle of this tree or a similar one. Includes outputs that are expensive or that a build reads before it
+//! Bundle import: stores the results of a bundle of this tree or a similar one. Includes outputs that are expensive or that a build reads before it
 //! knows its targets; others are [fetched](crate::store::fetching) when read.
 
 use super::engine::Engine;
@@ -54,7 +54,7 @@ struct BundleImport<'a> {
 #[derive(Default)]
 pub struct ImportedBundle {
     /// Counts.
-    pub brought: ImportCounts,
+    pub counts: ImportCounts,
     /// Results of folds.
     pub predecessors: Predecessors,
     /// Rows about the volumes for the view.
@@ -96,7 +96,7 @@ impl Sharing {
             return Ok(ImportedBundle::default());
         }
         let exact = self.cache.find_bundle(&[*tree]);
-        import.found.brought.is_near = exact.is_none();
+        import.found.counts.is_near = exact.is_none();
         let near = || {
             Some(near())
                 .filter(|near| !near.is_empty())
@@ -157,7 +157,7 @@ impl BundleImport<'_> {
                 let is_eager = at.kind == VolumeKind::Dear || at.kind == VolumeKind::Deciding && !has_graph;
                 eager.extend(Some(*at).filter(|_| is_eager));
             }
-            self.found.brought.results += commit.results.len();
+            self.found.counts.results += commit.results.len();
             self.store.commit(self.view, commit)?;
         }
         for volumes in eager.chunks(AT_ONCE) {
@@ -188,7 +188,7 @@ impl BundleImport<'_> {
             match index {
                 Some(index) => {
                     self.found.unread.extend(&index.keys);
-                    self.found.brought.unread += index.keys.len();
+                    self.found.counts.unread += index.keys.len();
                     self.found
                         .rows
                         .push(KnownVolume::unread(at, &index, tree_us, self.is_signed).to_row(&at.id));
@@ -209,7 +209,7 @@ impl BundleImport<'_> {
                 blobs.push((digest, blob));
             }
         }
-        self.found.brought.outputs += blobs.len();
+        self.found.counts.outputs += blobs.len();
         self.store.commit(
             self.view,
             Commit {

@@ -149,13 +149,13 @@ fn changes_with_new_node(session: &Session, build: Option<u64>, record: Option<A
     let (mut found, mut files) = (Vec::new(), Vec::new());
     for input in record.map(|record| record.inputs).unwrap_or_default() {
         let to = input.digest;
-        let moved = |how| InputChange {
+        let change = |how| InputChange {
             role: input.role.clone(),
             label: input.label.clone(),
             how,
         };
         if file_path(&input.label).is_some() {
-            files.push(moved(InputChangeKind::Added { to: Some(to) }));
+            files.push(change(InputChangeKind::Added { to: Some(to) }));
             continue;
         }
         let history = session.engine.store.history(session.engine.view, &input.label)?;
@@ -167,8 +167,8 @@ fn changes_with_new_node(session: &Session, build: Option<u64>, record: Option<A
             // If a node was removed and added again unchanged, that output is there twice in a row.
             found.push(
                 match history[..at].last().map(|before| before.output).filter(|before| *before != to) {
-                    Some(from) => moved(InputChangeKind::Changed { from, to }),
-                    None => moved(InputChangeKind::Added { to: Some(to) }),
+                    Some(from) => change(InputChangeKind::Changed { from, to }),
+                    None => change(InputChangeKind::Added { to: Some(to) }),
                 },
             );
         }

@@ -88,7 +88,7 @@ impl Session {
             words,
         };
         let rows = match correction.words.is_empty() {
-            true => self.to_release(label, &record)?,
+            true => self.rows_to_release(label, &record)?,
             false => vec![correction.to_row(label)],
         };
         let version = HistoryRecord {
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Returns the rows that remove the corrections of a label written in this checkout, or applicable from another.
-    fn to_release(&self, label: &str, record: &ActionRecord) -> Result<Vec<RowChange>, EngineError> {
+    fn rows_to_release(&self, label: &str, record: &ActionRecord) -> Result<Vec<RowChange>, EngineError> {
         let (store, now) = (&*self.engine.store, earlier_answer::inputs_of(record));
         let mut rows = Vec::new();
         for row in corrections::list_corrections(store, label)? {

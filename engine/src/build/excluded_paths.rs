@@ -4,7 +4,7 @@ use crate::seams::world::{SetDef, Sources};
 
 /// Reason why a path is no source, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct Exclusion {
     /// The reason, to follow the path in a sentence.
     pub why: String,
     /// The hint: the next step.
@@ -12,12 +12,12 @@ pub struct LeftOut {
 }
 
 /// Finds the rule that excludes a path, by matching again without each rule.
-pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
+pub fn explain_exclusion(sources: &dyn Sources, sets: &[SetDef], path: &str) -> Exclusion {
     let holder = |sets: &[SetDef]| {
         let bits = sources.sets_of_paths(sets, &[path]).ok()?.first().copied().unwrap_or(0);
         sets.get(bits.trailing_zeros() as usize).map(|set| set.name.clone())
     };
-    let answer = |why: String, hint: &str| LeftOut {
+    let answer = |why: String, hint: &str| Exclusion {
         why,
         hint: hint.to_owned(),
     };
@@ -109,7 +109,7 @@ mod tests {
             ("logs/old/a.log", "is excluded from the set logs by its exclude glob 'logs/old/**'"),
             ("src/gen/A.g.cs", "is excluded from the set code by several of its exclude globs"),
         ] {
-            assert_eq!(left_out(&*sources, &sets, path).why, why, "{path}");
+            assert_eq!(explain_exclusion(&*sources, &sets, path).why, why, "{path}");
         }
     }
 }

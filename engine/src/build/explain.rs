@@ -3,7 +3,7 @@
 use super::engine::EngineError;
 use super::explanation_chain::Step;
 use super::input_changes::{InputChange, changes_between_records};
-use super::outlook::{Gate, Prospect, gate, marked};
+use super::outlook::{Gate, Prospect, describe_gate, marked_nodes};
 use super::query::{NodeState, Reach, node_status};
 use super::redefinition::{Redefinition, redefinitions};
 use super::remarks::{FailedTry, Remark, Wait};
@@ -119,7 +119,7 @@ impl Session {
             let prospect = Prospect::from_run(run, &before.marked)?;
             let mut gates = Vec::new();
             for nodes in prospect.gates_before(id) {
-                gates.push(gate(&nodes, 0, run.graph(), &*store, view)?);
+                gates.push(describe_gate(&nodes, 0, run.graph(), &*store, view)?);
             }
             let mut finder = Finder {
                 run,
@@ -196,7 +196,7 @@ impl Before {
                 .collect(),
             maybe_stale,
             existing,
-            marked: marked(&session.graph),
+            marked: marked_nodes(&session.graph),
             unsettled: stale::spread(&NodeSet::from_bytes(&session.state.stale).unwrap_or_default(), &session.links),
             redefined: session.is_redefined(),
             replaced: session.replaced_rules()?,
@@ -300,7 +300,7 @@ impl Finder<'_, '_> {
             let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
             failure = failed.map(|failed| failed.why.clone());
         }
-        let last = self.last(id)?;
+        let last = self.last_version(id)?;
         let mut changes = self.input_changes(&last)?;
         // A result stored under the present key was found: report changes relative to the former key.
         if how != Some(OutputOrigin::Cached) && state == NodeState::Current {

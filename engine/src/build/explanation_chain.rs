@@ -55,7 +55,7 @@ fn file_change(input: &InputChange) -> Option<Reason> {
 
 impl Finder<'_, '_> {
     /// Returns the last version of a node.
-    pub(super) fn last(&self, node: NodeId) -> Result<Version, EngineError> {
+    pub(super) fn last_version(&self, node: NodeId) -> Result<Version, EngineError> {
         let history = self.store.history(self.view, &self.run.graph().node(node).label)?;
         Ok(Version {
             node,
@@ -72,7 +72,7 @@ impl Finder<'_, '_> {
 
     /// Returns the version of an input that `reader` read. Of several with the same output, prefers one whose inputs the readers on the path
     /// `read`, then the one with the fewest changes since, then the one present when the reader was built.
-    fn read_by(
+    fn version_read_by(
         &mut self,
         reader: &Version,
         input: &InputChange,
@@ -84,15 +84,15 @@ impl Finder<'_, '_> {
         | InputChangeKind::Missing { from }
         | InputChangeKind::Dropped { from }) = input.how
         else {
-            return self.last(node);
+            return self.last_version(node);
         };
         // A reader of rows records their digest, which does not identify the table's version.
         if self.was_current(reader) {
-            return self.last(node);
+            return self.last_version(node);
         }
         let history = self.store.history(self.view, &input.label)?;
         let Some(last) = version_read(&history, from, reader.build) else {
-            return self.last(node);
+            return self.last_version(node);
         };
         let same = history[..=last]
             .iter()
@@ -115,7 +115,7 @@ impl Finder<'_, '_> {
         }
         Ok(match best {
             Some((_, version)) => version,
-            None => self.last(node)?,
+            None => self.last_version(node)?,
         })
     }
 
@@ -263,7 +263,7 @@ impl Finder<'_, '_> {
     }
 
     /// Returns the next input of the chain: a certain change, otherwise the shortest path to one.
-    fn next(&mut self, version: &Version) -> Result<Option<InputChange>, EngineError> {
+    fn next_input(&mut self, version: &Version) -> Result<Option<InputChange>, EngineError> {
         let changes = self.input_changes(version)?;
         let mut changed = Vec::new();
         for one in &changes {
@@ -307,11 +307,11 @@ impl Finder<'_, '_> {
                     (None, _) => None,
                     // Usually the input itself did not change, but became or ceased to be an input. It was removed with its file, or is unchanged.
                     (Some(node), InputChangeKind::Dropped { .. }) => {
-                        let read = self.read_by(&version, input, node, &read)?;
-                        self.next(&read)?.map(|_| read)
+                        let read = self.version_read_by(&version, input, node, &read)?;
+                        self.next_input(&read)?.map(|_| read)
                     }
                     (Some(node), InputChangeKind::Added { .. }) if self.key_before(node).is_some() => None,
-                    (Some(node), _) => Some(self.read_by(&version, input, node, &read)?),
+                    (Some(node), _) => Some(self.version_read_by(&version, input, node, &read)?),
                 };
             }
             chain.push(step);
@@ -332,7 +332,7 @@ impl Finder<'_, '_> {
         if !redefined.is_empty() {
             return Ok(step(self, None, Some(Reason::DefinitionChanged), redefined));
         }
-        if let Some(next) = self.next(version)? {
+        if let Some(next) = self.next_input(version)? {
             return Ok(step(self, Some(next), None, Vec::new()));
         }
         let Some(planned) = self.run.plan_of(id)? else {

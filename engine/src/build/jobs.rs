@@ -316,7 +316,7 @@ impl Job {
     }
 
     /// Adds the job to a shard; returns whether all its inputs are available and can be sent.
-    pub fn pack(&self, shared: &JobContext, shard: &mut Shard) -> bool {
+    pub fn add_to_shard(&self, shared: &JobContext, shard: &mut Shard) -> bool {
         let Task::Produce { producer, inputs, key, .. } = &self.task else {
             return false;
         };

@@ -294,10 +294,10 @@ impl Run<'_> {
         }
         let along = self.laid_with_readers(roots, known.as_ref())?;
         let all: Vec<NodeId> = roots.iter().chain(&along).copied().collect();
-        let Some((known, moved)) = known.and_then(|known| Some((known, self.nodes_with_changed_path()?))) else {
+        let Some((known, changed)) = known.and_then(|known| Some((known, self.nodes_with_changed_path()?))) else {
             return Ok(all);
         };
-        Ok(self.retain_changed(&all, &along, known, &moved, exports, laid))
+        Ok(self.retain_changed(&all, &along, known, &changed, exports, laid))
     }
 
     /// Returns nodes beside the `roots` that are laid out because the roots read them: present inputs of changed roots, and those laid out before.
@@ -466,13 +466,13 @@ impl Run<'_> {
         let value = rules.find(label).map_or("", |found| found.value);
         let mut vars = rules.vars(rule, value);
         let Some(out) = &rules.rule(rule).out else {
-            return Ok(Err(no_path("the rule lays nothing out")));
+            return Ok(Err(path_error("the rule lays nothing out")));
         };
         if let Err(why) = self.out_vars(out, &mut vars, lookups)? {
             return Ok(Err(why.label(label)));
         }
         let path = out.path.fill(|name| vars.get(name).map(|value| &**value));
-        Ok(path.map_err(|name| no_path(format!("the path's variable '{name}' has no value")).label(label)))
+        Ok(path.map_err(|name| path_error(format!("the path's variable '{name}' has no value")).label(label)))
     }
 
     fn out_vars(
@@ -501,12 +501,12 @@ impl Run<'_> {
                     vars.insert(name.clone(), one.as_str().into());
                 }
                 Ok(items) => {
-                    return Ok(Err(no_path(format!(
+                    return Ok(Err(path_error(format!(
                         "the path's variable '{name}' has {} values, not one",
                         items.len()
                     ))));
                 }
-                Err(error) => return Ok(Err(no_path(error.to_string()))),
+                Err(error) => return Ok(Err(path_error(error.to_string()))),
             }
         }
         Ok(Ok(()))
@@ -557,7 +557,7 @@ fn is_by_own_row(rule: &Rule, set: &SetSpec) -> bool {
 }
 
 /// Returns the diagnostic of a file that is not written, with a hint: the next build tries again.
-pub(super) fn not_written(error: &WorldError, label: &str) -> Diagnostic {
+pub(super) fn unwritten_file_error(error: &WorldError, label: &str) -> Diagnostic {
     let (code, hint) = match error {
         WorldError::Io { no_space: true, .. } => (
             ErrorCode::E_NO_SPACE,
@@ -579,11 +579,11 @@ fn layout_refusal(error: &WorldError, label: &str) -> Refusal {
         WorldError::Leaves { out_of, .. } => Some((*out_of).to_owned()),
         _ => None,
     };
-    let why = not_written(error, label);
+    let why = unwritten_file_error(error, label);
     Refusal { why, cause }
 }
 
-fn no_path(message: impl Into<String>) -> Diagnostic {
+fn path_error(message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(ErrorCode::E_LAYOUT, message)
         .hint("correct the rule's `out` in cortex.toml: each variable of its path must have one value")
 }

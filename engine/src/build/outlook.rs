@@ -44,7 +44,7 @@ const TRIED: usize = 48;
 const HISTORIES: usize = 32;
 
 /// Returns the nodes that run without a changed input: those marked before a dry run started.
-pub(super) fn marked(graph: &Graph) -> FxHashSet<NodeId> {
+pub(super) fn marked_nodes(graph: &Graph) -> FxHashSet<NodeId> {
     graph.stale().collect()
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Prospect {
     /// Nodes that certainly run or may run, sorted.
     nodes: Vec<NodeId>,
     /// By node: distance from the nearest one that runs without a changed input.
-    far: Vec<u32>,
+    distances: Vec<u32>,
     /// By node: its readers, as indexes.
     readers: Vec<Vec<u32>>,
     certain: FxHashSet<NodeId>,
@@ -78,7 +78,7 @@ impl Prospect {
         let unknown_nodes = run.unknown_nodes();
         let unknown: FxHashSet<NodeId> = unknown_nodes.iter().map(|(id, _)| *id).collect();
         let mut readers: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
-        let mut far: FxHashMap<NodeId, u32> = FxHashMap::default();
+        let mut distances: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut queue: VecDeque<NodeId> = VecDeque::new();
         for &(id, certain) in &unknown_nodes {
             let node = run.graph().node(id);
@@ -92,26 +92,26 @@ impl Prospect {
                 }
             }
             if begins {
-                far.insert(id, 0);
+                distances.insert(id, 0);
                 queue.push_back(id);
             }
         }
         while let Some(at) = queue.pop_front() {
-            let next = far[&at] + 1;
+            let next = distances[&at] + 1;
             for &reader in readers.get(&at).into_iter().flatten() {
-                far.entry(reader).or_insert_with(|| {
+                distances.entry(reader).or_insert_with(|| {
                     queue.push_back(reader);
                     next
                 });
             }
         }
         // An unknown node that is not reached cannot run: at most it disappears with its set.
-        let mut nodes: Vec<NodeId> = far.keys().copied().collect();
+        let mut nodes: Vec<NodeId> = distances.keys().copied().collect();
         nodes.sort_unstable();
         let index: FxHashMap<NodeId, u32> = nodes.iter().copied().zip(0..).collect();
         let mut groups: BTreeMap<(u32, Option<u32>), Vec<u32>> = BTreeMap::new();
         for (at, id) in (0..).zip(&nodes) {
-            groups.entry((far[id], run.rule_of(*id))).or_default().push(at);
+            groups.entry((distances[id], run.rule_of(*id))).or_default().push(at);
         }
         let by_index = |id: &NodeId| {
             readers
@@ -122,7 +122,7 @@ impl Prospect {
                 .collect()
         };
         Ok(Self {
-            far: nodes.iter().map(|id| far[id]).collect(),
+            distances: nodes.iter().map(|id| distances[id]).collect(),
             readers: nodes.iter().map(by_index).collect(),
             candidates: groups.into_values().take(TRIED).collect(),
             certain,
@@ -132,7 +132,7 @@ impl Prospect {
 
     /// Returns the distance from a node that runs without a changed input.
     pub(super) fn distance(&self, id: NodeId) -> Option<u32> {
-        Some(self.far[self.nodes.binary_search(&id).ok()?])
+        Some(self.distances[self.nodes.binary_search(&id).ok()?])
     }
 
     /// Returns by index which nodes are still reached if the outputs of `gate` do not change.
@@ -140,8 +140,8 @@ impl Prospect {
         let mut reached = vec![false; self.nodes.len()];
         let shut = |at: u32| gate.binary_search(&at).is_ok();
         let mut todo: Vec<u32> = (0..)
-            .zip(&self.far)
-            .filter(|(at, far)| **far == 0 && !shut(*at))
+            .zip(&self.distances)
+            .filter(|(at, distance)| **distance == 0 && !shut(*at))
             .map(|(at, _)| at)
             .collect();
         for &at in &todo {
@@ -176,8 +176,8 @@ impl Prospect {
 
     /// Returns the nodes that may but need not run, nearest first, then by label.
     pub(super) fn may_run(&self, graph: &Graph) -> Vec<Arc<str>> {
-        let uncertain = self.far.iter().zip(&self.nodes).filter(|(_, id)| !self.certain.contains(id));
-        let mut nodes: Vec<(u32, Arc<str>)> = uncertain.map(|(far, id)| (*far, graph.node(*id).label.clone())).collect();
+        let uncertain = self.distances.iter().zip(&self.nodes).filter(|(_, id)| !self.certain.contains(id));
+        let mut nodes: Vec<(u32, Arc<str>)> = uncertain.map(|(distance, id)| (*distance, graph.node(*id).label.clone())).collect();
         nodes.sort();
         nodes.into_iter().map(|(_, label)| label).collect()
     }
@@ -195,7 +195,7 @@ impl Prospect {
         found.sort_by_key(|(behind, _)| std::cmp::Reverse(*behind));
         let gates = found
             .into_iter()
-            .map(|(behind, nodes)| gate(&self.ids(nodes), behind, graph, store, view));
+            .map(|(behind, nodes)| describe_gate(&self.ids(nodes), behind, graph, store, view));
         let mut will_run: Vec<Arc<str>> = self.certain.iter().map(|&id| graph.node(id).label.clone()).collect();
         will_run.sort();
         Ok(Outlook {
@@ -207,7 +207,7 @@ impl Prospect {
 }
 
 /// Describes a gate, with the history of its nodes' outputs.
-pub(super) fn gate(nodes: &[NodeId], behind: usize, graph: &Graph, store: &dyn Store, view: ViewId) -> Result<Gate, EngineError> {
+pub(super) fn describe_gate(nodes: &[NodeId], behind: usize, graph: &Graph, store: &dyn Store, view: ViewId) -> Result<Gate, EngineError> {
     let mut labels: Vec<Arc<str>> = nodes.iter().map(|&id| graph.node(id).label.clone()).collect();
     labels.sort();
     let (mut remade, mut same) = (0, 0);

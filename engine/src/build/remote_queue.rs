@@ -202,7 +202,7 @@ impl ShardTask {
         let mut shard = Shard::default();
         let mut sent = Vec::new();
         for job in jobs {
-            match shard.bytes() < self.bytes && job.pack(&self.shared, &mut shard) {
+            match shard.bytes() < self.bytes && job.add_to_shard(&self.shared, &mut shard) {
                 true => sent.push(job),
                 false => self.return_job(job, Instant::now()),
             }

@@ -4,7 +4,7 @@
 //! computation finds.
 
 use super::engine::EngineError;
-use super::layout::{OutputToFinish, not_written};
+use super::layout::{OutputToFinish, unwritten_file_error};
 use super::query::{NodeState, NodeStatus};
 use super::session::{Session, stored_graph_and_links};
 use super::unfinished::Unfinished;
@@ -80,7 +80,7 @@ impl Session {
                     observer.event(&Event::Exported { path: &path });
                 }
                 Ok(_) => {}
-                Err(error) => failures.push(not_written(&error, label)),
+                Err(error) => failures.push(unwritten_file_error(&error, label)),
             }
         }
         let rows = exports.take_dirty_rows().into_iter();

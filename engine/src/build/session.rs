@@ -2,7 +2,7 @@
 
 use super::bundle_import::Predecessors;
 use super::engine::{Definition, Engine, EngineError, RefreshedView};
-use super::excluded_paths::{LeftOut, left_out};
+use super::excluded_paths::{Exclusion, explain_exclusion};
 use super::graph_memory;
 use super::invalidated::Marks;
 use super::overtaken::EarlierRemarks;
@@ -290,8 +290,8 @@ impl Leaves for SessionLeaves<'_> {
         self.sources.digest(path)
     }
 
-    fn left_out(&self, path: &str) -> LeftOut {
-        left_out(self.sources, &self.state.set_defs(), path)
+    fn explain_exclusion(&self, path: &str) -> Exclusion {
+        explain_exclusion(self.sources, &self.state.set_defs(), path)
     }
 
     fn set(&self, label: &str) -> Option<Arc<[u8]>> {

@@ -47,7 +47,7 @@ impl Session {
         self.engine.store.release_lock();
         let checkout = self.engine.reacquire_checkout(&stored, cancel)?;
         let found = found?;
-        let brought = found.brought;
+        let brought = found.counts;
         self.predecessors = found.predecessors;
         match checkout {
             Checkout::AsLeft => {}

@@ -282,7 +282,7 @@ impl SourceTree {
             forced: false,
         }];
         while !level.is_empty() {
-            let steps: Vec<WalkStep> = level.par_iter().map(|task| task.perform(scan, &rows, &needed)).collect();
+            let steps: Vec<WalkStep> = level.par_iter().map(|task| task.visit(scan, &rows, &needed)).collect();
             let mut next = Vec::new();
             for (task, step) in level.iter().zip(steps) {
                 let found = match step {

@@ -27,7 +27,7 @@ pub(super) type KnownDirectories<'a> = FxHashMap<&'a str, (&'a DirectoryRow<'a>,
 
 impl WalkTask {
     /// Lists the directory unless its row is valid. `needed`: directories to visit whatever their parents show.
-    pub(super) fn perform(&self, scan: &Scan<'_>, rows: &KnownDirectories<'_>, needed: &FxHashSet<&str>) -> WalkStep {
+    pub(super) fn visit(&self, scan: &Scan<'_>, rows: &KnownDirectories<'_>, needed: &FxHashSet<&str>) -> WalkStep {
         let known = rows.get(self.path.as_str());
         if let Some((row, _)) = known.filter(|(_, check)| !self.forced && !check.has_changed) {
             return self.visit_needed(scan, row, needed);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The result equals the table that the producer would build from all inputs. The producer reads no parameter and no variable.
 pub trait TableUpdate: Send + Sync {
     /// Returns the changes of the last table. `None` if they cannot be derived, or bytes are missing: the producer then reads all inputs.
-    fn update(&self, moves: &dyn TableChanges) -> Option<UpdatedRows>;
+    fn update(&self, changes: &dyn TableChanges) -> Option<UpdatedRows>;
 }
 
 /// Changes of a table.

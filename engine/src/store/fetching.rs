@@ -291,9 +291,9 @@ impl Store for Fetching {
     }
 
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
-        let moves = commit.rows.iter().any(|(part, ..)| *part == Part::Volumes);
+        let has_volumes = commit.rows.iter().any(|(part, ..)| *part == Part::Volumes);
         self.store.commit(view, commit)?;
-        if moves {
+        if has_volumes {
             *self.remote_index() = None;
         }
         Ok(())

@@ -66,7 +66,7 @@ impl Run<'_> {
         }
         let (links, label) = (self.links, self.graph.node(id).label.clone());
         for reader in links.readers(id) {
-            self.mark(reader, &label);
+            self.mark_stale(reader, &label);
         }
     }
 }

@@ -61,7 +61,7 @@ impl Run<'_> {
         if unknown {
             // A dry run reports paths to this node along its present edges.
             self.graph.rewire(id, (*edges).clone());
-            self.would_run(id, false);
+            self.report_would_run(id, false);
             return Ok(());
         }
         let inputs = self.inputs(&work);
@@ -107,7 +107,7 @@ impl Run<'_> {
             // output.
             let first = self.same_key.insert(key, SameKey::Running(Vec::new())).is_none();
             let certain = first && !work.force;
-            self.would_run(id, certain);
+            self.report_would_run(id, certain);
             return Ok(());
         }
         if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {

@@ -4,7 +4,7 @@ use super::membership::Member;
 use super::source_nodes::{Leaf, Leaves, leaf};
 use super::{NodeProgress, OutputOrigin, Run, RunError, Step, Work};
 use crate::build::blobs::PagedBlobs;
-use crate::build::excluded_paths::LeftOut;
+use crate::build::excluded_paths::Exclusion;
 use crate::build::jobs::Task;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::{Edge, EdgeFrom, Edges, NodeId, NodeResult};
@@ -117,7 +117,7 @@ impl Run<'_> {
 
     /// Returns the nodes that decide a node's inputs: its discovery, and the sets in which its inputs must be, unless the node itself exists by the
     /// same item of the same set. Adds to `lookups` the table lookups besides the rows that gave the inputs.
-    fn deciding(&mut self, work: &Work, inputs: &[Edge], lookups: &mut LookupSet) -> Box<[NodeId]> {
+    fn deciding_nodes(&mut self, work: &Work, inputs: &[Edge], lookups: &mut LookupSet) -> Box<[NodeId]> {
         let mut deciding = work.discovery.clone();
         let outer = self.rules.rule(work.rule).each.as_ref().and_then(|(name, _)| work.vars.get(name));
         let own = self.set_of(work.rule).zip(outer);
@@ -186,7 +186,7 @@ impl Run<'_> {
                 }
                 self.wake(id);
             }
-            None => self.fail(id, no_leaf(label, kind, self.leaves)),
+            None => self.fail(id, leaf_error(label, kind, self.leaves)),
         }
     }
 
@@ -265,7 +265,7 @@ impl Run<'_> {
             return Ok(());
         };
         if work.member_of.is_some_and(|set| self.is_unknown(set)) {
-            self.would_run(id, false);
+            self.report_would_run(id, false);
             return Ok(());
         }
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
@@ -285,7 +285,7 @@ impl Run<'_> {
             return Ok(());
         }
         if work.discovery.iter().any(|&node| self.is_unknown(node)) {
-            self.would_run(id, false);
+            self.report_would_run(id, false);
             return Ok(());
         }
         if !self.is_still_member(id, &work) {
@@ -332,7 +332,7 @@ impl Run<'_> {
     fn restore_first(&mut self, id: NodeId, work: Box<Work>, node: NodeId) -> Result<(), RunError> {
         *self.progress(id) = NodeProgress::Expanding { work };
         if self.options.dry_run {
-            self.would_run(id, false);
+            self.report_would_run(id, false);
             return Ok(());
         }
         self.restore(id, &[node])
@@ -420,7 +420,7 @@ impl Run<'_> {
                 },
             })
             .collect();
-        let discovery = self.deciding(&work, &inputs, &mut lookups);
+        let discovery = self.deciding_nodes(&work, &inputs, &mut lookups);
         self.graph.set_lookups(id, lookups);
         work.edges = Some(Arc::new(Edges {
             plan: work.plan,
@@ -451,10 +451,10 @@ impl Work {
     }
 }
 
-fn no_leaf(label: &str, kind: &Leaf, leaves: &dyn Leaves) -> Diagnostic {
+fn leaf_error(label: &str, kind: &Leaf, leaves: &dyn Leaves) -> Diagnostic {
     match kind {
         Leaf::File(path) => {
-            let LeftOut { why, hint } = leaves.left_out(path);
+            let Exclusion { why, hint } = leaves.explain_exclusion(path);
             Diagnostic::error(ErrorCode::E_NO_FILE, format!("the file {path} {why}"))
                 .label(label)
                 .hint(hint)

@@ -1,7 +1,7 @@
 //! Roots by difference: derives the roots of a request from its last current roots and the items that its sets gained and lost since. Reads no
 //! labels of other nodes.
 
-use super::tables::may_make;
+use super::tables::may_produce;
 use super::{Run, RunError};
 use crate::build::state::CurrentRequest;
 use crate::graph::NodeId;
@@ -123,14 +123,14 @@ impl Run<'_> {
 
     /// Returns the order of the rules whose nodes the pattern may match; `None` if two of them may produce one label.
     fn order_of_rules(&self, pattern: &Pattern) -> Option<FxHashMap<u32, usize>> {
-        let mut numbers = self.candidates(pattern);
+        let mut numbers = self.candidate_rules(pattern);
         // Patterns without the mark match no nodes with two variables.
         numbers.retain(|&number| self.rules.rule(number).inner.is_none());
         for (at, &one) in numbers.iter().enumerate() {
             let of_one = self.rules.rule(one);
             if numbers[at + 1..]
                 .iter()
-                .any(|&other| may_make(of_one, &self.rules.rule(other).target))
+                .any(|&other| may_produce(of_one, &self.rules.rule(other).target))
             {
                 return None;
             }

@@ -90,7 +90,7 @@ impl Run<'_> {
     }
 
     /// In a dry run, records that the producer would run (or, if not certain, may run).
-    pub(super) fn would_run(&mut self, id: NodeId, certain: bool) {
+    pub(super) fn report_would_run(&mut self, id: NodeId, certain: bool) {
         *self.progress(id) = NodeProgress::Unknown { certain };
         self.mark_direct_readers(id);
         self.wake(id);

@@ -3,7 +3,7 @@
 //! The text before the mark names items of the rule's set, as elsewhere; the text after it names items of each of their inner sets. Patterns
 //! without the mark never match such nodes, so that only a request for them builds these sets.
 
-use super::roots::{PatternResolution, SUGGESTIONS, ambiguous};
+use super::roots::{PatternResolution, SUGGESTIONS, ambiguity_error};
 use super::{Run, RunError};
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
@@ -38,7 +38,7 @@ impl Run<'_> {
         let wanted = Wanted { package, item };
         let Some((_, set)) = &rules.rule(number).each else { return Ok(()) };
         let Some(items) = self.set_items(set)? else {
-            resolution.errors.push(self.unreadable(set));
+            resolution.errors.push(self.set_error(set));
             return Ok(());
         };
         resolution.is_open |= self.is_open(set);
@@ -65,7 +65,7 @@ impl Run<'_> {
             self.blob(*node)?;
             match self.read_set(*node, set)? {
                 Some(items) => self.add_inner_nodes(number, &wanted, (first, one), &items, resolution),
-                None => resolution.errors.push(self.unreadable(set)),
+                None => resolution.errors.push(self.set_error(set)),
             }
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Run<'_> {
             Resolution::One(item) => vec![item.to_owned()],
             Resolution::Many(items) => {
                 let labels = items.into_iter().map(text).collect();
-                resolution.errors.push(ambiguous(&value, &text(&value), labels));
+                resolution.errors.push(ambiguity_error(&value, &text(&value), labels));
                 Vec::new()
             }
             Resolution::None => {
@@ -123,7 +123,7 @@ impl Run<'_> {
             Resolution::Many(items) if first.1 => {
                 let labels: Vec<String> = items.iter().filter_map(|item| label(item)).map(|label| label.to_string()).collect();
                 let text = label(&plain).map_or_else(|| plain.clone(), |label| label.to_string());
-                resolution.errors.push(ambiguous(&plain, &text, labels));
+                resolution.errors.push(ambiguity_error(&plain, &text, labels));
                 return;
             }
             _ => BTreeSet::new(),

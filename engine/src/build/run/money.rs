@@ -180,7 +180,7 @@ impl Run<'_> {
         let priced = Priced { label, certain, plan };
         self.plans.push(priced);
         self.graph.set_stale(id, true);
-        self.would_run(id, certain);
+        self.report_would_run(id, certain);
     }
 
     /// Records the cost of a failed try.

@@ -183,7 +183,7 @@ impl Run<'_> {
             return Ok(resolution);
         }
         let rules = self.rules;
-        for number in self.candidates(pattern) {
+        for number in self.candidate_rules(pattern) {
             if self.is_stopped() {
                 break;
             }
@@ -203,7 +203,7 @@ impl Run<'_> {
                 continue;
             }
             let Some(items) = self.set_items(set)? else {
-                resolution.errors.push(self.unreadable(set));
+                resolution.errors.push(self.set_error(set));
                 continue;
             };
             resolution.is_open |= self.is_open(set);
@@ -240,7 +240,7 @@ impl Run<'_> {
     }
 
     /// Returns the rules that may produce labels of a pattern.
-    pub(super) fn candidates(&self, pattern: &Pattern) -> Vec<u32> {
+    pub(super) fn candidate_rules(&self, pattern: &Pattern) -> Vec<u32> {
         if let Some(label) = pattern.literal() {
             return self.rules.find(label.as_str()).into_iter().map(|found| found.rule).collect();
         }
@@ -281,7 +281,7 @@ impl Run<'_> {
             }
             Resolution::Many(items) => {
                 let labels: Vec<String> = items.iter().filter_map(|item| named(item)).map(|label| label.to_string()).collect();
-                resolution.errors.push(ambiguous(&value, &text, labels));
+                resolution.errors.push(ambiguity_error(&value, &text, labels));
             }
             Resolution::None if items.iter().any(|item| is_below(item, &value)) => resolution.above = Some(value),
             Resolution::None => {
@@ -323,7 +323,7 @@ impl Run<'_> {
             Some(text) => Diagnostic::error(ErrorCode::E_NO_TARGET, format!("no target matches {text}")).label(text),
             None => Diagnostic::error(ErrorCode::E_NO_TARGET, "no target matches this").found(text),
         };
-        Ok(error.hint(hint).candidates(near))
+        Ok(error.hint(hint).candidate_rules(near))
     }
 
     /// Returns other spellings of a package and a target, with another target or family that rules have.
@@ -353,7 +353,7 @@ impl Run<'_> {
         let package = text.strip_prefix("//").unwrap_or(text);
         let (package, target) = package.rsplit_once(':').unwrap_or((package, ""));
         let mut near = self.similar_names(package, target);
-        near.retain(|other| other != text && Pattern::parse(other).is_ok_and(|pattern| !self.candidates(&pattern).is_empty()));
+        near.retain(|other| other != text && Pattern::parse(other).is_ok_and(|pattern| !self.candidate_rules(&pattern).is_empty()));
         near
     }
 
@@ -459,7 +459,7 @@ impl Run<'_> {
     }
 
     /// Returns the error that the targets over a set are unknown.
-    pub(super) fn unreadable(&self, set: &SetSpec) -> Diagnostic {
+    pub(super) fn set_error(&self, set: &SetSpec) -> Diagnostic {
         if let Some(why) = self.malformed_sets.get(set) {
             return Diagnostic::error(UNSET, format!("{why}; so the targets over this set are not known"))
                 .hint("correct the producer of that output: one item per line, or a JSON list of texts");
@@ -482,13 +482,13 @@ fn quoted(text: &str) -> Option<&str> {
     text.chars().nth(QUOTED).is_none().then_some(text)
 }
 
-pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnostic {
+pub(super) fn ambiguity_error(value: &str, text: &str, labels: Vec<String>) -> Diagnostic {
     let count = labels.len();
     let error = match quoted(text) {
         Some(text) => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("'{value}' matches {count} targets")).label(text),
         None => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("this matches {count} targets")).found(text),
     };
-    error.hint(full_name_hint(&labels)).candidates(labels)
+    error.hint(full_name_hint(&labels)).candidate_rules(labels)
 }
 
 /// Returns the hint that decides between labels: `write the full name, such as Polly.Retry`.
@@ -522,7 +522,7 @@ fn merge_ambiguous_errors(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
             Some(text) => what.label(text),
             None => what.found(text),
         };
-        *error = what.hint(full_name_hint(&names)).candidates(names);
+        *error = what.hint(full_name_hint(&names)).candidate_rules(names);
         is_new
     });
 }

@@ -1,6 +1,6 @@
 //! Leaves: nodes whose output is a fact of the source tree, not of a producer.
 
-use crate::build::excluded_paths::LeftOut;
+use crate::build::excluded_paths::Exclusion;
 use crate::build::jobs::Fetch;
 use crate::values::digest::Digest;
 use crate::values::pages::Change;
@@ -18,7 +18,7 @@ pub trait Leaves {
     fn set_changes(&self, label: &str, before: &Digest) -> Option<Vec<(String, Change)>>;
 
     /// Returns why a path is no source.
-    fn left_out(&self, path: &str) -> LeftOut;
+    fn explain_exclusion(&self, path: &str) -> Exclusion;
 
     /// Whether a source set or glob contains a path; `None` if the manifest has no such set.
     fn contains_source(&self, label: &str, path: &str) -> Option<bool>;

@@ -72,7 +72,7 @@ impl Run<'_> {
         for (number, rule) in (0u32..).zip(&manifest.rules) {
             let by_row = exists_by_row(&manifest, rule);
             tables.by_row.push(by_row);
-            tables.is_read_by_row.push(of_sets.iter().any(|table| may_make(rule, table)));
+            tables.is_read_by_row.push(of_sets.iter().any(|table| may_produce(rule, table)));
             if let (true, None, Some((_, set))) = (by_row, &rule.inner, &rule.each)
                 && let Ok(Some(table)) = expand::set_node(set, &Vars::new())
                 && let Some(rules) = tables.row_rules.get_mut(table.as_str())
@@ -137,12 +137,12 @@ impl Run<'_> {
             .patterns()
             .iter()
             .filter(|pattern| !pattern.is_negative())
-            .flat_map(|pattern| self.candidates(pattern))
+            .flat_map(|pattern| self.candidate_rules(pattern))
             .collect();
         let mut wanted: Vec<u32> = wanted.into_iter().collect();
         wanted.sort_unstable();
         let manifest = self.rules.manifest().clone();
-        let order = in_order(self.rules, &wanted);
+        let order = dependency_order(self.rules, &wanted);
         let tables = self.tables();
         let labels = order.iter().filter_map(|&rule| manifest.rules[rule as usize].target.literal());
         let labels = labels.filter(|label| tables.row_rules.contains_key(*label));
@@ -178,14 +178,14 @@ impl Run<'_> {
             concerned.add(&label, Lookup::Keys);
             for &rule in rules {
                 let node = self.rules.label(rule, key).and_then(|label| self.graph.find(label.as_str()));
-                node.into_iter().for_each(|node| self.mark(node, &label));
+                node.into_iter().for_each(|node| self.mark_stale(node, &label));
             }
         }
         let concerned = concerned.filter();
         let links = self.links;
         for reader in links.readers(id) {
             if self.graph.lookups(reader).is_none_or(|lookups| concerned.matches_any(lookups)) {
-                self.mark(reader, &label);
+                self.mark_stale(reader, &label);
             }
         }
         let set_of_unknown = (0u32..)
@@ -224,7 +224,7 @@ impl Run<'_> {
     }
 
     /// Marks a node because an input changed.
-    pub(super) fn mark(&mut self, reader: NodeId, changed: &Arc<str>) {
+    pub(super) fn mark_stale(&mut self, reader: NodeId, changed: &Arc<str>) {
         if !self.graph.exists(reader) || self.graph.is_stale(reader) || self.has_ended(reader) {
             return;
         }
@@ -314,7 +314,7 @@ fn exists_by_row(manifest: &Manifest, rule: &Rule) -> bool {
 }
 
 /// Returns the rules that `wanted` read directly or indirectly, and these, in dependency order.
-fn in_order(rules: &RuleIndex, wanted: &[u32]) -> Vec<u32> {
+fn dependency_order(rules: &RuleIndex, wanted: &[u32]) -> Vec<u32> {
     let manifest = rules.manifest();
     let mut by_name: FxHashMap<&str, Vec<u32>> = FxHashMap::default();
     for (number, rule) in (0u32..).zip(&manifest.rules) {
@@ -332,7 +332,7 @@ fn in_order(rules: &RuleIndex, wanted: &[u32]) -> Vec<u32> {
                 Some(label) => read.extend(rules.find(label).map(|found| found.rule)),
                 None => {
                     let named = target_of(template).and_then(|name| by_name.get(name)).into_iter().flatten();
-                    read.extend(named.copied().filter(|&number| may_make(rules.rule(number), template)));
+                    read.extend(named.copied().filter(|&number| may_produce(rules.rule(number), template)));
                 }
             }
         }
@@ -369,7 +369,7 @@ fn target_of(template: &Template) -> Option<&str> {
 }
 
 /// Whether a rule may produce a label of a template.
-pub(super) fn may_make(rule: &Rule, read: &Template) -> bool {
+pub(super) fn may_produce(rule: &Rule, read: &Template) -> bool {
     let head = |template: &Template| match template.pieces.first() {
         Some(Piece::Text(text)) => text.to_string(),
         _ => String::new(),
