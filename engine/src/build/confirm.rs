@@ -1,7 +1,7 @@
 //! Confirmation: before a build, asks the remote cache for answers for which another machine may have stored a different one at the same moment. An
 //! answer found there replaces this checkout's; a missing one is offered again.
 
-use super::contention::{Answer, lookup_of};
+use super::contention::{OwnAnswer, lookup_of};
 use super::engine::EngineError;
 use super::session::Session;
 use super::sharing::{RemoteResult, Sharing, is_same};
@@ -162,10 +162,10 @@ impl Sharing {
             .filter(|(at, _)| matches!(replies[*at], CacheReply::Nothing))
         {
             // An answer that this store has lost cannot be offered.
-            lacking.extend(Answer::from_store(&answer.key, &answer.own, store)?.map(|body| (at, body)));
+            lacking.extend(OwnAnswer::from_store(&answer.key, &answer.own, store)?.map(|body| (at, body)));
         }
         store.release_lock();
-        let (at, answers): (Vec<usize>, Vec<Answer<'_>>) = lacking.into_iter().unzip();
+        let (at, answers): (Vec<usize>, Vec<OwnAnswer<'_>>) = lacking.into_iter().unzip();
         for (at, found) in at.into_iter().zip(self.store_answers_if_absent(&answers)) {
             replies[at] = found.map_or(CacheReply::Nothing, |found| CacheReply::Other(Box::new(found)));
         }

@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 const AT_ONCE: usize = 16;
 
 /// An answer with its output and all parts.
-pub(super) struct Answer<'a> {
+pub(super) struct OwnAnswer<'a> {
     pub key: &'a ActionKey,
     pub record: &'a ActionRecord,
     blob: Arc<[u8]>,
     parts: Vec<(Digest, Arc<[u8]>)>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> OwnAnswer<'a> {
     /// Reads an answer from a store; `None` if any blob is lost.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ pub struct PaidOffers {
 
 impl Sharing {
     /// Stores each answer unless another one exists; returns the existing ones, in order.
-    pub(super) fn store_answers_if_absent(&self, answers: &[Answer<'_>]) -> Vec<Option<RemoteResult>> {
+    pub(super) fn store_answers_if_absent(&self, answers: &[OwnAnswer<'_>]) -> Vec<Option<RemoteResult>> {
         let (next, theirs) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         std::thread::scope(|scope| {
             for _ in 0..AT_ONCE.min(answers.len()) {
@@ -85,7 +85,7 @@ impl Sharing {
             let mut answers = Vec::new();
             for ((key, record), found) in results.iter().zip(self.cache.find_results_uncounted(&wanted)) {
                 let shared = !shared::is_local_only(record) && record.class == Class::Paid;
-                match Answer::from_store(key, record, store)?.filter(|_| shared) {
+                match OwnAnswer::from_store(key, record, store)?.filter(|_| shared) {
                     _ if found.is_some() => offers.known += 1,
                     Some(answer) => answers.push(answer),
                     None => offers.left_out += 1,

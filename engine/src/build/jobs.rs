@@ -7,7 +7,7 @@ use super::earlier_answer::{self, Past};
 use super::invalidated::InvalidatedResult;
 use super::job_inputs::{load, load_pieces, load_together};
 use super::question_claim::RemoteClaim;
-use super::requested_rows::{self, Refusal};
+use super::requested_rows::{self, RowsError};
 use super::shard::{Shard, ShardJob};
 use super::sharing::{RemoteResult, Sharing};
 use crate::graph::NodeId;
@@ -256,8 +256,8 @@ impl Job {
                     match self.asking(shared, &**producer).plan(&paged, inputs) {
                         // The producer will read them next.
                         Ok(answers) => self.hold_answers(shared, answers),
-                        Err(Refusal::Expand(error)) => planned = Err(error),
-                        Err(Refusal::Failed(failure)) => return Done::of_failure(failure),
+                        Err(RowsError::Expand(error)) => planned = Err(error),
+                        Err(RowsError::Failed(failure)) => return Done::of_failure(failure),
                     }
                 }
                 self.finish_expansion(planned, paged)

@@ -157,7 +157,7 @@ pub struct KnownFiles<'a> {
 type PlannedFile = (NodeId, Digest, String);
 
 /// Destination of one output.
-struct Place<'a> {
+struct Destination<'a> {
     path: &'a str,
     exports: &'a dyn Exports,
 }
@@ -264,7 +264,7 @@ impl Run<'_> {
     ) -> Result<Result<(), Refusal>, RunError> {
         let is_finished = laid.finished.binary_search(&id.0).is_ok();
         let label = self.graph.node(*id).label.clone();
-        let outcome = match self.lay_out_one(*id, &label, *output, &Place { path, exports }, lookups)? {
+        let outcome = match self.lay_out_one(*id, &label, *output, &Destination { path, exports }, lookups)? {
             Ok(outcome) => outcome,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -405,10 +405,10 @@ impl Run<'_> {
         id: NodeId,
         label: &str,
         output: Digest,
-        place: &Place<'_>,
+        place: &Destination<'_>,
         lookups: &mut BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Result<ExportOutcome, Refusal>, RunError> {
-        let Place { path, exports } = *place;
+        let Destination { path, exports } = *place;
         let Some(blob) = self.blob(id)? else {
             return Ok(Err(Diagnostic::error(ErrorCode::E_LAYOUT, "the output is nowhere to be found")
                 .label(label)

@@ -46,10 +46,10 @@ pub(super) struct RemoteClaim<'a> {
     /// Whether a person requested a new answer: then the job waits for no other answer.
     is_fresh: bool,
     holder: String,
-    state: Mutex<State>,
+    state: Mutex<ClaimState>,
 }
 
-enum State {
+enum ClaimState {
     Unclaimed,
     Held,
     Answered(Box<RemoteResult>),
@@ -71,15 +71,15 @@ impl<'a> RemoteClaim<'a> {
             job_group,
             is_fresh,
             holder: holder(shared.blobs.store().id(), key),
-            state: Mutex::new(State::Unclaimed),
+            state: Mutex::new(ClaimState::Unclaimed),
         }
     }
 
     /// Returns the answer that another machine stored while this job waited for it, if any.
     pub(super) fn take_answer(&self) -> Option<RemoteResult> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *state, State::Unclaimed) {
-            State::Answered(found) => Some(*found),
+        match std::mem::replace(&mut *state, ClaimState::Unclaimed) {
+            ClaimState::Answered(found) => Some(*found),
             other => {
                 *state = other;
                 None
@@ -89,7 +89,7 @@ impl<'a> RemoteClaim<'a> {
 
     /// Withdraws the claim, because no answer will follow: other machines stop waiting.
     pub(super) fn withdraw(&self) {
-        let is_held = matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), State::Held);
+        let is_held = matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), ClaimState::Held);
         if let Some(sharing) = self
             .shared
             .sharing
@@ -100,7 +100,7 @@ impl<'a> RemoteClaim<'a> {
         }
     }
 
-    fn set(&self, state: State) {
+    fn set(&self, state: ClaimState) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
@@ -175,7 +175,7 @@ impl<'a> RemoteClaim<'a> {
             if self.is_taken(sharing) {
                 return false;
             }
-            self.set(State::Held);
+            self.set(ClaimState::Held);
         }
         true
     }
@@ -205,7 +205,7 @@ impl<'a> RemoteClaim<'a> {
 
 impl QuestionClaim for RemoteClaim<'_> {
     fn claim(&self) -> Result<(), Failure> {
-        let is_open = matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), State::Unclaimed);
+        let is_open = matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), ClaimState::Unclaimed);
         let Some(sharing) = self.shared.sharing.as_ref().filter(|sharing| sharing.cache.reads()) else {
             return Ok(());
         };
@@ -220,7 +220,7 @@ impl QuestionClaim for RemoteClaim<'_> {
                 return Err(Failure::Cancelled);
             }
             if let Some(found) = self.find_answer(sharing) {
-                self.set(State::Answered(Box::new(found)));
+                self.set(ClaimState::Answered(Box::new(found)));
                 return Err(Failure::Cancelled);
             }
             if self.try_claim(sharing) {

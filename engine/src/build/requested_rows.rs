@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A node whose producer requests rows.
-pub struct Asking<'a> {
+pub struct RowRequester<'a> {
     /// The producer.
     pub producer: &'a dyn Producer,
     /// The rules.
@@ -35,7 +35,7 @@ pub struct Asking<'a> {
 }
 
 /// Rows that a producer requested.
-pub struct Answer {
+pub struct RequestedRows {
     /// Digest of the rows.
     pub digest: Digest,
     /// The rows, as a table.
@@ -69,20 +69,20 @@ impl EarlyOutputs {
 }
 
 /// Reason why rows are missing.
-pub enum Refusal {
+pub enum RowsError {
     /// A blob is missing or malformed.
     Expand(ExpandError),
     /// The producer failed.
     Failed(Failure),
 }
 
-impl From<ExpandError> for Refusal {
+impl From<ExpandError> for RowsError {
     fn from(error: ExpandError) -> Self {
         Self::Expand(error)
     }
 }
 
-impl Asking<'_> {
+impl RowRequester<'_> {
     fn spec(&self) -> &Rule {
         &self.manifest.rules[self.rule as usize]
     }
@@ -91,7 +91,7 @@ impl Asking<'_> {
     ///
     /// # Errors
     /// When a table cannot be read, or the producer fails.
-    pub fn plan(&self, blobs: &dyn Blobs, planned: &mut Vec<PlannedInput>) -> Result<Vec<Answer>, Refusal> {
+    pub fn plan(&self, blobs: &dyn Blobs, planned: &mut Vec<PlannedInput>) -> Result<Vec<RequestedRows>, RowsError> {
         let mut answers = Vec::new();
         for (spec, input) in (0u16..).zip(&self.spec().inputs) {
             if input.from.is_asked() {
@@ -109,7 +109,7 @@ impl Asking<'_> {
     ///
     /// # Errors
     /// When a table cannot be read, or the producer fails.
-    pub fn ask(&self, spec: u16, blobs: &dyn Blobs) -> Result<Answer, Refusal> {
+    pub fn ask(&self, spec: u16, blobs: &dyn Blobs) -> Result<RequestedRows, RowsError> {
         let input = &self.spec().inputs[usize::from(spec)];
         let InputFrom::Slice { node, .. } = &input.from else {
             unreachable!("invariant: only rows of one table are asked for");
@@ -117,7 +117,7 @@ impl Asking<'_> {
         let roles = self.roles(blobs)?;
         let label = expand::fill_label(node, self.vars, None)?;
         let rows = RowsRequest {
-            table: RefCell::new(expand::Rows::open(&label, blobs.get(label.as_str()), blobs)?),
+            table: RefCell::new(expand::TableRows::open(&label, blobs.get(label.as_str()), blobs)?),
             found: RefCell::default(),
             refused: RefCell::default(),
         };
@@ -140,14 +140,17 @@ impl Asking<'_> {
             Ok(Ok(output)) => {
                 let rows: Arc<[u8]> = write_table(&rows.found.take()).into();
                 let digest = Digest::of(&rows);
-                Ok(Answer { digest, rows, output })
+                Ok(RequestedRows { digest, rows, output })
             }
-            Ok(Err(failure)) => Err(Refusal::Failed(failure)),
-            Err(panic) => Err(Refusal::Failed(Failure::Permanent(Box::new(panicked(self.producer.id(), &*panic))))),
+            Ok(Err(failure)) => Err(RowsError::Failed(failure)),
+            Err(panic) => Err(RowsError::Failed(Failure::Permanent(Box::new(panicked(
+                self.producer.id(),
+                &*panic,
+            ))))),
         }
     }
 
-    fn roles(&self, blobs: &dyn Blobs) -> Result<BTreeMap<Arc<str>, Vec<Input>>, Refusal> {
+    fn roles(&self, blobs: &dyn Blobs) -> Result<BTreeMap<Arc<str>, Vec<Input>>, RowsError> {
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
         for input in self.spec().inputs.iter().filter(|input| !input.from.is_asked()) {
             let bytes: Arc<[u8]> = match &input.from {
@@ -169,8 +172,8 @@ impl Asking<'_> {
 
 impl Job {
     /// Returns the node as one whose producer requests rows.
-    pub(super) fn asking<'a>(&'a self, shared: &'a JobContext, producer: &'a dyn Producer) -> Asking<'a> {
-        Asking {
+    pub(super) fn asking<'a>(&'a self, shared: &'a JobContext, producer: &'a dyn Producer) -> RowRequester<'a> {
+        RowRequester {
             producer,
             manifest: &shared.manifest,
             label: &self.label,
@@ -180,7 +183,7 @@ impl Job {
     }
 
     /// Caches the rows, and the output if returned, for the job that produces.
-    pub(super) fn hold_answers(&self, shared: &JobContext, answers: Vec<Answer>) {
+    pub(super) fn hold_answers(&self, shared: &JobContext, answers: Vec<RequestedRows>) {
         let is_only = answers.len() == 1;
         for answer in answers {
             shared.blobs.remember(answer.digest, &answer.rows);
@@ -217,15 +220,15 @@ impl Job {
         let paged = PagedBlobs::new(&shared.blobs, deciding);
         match self.asking(shared, &**producer).ask(spec, &paged) {
             Ok(answer) => Ok(Some(answer.rows)),
-            Err(Refusal::Expand(error)) => Err(self.finish_expansion(Err(error), paged)),
-            Err(Refusal::Failed(failure)) => Err(Done::of_failure(failure)),
+            Err(RowsError::Expand(error)) => Err(self.finish_expansion(Err(error), paged)),
+            Err(RowsError::Failed(failure)) => Err(Done::of_failure(failure)),
         }
     }
 }
 
 /// Rows during a request.
 struct RowsRequest<'a> {
-    table: RefCell<expand::Rows<'a>>,
+    table: RefCell<expand::TableRows<'a>>,
     found: RefCell<BTreeMap<String, Arc<[u8]>>>,
     refused: RefCell<Option<ExpandError>>,
 }

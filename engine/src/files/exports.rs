@@ -34,12 +34,12 @@ const PAGE: u32 = 256;
 const SEARCHES: u32 = 16;
 
 /// Entries of up to [`PAGE`] nodes: as saved, or decoded because one of them changed.
-enum Page {
+enum ExportPage {
     Saved(Arc<Vec<u8>>),
     Open(BTreeMap<u32, PackedFile>),
 }
 
-impl Page {
+impl ExportPage {
     fn get(&self, node: u32) -> Option<PackedFile> {
         match self {
             Self::Saved(bytes) => {
@@ -108,7 +108,7 @@ fn packed_entries(bytes: &[u8]) -> Option<Packed<'_>> {
 
 #[derive(Default)]
 struct KnownExport {
-    pages: BTreeMap<u32, Page>,
+    pages: BTreeMap<u32, ExportPage>,
     dirty: BTreeSet<u32>,
     /// Owner of each path; built after [`SEARCHES`] searches.
     owners: Option<FxHashMap<String, u32>>,
@@ -124,7 +124,7 @@ impl KnownExport {
         let page = self
             .pages
             .entry(node / PAGE)
-            .or_insert_with(|| Page::Open(BTreeMap::new()))
+            .or_insert_with(|| ExportPage::Open(BTreeMap::new()))
             .decoded_entries();
         let old = match entry {
             Some(entry) => page.insert(node, entry),
@@ -209,7 +209,7 @@ impl Exports {
             let in_order = (0..packed.len()).is_sorted_by(|a, b| packed.word_at(*a) < packed.word_at(*b));
             let in_page = (0..packed.len()).all(|index| packed.word_at(index) / u64::from(PAGE) == u64::from(page));
             let good = packed.well_formed() && in_order && in_page && (0..packed.len()).all(|index| is_plain_path(packed.name(index)));
-            good.then(|| (page, Page::Saved(Arc::new(row))))
+            good.then(|| (page, ExportPage::Saved(Arc::new(row))))
         });
         Self {
             known: Mutex::new(KnownExport {
@@ -448,10 +448,10 @@ impl Exports {
             let page = known
                 .pages
                 .get(&number)
-                .filter(|page| !matches!(page, Page::Open(entries) if entries.is_empty()));
-            let row = page.map(Page::saved);
+                .filter(|page| !matches!(page, ExportPage::Open(entries) if entries.is_empty()));
+            let row = page.map(ExportPage::saved);
             match &row {
-                Some(row) => known.pages.insert(number, Page::Saved(row.clone())),
+                Some(row) => known.pages.insert(number, ExportPage::Saved(row.clone())),
                 None => known.pages.remove(&number),
             };
             let row = row.map(|row| row.to_vec());

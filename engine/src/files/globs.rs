@@ -66,14 +66,14 @@ enum GlobStep {
 
 /// Positions reached in each include glob at a directory. All zero: nothing below it can belong to any set.
 #[derive(Clone, Debug)]
-pub(crate) struct Reach {
+pub(crate) struct GlobReach {
     /// Per compiled glob, the positions as bits.
     globs: Vec<u64>,
     /// Sets with a plain path below.
     plain: u64,
 }
 
-impl Reach {
+impl GlobReach {
     /// Whether anything below can belong to a set.
     pub(crate) fn alive(&self) -> bool {
         self.plain != 0 || self.globs.iter().any(|bits| *bits != 0)
@@ -136,16 +136,16 @@ impl Globs {
     }
 
     /// Returns the state at the workspace root.
-    pub(crate) fn reach_at_root(&self) -> Reach {
-        Reach {
+    pub(crate) fn reach_at_root(&self) -> GlobReach {
+        GlobReach {
             globs: self.includes.iter().map(|include| include.add_reached_positions(1)).collect(),
             plain: self.plain.sets,
         }
     }
 
     /// Returns the state in the directory `path`, whose last component is `name`, from that of its parent. Calls `ignored` at most once.
-    pub(crate) fn reach_in_directory(&self, reach: &Reach, name: &str, path: &str, ignored: impl FnOnce() -> bool) -> Reach {
-        let mut next = Reach {
+    pub(crate) fn reach_in_directory(&self, reach: &GlobReach, name: &str, path: &str, ignored: impl FnOnce() -> bool) -> GlobReach {
+        let mut next = GlobReach {
             globs: vec![0; reach.globs.len()],
             plain: 0,
         };
@@ -182,7 +182,7 @@ impl Globs {
     }
 
     /// Returns the sets that the file `path` belongs to, from the state of its directory.
-    pub(crate) fn sets_of(&self, reach: &Reach, path: &str, ignored: impl FnOnce() -> bool) -> u64 {
+    pub(crate) fn sets_of(&self, reach: &GlobReach, path: &str, ignored: impl FnOnce() -> bool) -> u64 {
         let candidate = Candidate::new(path);
         let mut sets = match reach.plain {
             0 => 0,

@@ -2,7 +2,7 @@
 //!
 //! Knows the source sets and the ignore rules in force, not the tree. Nothing here depends on the order of directory entries.
 
-use super::globs::{Globs, Reach};
+use super::globs::{GlobReach, Globs};
 use super::ignores::{EXCLUDE_FILE, Ignores, MAX_RULES_LEN, RULE_FILES, RuleTexts};
 use super::listing::{DIR_SETTLED, DIR_UNREADABLE, DirectoryRow, LINK, Listing, REFUSED, RULES, SETTLED, UNREADABLE};
 use super::packed::PackedFile;
@@ -22,7 +22,7 @@ const NOTHING: Digest = Digest([0; 32]);
 /// State that a directory inherits from its parents.
 #[derive(Clone)]
 pub(crate) struct Context {
-    pub(crate) reach: Reach,
+    pub(crate) reach: GlobReach,
     pub(crate) ignores: Option<Arc<Ignores>>,
 }
 

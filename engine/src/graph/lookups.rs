@@ -94,7 +94,7 @@ impl Filter {
 }
 
 /// The lookups of the nodes of a row, in one list: a change of a table compares those of all its readers.
-struct Page {
+struct LookupPage {
     /// By slot, one bit: whether its lookups are known.
     known: u64,
     /// By slot: end of its hashes, which begin where those of the slot before it end.
@@ -102,7 +102,7 @@ struct Page {
     hashes: Vec<u32>,
 }
 
-impl Default for Page {
+impl Default for LookupPage {
     fn default() -> Self {
         Self {
             known: 0,
@@ -112,7 +112,7 @@ impl Default for Page {
     }
 }
 
-impl Page {
+impl LookupPage {
     fn hashes_at(&self, slot: usize) -> std::ops::Range<usize> {
         let start = slot.checked_sub(1).map_or(0, |before| self.ends[before]);
         start as usize..self.ends[slot] as usize
@@ -176,7 +176,7 @@ impl Page {
 #[derive(Default)]
 pub struct LookupTable {
     /// By number of the row, as far as read.
-    pages: Vec<Option<Box<Page>>>,
+    pages: Vec<Option<Box<LookupPage>>>,
     source: Option<PageSource>,
     changed: BTreeSet<u32>,
 }
@@ -220,7 +220,7 @@ impl LookupTable {
         }
     }
 
-    fn page_to_change(&mut self, number: u32) -> &mut Page {
+    fn page_to_change(&mut self, number: u32) -> &mut LookupPage {
         let at = number as usize;
         if at >= self.pages.len() {
             self.pages.resize_with(at + 1, || None);
@@ -229,7 +229,7 @@ impl LookupTable {
         self.pages[at].get_or_insert_with(|| {
             let body = source.and_then(|source| source(number)).unwrap_or_default();
             // The lookups of an unreadable row are unknown.
-            Box::new(Page::from_row(&body).unwrap_or_default())
+            Box::new(LookupPage::from_row(&body).unwrap_or_default())
         })
     }
 

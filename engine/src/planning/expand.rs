@@ -195,13 +195,13 @@ impl Blobs for BTreeMap<String, Arc<[u8]>> {
 }
 
 /// Rows of one node's table.
-pub struct Rows<'a> {
+pub struct TableRows<'a> {
     label: &'a Label,
     reader: RowReader,
     blobs: &'a dyn Blobs,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> TableRows<'a> {
     /// Opens the table with this root.
     ///
     /// # Errors
@@ -282,7 +282,7 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
 /// When the node's blob is not a table or the keys cannot be read.
 pub fn slice(node: &Template, item: Option<&str>, keys: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<u8>, ExpandError> {
     let label = fill_label(node, vars, item)?;
-    let mut table = Rows::open(&label, blobs.get(label.as_str()), blobs)?;
+    let mut table = TableRows::open(&label, blobs.get(label.as_str()), blobs)?;
     let keys = items(keys, vars, blobs)?;
     let mut rows = TableWriter::default();
     for key in &keys {
@@ -344,7 +344,7 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
             &text
         }
         None => &blob,
-        Some(row) => match Rows::open(label, Some(blob), blobs)?.get(row)? {
+        Some(row) => match TableRows::open(label, Some(blob), blobs)?.get(row)? {
             Some(found) => {
                 value = found;
                 &value

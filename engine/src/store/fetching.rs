@@ -30,7 +30,7 @@ type Guard<'a> = MutexGuard<'a, Option<RemoteIndex>>;
 
 /// State of a volume in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum VolumeState {
     /// Not read yet.
     Unread,
     /// Fetched, with or without success.
@@ -43,7 +43,7 @@ enum State {
 struct RemoteIndex {
     volumes: Vec<(Digest, KnownVolume)>,
     /// State of the outputs of each volume.
-    state: Vec<State>,
+    state: Vec<VolumeState>,
     /// Volumes by prefixes of the digests of their outputs.
     by_output: FxHashMap<[u8; PREFIX], usize>,
     /// Volumes by prefixes of their keys, if their records were not read.
@@ -66,7 +66,7 @@ impl RemoteIndex {
         Ok(Self {
             by_output: index(KnownVolume::prefixes),
             by_key: index(KnownVolume::unread_keys),
-            state: vec![State::Unread; volumes.len()],
+            state: vec![VolumeState::Unread; volumes.len()],
             volumes,
             arriving_outputs: FxHashMap::default(),
             arriving_records: FxHashMap::default(),
@@ -159,18 +159,18 @@ impl Fetching {
         };
         match remote_index.state[at] {
             // Another thread has fetched the volume since; if the output is still missing, the volume was wrong.
-            State::Fetched => {
+            VolumeState::Fetched => {
                 if let Some(blob) = remote_index.arriving_outputs.get(digest) {
                     return Ok(Some(blob.clone()));
                 }
                 drop(guard);
                 return self.store.blob(digest);
             }
-            State::Skipped => return Ok(None),
-            State::Unread => {}
+            VolumeState::Skipped => return Ok(None),
+            VolumeState::Unread => {}
         }
         if !self.is_worth_fetching(&remote_index.volumes[at].1) {
-            remote_index.state[at] = State::Skipped;
+            remote_index.state[at] = VolumeState::Skipped;
             self.cache.leave_volume();
             return Ok(None);
         }
@@ -189,7 +189,7 @@ impl Fetching {
         let blobs: Vec<DigestedBlob> = self.cache.read_outputs(&addresses).into_iter().flatten().collect();
         if !blobs.is_empty() || self.cache.reads() {
             // Otherwise, the cache does not answer at the moment; the volumes may still be fetched later.
-            wanted.iter().for_each(|at| remote_index.state[*at] = State::Fetched);
+            wanted.iter().for_each(|at| remote_index.state[*at] = VolumeState::Fetched);
         }
         remote_index.arriving_outputs.extend(blobs.iter().cloned());
         // A commit uses the threads whose jobs may wait for this lock.
@@ -216,7 +216,7 @@ impl Fetching {
             let Some(&at) = remote_index.by_output.get(&prefix(digest)) else {
                 continue;
             };
-            let is_worth_it = remote_index.state[at] == State::Unread && self.is_worth_fetching(&remote_index.volumes[at].1);
+            let is_worth_it = remote_index.state[at] == VolumeState::Unread && self.is_worth_fetching(&remote_index.volumes[at].1);
             if is_worth_it {
                 wanted.insert(at);
             }
@@ -259,7 +259,7 @@ impl Store for Fetching {
             let wanted: Vec<usize> = volumes
                 .iter()
                 .copied()
-                .filter(|at| remote_index.state[*at] == State::Unread)
+                .filter(|at| remote_index.state[*at] == VolumeState::Unread)
                 .collect();
             let blobs = self.fetch_volumes(guard, &wanted)?;
             fetched.extend(blobs.into_iter().filter(|(digest, _)| requested.contains(digest)));

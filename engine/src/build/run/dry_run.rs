@@ -1,7 +1,7 @@
 //! Dry runs: states and inputs of nodes, as far as known without running a producer.
 
 use super::{NodeProgress, Run, RunError, Work, source_nodes};
-use crate::build::requested_rows::Asking;
+use crate::build::requested_rows::RowRequester;
 use crate::graph::{Edge, EdgeFrom, Edges, NodeId, PlanDigest};
 use crate::planning::expand::{self, PlannedInput};
 use crate::planning::key::{KeyField, action_key, fields};
@@ -157,7 +157,7 @@ impl Run<'_> {
             return Ok(None);
         };
         if let Some(producer) = self.asking(work.rule) {
-            let asking = Asking {
+            let asking = RowRequester {
                 producer: &*producer,
                 manifest: self.rules.manifest(),
                 label: "",

@@ -25,7 +25,7 @@ pub(super) enum Member {
 }
 
 /// Whether a table has a row.
-pub(super) enum Row {
+pub(super) enum RowPresence {
     Present,
     Absent,
     /// The page that would decide it is missing.
@@ -60,10 +60,10 @@ impl Run<'_> {
         } = &*set
         {
             match self.has_row(node, &value)? {
-                Row::Present => return Ok(Member::Yes),
-                Row::Absent => return Ok(Member::No),
-                Row::Lost => return Ok(Member::Lost(node)),
-                Row::NoTable => {}
+                RowPresence::Present => return Ok(Member::Yes),
+                RowPresence::Absent => return Ok(Member::No),
+                RowPresence::Lost => return Ok(Member::Lost(node)),
+                RowPresence::NoTable => {}
             }
         }
         Ok(match self.read_set(node, &set)? {
@@ -90,21 +90,23 @@ impl Run<'_> {
     }
 
     /// Whether the table of a settled node has a row of that key.
-    pub(super) fn has_row(&mut self, node: NodeId, key: &str) -> Result<Row, RunError> {
-        let Some(digest) = self.output(node) else { return Ok(Row::NoTable) };
+    pub(super) fn has_row(&mut self, node: NodeId, key: &str) -> Result<RowPresence, RunError> {
+        let Some(digest) = self.output(node) else {
+            return Ok(RowPresence::NoTable);
+        };
         let blobs = &self.shared.blobs;
         let reader = match self.tables.entry(digest) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => match blobs.get(&digest)?.map(RowReader::new) {
                 Some(Ok(reader)) => place.insert(reader),
-                Some(Err(_)) => return Ok(Row::NoTable),
-                None => return Ok(Row::Lost),
+                Some(Err(_)) => return Ok(RowPresence::NoTable),
+                None => return Ok(RowPresence::Lost),
             },
         };
         match reader.get(key, |page| blobs.get(page).map_err(Unavailable::Broken)) {
-            Ok(Some(_)) => Ok(Row::Present),
-            Ok(None) => Ok(Row::Absent),
-            Err(Unavailable::Piece) => Ok(Row::Lost),
+            Ok(Some(_)) => Ok(RowPresence::Present),
+            Ok(None) => Ok(RowPresence::Absent),
+            Err(Unavailable::Piece) => Ok(RowPresence::Lost),
             Err(Unavailable::Broken(error)) => Err(error.into()),
         }
     }

@@ -1,6 +1,6 @@
 //! Roots: resolves patterns to nodes and builds sets on the way.
 
-use super::membership::Row;
+use super::membership::RowPresence;
 use super::{OutputOrigin, Run, RunError, source_nodes};
 use crate::build::redefinition::template_text as rule_text;
 use crate::build::state::KnownSet;
@@ -426,7 +426,7 @@ impl Run<'_> {
             return Ok(None);
         }
         let table = self.settled_set(table.as_str())?;
-        let is_row = matches!(self.has_row(table, &value)?, Row::Present);
+        let is_row = matches!(self.has_row(table, &value)?, RowPresence::Present);
         let named = is_row.then(|| rules.label(number, &value)).flatten();
         Ok(named
             .filter(|named| named.as_str() == label.as_str())

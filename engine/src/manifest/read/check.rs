@@ -2,7 +2,7 @@
 
 use super::labels::template_as_written;
 use super::report::Report;
-use super::rules::Draft;
+use super::rules::RuleDraft;
 use super::sets::{Dependency, Reference};
 use super::source::{Span, cut_value};
 use super::targets::{Form, Targets};
@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Indexes all targets; reports duplicate ones.
-pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Targets<'a> {
+pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [RuleDraft]) -> Targets<'a> {
     let mut targets = Targets::default();
     let mut reported = HashSet::new();
     for (rule, (target, span)) in with_targets(rules) {
@@ -49,20 +49,20 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
     targets
 }
 
-fn with_targets(rules: &[Draft]) -> impl Iterator<Item = (u32, &(crate::manifest::template::Template, Span))> {
+fn with_targets(rules: &[RuleDraft]) -> impl Iterator<Item = (u32, &(crate::manifest::template::Template, Span))> {
     (0..)
         .zip(rules)
         .filter_map(|(index, rule)| rule.target.as_ref().map(|target| (index, target)))
 }
 
-fn report_duplicate(report: &mut Report<'_>, span: Span, earlier: &Draft, message: &str) {
+fn report_duplicate(report: &mut Report<'_>, span: Span, earlier: &RuleDraft, message: &str) {
     let place = earlier.target.as_ref().map(|(_, span)| report.place_of(*span)).unwrap_or_default();
     let hint = format!("the other is at {place}; give one of them another target, or change the producer of the other");
     report.error(span, Diagnostic::error(ErrorCode::E_DUPLICATE, message).hint(hint));
 }
 
 /// Reports labels that no rule produces and that are no file.
-pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
+pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[RuleDraft], targets: &Targets<'_>) {
     if report.has_syntax_errors() {
         return;
     }
@@ -90,7 +90,7 @@ pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft],
 }
 
 /// Reports a label whose rule is switched off.
-fn report_switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Draft) {
+fn report_switched_off(report: &mut Report<'_>, reference: &Reference, rule: &RuleDraft) {
     let place = rule.target.as_ref().map(|(_, span)| report.place_of(*span)).unwrap_or_default();
     let hint = format!("turn this input off by the same 'if', or change the parameter that the rule at {place} reads");
     let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "the rule that declares this is turned off");
@@ -101,7 +101,7 @@ fn report_switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Dr
 }
 
 /// Reports outputs that are laid out in the same file.
-pub(super) fn report_shared_outputs(report: &mut Report<'_>, rules: &[Draft]) {
+pub(super) fn report_shared_outputs(report: &mut Report<'_>, rules: &[RuleDraft]) {
     type Vars<'r> = &'r [(Arc<str>, SetSpec)];
     let mut seen: HashMap<(String, Vars<'_>), Span> = HashMap::new();
     for (out, span) in rules.iter().filter_map(|rule| rule.out.as_ref()) {

@@ -2,7 +2,7 @@
 
 use super::labels::template_as_written;
 use super::report::Report;
-use super::rules::Draft;
+use super::rules::RuleDraft;
 use super::sets::Dependency;
 use super::source::{Span, cut_value};
 use super::targets::{Form, Targets};
@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 const MAX_SHOWN: usize = 8;
 
 /// Reports one cycle of every group of rules that depend on each other.
-pub(super) fn report_cycles(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
+pub(super) fn report_cycles(report: &mut Report<'_>, rules: &[RuleDraft], targets: &Targets<'_>) {
     let mut graph: DiGraph<(), Span> = DiGraph::with_capacity(rules.len(), rules.len());
     for _ in rules {
         graph.add_node(());
@@ -74,7 +74,7 @@ fn shortest_cycle(graph: &DiGraph<(), Span>, first: NodeIndex, group: &[NodeInde
     cycle
 }
 
-fn report_cycle(report: &mut Report<'_>, rules: &[Draft], cycle: &[(NodeIndex, Span)]) {
+fn report_cycle(report: &mut Report<'_>, rules: &[RuleDraft], cycle: &[(NodeIndex, Span)]) {
     let Some((_, span)) = cycle.first() else {
         return;
     };

@@ -289,7 +289,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
 }
 
 /// Reads the rules of a file.
-fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::RuleReader<'_>, drafts: &mut Vec<rules::Draft>) {
+fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::RuleReader<'_>, drafts: &mut Vec<rules::RuleDraft>) {
     let Some(item) = document.root_fields().get("rule") else {
         return;
     };
@@ -306,7 +306,7 @@ fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::
 }
 
 /// Returns `None` for a rule with a reported error or one that is switched off.
-fn finish_rule(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule> {
+fn finish_rule(draft: rules::RuleDraft, producers: &producers::Producers) -> Option<Rule> {
     if draft.off {
         return None;
     }
@@ -360,7 +360,7 @@ fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {
 }
 
 /// Warns of definitions in the manifest itself that nothing uses.
-fn warn_unused(report: &mut Report<'_>, drafts: &[rules::Draft], producers: &producers::Producers, main: u32) {
+fn warn_unused(report: &mut Report<'_>, drafts: &[rules::RuleDraft], producers: &producers::Producers, main: u32) {
     if drafts.is_empty() {
         let diagnostic = Diagnostic::warning(ErrorCode::W_NO_RULES, "there is no rule, so there is nothing to build");
         report.warning(

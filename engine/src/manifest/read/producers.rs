@@ -18,7 +18,7 @@ const KEYS: [&str; 3] = ["uses", "params", "keep"];
 
 /// A producer while files are merged.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct ProducerDraft {
     uses: Option<(String, Span)>,
     params: Params,
     keep: Option<bool>,
@@ -29,7 +29,7 @@ pub(super) struct Draft {
     partial: bool,
 }
 
-impl Draft {
+impl ProducerDraft {
     /// Creates a producer that no manifest defines.
     pub(super) fn undefined(uses: &str, params: Params, span: Span) -> Self {
         Self {
@@ -90,7 +90,7 @@ pub(super) fn read_producers(
     report: &mut Report<'_>,
     producers: Fields<'_, '_>,
     registry: &Registry,
-    drafts: &mut BTreeMap<String, Draft>,
+    drafts: &mut BTreeMap<String, ProducerDraft>,
 ) {
     for (name, item) in producers.entries() {
         let Some(fields) = Fields::from_item(report, item, "a producer") else {
@@ -102,7 +102,7 @@ pub(super) fn read_producers(
     }
 }
 
-fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, registry: &Registry, draft: &mut Draft) {
+fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, registry: &Registry, draft: &mut ProducerDraft) {
     draft.span = name.span;
     if let Some(item) = fields.get("uses") {
         match item.text(report, "'uses'") {
@@ -138,7 +138,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, reg
     merge(&mut draft.params, given);
 }
 
-fn param(report: &mut Report<'_>, draft: &mut Draft, given: &mut Params, key: Text<'_>, item: Item<'_, '_>) {
+fn param(report: &mut Report<'_>, draft: &mut ProducerDraft, given: &mut Params, key: Text<'_>, item: Item<'_, '_>) {
     draft.keys.insert(key.text.to_owned(), key.span);
     match json_of_item(report, item, key.text, &mut draft.spans) {
         Some(value) => drop(given.insert(key.text.to_owned(), value)),
@@ -149,7 +149,7 @@ fn param(report: &mut Report<'_>, draft: &mut Draft, given: &mut Params, key: Te
 /// Checks every producer against the registry and the models.
 pub(super) fn finish_producers(
     report: &mut Report<'_>,
-    drafts: BTreeMap<String, Draft>,
+    drafts: BTreeMap<String, ProducerDraft>,
     models: &BTreeMap<String, Params>,
     registry: &Registry,
 ) -> Producers {
@@ -186,7 +186,7 @@ pub(super) fn finish_producers(
     producers
 }
 
-fn check_parameters(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Params>, registry: &Registry) {
+fn check_parameters(report: &mut Report<'_>, draft: &ProducerDraft, models: &BTreeMap<String, Params>, registry: &Registry) {
     let no_model = unknown_model(report, draft, models);
     match &draft.uses {
         None if draft.partial || report.has_syntax_errors() => {}
@@ -227,7 +227,7 @@ fn check_parameters(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<St
 }
 
 /// Reports a model that is not defined.
-fn unknown_model(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Params>) -> bool {
+fn unknown_model(report: &mut Report<'_>, draft: &ProducerDraft, models: &BTreeMap<String, Params>) -> bool {
     let Some(Value::String(model)) = draft.params.get("model") else {
         return false;
     };
@@ -245,7 +245,7 @@ fn unknown_model(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<Strin
 }
 
 /// Returns the parameter's place, or that of the innermost known table around it.
-fn span_of_parameter(draft: &Draft, param: &str) -> Span {
+fn span_of_parameter(draft: &ProducerDraft, param: &str) -> Span {
     let mut path = param;
     loop {
         if let Some(span) = draft.spans.get(path) {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A rule, as far as it could be read.
-pub(super) struct Draft {
+pub(super) struct RuleDraft {
     pub(super) target: Option<(Template, Span)>,
     /// The target as written, if it is wrong: references to it are not reported.
     pub(super) wrong_target: Option<String>,
@@ -58,7 +58,7 @@ pub(super) struct RuleReader<'s> {
 }
 
 impl RuleReader<'_> {
-    pub(super) fn read_rule(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Draft {
+    pub(super) fn read_rule(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> RuleDraft {
         rule.report_unknown_keys(report, &["target", "each", "producer", "inputs", "out", "if"]);
         let mut references = Vec::new();
         let RuleVariables { outer, inner } = self.each(report, rule, &mut references);
@@ -99,7 +99,7 @@ impl RuleReader<'_> {
         if off {
             references.iter_mut().for_each(|reference| reference.need = Dependency::Named);
         }
-        Draft {
+        RuleDraft {
             off,
             wrong_target: text.filter(|_| target.is_none()).map(|text| text.text.to_owned()),
             target,

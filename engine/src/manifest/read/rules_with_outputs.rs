@@ -2,7 +2,7 @@
 //! `//docs/{doc}:render.NAME`. A change of one output does not rebuild the readers of another.
 
 use super::producers::Producers;
-use super::rules::Draft;
+use super::rules::RuleDraft;
 use super::sets::{Dependency, Reference};
 use crate::manifest::model::{InputFrom, InputSpec, ProducerDef};
 use crate::manifest::template::{Piece, Template};
@@ -12,7 +12,7 @@ use crate::seams::producer::{Params, Registry};
 pub const ENTRY: &str = "tree/entry";
 
 /// Adds the rules, and the producers that extract the outputs from the tree.
-pub(super) fn add_extracting_rules(drafts: &mut Vec<Draft>, producers: &mut Producers, registry: &Registry) {
+pub(super) fn add_extracting_rules(drafts: &mut Vec<RuleDraft>, producers: &mut Producers, registry: &Registry) {
     let mut more = Vec::new();
     for draft in drafts.iter() {
         let (Some(producer), Some((target, span))) = (draft.producer, &draft.target) else {
@@ -34,7 +34,7 @@ pub(super) fn add_extracting_rules(drafts: &mut Vec<Draft>, producers: &mut Prod
                 },
                 *span,
             );
-            more.push(Draft {
+            more.push(RuleDraft {
                 target: Some((with_suffix(target, &name), *span)),
                 wrong_target: None,
                 each: draft.each.clone(),

@@ -15,7 +15,7 @@ const MAX_GLOB: usize = 1000;
 
 /// A source set while files are merged: an absent key keeps the earlier value.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct SourceDraft {
     include: Option<Vec<String>>,
     exclude: Option<Vec<String>>,
     gitignore: Option<bool>,
@@ -23,7 +23,7 @@ pub(super) struct Draft {
 }
 
 /// Reads the `[sources]` table of one file over those of earlier files.
-pub(super) fn read_sources(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts: &mut BTreeMap<String, Draft>) {
+pub(super) fn read_sources(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts: &mut BTreeMap<String, SourceDraft>) {
     for (name, item) in sets.entries() {
         let Some(fields) = Fields::from_item(report, item, "a source set") else {
             continue;
@@ -46,7 +46,7 @@ pub(super) fn read_sources(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts
     }
 }
 
-pub(super) fn finish_sources(report: &mut Report<'_>, drafts: BTreeMap<String, Draft>) -> BTreeMap<String, SourceSet> {
+pub(super) fn finish_sources(report: &mut Report<'_>, drafts: BTreeMap<String, SourceDraft>) -> BTreeMap<String, SourceSet> {
     let mut sets = BTreeMap::new();
     for (name, draft) in drafts {
         if draft.include.is_none() && !report.has_syntax_errors() {

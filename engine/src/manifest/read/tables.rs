@@ -7,7 +7,7 @@
 use super::fields::{Fields, Item, Text, check_name};
 use super::json::{Spans, json_of_item};
 use super::report::Report;
-use super::rules::Draft;
+use super::rules::RuleDraft;
 use super::source::{Span, cut_value};
 use super::{Document, PERSONAL, TABLES, producers};
 use crate::manifest::template::Template;
@@ -166,12 +166,12 @@ impl Tables {
     }
 
     /// Adds a producer and a rule for every table.
-    pub(super) fn finish_tables(self, drafts: &mut BTreeMap<String, producers::Draft>) -> Vec<TableProducer> {
+    pub(super) fn finish_tables(self, drafts: &mut BTreeMap<String, producers::ProducerDraft>) -> Vec<TableProducer> {
         let make = |(name, Declared { rows, span, .. }): (String, Declared)| {
             // No producer in a manifest can have this name.
             let producer = format!("table {name}");
             let rows: Params = rows.into_iter().map(|(row, (value, _))| (row, value)).collect();
-            drafts.insert(producer.clone(), producers::Draft::undefined(PRODUCER, rows, span));
+            drafts.insert(producer.clone(), producers::ProducerDraft::undefined(PRODUCER, rows, span));
             TableProducer { producer, name, span }
         };
         self.declared.into_iter().map(make).collect()
@@ -186,10 +186,10 @@ pub(super) struct TableProducer {
 
 impl TableProducer {
     /// Returns the rule that produces its node.
-    pub(super) fn rule(&self, producers: &producers::Producers) -> Draft {
+    pub(super) fn rule(&self, producers: &producers::Producers) -> RuleDraft {
         let label = format!("//manifest/{}:table", escape(&self.name));
         let target = Template::parse(&label).expect("invariant: names of tables have no braces");
-        Draft {
+        RuleDraft {
             target: Some((target, self.span)),
             wrong_target: None,
             each: None,

@@ -168,13 +168,13 @@ impl BlockUse {
     }
 }
 
-type Open<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
+type OpenTable<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
 
 /// The tables of blobs, open for writing.
 pub(super) struct BlobTables<'t> {
-    blobs: Open<'t>,
-    data: Open<'t>,
-    blocks: Open<'t>,
+    blobs: OpenTable<'t>,
+    data: OpenTable<'t>,
+    blocks: OpenTable<'t>,
 }
 
 impl<'t> BlobTables<'t> {

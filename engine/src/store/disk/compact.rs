@@ -172,7 +172,7 @@ fn check_row_counts(from: &dyn ReadableDatabase, copy: &Database) -> Result<(), 
         }
     }
     match schema::kind_of_store(copy)? {
-        schema::Kind::Ours(_) => Ok(()),
+        schema::StoreKind::Ours(_) => Ok(()),
         _ => Err(redb::Error::Io(std::io::Error::other("the copy is not a store"))),
     }
 }

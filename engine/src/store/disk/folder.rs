@@ -11,7 +11,7 @@ use super::lock::{self, Lock, Refusal, Terms};
 use super::open_database::{Access, Base, Closing, Fault, Medium, OpenDatabase, guarded};
 use super::reserve;
 use super::salvage;
-use super::schema::{self, Kind};
+use super::schema::{self, StoreKind};
 use crate::store::StoreError;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -46,13 +46,13 @@ pub(super) const CONDEMNED: &str = "store.condemned";
 pub(super) struct Folder {
     path: PathBuf,
     options: DiskOptions,
-    sharing: Mutex<Sharing>,
+    sharing: Mutex<LockSharing>,
     action_locks: ActionLocks,
 }
 
 /// State of the lock's sharing with other processes.
 #[derive(Debug, Default)]
-struct Sharing {
+struct LockSharing {
     /// The file that waiting processes lock, once opened.
     waiting: Option<File>,
     /// Time at which this process last released the lock because others waited.
@@ -94,7 +94,7 @@ impl Folder {
         }
     }
 
-    fn sharing(&self) -> MutexGuard<'_, Sharing> {
+    fn sharing(&self) -> MutexGuard<'_, LockSharing> {
         self.sharing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -237,19 +237,19 @@ impl Folder {
                 (None, None) => return Err(redb::Error::DatabaseClosed),
             };
             let kind = schema::kind_of_store(base.readable())?;
-            if let (Base::Write(database), Kind::Ours(_)) = (&base, &kind) {
+            if let (Base::Write(database), StoreKind::Ours(_)) = (&base, &kind) {
                 schema::upgrade_format(database)?;
             }
             Ok((base, kind))
         });
         match opened {
-            Ok((base, Kind::Ours(id))) => Ok(Opening::Store(base, id)),
-            Ok((_, Kind::Newer(found))) => Err(StoreError::TooNew {
+            Ok((base, StoreKind::Ours(id))) => Ok(Opening::Store(base, id)),
+            Ok((_, StoreKind::Newer(found))) => Err(StoreError::TooNew {
                 path: self.path.clone(),
                 found,
                 known: schema::FORMAT,
             }),
-            Ok((_, Kind::Alien)) => Ok(Opening::Unfit("it is not a store of cortex".to_owned())),
+            Ok((_, StoreKind::Alien)) => Ok(Opening::Unfit("it is not a store of cortex".to_owned())),
             Err(Fault::Damaged(reason)) => Ok(Opening::Unfit(reason)),
             Err(fault) => Err(fault.into_store_error(&self.path, "opened")),
         }

@@ -218,7 +218,7 @@ impl DiskStore {
         }
     }
 
-    fn sound_rows<K, T>(&self, (rows, sentences): read::Rows<K, T>) -> Vec<(K, T)> {
+    fn sound_rows<K, T>(&self, (rows, sentences): read::SoundRows<K, T>) -> Vec<(K, T)> {
         if !sentences.is_empty() {
             let mut notes = self.locked_notes();
             sentences.into_iter().for_each(|sentence| notes.add_sentence(sentence));

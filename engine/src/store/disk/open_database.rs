@@ -260,7 +260,7 @@ pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, redb::Error>) -> Result
     }
 }
 
-enum State {
+enum DatabaseState {
     Open(OpenDatabase),
     Closed,
     Condemned(String),
@@ -269,7 +269,7 @@ enum State {
 /// A database that is opened on demand.
 pub(super) struct Handle {
     medium: Box<dyn Medium>,
-    state: RwLock<State>,
+    state: RwLock<DatabaseState>,
     /// Held shared by operations during which the lock must not be released.
     whole: RwLock<()>,
     born: Instant,
@@ -297,7 +297,7 @@ impl Handle {
         Ok((
             Self {
                 medium,
-                state: RwLock::new(State::Open(session)),
+                state: RwLock::new(DatabaseState::Open(session)),
                 whole: RwLock::default(),
                 born: Instant::now(),
                 next_check: AtomicU64::new(micros(KEEP)),
@@ -318,7 +318,7 @@ impl Handle {
             return false;
         }
         self.next_check.store(micros(now + CHECK_INTERVAL), Relaxed);
-        let open = matches!(self.state.try_read().as_deref(), Ok(State::Open(_)));
+        let open = matches!(self.state.try_read().as_deref(), Ok(DatabaseState::Open(_)));
         open && self.medium.is_waited_for()
     }
 
@@ -364,36 +364,40 @@ impl Handle {
             {
                 let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
                 match &*state {
-                    State::Open(OpenDatabase { base: Some(base), .. }) if access == Access::Read || matches!(base, Base::Write(_)) => {
+                    DatabaseState::Open(OpenDatabase { base: Some(base), .. })
+                        if access == Access::Read || matches!(base, Base::Write(_)) =>
+                    {
                         match guarded(|| run(base)) {
                             Ok(value) => return Ok(value),
                             Err(fault) => break fault,
                         }
                     }
-                    State::Condemned(reason) => return Err(Fault::Damaged(reason.clone()).into_store_error(self.medium.path(), what)),
-                    State::Open(_) | State::Closed => {}
+                    DatabaseState::Condemned(reason) => {
+                        return Err(Fault::Damaged(reason.clone()).into_store_error(self.medium.path(), what));
+                    }
+                    DatabaseState::Open(_) | DatabaseState::Closed => {}
                 }
             }
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
             match &*state {
-                State::Closed
-                | State::Open(OpenDatabase {
+                DatabaseState::Closed
+                | DatabaseState::Open(OpenDatabase {
                     base: None | Some(Base::Read(_)),
                     ..
                 }) => {
                     // Keep the lock while reopening: no other process may write between our read and our write.
-                    let lock = match std::mem::replace(&mut *state, State::Closed) {
-                        State::Open(session) => session.into_lock(),
-                        State::Closed | State::Condemned(_) => None,
+                    let lock = match std::mem::replace(&mut *state, DatabaseState::Closed) {
+                        DatabaseState::Open(session) => session.into_lock(),
+                        DatabaseState::Closed | DatabaseState::Condemned(_) => None,
                     };
                     let fresh = lock.is_none();
-                    *state = State::Open(self.medium.open(access, lock, notices)?);
+                    *state = DatabaseState::Open(self.medium.open(access, lock, notices)?);
                     if fresh {
                         self.next_check.store(micros(self.born.elapsed() + KEEP), Relaxed);
                     }
                 }
                 // Another thread was faster.
-                State::Open(_) | State::Condemned(_) => {}
+                DatabaseState::Open(_) | DatabaseState::Condemned(_) => {}
             }
         };
         self.close_after_fault(&fault);
@@ -405,7 +409,7 @@ impl Handle {
         self.read_database(notices, |_| Ok(()))?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let copied = match &*state {
-            State::Open(OpenDatabase { base: Some(base), .. }) => self.medium.copy(base.readable(), whole),
+            DatabaseState::Open(OpenDatabase { base: Some(base), .. }) => self.medium.copy(base.readable(), whole),
             // Another thread has closed it since; do nothing.
             _ => Ok(false),
         };
@@ -422,20 +426,20 @@ impl Handle {
                 return Err(fault.into_store_error(self.medium.path(), "compacted"));
             }
         }
-        let State::Open(session) = std::mem::replace(&mut *state, State::Closed) else {
+        let DatabaseState::Open(session) = std::mem::replace(&mut *state, DatabaseState::Closed) else {
             return Ok(false);
         };
         let lock = session.into_lock();
         self.medium
             .move_copy()
             .map_err(|fault| fault.into_store_error(self.medium.path(), "compacted"))?;
-        *state = State::Open(self.medium.open(Access::Read, lock, notices)?);
+        *state = DatabaseState::Open(self.medium.open(Access::Read, lock, notices)?);
         Ok(true)
     }
 
     /// Compacts the file in place: frees less space than a copy does, but needs almost none.
-    fn compact_in_place(&self, state: &mut State, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
-        let State::Open(session) = std::mem::replace(state, State::Closed) else {
+    fn compact_in_place(&self, state: &mut DatabaseState, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
+        let DatabaseState::Open(session) = std::mem::replace(state, DatabaseState::Closed) else {
             return Ok(());
         };
         let lock = session.into_lock();
@@ -446,7 +450,7 @@ impl Handle {
         };
         // After a fault the handle is dead; the next call reopens the file.
         squeezed.map_err(|fault| fault.into_store_error(self.medium.path(), "compacted"))?;
-        *state = State::Open(session);
+        *state = DatabaseState::Open(session);
         Ok(())
     }
 
@@ -455,9 +459,9 @@ impl Handle {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if let Fault::Damaged(reason) = fault {
             self.medium.mark_damaged(reason);
-            *state = State::Condemned(reason.clone());
+            *state = DatabaseState::Condemned(reason.clone());
         } else {
-            *state = State::Closed;
+            *state = DatabaseState::Closed;
         }
     }
 
@@ -465,8 +469,8 @@ impl Handle {
     pub(super) fn release(&self) {
         let _whole = self.whole.write().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*state, State::Open(_)) {
-            *state = State::Closed;
+        if matches!(*state, DatabaseState::Open(_)) {
+            *state = DatabaseState::Closed;
         }
     }
 }

@@ -181,10 +181,14 @@ pub(super) fn read_row(database: &dyn ReadableDatabase, view: ViewId, part: Part
 }
 
 /// Sound rows in key order, and a sentence for each damaged one.
-pub(super) type Rows<K, T> = (Vec<(K, T)>, Vec<String>);
+pub(super) type SoundRows<K, T> = (Vec<(K, T)>, Vec<String>);
 
 /// Reads all rows of a part of a view. Cannot detect rows that damage hides from the walk: a caller that needs completeness must count.
-pub(super) fn read_rows_of_part(database: &dyn ReadableDatabase, view: ViewId, part: Part) -> Result<Rows<Vec<u8>, Vec<u8>>, redb::Error> {
+pub(super) fn read_rows_of_part(
+    database: &dyn ReadableDatabase,
+    view: ViewId,
+    part: Part,
+) -> Result<SoundRows<Vec<u8>, Vec<u8>>, redb::Error> {
     let (table, view) = (schema::table_of(part), part.owner(view));
     let from = view.0.to_be_bytes();
     let to = view.0.checked_add(1).map(u64::to_be_bytes);
@@ -194,7 +198,7 @@ pub(super) fn read_rows_of_part(database: &dyn ReadableDatabase, view: ViewId, p
 }
 
 /// Reads the versions of a node, oldest first.
-pub(super) fn history(database: &dyn ReadableDatabase, view: ViewId, label: &str) -> Result<Rows<u32, HistoryRecord>, redb::Error> {
+pub(super) fn history(database: &dyn ReadableDatabase, view: ViewId, label: &str) -> Result<SoundRows<u32, HistoryRecord>, redb::Error> {
     let from = schema::history_key(view, label, 0);
     let to = schema::history_key(view, label, u32::MAX);
     range(database, HISTORY, &from, Some(&to), |key, body| {
@@ -214,7 +218,7 @@ pub(super) fn seconds(body: &[u8]) -> Option<u64> {
 }
 
 /// Reads the checkouts recorded in the store.
-pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Rows<ViewId, ViewRecord>, redb::Error> {
+pub(super) fn views(database: &dyn ReadableDatabase) -> Result<SoundRows<ViewId, ViewRecord>, redb::Error> {
     let (rows, sentences) = range(database, schema::table_of(Part::View), &[], None, |key, body| {
         // Rows under other keys than the empty one belong to no checkout.
         let view = key.try_into().ok().map(|view| ViewId(u64::from_be_bytes(view)));
@@ -231,7 +235,7 @@ fn range<K, T>(
     from: &[u8],
     to: Option<&[u8]>,
     map: impl Fn(&[u8], &[u8]) -> Option<(K, T)>,
-) -> Result<Rows<K, T>, redb::Error> {
+) -> Result<SoundRows<K, T>, redb::Error> {
     let (mut sound, mut sentences) = (Vec::new(), Vec::new());
     let txn = database.begin_read()?;
     let Some(open) = schema::open_table_to_read(&txn, table)? else {

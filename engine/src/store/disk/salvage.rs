@@ -31,7 +31,7 @@ const BATCH: usize = 4 << 20;
 /// Maximum number of unreadable places in a table; beyond them, the rest is skipped.
 const MOST_DAMAGES: usize = 1000;
 
-type Row = (Vec<u8>, Vec<u8>);
+type RawRow = (Vec<u8>, Vec<u8>);
 
 /// Copies all sound rows of one database into another, empty one; returns their number. Damage only reduces it.
 ///
@@ -57,17 +57,17 @@ pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<
 }
 
 /// A database opened for reading, and its temporary copy, if it needed one.
-struct Source {
+struct OpenedDatabase {
     database: Closing<Box<dyn ReadableDatabase>>,
     _copy: Option<tempfile::NamedTempFile>,
 }
 
 /// Opens the database itself; if it needs repair or lost its end, opens a copy padded with zeros. Never changes the original.
-fn open_padded(path: &Path, cache_bytes: usize) -> Result<Source, redb::Error> {
+fn open_padded(path: &Path, cache_bytes: usize) -> Result<OpenedDatabase, redb::Error> {
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes);
     if let Ok(database) = guarded(|| Ok(builder.open_read_only(path)?)) {
-        return Ok(Source {
+        return Ok(OpenedDatabase {
             database: Closing::new(Box::new(database)),
             _copy: None,
         });
@@ -88,7 +88,7 @@ fn open_padded(path: &Path, cache_bytes: usize) -> Result<Source, redb::Error> {
         Ok(database) => Box::new(database),
         Err(_) => Box::new(builder.open_read_only(copy.path())?),
     };
-    Ok(Source {
+    Ok(OpenedDatabase {
         database: Closing::new(database),
         _copy: Some(copy),
     })
@@ -107,7 +107,7 @@ const ROOM: u64 = 16 << 20;
 /// Prefix of the temporary copy's name, before a random suffix.
 const COPY: &str = "store.redb.copy-";
 
-fn insert_rows(target: &Database, table: Table, rows: &[Row]) -> Result<(), redb::Error> {
+fn insert_rows(target: &Database, table: Table, rows: &[RawRow]) -> Result<(), redb::Error> {
     let mut txn = target.begin_write()?;
     txn.set_quick_repair(true);
     {
@@ -128,7 +128,7 @@ struct TableWalk<'s> {
 
 impl TableWalk<'_> {
     /// Passes every sound reachable row to `take`, in batches: up to the first damage, then from after it up to the next, and so on.
-    fn sound_rows(&self, mut take: impl FnMut(&[Row]) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn sound_rows(&self, mut take: impl FnMut(&[RawRow]) -> Result<(), Fault>) -> Result<(), Fault> {
         let mut at = Point::FIRST;
         for _ in 0..MOST_DAMAGES {
             let (Some(low), Some(high)) = (self.next_reached(at, true), self.next_reached(Point::LAST, false)) else {
@@ -218,7 +218,7 @@ impl TableWalk<'_> {
 /// Consecutive rows.
 #[derive(Default)]
 struct RowRun {
-    rows: Vec<Row>,
+    rows: Vec<RawRow>,
     /// The last key reached, sound or not.
     last: Option<Vec<u8>>,
     end: End,

@@ -278,7 +278,7 @@ pub(super) fn open_table_to_read(txn: &ReadTransaction, table: Table) -> Result<
 pub(super) type ReadTable = redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StoreKind {
     /// A readable store, with its name.
     Ours(String),
     /// A store of a later cortex; the format that a reader must know.
@@ -342,31 +342,33 @@ pub(super) fn write_format(txn: &redb::WriteTransaction, format: u32, min_reader
     Ok(())
 }
 
-pub(super) fn kind_of_store(database: &dyn ReadableDatabase) -> Result<Kind, redb::Error> {
+pub(super) fn kind_of_store(database: &dyn ReadableDatabase) -> Result<StoreKind, redb::Error> {
     let txn = database.begin_read()?;
     let meta = match txn.open_table(META.definition()) {
         Ok(meta) => meta,
         Err(TableError::Storage(error)) => return Err(error.into()),
-        Err(_) => return Ok(Kind::Alien),
+        Err(_) => return Ok(StoreKind::Alien),
     };
     let Some(value) = meta.get(FORMAT_KEY)? else {
-        return Ok(Kind::Alien);
+        return Ok(StoreKind::Alien);
     };
     let Some(min_reader) = frame::verified_body(META.name, FORMAT_KEY, value.value())
         .ok()
         .and_then(|body| body.get(4..8)?.try_into().ok())
     else {
-        return Ok(Kind::Alien);
+        return Ok(StoreKind::Alien);
     };
     let min_reader = u32::from_be_bytes(min_reader);
     if min_reader > FORMAT {
-        return Ok(Kind::Newer(min_reader));
+        return Ok(StoreKind::Newer(min_reader));
     }
-    let Some(value) = meta.get(ID_KEY)? else { return Ok(Kind::Alien) };
+    let Some(value) = meta.get(ID_KEY)? else {
+        return Ok(StoreKind::Alien);
+    };
     let id = frame::verified_body(META.name, ID_KEY, value.value())
         .ok()
         .and_then(|body| String::from_utf8(body.to_vec()).ok());
-    Ok(id.map_or(Kind::Alien, Kind::Ours))
+    Ok(id.map_or(StoreKind::Alien, StoreKind::Ours))
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ impl Tally {
 pub struct Plan {
     actions: Vec<ActionKey>,
     blobs: Vec<Digest>,
-    versions: Vec<sweep_versions::Key>,
+    versions: Vec<sweep_versions::VersionKey>,
     /// Counts of the items to remove.
     pub to_remove: Tally,
     /// Garbage that is kept because it was paid for; blobs are not counted.

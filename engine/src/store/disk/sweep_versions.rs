@@ -11,7 +11,7 @@ use crate::store::records::HistoryRecord;
 use crate::store::{Inventory, StoreError, ViewId, codec, superseded};
 
 /// The key of a version's row.
-pub(super) type Key = [u8; 28];
+pub(super) type VersionKey = [u8; 28];
 
 /// The versions of a store, as gc treats them.
 #[derive(Debug, Default)]
@@ -19,11 +19,11 @@ pub(super) struct Versions {
     /// Results that the newest versions protect.
     pub(super) protected: Marks,
     /// Versions of nodes that disappeared long ago.
-    pub(super) gone: Vec<Key>,
+    pub(super) gone: Vec<VersionKey>,
 }
 
 /// The versions of one node, oldest first.
-type Node = Vec<(Key, HistoryRecord)>;
+type Node = Vec<(VersionKey, HistoryRecord)>;
 
 impl Versions {
     fn retain_versions(&mut self, node: &Node, policy: &Policy) {
@@ -45,7 +45,7 @@ impl DiskStore {
             false => versions.retain_versions(&node, policy),
         };
         self.walk(HISTORY, |_, key, _, body| {
-            let (Some(version), Ok(key)) = (schema::version_of(key), Key::try_from(key)) else {
+            let (Some(version), Ok(key)) = (schema::version_of(key), VersionKey::try_from(key)) else {
                 return Ok(());
             };
             if marks.forgotten.contains(&view_of(&key)) {
@@ -80,7 +80,7 @@ impl DiskStore {
     }
 }
 
-fn view_of(key: &Key) -> ViewId {
+fn view_of(key: &VersionKey) -> ViewId {
     let (view, _) = key.split_first_chunk().expect("invariant: a key has 28 bytes");
     ViewId(u64::from_be_bytes(*view))
 }
@@ -93,7 +93,7 @@ fn is_old(node: &Node, marks: &Marks, policy: &Policy) -> bool {
 }
 
 /// Removes versions; returns how many existed.
-pub(super) fn remove_versions(database: &redb::Database, keys: &[Key]) -> Result<u64, redb::Error> {
+pub(super) fn remove_versions(database: &redb::Database, keys: &[VersionKey]) -> Result<u64, redb::Error> {
     let mut removed = 0;
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);

@@ -6,7 +6,7 @@
 use super::block::BlobTables;
 use super::open_database::expecting_panics;
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, META, ReadTable, SCHEMA, Table};
-use super::verify_blobs::{self, Blobs};
+use super::verify_blobs::{self, VerifiedBlobs};
 use super::{DiskStore, compression, frame, read};
 use crate::store::records::{Class, HistoryRecord};
 use crate::store::{Part, StoreError, ViewId, codec, shared};
@@ -286,7 +286,7 @@ struct Opened {
 fn verify_actions(
     database: &dyn ReadableDatabase,
     firsts: RangeInclusive<u8>,
-    blobs: &Blobs,
+    blobs: &VerifiedBlobs,
     results: &mut Results,
     verified: &mut Verified,
 ) -> Result<(), redb::Error> {
@@ -310,7 +310,7 @@ fn verify_actions(
     Ok(())
 }
 
-fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs: &Blobs) -> Result<Opened, redb::Error> {
+fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs: &VerifiedBlobs) -> Result<Opened, redb::Error> {
     let mut opened = Opened::default();
     // Outputs may have been stored since the blobs were hashed.
     let is_stored = |output: &Digest| match stored {

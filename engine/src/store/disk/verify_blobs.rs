@@ -26,7 +26,7 @@ const SEARCH: u64 = 1 << 10;
 const NEIGHBOURS: usize = 128;
 
 /// A blob with the location in its row.
-struct Place {
+struct BlobPlace {
     digest: Digest,
     record: BlobRecord,
 }
@@ -41,9 +41,9 @@ enum BlobFault {
 
 /// The blobs of a store, as verified.
 #[derive(Default)]
-pub(super) struct Blobs {
+pub(super) struct VerifiedBlobs {
     /// Sorted by digest, once all are hashed.
-    places: Vec<Place>,
+    places: Vec<BlobPlace>,
     odd: FxHashMap<Digest, BlobFault>,
     rows: u64,
     /// Number of chunks of sound blobs.
@@ -52,7 +52,7 @@ pub(super) struct Blobs {
     blocks: FxHashSet<u64>,
 }
 
-impl Blobs {
+impl VerifiedBlobs {
     /// Whether a blob is sound; `None` if it is missing, or was when its row would have been read.
     pub(super) fn is_sound(&self, digest: &Digest) -> Option<bool> {
         match self.odd.get(digest) {
@@ -65,8 +65,8 @@ impl Blobs {
 
 impl DiskStore {
     /// Hashes all blobs; calls `between` after each step to release the store.
-    pub(super) fn verify_blobs(&self, between: impl Fn(), verified: &mut Verified) -> Result<Blobs, StoreError> {
-        let mut blobs = Blobs::default();
+    pub(super) fn verify_blobs(&self, between: impl Fn(), verified: &mut Verified) -> Result<VerifiedBlobs, StoreError> {
+        let mut blobs = VerifiedBlobs::default();
         for firsts in verify::first_bytes() {
             self.run_reading(|database| verify_blob_rows(database, firsts, &mut blobs, verified))?;
             between();
@@ -76,7 +76,7 @@ impl DiskStore {
         let mut rest = &places[..];
         while !rest.is_empty() {
             let mut bytes = 0_u64;
-            let fits = |place: &&Place| {
+            let fits = |place: &&BlobPlace| {
                 let fits = bytes < BATCH;
                 bytes = bytes.saturating_add(place.record.stored_len).saturating_add(SEARCH);
                 fits
@@ -94,8 +94,8 @@ impl DiskStore {
 
 /// Verification of some rows, or of their blobs.
 #[derive(Default)]
-struct Part {
-    places: Vec<Place>,
+struct VerifiedPart {
+    places: Vec<BlobPlace>,
     odd: Vec<(Digest, BlobFault)>,
     damage: Vec<DamagedItem>,
     rows: u64,
@@ -105,14 +105,14 @@ struct Part {
     bytes: u64,
 }
 
-impl Part {
+impl VerifiedPart {
     fn damaged(&mut self, digest: Digest, sentence: String) {
         self.odd.push((digest, BlobFault::Damaged));
         self.damage.push(verify::damaged_item(sentence, Repair::Blob(digest)));
     }
 }
 
-fn join(parts: Vec<Part>, blobs: &mut Blobs, verified: &mut Verified) {
+fn join(parts: Vec<VerifiedPart>, blobs: &mut VerifiedBlobs, verified: &mut Verified) {
     for part in parts {
         let damaged = part.odd.iter().filter(|(_, odd)| *odd == BlobFault::Damaged).count();
         verified.blobs += part.sound + damaged as u64;
@@ -130,7 +130,7 @@ fn join(parts: Vec<Part>, blobs: &mut Blobs, verified: &mut Verified) {
 fn verify_blob_rows(
     database: &dyn ReadableDatabase,
     firsts: RangeInclusive<u8>,
-    blobs: &mut Blobs,
+    blobs: &mut VerifiedBlobs,
     verified: &mut Verified,
 ) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
@@ -143,8 +143,8 @@ fn verify_blob_rows(
     Ok(())
 }
 
-fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
-    let mut part = Part::default();
+fn find_range(rows: &ReadTable, first: u8) -> Result<VerifiedPart, redb::Error> {
+    let mut part = VerifiedPart::default();
     for entry in verify::rows_with_first_byte(rows, first)? {
         let (key, _) = entry?;
         part.rows += 1;
@@ -156,7 +156,7 @@ fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
         };
         // Search like a reader: damage may leave a row where no search finds it.
         match read::blob_record(rows, &digest)? {
-            read::Value::Sound(record) => part.places.push(Place { digest, record }),
+            read::Value::Sound(record) => part.places.push(BlobPlace { digest, record }),
             read::Value::Damaged(sentence) => part.damaged(digest, sentence),
             read::Value::Absent => part.damage.extend(verify::find_unreachable(BLOBS, rows, &digest.0)?),
         }
@@ -164,7 +164,12 @@ fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
     Ok(part)
 }
 
-fn hash(database: &dyn ReadableDatabase, batch: &[Place], blobs: &mut Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
+fn hash(
+    database: &dyn ReadableDatabase,
+    batch: &[BlobPlace],
+    blobs: &mut VerifiedBlobs,
+    verified: &mut Verified,
+) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let (Some(rows), Some(data)) = (
         schema::open_table_to_read(&txn, BLOBS)?,
@@ -172,16 +177,16 @@ fn hash(database: &dyn ReadableDatabase, batch: &[Place], blobs: &mut Blobs, ver
     ) else {
         return Ok(());
     };
-    let hash = |places: &[Place]| expecting_panics(|| hash_some(&rows, &data, places));
+    let hash = |places: &[BlobPlace]| expecting_panics(|| hash_some(&rows, &data, places));
     let parts = batch.par_chunks(NEIGHBOURS).map(hash).collect::<Result<_, _>>()?;
     join(parts, blobs, verified);
     Ok(())
 }
 
-fn hash_some(rows: &ReadTable, data: &ReadTable, places: &[Place]) -> Result<Part, redb::Error> {
-    let mut part = Part::default();
+fn hash_some(rows: &ReadTable, data: &ReadTable, places: &[BlobPlace]) -> Result<VerifiedPart, redb::Error> {
+    let mut part = VerifiedPart::default();
     let frames = Frames::default();
-    for Place { digest, record } in places {
+    for BlobPlace { digest, record } in places {
         let len = match read::sound_chunks(data, record, digest, &frames)? {
             Some(chunks) => {
                 part.chunks += chunks;
@@ -207,7 +212,7 @@ fn hash_some(rows: &ReadTable, data: &ReadTable, places: &[Place]) -> Result<Par
 }
 
 /// Counts the rows of blobs and their chunks, and finds chunks without a blob: these only waste space.
-pub(super) fn count_blob_rows(database: &dyn ReadableDatabase, blobs: &Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
+pub(super) fn count_blob_rows(database: &dyn ReadableDatabase, blobs: &VerifiedBlobs, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let (Some(rows), Some(data)) = (
         schema::open_table_to_read(&txn, BLOBS)?,
