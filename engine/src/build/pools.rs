@@ -168,7 +168,7 @@ impl Pools {
     /// Adds a paid job.
     pub fn add_paid_job(&mut self, job: Job, priority: f64) {
         if job_groups::grouping(&self.shared, &job) != Grouping::Never {
-            let waiting = self.paid.to_waiting(job, priority);
+            let waiting = self.paid.number_job(job, priority);
             self.job_groups.add_waiting(waiting);
         } else {
             self.paid.add_job(job, priority);
@@ -321,11 +321,11 @@ impl Lane {
     }
 
     fn add_job(&mut self, job: Job, priority: f64) {
-        let waiting = self.to_waiting(job, priority);
+        let waiting = self.number_job(job, priority);
         self.waiting.push(waiting);
     }
 
-    fn to_waiting(&mut self, job: Job, priority: f64) -> Waiting {
+    fn number_job(&mut self, job: Job, priority: f64) -> Waiting {
         self.arrived += 1;
         Waiting {
             priority,
