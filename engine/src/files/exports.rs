@@ -449,7 +449,7 @@ impl Exports {
                 .pages
                 .get(&number)
                 .filter(|page| !matches!(page, ExportPage::Open(entries) if entries.is_empty()));
-            let row = page.map(ExportPage::saved);
+            let row = page.map(ExportPage::encode_page);
             match &row {
                 Some(row) => known.pages.insert(number, ExportPage::Saved(row.clone())),
                 None => known.pages.remove(&number),

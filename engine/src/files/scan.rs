@@ -6,7 +6,7 @@ use super::globs::{GlobReach, Globs};
 use super::ignores::{EXCLUDE_FILE, Ignores, MAX_RULES_LEN, RULE_FILES, RuleTexts};
 use super::listing::{DIR_SETTLED, DIR_UNREADABLE, DirectoryRow, LINK, Listing, REFUSED, RULES, SETTLED, UNREADABLE};
 use super::packed::PackedFile;
-use super::read::{Hashed, Root, reason};
+use super::read::{Hashed, Root, error_text};
 use super::stamp::Stamp;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;

@@ -11,7 +11,7 @@ use super::watched_directories::{WatchEvent, WatchedDirectories};
 use super::{Batch, at_and_below};
 use crate::files::globs::{Globs, NEVER, fingerprint};
 use crate::files::ignores::{EXCLUDE_FILE, RULE_FILES};
-use crate::files::read::{Root, reason};
+use crate::files::read::{Root, error_text};
 use crate::files::scan::{Context, Scan, join};
 use crate::files::stamp::Stamp;
 use crate::seams::world::{SetDef, Watched, WorldError};

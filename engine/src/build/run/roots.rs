@@ -323,7 +323,7 @@ impl Run<'_> {
             Some(text) => Diagnostic::error(ErrorCode::E_NO_TARGET, format!("no target matches {text}")).label(text),
             None => Diagnostic::error(ErrorCode::E_NO_TARGET, "no target matches this").found(text),
         };
-        Ok(error.hint(hint).candidate_rules(near))
+        Ok(error.hint(hint).candidates(near))
     }
 
     /// Returns other spellings of a package and a target, with another target or family that rules have.
@@ -488,7 +488,7 @@ pub(super) fn ambiguity_error(value: &str, text: &str, labels: Vec<String>) -> D
         Some(text) => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("'{value}' matches {count} targets")).label(text),
         None => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("this matches {count} targets")).found(text),
     };
-    error.hint(full_name_hint(&labels)).candidate_rules(labels)
+    error.hint(full_name_hint(&labels)).candidates(labels)
 }
 
 /// Returns the hint that decides between labels: `write the full name, such as Polly.Retry`.
@@ -522,7 +522,7 @@ fn merge_ambiguous_errors(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
             Some(text) => what.label(text),
             None => what.found(text),
         };
-        *error = what.hint(full_name_hint(&names)).candidate_rules(names);
+        *error = what.hint(full_name_hint(&names)).candidates(names);
         is_new
     });
 }

@@ -154,7 +154,7 @@ impl Folder {
             },
             waiting: Some(&waiting),
             on_wait: on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
-            looks: access == Access::Read,
+            is_read_only: access == Access::Read,
         };
         let lock = match lock::acquire_lock(&self.path_of_file(LOCK), &terms) {
             Ok(lock) => Some(lock),

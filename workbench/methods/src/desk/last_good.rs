@@ -12,7 +12,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
-use workbench::builds::{Departure, departure, vanished};
+use workbench::builds::{Departure, departure, find_removed_symbol};
 use workbench::last_good::{
     behind, files_with_errors, label_of_type, last_good, meant_member, newest_type_of_name, note_of_lost_parts, parts,
 };
@@ -82,7 +82,7 @@ pub fn remark_missing(
     let broken = files_with_errors(session)?;
     let found = behind(session, &BTreeSet::from([key.clone()]), &broken)?;
     let Some(first) = found.get(&key).and_then(|places| places.first()) else {
-        let gone = vanished(session, &key, rest)?;
+        let gone = find_removed_symbol(session, &key, rest)?;
         if let Some(gone) = &gone {
             context.say(&[describe_removal(&gone.path, &gone.why, gone.kept.then_some(&gone.label))]);
         }

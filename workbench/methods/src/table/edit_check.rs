@@ -3,7 +3,7 @@
 use super::Method;
 use super::edit::Edit;
 use super::edit_by_symbol::rewriting;
-use super::rewriting::{look_in, session_text_of};
+use super::rewriting::{read_in_session, session_text_of};
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
 use crate::failed::Failed;
@@ -246,7 +246,7 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u
         return None;
     }
     // A failure of the check does not stop the edit.
-    look_in(desk, Edit::NAME, id, |inside| {
+    read_in_session(desk, Edit::NAME, id, |inside| {
         let names = inside.workspace_names()?;
         let world = inside.open_to_build()?.0.engine.world.clone();
         lost_names(inside, &names.symbols, &*world, &files)

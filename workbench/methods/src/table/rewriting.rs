@@ -84,13 +84,13 @@ impl Destination<'_> {
     ) -> Result<T, Failed> {
         match self.session {
             None => plan(desk),
-            Some(session) => look_in(desk, method, session, plan),
+            Some(session) => read_in_session(desk, method, session, plan),
         }
     }
 }
 
 /// Reads the workspace with the texts of a session.
-pub(super) fn read_in_workspace<T>(
+pub(super) fn read_in_session<T>(
     desk: &Desk<'_>,
     method: &'static str,
     session: &str,
@@ -178,7 +178,7 @@ impl Rewriting<'_> {
         if !trial.is_empty() {
             let tried = self.order(&disk, rewrite(trial), None, Some(Mode::Manual))?;
             let tried = tried.session.ok_or_else(|| Failed::bug(&"an edit has no session"))?;
-            let found = look_in(desk, self.method, &tried, looked);
+            let found = read_in_session(desk, self.method, &tried, looked);
             let found = found.map(|looked| looked.and_then(|()| refused_by_compiler(desk, &disk, &tried)));
             for end in [Order::Discard, Order::Close] {
                 drop(self.order(&disk, end, Some(&tried), None));
