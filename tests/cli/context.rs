@@ -117,7 +117,7 @@ fn rounds_of_a_conversation_leave_types_to_later_ones() {
         &["--query", "colours of the command line", "--conversation", "c1", "--budget", "1500"],
     );
     assert_eq!(inherited(&third), 0, "another topic");
-    // What an answer used makes a later question about it one about the same.
+    // A later question about a file that an answer used has the same subject.
     let file = "src/MemoTree.Core/Storage/NodeCodec.cs";
     let ended = run_successfully(&bench, &["context", "end", "--conversation", "c1", file]);
     assert_eq!(ended, format!("round 3 of c1 names {file}\n"));

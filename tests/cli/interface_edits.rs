@@ -1,4 +1,4 @@
-//! Edits about interfaces: one made of a type, and stubs for what a type owes.
+//! Edits about interfaces: extracting one from a type, and stubs for missing members.
 
 use crate::bench::Bench;
 use crate::structure_edits::{read, run_successfully};

@@ -1,4 +1,4 @@
-//! What differs in an overlay, and what that reaches.
+//! Differences of an overlay from the workspace, and the code that they reach.
 
 use crate::bench::{Bench, git};
 use crate::overlay::{FILE, FROM, json, ok, put, ran, read};

@@ -150,7 +150,7 @@ fn what_a_question_makes_is_one_build_of_the_log() {
     let ran = |build: &serde_json::Value| build["counts"]["ran"].as_u64().unwrap_or(0);
     let of_producers = build["producers"].as_array().into_iter().flatten();
     assert_eq!(ran(build), of_producers.filter_map(|of| of["ran"].as_u64()).sum::<u64>(), "{build}");
-    // What is asked next is another one, of which nothing has to be made.
+    // The next request is another one, and nothing has to be built for it.
     assert_eq!(bench.run(&["impact", "NodeStore.Get"]).code, 0);
     assert_eq!(bench.run(&["build", "//types/MemoTree.Core.NodeStore:outline"]).code, 0);
     assert_eq!(bench.run(&["log", "--json"]).json()["builds"].as_array().map_or(0, Vec::len), 2);

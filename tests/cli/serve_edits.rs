@@ -1,4 +1,4 @@
-//! A service answers from memory, and never with what an edit has made untrue.
+//! A service answers from its cache, and never with an answer that an edit has invalidated.
 
 use crate::bench::Bench;
 use crate::serve::{Client, Service};

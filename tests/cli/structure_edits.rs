@@ -111,7 +111,7 @@ fn edits_of_symbols_go_on_in_a_session() {
     let session = opened["session"].as_str().expect("a handle").to_owned();
     let within = |words: &[&str]| run_successfully(&bench, &[words, &["--session", &session]].concat());
     within(DEEP);
-    // What the session has not saved is what the next one is made of.
+    // The next edit starts from the unsaved texts of the session.
     within(&[
         "edit",
         "change_signature",

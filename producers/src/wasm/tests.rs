@@ -31,7 +31,7 @@ fn produce(module: &str, params: &Value, cancel: &Cancel) -> Result<Output, Fail
     let bound = producer.bind(&params, &BTreeMap::new());
     let table = write_table(&BTreeMap::from([("row", b"{\"a\":1}")]));
     let list = [("x", b"one".to_vec()), ("y", table)].map(|(item, bytes)| Input::of(item, bytes));
-    // What is no text of a module stays as it is.
+    // A module that is not in the text format is passed on unchanged.
     let module = wat::parse_str(module).unwrap_or_else(|_| module.as_bytes().to_vec());
     let roles = BTreeMap::from([(Arc::from(MODULE), vec![Input::of("", module)]), (Arc::from("list"), list.into())]);
     let vars = Vars::new();

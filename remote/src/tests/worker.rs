@@ -1,4 +1,4 @@
-//! Workers in this process, which do as told or misbehave.
+//! Workers in this process, honest or misbehaving.
 
 use super::liar::{Liar, Shelf};
 use bazel_remote_apis::build::bazel::remote::execution::v2 as api;

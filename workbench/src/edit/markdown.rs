@@ -395,7 +395,7 @@ flags: `SelectionPending`
         checked(&response);
     }
 
-    /// That what is read is what was written.
+    /// Checks that the parsed Markdown equals the response.
     fn checked(response: &Response) {
         let text = format(response);
         let read = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -423,7 +423,7 @@ flags: `SelectionPending`
         );
     }
 
-    /// What stands above the metrics, of an answer that is read as it was written.
+    /// Returns the Markdown above the metrics, and checks that it can be parsed.
     fn head(response: &Response) -> String {
         checked(response);
         let text = format(response);

@@ -106,7 +106,7 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     );
 }
 
-/// A caller that was told of a conflict puts the joined text with `onto_now`.
+/// A caller resolves a conflict by putting the joined text with `onto_now`.
 #[test]
 fn a_conflict_is_ended_by_a_document_made_of_now() {
     let place = TestWorkspace::new();

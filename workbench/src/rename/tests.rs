@@ -30,15 +30,15 @@ fn files() -> Vec<(&'static str, &'static str)> {
     vec![("src/shop.cs", SHOP), ("src/users.cs", USERS)]
 }
 
-/// Paths with their texts afterwards.
+/// New texts by path.
 type TextsAfter = Vec<(String, String)>;
 
-/// A rename, looked at with its texts: the texts afterwards, or what is in the way.
+/// Renames a symbol and verifies the result. Returns the new texts, or the obstacles.
 fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<TextsAfter, Vec<String>> {
     renamed_beside(files, symbol, new, false).map(|(after, _)| after)
 }
 
-/// As [`renamed`], where possible uses may stay as they are: with those that do.
+/// As [`renamed`], but possible uses may stay; returns those as well.
 fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possible: bool) -> Result<(TextsAfter, Vec<String>), Vec<String>> {
     let mut sample = Sample::from_files(files);
     let symbols = sample.names();
@@ -262,7 +262,7 @@ fn what_would_mean_something_else_is_refused() {
     assert!(message.contains("System.Object"), "{message}");
     let message = refused("class A : System.IDisposable { public void Dispose() { } }", "A#Dispose()", "End");
     assert!(message.contains("System.IDisposable"), "{message}");
-    // What #if leaves out is not known.
+    // Code that `#if` excludes is not bound.
     let message = refused("class A { int X;\n#if NEVER\nint M() => X;\n#endif\n}", "A#X", "Y");
     assert!(message.contains("#if"), "{message}");
     // A loop calls it without its name.

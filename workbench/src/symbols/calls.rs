@@ -297,7 +297,7 @@ static void M(this A on, bool first, bool @last) { }
 static void M(A on, string[] many, ref int there) { }
 }";
 
-    /// What literals of these types leave of overloads with these parameters, and what values of these types leave.
+    /// Returns the overloads that may be called with literals of these types, and with values of these types.
     fn of_literals(overloads: &str, arguments: &[&str]) -> [String; 2] {
         let text = format!("public class A {{ {overloads} }}");
         let mut sample = Sample::from_files(&[("a.cs", &text)]);
@@ -330,17 +330,17 @@ static void M(A on, string[] many, ref int there) { }
             (numbers, "ulong", "F(double)"),
             (numbers, "char", "F(int)"),
             (numbers, "float", "F(double)"),
-            // Boxed, or by a conversion of its own: nothing else takes it.
+            // Only boxing, or a user-defined conversion, applies.
             (numbers, "decimal", "F(object)"),
             ("void F(long x) {} void F(ulong x) {}", "uint", "F(long)"),
             // Whether a constant fits is not known here.
             ("void F(byte x) {} void F(short x) {}", "int", "F(byte) F(short)"),
             ("void F(byte x) {} void F(long x) {}", "int", "F(byte) F(long)"),
-            // What is not generic goes before what becomes the same.
+            // A method that is not generic is better than a generic one with equal parameters.
             ("void F<T>(T x) {} void F(int x) {}", "int", "F(int)"),
             ("void F<T>(T x) {} void F(int x) {}", "long", "F`1(T)"),
             ("void F<T>(T x) {} void F(object x) {}", "int", "F(object) F`1(T)"),
-            // What is passed in another way, may be null, is not seen or not of the same value does not decide.
+            // Modifiers, nullable types, inaccessible overloads and values of other types decide nothing.
             ("void F(int x) {} void F(in int x) {}", "int", "F(in int) F(int)"),
             ("void F(int? x) {} void F(long? x) {}", "int", "F(int?) F(long?)"),
             ("private void F(int x) {} public void F(long x) {}", "int", "F(int) F(long)"),

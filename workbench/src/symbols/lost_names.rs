@@ -248,12 +248,12 @@ mod tests {
     const ID: &str = "namespace N;\npublic class Id\n{\n    public int Value;\n    public bool IsNone => Value == 0;\n    public int Twice() => Value * 2;\n}\n";
     const USER: &str = "namespace N;\nclass User\n{\n    int M(Id id) => id.Value + id.Twice();\n    object Other => Package.Make(id: 1).Value;\n    string F(int value) { var local = nameof(value); return $\"{local}\"; }\n}\n";
 
-    /// What an edit of the first file leaves without a meaning.
+    /// Returns the names that an edit of the first file leaves unresolved.
     fn lost(after: &str) -> Vec<String> {
         lost_between(ID, after)
     }
 
-    /// What an edit between two texts leaves without a meaning.
+    /// Returns the names that an edit between two texts leaves unresolved.
     fn lost_between(before: &str, after: &str) -> Vec<String> {
         let mut sample = Sample::from_files(&[("id.cs", after), ("user.cs", USER)]);
         let symbols = sample.names();

@@ -344,7 +344,7 @@ fn agrees(sample: &mut Sample, name: &str) {
     types.sort();
     built.sort();
     match built.len() {
-        // Where a build finds nothing, resolution accepts more notations.
+        // If a build finds nothing, resolution may still: it accepts more notations.
         0 => {}
         1 => assert_eq!(types, built, "{name}: {found:?}"),
         // Resolution may choose one of several types by whole name, project or type parameters, but only from those that the build matches.

@@ -1,4 +1,4 @@
-//! Which places use a symbol of small workspaces, certainly or possibly, and what is said not to be seen.
+//! Certain and possible uses of symbols in small workspaces, and the reported gaps of the search.
 
 use super::override_places::override_places;
 use super::resolve::{Options, resolve};
@@ -547,7 +547,7 @@ fn implicit_conversions_are_uses_of_the_operator() {
     assert_eq!(found.certain.iter().map(shown).collect::<Vec<_>>(), ["3:9 convert"]);
     let possible = found.possible.iter().map(|(place, why)| format!("{} {why}", shown(place)));
     assert_eq!(possible.collect::<Vec<_>>(), ["4:9 convert the type of the value is unknown"]);
-    // What `Deconstruct` gives is converted at the sign; of `null` it is possible.
+    // A value of `Deconstruct` is converted at the `=`; a conversion of `null` is only possible.
     let text = "struct Id { public static implicit operator Id(string text) => default; }\nclass Pair { public void Deconstruct(out string a, out int b) => throw null; }\n";
     let other = "class B { void M(Pair pair) {\nId own; int n;\n(own, n) = pair;\n(Id other, n) = pair;\nown = null;\n} }\n";
     let mut sample = Sample::from_files(&[("a.cs", text), ("b.cs", other)]);

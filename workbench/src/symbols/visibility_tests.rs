@@ -1,4 +1,4 @@
-//! Which code can use a symbol: what is internal is seen by friends alone.
+//! Code that can use a symbol: only friend assemblies see internal ones.
 
 use super::resolve::{Options, resolve};
 use super::samples::Sample;
@@ -47,7 +47,7 @@ internal class In { public class Nested { public void Deep() { } } }",
     assert_eq!(found("In.Nested.Deep"), ["B/b.cs"]);
     // A friend does not see what a private type declares.
     assert_eq!(found("T.Own.Go2"), Vec::<String>::new());
-    // Which assemblies are friends of D its text does not say.
+    // The friends of D are unknown, so every project may see it.
     assert_eq!(found("Open.Wide"), ["E/e.cs"]);
 }
 
@@ -106,7 +106,7 @@ fn code_inside_of_a_namespace_that_names_a_type_without_a_reference_is_told() {
         ),
         ("B/B.csproj", &project("")),
         ("B/b.cs", &inside("_ = Tool.Size; _ = Path.Size;")),
-        // What it names is declared where it sees it.
+        // C declares the name itself.
         ("C/C.csproj", &project("")),
         ("C/c.cs", &inside("_ = Tool.Size;")),
         ("C/tool.cs", &tools("class Holder { class Tool { } }")),
@@ -139,7 +139,7 @@ fn what_no_project_compiles_comes_last() {
             "A/b.cs",
             "using Acme; using System.IO; class B { void M(Tool t, StringReader r) { t.Go(); r.Read(); } } class D : StringReader { }",
         ),
-        // What a using directive opens comes after the global namespace.
+        // The global namespace comes before namespaces of using directives.
         (
             "loose.cs",
             "public class Tool { public void Go() { } } public class StringReader { public void Read() { } }",

@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(holders(&index, "Set", "Get"), [("N.A".to_owned(), false), ("N.B".to_owned(), true)]);
         assert_eq!(holders(&index, "Größe", "Get"), []);
         assert_eq!(index.unread().collect::<Vec<_>>(), ["//types/N.D:mentions"]);
-        // What could not be read is read again.
+        // An output that could not be read is read again.
         let read = |labels: &[String]| {
             assert_eq!(labels, ["//types/N.D:mentions"]);
             Ok::<_, SymbolError>(vec![changed[2].clone()])

@@ -134,7 +134,7 @@ impl Method for Search {
         let mut text = String::new();
         let (rows, beside) = answer.page.rows();
         for hit in rows {
-            // As in C#, what has no modifier is internal or private.
+            // As in C#, a declaration without a modifier is internal or private.
             let is_plain = matches!(hit.accessibility.as_str(), "internal" | "private");
             let accessibility = if is_plain { "" } else { hit.accessibility.as_str() };
             let words = format!("{accessibility} {}", hit.kind);

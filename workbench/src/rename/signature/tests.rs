@@ -26,7 +26,7 @@ public partial class Shop { partial void Half(int one) { } }
 ";
 const USERS: &str = "namespace U;\r\nusing N;\r\npublic static class More { public static int Take(this Shop shop, int most, bool deep = false) => most; }\r\nclass Market : Shop {\r\n    public Market() : base(1) { }\r\n    public override int Price(int number, string name) => base.Price(number, name);\r\n}\r\nclass Go {\r\n    Shop shop = new Shop(2); IShop other; Shop third = new(3);\r\n    int Sum() => other.Price(1) + shop.Price(2, \"y\") + shop.Take(3) + More.Take(shop, 4, true);\r\n    int All() => Shop.Sum(1, 2) + Shop.Sum();\r\n    string S() => nameof(Shop.Price) + $\"{shop.Price(4, \"z\")}\";\r\n}\r\n";
 
-/// Other parameters, looked at with the new texts: the texts afterwards and what is told, or what is in the way.
+/// Changes parameters and verifies the result. Returns the new texts and the notes, or the obstacles.
 fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec<String>), Vec<String>> {
     changed_beside(users, symbol, list, &BTreeSet::new())
 }
