@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     if completion::answer_completion(&arguments) {
         return ExitCode::SUCCESS;
     }
-    match cli::Cli::try_parse_from(cli::guarded(arguments.iter().cloned())) {
+    match cli::Cli::try_parse_from(cli::guard_labels(arguments.iter().cloned())) {
         // The panic is already printed; only the exit code is left.
         Ok(cli) => catch_unwind(AssertUnwindSafe(|| commands::run_cli(cli))).unwrap_or_else(|_| {
             let why = Failed::bug(&"the command ended in the middle, see above");

@@ -2,7 +2,7 @@
 
 use super::default_jobs;
 use clap::{Args, Subcommand, ValueEnum};
-use methods::table::guarded_pattern::unguarded;
+use methods::table::guarded_pattern::unguard_label;
 use std::path::PathBuf;
 
 /// List or print the built-in rulesets.
@@ -28,7 +28,7 @@ pub enum RulesCommand {
 #[derive(Debug, Args)]
 pub struct LsArgs {
     /// A pattern, or the name of a type [default: the kinds of targets, with the number of each].
-    #[arg(value_name = "PATTERN", value_parser = unguarded)]
+    #[arg(value_name = "PATTERN", value_parser = unguard_label)]
     pub pattern: Option<String>,
 }
 

@@ -26,7 +26,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use methods::desk::model_limits::AskingArgs;
-use methods::table::guarded_pattern::{GUARD, unguarded};
+use methods::table::guarded_pattern::{GUARD, unguard_label};
 use methods::table::query_answer::Drawing;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -189,7 +189,7 @@ pub struct InitArgs {
 pub struct BuildArgs {
     /// Labels, patterns such as //types/...:outline, or names of types; a leading - excludes [default: `default` of `[workspace]`, otherwise
     /// outlines and the index].
-    #[arg(value_name = "PATTERN", value_parser = unguarded)]
+    #[arg(value_name = "PATTERN", value_parser = unguard_label)]
     pub patterns: Vec<String>,
     /// Worker threads.
     #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
@@ -270,7 +270,7 @@ pub struct LogArgs {
 #[derive(Debug, Args)]
 pub struct WatchArgs {
     /// Targets to build at the beginning and after each batch.
-    #[arg(value_name = "PATTERN", value_parser = unguarded)]
+    #[arg(value_name = "PATTERN", value_parser = unguard_label)]
     pub patterns: Vec<String>,
     /// While nothing changes, build recently requested targets and the outlines of the window's types, if they are free; yields to
     /// any other command that builds.
@@ -352,7 +352,7 @@ pub enum StoreCommand {
     /// Write results, with all their inputs, to a file for another store. The file contains no path and no time of this machine.
     Export {
         /// Targets to export.
-        #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+        #[arg(required = true, value_name = "PATTERN", value_parser = unguard_label)]
         patterns: Vec<String>,
         /// The file.
         #[arg(short, long, value_name = "FILE", value_parser = a_file)]
@@ -429,7 +429,7 @@ pub enum ExportCommand {
 }
 
 /// Prefixes arguments that begin with `-//` with the guard, so that clap does not read a pattern as a flag.
-pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+pub fn guard_labels(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     args.map(|arg| {
         if !arg.as_encoded_bytes().starts_with(b"-//") {
             return arg;

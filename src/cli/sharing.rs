@@ -3,7 +3,7 @@
 use super::default_jobs;
 use clap::{Args, Subcommand};
 use methods::desk::model_limits::AskingArgs;
-use methods::table::guarded_pattern::unguarded;
+use methods::table::guarded_pattern::unguard_label;
 use methods::table::since::Since;
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct WarmArgs {
     /// Targets: labels or patterns such as //types/...:outline; a leading - excludes.
-    #[arg(required_unless_present = "paid", value_name = "PATTERN", value_parser = unguarded)]
+    #[arg(required_unless_present = "paid", value_name = "PATTERN", value_parser = unguard_label)]
     pub patterns: Vec<String>,
     /// Offer all paid results of the store, from any tree; without a pattern, build nothing.
     #[arg(long)]

@@ -93,9 +93,9 @@ pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, Store
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let [mut verify_ms, mut hash_alone_ms, mut hash_ms] = [u128::MAX; 3];
     for _ in 0..ROUNDS {
-        verify_ms = verify_ms.min(verified(&disk)?);
-        hash_alone_ms = hash_alone_ms.min(hashed(blobs, size, 1));
-        hash_ms = hash_ms.min(hashed(blobs, size, threads));
+        verify_ms = verify_ms.min(time_verification(&disk)?);
+        hash_alone_ms = hash_alone_ms.min(time_hashing(blobs, size, 1));
+        hash_ms = hash_ms.min(time_hashing(blobs, size, threads));
     }
     Ok(Measured {
         blobs: disk.usage()?.blobs,
@@ -109,7 +109,7 @@ pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, Store
 }
 
 /// Verifies as the command does: with a database that is opened for reading.
-fn verified(disk: &DiskStore) -> Result<u128, StoreError> {
+fn time_verification(disk: &DiskStore) -> Result<u128, StoreError> {
     disk.release();
     let start = Instant::now();
     store_maintenance::verify_store(disk, false)?;
@@ -117,7 +117,7 @@ fn verified(disk: &DiskStore) -> Result<u128, StoreError> {
 }
 
 /// Hashes the outputs piece by piece; counts only the hashing.
-fn hashed(blobs: u64, size: usize, threads: usize) -> u128 {
+fn time_hashing(blobs: u64, size: usize, threads: usize) -> u128 {
     let mut spent = 0;
     for from in (0..blobs).step_by(BATCH as usize) {
         let piece: Vec<Vec<u8>> = (from..(from + BATCH).min(blobs))

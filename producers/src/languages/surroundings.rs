@@ -49,7 +49,7 @@ impl Surroundings {
                 });
             }
             if wanted.contains(&node.id()) {
-                found.outermost.insert(node.id(), outermost(node, &around));
+                found.outermost.insert(node.id(), outermost_statement(node, &around));
             }
             if cursor.goto_first_child() {
                 around.push(node);
@@ -66,7 +66,7 @@ impl Surroundings {
 }
 
 /// Returns the outermost statement that begins with the node. `around` lists the enclosing nodes; the first is the whole file.
-fn outermost(node: Node<'_>, around: &[Node<'_>]) -> Outermost {
+fn outermost_statement(node: Node<'_>, around: &[Node<'_>]) -> Outermost {
     let mut outer = node;
     let mut first = None;
     for parent in around.iter().skip(1).rev() {

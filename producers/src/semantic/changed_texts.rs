@@ -90,7 +90,7 @@ impl ChangedTexts {
         if self.new_types.contains(key) {
             return;
         }
-        if unnamed(old) != unnamed(new) {
+        if text_of_no_member(old) != text_of_no_member(new) {
             self.whole.insert(key.to_owned());
             self.code |= kind == SlotKind::Code;
         }
@@ -191,7 +191,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
 
 /// Returns the names of a dependency's declarations that changed or were removed, because unchanged code may reach them.
 fn moved_names(key: &str, [old, new]: [Option<&Slot>; 2]) -> BTreeSet<String> {
-    let is_other = old.is_some() && unnamed(old) != unnamed(new);
+    let is_other = old.is_some() && text_of_no_member(old) != text_of_no_member(new);
     let members = changed_members(old, new).into_iter().filter(|(_, what)| *what != "added");
     let members = members.map(|(name, _)| simple_member_name(&name).to_owned());
     members.chain(is_other.then(|| simple(key).to_owned())).collect()
@@ -338,7 +338,7 @@ fn changed_bytes(old: &str, new: &str) -> usize {
 }
 
 /// Returns the piece that belongs to no member.
-fn unnamed(slot: Option<&Slot>) -> Option<&str> {
+fn text_of_no_member(slot: Option<&Slot>) -> Option<&str> {
     let pieces = &slot?.pieces;
     pieces.iter().find(|(name, _)| name.is_empty()).map(|(_, text)| text.as_str())
 }

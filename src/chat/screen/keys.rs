@@ -25,14 +25,14 @@ pub enum Key {
 /// Returns the meaning of an event, if it has one.
 pub fn key_of_event(event: Event) -> Option<Key> {
     match event {
-        Event::Key(key) if key.kind != KeyEventKind::Release => pressed(key),
+        Event::Key(key) if key.kind != KeyEventKind::Release => key_of_press(key),
         Event::Paste(text) => Some(Key::Edit(Action::Insert(text))),
         Event::Resize(..) => Some(Key::Resize),
         _ => None,
     }
 }
 
-fn pressed(key: KeyEvent) -> Option<Key> {
+fn key_of_press(key: KeyEvent) -> Option<Key> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     let shift = key.modifiers.contains(KeyModifiers::SHIFT);

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// Returns a name as in source: without the kind in documentation comments (`M:Store.Get`); for compiler-generated parts of a method in stack traces
 /// (`Store.<>c.<Get>b__3_0`, `Store.<Get>d__7.MoveNext`, `Store.<Get>g__Local|5_0`) that of the method; for operators and finalizers the names of
 /// their members.
-pub fn declared(text: &str) -> Cow<'_, str> {
+pub fn declared_spelling(text: &str) -> Cow<'_, str> {
     let plain = match text.split_once(':') {
         Some(("T" | "M" | "P" | "F" | "E", name)) => name,
         _ => text,
@@ -96,7 +96,7 @@ mod tests {
             ("A.operator <=(A a, A b)", "A.op_LessThanOrEqual(A a, A b)"),
             ("A.operator ?", "A.operator ?"),
         ] {
-            assert_eq!(declared(text), expected, "{text}");
+            assert_eq!(declared_spelling(text), expected, "{text}");
         }
     }
 

@@ -5,7 +5,7 @@
 //! around it. [`super::members`] resolves members, and [`super::attached`] files that contain no type.
 
 use super::index::Index;
-use super::member_spellings::declared;
+use super::member_spellings::declared_spelling;
 use super::named_words::{self, Lines, Word};
 use super::names_with_spaces;
 use super::words::{distinct, is_wide};
@@ -220,7 +220,7 @@ pub(super) fn ending_with<'f>(path: &str, files: &[&'f str]) -> Vec<&'f str> {
 
 /// Resolves the name of a type or a member.
 fn resolve_symbol(word: Word<'_>, index: &Index) -> Option<Mention> {
-    let text = declared(word.text.trim_start_matches('.'));
+    let text = declared_spelling(word.text.trim_start_matches('.'));
     let text = text.as_ref();
     let has_hump = |name: &str| name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
     // If the text after a name is incomplete or misspelt, use the name alone.

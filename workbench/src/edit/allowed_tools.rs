@@ -121,7 +121,7 @@ pub fn allows(state: WorkflowState, mode: Mode, tool: Tool) -> bool {
 }
 
 /// Returns the operations that a state allows.
-pub fn allowed(state: WorkflowState, mode: Mode) -> Vec<Tool> {
+pub fn tools_allowed_in(state: WorkflowState, mode: Mode) -> Vec<Tool> {
     Tool::ALL.into_iter().filter(|tool| allows(state, mode, *tool)).collect()
 }
 

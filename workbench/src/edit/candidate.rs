@@ -114,7 +114,7 @@ fn on_one_line(text: &str) -> String {
 }
 
 /// Returns the lines around matches with marks, `around` lines on each side; `…` replaces skipped lines. Marks of overlapping matches overlap.
-pub fn marked(text: &str, length: usize, at: &[usize], shown: &[Candidate], around: usize) -> String {
+pub fn mark_matches(text: &str, length: usize, at: &[usize], shown: &[Candidate], around: usize) -> String {
     let lines: Vec<&str> = super::lines::split(text).collect();
     let mut starts: Vec<usize> = Vec::with_capacity(lines.len());
     let mut sum = 0;
@@ -211,7 +211,7 @@ mod tests {
         let text = "[[SEL#1]] x\nx\n";
         let found = of(text, "x");
         assert_eq!(
-            marked(text, 1, &[10, 12], &found, 0),
+            mark_matches(text, 1, &[10, 12], &found, 0),
             "1  [[SEL#1]] [[SEL2#1]]x[[/SEL2#1]]\n2  [[SEL2#2]]x[[/SEL2#2]]\n"
         );
     }
@@ -220,18 +220,18 @@ mod tests {
     fn marks_stand_at_matches_that_overlap_or_have_lines() {
         let text = "aaa\n";
         assert_eq!(
-            marked(text, 2, &find_occurrences(text, "aa", 0, 9).at, &of(text, "aa"), 1),
+            mark_matches(text, 2, &find_occurrences(text, "aa", 0, 9).at, &of(text, "aa"), 1),
             "1  [[SEL#1]]a[[SEL#2]]a[[/SEL#1]]a[[/SEL#2]]\n"
         );
         let text = "1\n2\n3\nx\ny\n6\n7\nx\ny";
         let found = find_occurrences(text, "x\ny", 0, 9).at;
         assert_eq!(
-            marked(text, 3, &found, &of(text, "x\ny"), 0),
+            mark_matches(text, 3, &found, &of(text, "x\ny"), 0),
             "4  [[SEL#1]]x\n5  y[[/SEL#1]]\n…\n8  [[SEL#2]]x\n9  y[[/SEL#2]]\n"
         );
         let text = "x\r\nx\r\n";
         assert_eq!(
-            marked(text, 3, &find_occurrences(text, "x\r\n", 0, 9).at, &of(text, "x\r\n"), 0),
+            mark_matches(text, 3, &find_occurrences(text, "x\r\n", 0, 9).at, &of(text, "x\r\n"), 0),
             "1  [[SEL#1]]x[[/SEL#1]]\n2  [[SEL#2]]x[[/SEL#2]]\n"
         );
     }

@@ -3,7 +3,7 @@
 use super::conditional::readings;
 use super::declared::{Declared, EditRange, encloses, list_declarations};
 use super::directive_settings::DirectiveSettings;
-use super::directives::{Directive, directives, unpaired};
+use super::directives::{Directive, directives, unpaired_directives};
 use super::head::Parts;
 use super::lines::{body, split};
 use super::match_failure::visible;
@@ -59,7 +59,7 @@ fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) 
     let head = place.start + Parts::from_declaration(&active.text[place.clone()]).itself;
     let said = own.iter().filter(|one| one.is_said() && one.at < head);
     let set = was.with_directives(&own).unlike(&was);
-    let mut lasting: Vec<Directive<'t>> = unpaired(within).into_iter().chain(said).copied().chain(set).collect();
+    let mut lasting: Vec<Directive<'t>> = unpaired_directives(within).into_iter().chain(said).copied().chain(set).collect();
     lasting.sort_by_key(|one| one.at);
     lasting
 }

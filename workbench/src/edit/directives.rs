@@ -61,7 +61,7 @@ pub(super) fn directives<'t>(text: &'t str, compiled: &str) -> Vec<Directive<'t>
 }
 
 /// Returns the directives whose other end is missing, with their branches, and definitions, which apply to the end of the file.
-pub(super) fn unpaired<'d, 't>(directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Vec<&'d Directive<'t>>
+pub(super) fn unpaired_directives<'d, 't>(directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Vec<&'d Directive<'t>>
 where
     't: 'd,
 {
@@ -111,7 +111,11 @@ mod tests {
     fn what_opens_or_closes_more_is_told() {
         let left = |text: &str| {
             let all = of(text);
-            unpaired(&all).iter().map(|one| one.meaning()).collect::<Vec<_>>().join(" ")
+            unpaired_directives(&all)
+                .iter()
+                .map(|one| one.meaning())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         for (text, found) in [
             (

@@ -245,7 +245,7 @@ pub(super) fn list_candidates<F: Files>(run: &mut EditRun<'_, F>, path: &str, fr
     let selection = selection(run, path)?;
     let found = find_occurrences(&text, &selection.needle, from, candidate::SHOWN);
     let candidates = candidate::candidates(&text, selection.needle.len(), &found.at, from);
-    let lines = candidate::marked(&text, selection.needle.len(), &found.at, &candidates, 1);
+    let lines = candidate::mark_matches(&text, selection.needle.len(), &found.at, &candidates, 1);
     let summary = match (candidates.first(), candidates.last()) {
         (Some(first), Some(last)) if candidates.len() < found.count => {
             format!("{} matches in {path}; {} to {} are shown", found.count, first.id, last.id)
@@ -445,7 +445,7 @@ pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], pat
             }
             several => {
                 let candidates = candidate::candidates(text, old.len(), several, 0);
-                let lines = candidate::marked(text, old.len(), several, &candidates, 1);
+                let lines = candidate::mark_matches(text, old.len(), several, &candidates, 1);
                 let why = format!(
                     "edit {number} has {} matches in {path}, and must have one; nothing was changed",
                     found.count

@@ -141,7 +141,7 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
         _ => (false, bytes),
     };
     if let Some(at) = memchr::memchr(0, bytes) {
-        return Err(match unmarked(bytes) {
+        return Err(match guess_utf16(bytes) {
             Some(form) => Unreadable::Unmarked { form },
             None => Unreadable::Binary { at },
         });
@@ -203,7 +203,7 @@ fn is_like_words(bytes: &[u8]) -> bool {
 }
 
 /// Returns the byte order of bytes that look like unmarked UTF-16: with a NUL, and mostly ASCII characters.
-fn unmarked(bytes: &[u8]) -> Option<Form> {
+fn guess_utf16(bytes: &[u8]) -> Option<Form> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let is_text = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\u{c}');
     let is = |unit: fn([u8; 2]) -> u16| {

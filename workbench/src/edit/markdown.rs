@@ -144,13 +144,13 @@ pub fn parse(text: &str) -> Result<ParsedMarkdown, SchemaError> {
             .and_then(|line| line.strip_prefix(": "))
             .ok_or_else(|| SchemaError(format!("'{name}' is not where it belongs")))
     };
-    let status: Status = parse_word(quoted(field("status")?)?)?;
-    let state: WorkflowState = parse_word(quoted(field("state")?)?)?;
+    let status: Status = parse_word(unquote(field("status")?)?)?;
+    let state: WorkflowState = parse_word(unquote(field("state")?)?)?;
     let names = match field("flags")? {
         "-" => Vec::new(),
         names => names
             .split(", ")
-            .map(|name| parse_word::<Flag>(quoted(name)?))
+            .map(|name| parse_word::<Flag>(unquote(name)?))
             .collect::<Result<_, _>>()?,
     };
     if head.next().is_some() {
@@ -212,7 +212,7 @@ pub fn parse(text: &str) -> Result<ParsedMarkdown, SchemaError> {
     }
     let detail = match rest {
         "" => None,
-        rest => Some(fenced(
+        rest => Some(unfence(
             rest.strip_prefix(DETAIL)
                 .ok_or_else(|| wrong("something stands behind its tables"))?,
         )?),
@@ -236,7 +236,7 @@ fn parse_word<T: DeserializeOwned>(word: &str) -> Result<T, SchemaError> {
     serde_json::from_value(word.into()).map_err(|_| SchemaError(format!("'{word}' is none of its words")))
 }
 
-fn quoted(text: &str) -> Result<&str, SchemaError> {
+fn unquote(text: &str) -> Result<&str, SchemaError> {
     let inner = text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
     inner.ok_or_else(|| SchemaError(format!("{text} does not stand between backticks")))
 }
@@ -302,7 +302,7 @@ fn uncode(cell: &str) -> Option<String> {
     Some(roomy.unwrap_or(inner).to_owned())
 }
 
-fn fenced(text: &str) -> Result<String, SchemaError> {
+fn unfence(text: &str) -> Result<String, SchemaError> {
     let wrong = || SchemaError("its details do not stand in a fence".to_owned());
     let (fence, rest) = text.split_once('\n').ok_or_else(wrong)?;
     if fence.len() < 3 || fence.chars().any(|c| c != '`') {

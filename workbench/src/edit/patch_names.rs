@@ -71,7 +71,7 @@ pub(super) fn path(text: &str, number: usize) -> Result<String, String> {
             break;
         }
         path.push(if byte == b'\\' {
-            escaped(&mut rest).ok_or_else(wrong)?
+            decode_escape(&mut rest).ok_or_else(wrong)?
         } else {
             byte
         });
@@ -81,7 +81,7 @@ pub(super) fn path(text: &str, number: usize) -> Result<String, String> {
 }
 
 /// Returns the byte of an escape after the backslash.
-fn escaped(rest: &mut impl Iterator<Item = u8>) -> Option<u8> {
+fn decode_escape(rest: &mut impl Iterator<Item = u8>) -> Option<u8> {
     let digit = |byte: u8| (b'0'..=b'7').contains(&byte).then(|| byte - b'0');
     Some(match rest.next()? {
         b'a' => 7,

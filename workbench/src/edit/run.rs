@@ -1,7 +1,7 @@
 //! One operation on a session, from the present files to its answer. Carries out the effects of the state machine in an order such that a crash at
 //! any point loses nothing reported.
 
-use super::allowed_tools::{Tool, allowed, allows};
+use super::allowed_tools::{Tool, allows, tools_allowed_in};
 use super::edit_log::OperationEvents;
 use super::editable_paths::Refused;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
@@ -380,7 +380,7 @@ impl<'f, F: Files> EditRun<'f, F> {
 
     /// Returns the tools that a state allows.
     pub(super) fn allowed_tools(&self, state: WorkflowState) -> Vec<Tool> {
-        let mut tools = allowed(state, self.session.mode);
+        let mut tools = tools_allowed_in(state, self.session.mode);
         // Closing depends on all documents: another one may be unsaved, and one out of sync may have no edits.
         tools.retain(|tool| *tool != Tool::Close);
         if self.session.is_saved() && state != WorkflowState::Refreshing {

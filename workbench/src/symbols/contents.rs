@@ -228,7 +228,7 @@ pub fn contents<O: Outputs>(
     listed = listed.into_iter().skip(offset).take(limit).collect();
     let room = limit - listed.len();
     let shown: Vec<(Listed, Candidate)> = candidates.into_iter().skip(offset.saturating_sub(parts)).take(room).collect();
-    listed.extend(located(outputs, shown)?);
+    listed.extend(locate_listed(outputs, shown)?);
     Ok(Contents {
         types: count,
         listed,
@@ -328,12 +328,12 @@ fn of_file<O: Outputs>(outputs: &mut O, file: &str, types: &[(&str, TypeRow)]) -
             found.push((listed, candidate));
         }
     }
-    let mut listed = located(outputs, found)?;
+    let mut listed = locate_listed(outputs, found)?;
     listed.sort_by(|a, b| (&a.place, simple_name(&a.path), &a.path).cmp(&(&b.place, simple_name(&b.path), &b.path)));
     Ok(listed)
 }
 
-fn located<O: Outputs>(outputs: &mut O, found: Vec<(Listed, Candidate)>) -> Result<Vec<Listed>, O::Error> {
+fn locate_listed<O: Outputs>(outputs: &mut O, found: Vec<(Listed, Candidate)>) -> Result<Vec<Listed>, O::Error> {
     let candidates: Vec<&Candidate> = found.iter().map(|(_, candidate)| candidate).collect();
     let places = declarations(outputs, &candidates)?;
     let listed = found.into_iter().zip(places);

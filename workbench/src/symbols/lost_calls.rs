@@ -62,7 +62,7 @@ pub(super) fn misfits<O: Outputs>(
             };
             // A range of a value has another type than one of its elements.
             let are_types_known = !place.text.contains("..");
-            let is_misfit = possible_overloads(&own, &untyped(call)).is_empty()
+            let is_misfit = possible_overloads(&own, &without_types(call)).is_empty()
                 || are_types_known
                     && none_takes(&own, call, &|argument, parameter| excludes(&world, argument, parameter))
                     && are_whole(outputs, symbols, &own, call)?;
@@ -126,7 +126,7 @@ fn are_whole<O: Outputs>(outputs: &mut O, symbols: &Symbols, own: &[Overload], c
 }
 
 /// Reduces a call to the number and names of its arguments.
-fn untyped(call: &Call) -> Call {
+fn without_types(call: &Call) -> Call {
     Call {
         arguments: vec![String::new(); call.arguments.len()],
         exact: Vec::new(),

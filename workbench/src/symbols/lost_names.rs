@@ -4,7 +4,7 @@
 use super::edit_distance::Word;
 use super::index::Symbols;
 use super::lost_calls::{Calls, changed_members, is_new, misfits};
-use super::lost_types::{GeneratedParts, duplicates, files_with_packages, unimplemented, unknown_types};
+use super::lost_types::{GeneratedParts, duplicates, files_with_packages, newly_unimplemented, unknown_types};
 use super::lost_usings::GlobalUsings;
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::unbound::Bound;
@@ -172,7 +172,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
         .lost
         .extend(unknown_types(outputs, symbols, &touched, files, &with_packages, &globals)?);
     found.lost.extend(misfits(outputs, symbols, &calls, files)?);
-    found.lost.extend(unimplemented(outputs, symbols, disk, &touched, files)?);
+    found.lost.extend(newly_unimplemented(outputs, symbols, disk, &touched, files)?);
     found.lost.extend(duplicates(files));
     Ok(found)
 }

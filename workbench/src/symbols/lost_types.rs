@@ -161,7 +161,7 @@ fn nearest_type(symbols: &Symbols, name: &str) -> Option<String> {
 }
 
 /// Describes members that types fail to implement since the edit: it added the member or the base, or removed the implementation.
-pub(super) fn unimplemented<O: Outputs>(
+pub(super) fn newly_unimplemented<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     disk: &dyn World,

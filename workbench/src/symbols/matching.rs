@@ -64,7 +64,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
                 false => (How::Exact, whole),
             };
             let found = found.into_iter().filter_map(|key| symbols.find(key)).collect();
-            return (how, preferred(symbols, names, scope, found));
+            return (how, prefer_best_scope(symbols, names, scope, found));
         }
     }
     let Some(last) = names.last() else {
@@ -73,7 +73,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
     let keyed = symbols.ending(&last.name).into_iter().map(|at| (symbols.key(at), at));
     let found = best_matches(names, rooted, keyed.filter(|(key, _)| in_scope(key, scope)));
     let (how, found) = found.unwrap_or((How::Suffix, Vec::new()));
-    (how, preferred(symbols, names, scope, found))
+    (how, prefer_best_scope(symbols, names, scope, found))
 }
 
 /// Finds types by a pattern whose wildcards may span several names: `Backport*` for `Backport.System.Threading.Lock`. The fallback when no type
@@ -95,7 +95,7 @@ pub(super) fn across_names(symbols: &Symbols, names: &[Segment], scope: Option<&
 /// Narrows several matching types by preference: compiled by a project before compiled by none; names that begin in a namespace before names that
 /// begin in an unnamed outer type; for names without type arguments, types without type parameters before generic ones. A mark (`@loose`, `` `1 ``)
 /// or the outer type selects another one.
-fn preferred(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut found: Vec<usize>) -> Vec<usize> {
+fn prefer_best_scope(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut found: Vec<usize>) -> Vec<usize> {
     let mut prefer = |is_preferred: &dyn Fn(&usize) -> bool| {
         if found.len() > 1 && found.iter().any(is_preferred) {
             found.retain(is_preferred);

@@ -35,7 +35,7 @@ impl std::fmt::Display for UncompiledDeclaration {
 ///
 /// # Errors
 /// When outputs cannot be read.
-pub fn uncompiled<O: Outputs>(outputs: &mut O, name: &str) -> Result<Vec<UncompiledDeclaration>, O::Error> {
+pub fn find_uncompiled<O: Outputs>(outputs: &mut O, name: &str) -> Result<Vec<UncompiledDeclaration>, O::Error> {
     let wanted = segments(name);
     let Some(last) = wanted.last().filter(|last| !last.is_empty()) else {
         return Ok(Vec::new());
@@ -109,7 +109,7 @@ namespace N { public class Both {
     fn declarations_of_other_frameworks_are_found_by_name() {
         let mut sample = Sample::from_files(&[("P/P.csproj", PROJECT), ("P/a.cs", TEXT)]);
         let mut found = |name: &str| -> Vec<String> {
-            let found = uncompiled(&mut sample, name).expect("outputs");
+            let found = find_uncompiled(&mut sample, name).expect("outputs");
             found.iter().map(ToString::to_string).collect()
         };
         let old = "P/a.cs declares the method N.Both#Old() under `#if !NET5_0_OR_GREATER`";

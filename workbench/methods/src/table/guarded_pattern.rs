@@ -7,6 +7,6 @@ pub const GUARD: char = '\0';
 ///
 /// # Errors
 /// Never; parsers of arguments demand a result.
-pub fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
+pub fn unguard_label(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.strip_prefix(GUARD).unwrap_or(text).to_owned())
 }

@@ -1,6 +1,6 @@
 //! `overlay build`, `overlay diff`: builds targets with the documents of an overlay, and shows its changes.
 
-use super::guarded_pattern::unguarded;
+use super::guarded_pattern::unguard_label;
 use super::overlay::{self, Document, replaceable_files};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -30,7 +30,7 @@ pub struct Build {
     pub name: String,
     /// The targets.
     #[schemars(extend("x-tool" = ""))]
-    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+    #[arg(required = true, value_name = "PATTERN", value_parser = unguard_label)]
     pub patterns: Vec<String>,
 }
 
@@ -137,7 +137,7 @@ pub struct Diff {
     pub name: String,
     /// Also list those of these targets that the documents would make stale [default: all].
     #[schemars(extend("x-tool" = ""))]
-    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "//...", value_parser = unguarded)]
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "//...", value_parser = unguard_label)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<String>,
 }

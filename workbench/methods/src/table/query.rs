@@ -1,6 +1,6 @@
 //! `query`: queries over the graph.
 
-use super::guarded_pattern::unguarded;
+use super::guarded_pattern::unguard_label;
 use super::query_answer::{self, AnswerNode, Drawing, QueryAnswer};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -33,7 +33,7 @@ use workbench::query::{QueryError, answer, parse};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Query {
     /// The query, as in `stale(//types/...:semantic)`.
-    #[arg(value_name = "EXPR", value_parser = unguarded)]
+    #[arg(value_name = "EXPR", value_parser = unguard_label)]
     pub expr: String,
     /// Also list the edges between them.
     #[arg(skip)]

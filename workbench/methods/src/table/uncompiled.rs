@@ -4,14 +4,14 @@ use crate::desk::Desk;
 use crate::failed::Failed;
 use workbench::symbols::outputs::{Outputs, SymbolError, file_label};
 use workbench::symbols::resolve::SHOWN;
-use workbench::symbols::uncompiled::{UncompiledDeclaration, uncompiled, uncompiled_in_file};
+use workbench::symbols::uncompiled::{UncompiledDeclaration, find_uncompiled, uncompiled_in_file};
 
 /// Explains which code is read.
 const READ: &str = "cortex reads each project under the symbols of one target framework; `tfm` and `defines` in the manifest choose others";
 
 /// Explains in the error for an unknown name where excluded code declares it.
 pub fn explain_unknown(desk: &mut Desk<'_>, name: &str, error: &mut SymbolError) -> Result<(), Failed> {
-    let found = uncompiled(desk, name)?;
+    let found = find_uncompiled(desk, name)?;
     if !found.is_empty() {
         let diagnostic = &mut error.diagnostic;
         diagnostic.message = "only code that `#if` excludes declares this name".to_owned();
@@ -23,7 +23,7 @@ pub fn explain_unknown(desk: &mut Desk<'_>, name: &str, error: &mut SymbolError)
 
 /// Returns the note for a name that only excluded code declares.
 pub fn note_of_name(desk: &mut Desk<'_>, name: &str) -> Result<Option<String>, Failed> {
-    let found = uncompiled(desk, name)?;
+    let found = find_uncompiled(desk, name)?;
     Ok((!found.is_empty()).then(|| format!("{}; {READ}", describe(&found))))
 }
 

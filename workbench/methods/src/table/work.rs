@@ -120,7 +120,7 @@ pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> 
     let context = desk.context;
     let (workspace, session) = desk.open_to_build()?;
     let agents = workspace.asking.agents();
-    let anew = noted(agents.notes().anew())?;
+    let anew = or_note_failure(agents.notes().anew())?;
     let request = Request {
         patterns: build::patterns(patterns)?,
         digest: Digest::of(format!("work\0{}", patterns.join("\0")).as_bytes()),
@@ -148,7 +148,7 @@ pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> 
         used: agents.take_used(),
     };
     for label in anew.iter().filter(|label| round.has_output(label)) {
-        noted(agents.notes().answered_anew(label))?;
+        or_note_failure(agents.notes().answered_anew(label))?;
     }
     Ok(round)
 }
@@ -161,7 +161,7 @@ impl Round {
 }
 
 /// Converts a disk error of the notes to a failure.
-pub fn noted<T>(result: std::io::Result<T>) -> Result<T, Failed> {
+pub fn or_note_failure<T>(result: std::io::Result<T>) -> Result<T, Failed> {
     result.map_err(|error| disk(&error))
 }
 

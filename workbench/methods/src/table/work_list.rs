@@ -1,6 +1,6 @@
 //! `work list`: progress of the agents.
 
-use super::work::{self, Scope, kind_of_question, noted};
+use super::work::{self, Scope, kind_of_question, or_note_failure};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -82,7 +82,7 @@ impl Method for List {
             state: AnswerState::default(),
         };
         for question in &round.waiting {
-            let note = noted(notes.read_note(&question.id))?;
+            let note = or_note_failure(notes.read_note(&question.id))?;
             let lease = note.as_ref().and_then(|note| holder(note, now));
             listed.taken += usize::from(lease.is_some());
             if listed.questions.len() < LISTED {

@@ -1,6 +1,6 @@
 //! `work next`: gives questions to an agent.
 
-use super::work::{self, Scope, form, kind_of_question, noted};
+use super::work::{self, Scope, form, kind_of_question, or_note_failure};
 use super::{Effect, Method};
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -103,18 +103,18 @@ impl Method for Next {
         let (workspace, session) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();
-        noted(notes.prune(std::time::UNIX_EPOCH + std::time::Duration::from_secs(now)))?;
+        or_note_failure(notes.prune(std::time::UNIX_EPOCH + std::time::Duration::from_secs(now)))?;
         let request = LeaseRequest {
             agent,
             count: usize::try_from(self.count).unwrap_or(1),
             seconds: self.minutes * 60,
             now,
         };
-        let given = noted(lease_questions(notes, &round.waiting, request))?;
+        let given = or_note_failure(lease_questions(notes, &round.waiting, request))?;
         let mut taken = 0;
         for other in &round.waiting {
             let is_given = given.iter().any(|given| given.question.id == other.id);
-            let note = noted(notes.read_note(&other.id))?;
+            let note = or_note_failure(notes.read_note(&other.id))?;
             taken += usize::from(!is_given && note.is_some_and(|note| holder(&note, now).is_some()));
         }
         // A prompt about a file that does not parse may be incomplete.

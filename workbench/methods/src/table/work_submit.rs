@@ -1,6 +1,6 @@
 //! `work submit`: takes the answer of an agent.
 
-use super::work::{self, Round, kind_of_question, noted};
+use super::work::{self, Round, kind_of_question, or_note_failure};
 use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
@@ -90,7 +90,7 @@ impl Method for Submit {
             at: session.engine.world.now_secs(),
             text: self.answer.clone(),
         };
-        let (note, ours) = match noted(hand_in(notes, &self.id, given))? {
+        let (note, ours) = match or_note_failure(hand_in(notes, &self.id, given))? {
             Handed::Unknown => {
                 let why = Diagnostic::error(ErrorCode::E_NO_QUESTION, format!("no question {} was handed out here", self.id));
                 return Err(Failed::new(Code::Usage, why.hint("`cortex work next` gives one that waits now")));
@@ -121,7 +121,7 @@ impl Submit {
         let about = |code: ErrorCode, why: String| Diagnostic::error(code, why).label(&label);
         let (workspace, _) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
-        let now = noted(notes.read_note(&self.id))?;
+        let now = or_note_failure(notes.read_note(&self.id))?;
         let (refused, faults) = work::refusals(now.as_ref());
         if refused > work::refusals(Some(note)).0 {
             let why = about(ErrorCode::E_ANSWER, format!("the answer cannot be used: {}", faults.join("; ")));
