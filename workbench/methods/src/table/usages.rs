@@ -57,11 +57,14 @@ fn default_possible() -> usize {
 /// Most overloads of a name whose places are merged.
 const MOST_OVERLOADS: usize = 1000;
 
-/// Default number of places.
+/// Default number of places on the command line.
 const USUAL: usize = 1000;
 
+/// Default number of places for a client that sends JSON: it usually shows them to a model.
+const USUAL_OF_CLIENTS: usize = 100;
+
 fn default_limit_of_usages() -> usize {
-    USUAL
+    USUAL_OF_CLIENTS
 }
 
 /// A place in a file.
@@ -210,7 +213,12 @@ impl UsagesOf {
         let possible = ordered.into_iter().skip(behind).take(room);
         let possible: Vec<Spot> = possible.map(|(why, place)| spot_of_place(place, Some(&why))).collect();
         let shown = certain.len() + possible.len();
-        let more = format!("raise --possible, or continue with `offset` {}", self.offset + shown);
+        let capped = if shown < self.limit {
+            "the limit of possible places"
+        } else {
+            "both limits"
+        };
+        let more = format!("raise {capped}, or continue with `offset` {}", self.offset + shown);
         let state = match shown > 0 && possible.len() == self.possible {
             true => state.page(self.offset, shown, total, &more),
             false => state_of_page(state, (self.offset, shown), total),
@@ -238,7 +246,7 @@ impl SpotsOfOne {
             let shown: Vec<&Spot> = self.possible.iter().filter(|spot| spot.why.as_ref() == Some(&reason.why)).collect();
             if shown.is_empty() {
                 let (count, s) = (reason.places, if reason.places == 1 { "" } else { "s" });
-                text.push_str(&format!("{count} possible use{s}, {} (not shown: raise --limit)\n", reason.why));
+                text.push_str(&format!("{count} possible use{s}, {} (not shown: raise the limit)\n", reason.why));
                 continue;
             }
             let of = match reason.places - shown.len().min(reason.places) {
@@ -290,5 +298,63 @@ fn spot_of_place(place: Place, why: Option<&UseDoubt>) -> Spot {
         text: place.text,
         kind: place.kind.as_str().to_owned(),
         why: why.map(UseDoubt::to_string),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use producers::csharp::usages::UseKind;
+
+    fn page(arguments: serde_json::Value, certain: u32, possible: u32) -> SpotsOfOne {
+        let asked: UsagesOf = serde_json::from_value(arguments).expect("arguments");
+        let place = |line| Place {
+            file: "a.cs".to_owned(),
+            line,
+            column: 1,
+            text: "A".to_owned(),
+            kind: UseKind::Name,
+            call: None,
+            elsewhere: false,
+            parameters: None,
+        };
+        let found = Usages {
+            certain: (1..=certain).map(place).collect(),
+            possible: (1..=possible).map(|line| (place(certain + line), UseDoubt::UnknownValue)).collect(),
+            ..Usages::default()
+        };
+        let resolved = Resolved {
+            type_id: "A".to_owned(),
+            path: "A".to_owned(),
+            member_id: None,
+        };
+        asked.page_of(resolved, found, AnswerState::default())
+    }
+
+    #[test]
+    fn a_client_that_sets_no_limit_gets_a_hundred_places() {
+        let first = page(serde_json::json!({"symbol": "A"}), 1_000, 50);
+        assert_eq!((first.certain.len(), first.possible.len(), first.total), (100, 0, 1_050));
+        let text = first.spots_text();
+        assert!(
+            text.contains("100 of 1050 are shown: raise the limit, or continue with `offset` 100"),
+            "{text}"
+        );
+        let all = page(serde_json::json!({"symbol": "A", "limit": 2_000}), 1_000, 50);
+        assert_eq!((all.certain.len(), all.possible.len()), (1_000, 50));
+    }
+
+    #[test]
+    fn a_page_that_lacks_possible_places_tells_which_limit_to_raise() {
+        for (arguments, limit) in [
+            (serde_json::json!({"symbol": "A"}), "both limits"),
+            (serde_json::json!({"symbol": "A", "limit": 1_000}), "the limit of possible places"),
+        ] {
+            let text = page(arguments, 0, 200).spots_text();
+            assert!(
+                text.contains(&format!("100 of 200 are shown: raise {limit}, or continue")),
+                "{text}"
+            );
+        }
     }
 }
