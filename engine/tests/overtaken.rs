@@ -5,6 +5,7 @@ mod toys;
 
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::query::NodeState;
+use engine::files::memory::MemoryWorld;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
 use engine::store::builds::BuildRecord;
@@ -354,6 +355,57 @@ fn failures_survive_an_overtaken_build() {
         Some(("no answer".to_owned(), 1))
     );
     assert_eq!(texts_asked(&desk), ["FAIL\n"]);
+}
+
+/// A producer that removes a source of the workspace.
+struct Remover(MemoryWorld);
+
+impl Producer for Remover {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("remover", 1)
+    }
+
+    fn produce(&self, _: &Inputs<'_>) -> Result<Output, Failure> {
+        self.0.delete("docs/b");
+        Ok(Output::new("removed"))
+    }
+}
+
+#[test]
+fn a_source_that_is_removed_during_a_build_is_reported_as_removed() {
+    const REMOVED: &str = r#"
+[producer]
+remover = { uses = "remover" }
+concat = { uses = "concat" }
+[[rule]]
+target = "//doc/{d}:removed"
+each = { d = "glob:docs/a" }
+producer = "remover"
+inputs = { own = "//files/{d}:bytes" }
+[[rule]]
+target = "//doc/{d}:late"
+each = { d = "glob:docs/b" }
+producer = "concat"
+inputs = { first = "//doc/docs/a:removed", own = "//files/{d}:bytes" }
+"#;
+    let world = MemoryWorld::new();
+    let mut registry = registry(&BTreeMap::new());
+    registry.add(Remover(world.clone()));
+    let manifest = Arc::new(read_manifest(REMOVED, &registry));
+    let bench = Bench {
+        world,
+        ..Bench::with(manifest, Digest::of(REMOVED.as_bytes()), registry)
+    };
+    bench.put("docs/a", "one\n");
+    bench.put("docs/b", "two\n");
+    let failures = bench.build(&["//doc/...:late"]).report.failures;
+    let [failure] = failures.as_slice() else { panic!("{failures:?}") };
+    assert_eq!(failure.code, "E_CHANGED");
+    assert!(failure.message.contains("docs/b was removed during the build"), "{failure:?}");
+    assert!(
+        failure.hint.as_deref().is_some_and(|hint| hint.contains("build again")),
+        "{failure:?}"
+    );
 }
 
 proptest! {

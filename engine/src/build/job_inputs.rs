@@ -62,6 +62,11 @@ pub(super) fn load(shared: &JobContext, node: &Settled, most: usize) -> Result<O
                     .at(&**path, 0, 0)
                     .hint("run the same command again"),
             )))),
+            Err(error) if error.is_missing() => Err(Done::of_failure(Failure::Transient(Box::new(
+                Diagnostic::error(ErrorCode::E_CHANGED, format!("{path} was removed during the build"))
+                    .at(&**path, 0, 0)
+                    .hint("build again: the next build starts without the file"),
+            )))),
             Err(error) => Err(Done::of_failure(Failure::Transient(Box::new(
                 Diagnostic::error(ErrorCode::E_READ, error.to_string())
                     .at(&**path, 0, 0)

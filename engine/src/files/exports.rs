@@ -366,6 +366,7 @@ impl Exports {
                     what,
                     reason,
                     no_space,
+                    missing: false,
                 },
                 (error, _) => error,
             }

@@ -96,12 +96,16 @@ impl MemoryWorld {
     }
 }
 
+/// Reason of a failed read of a file that does not exist.
+const NO_FILE: &str = "No such file or directory";
+
 fn world_error(path: &str, what: &'static str, reason: &str) -> WorldError {
     WorldError::Io {
         path: path.to_owned(),
         what,
         reason: reason.to_owned(),
         no_space: false,
+        missing: reason == NO_FILE,
     }
 }
 
@@ -148,11 +152,7 @@ impl World for MemoryWorld {
         if state.unreadable.contains(path) {
             return Err(world_error(path, "read", "Permission denied"));
         }
-        state
-            .files
-            .get(path)
-            .cloned()
-            .ok_or_else(|| world_error(path, "read", "No such file or directory"))
+        state.files.get(path).cloned().ok_or_else(|| world_error(path, "read", NO_FILE))
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn io_error(path: &str, what: &'static str, error: SystemError) -> Wo
         what,
         reason: error_text(error),
         no_space,
+        missing: matches!(error, SystemError::NOT_FOUND | SystemError::NO_FOLDER),
     }
 }
 

@@ -139,6 +139,8 @@ pub enum WorldError {
         reason: String,
         /// Whether the disk is full.
         no_space: bool,
+        /// Whether no file has this path.
+        missing: bool,
     },
     /// The overlay removes this file, whatever is on the disk.
     #[error("'{path}' is removed by the overlay")]
@@ -156,6 +158,13 @@ pub enum WorldError {
         /// The node that requests it too.
         second: u32,
     },
+}
+
+impl WorldError {
+    /// Whether no file has the path.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Removed { .. } | Self::Io { missing: true, .. })
+    }
 }
 
 /// Everything that a build reads and writes outside the store.

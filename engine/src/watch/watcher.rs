@@ -94,6 +94,7 @@ impl Watcher {
                 what: "watched",
                 reason: error_text(error),
                 no_space: false,
+                missing: false,
             })?,
             globs: Globs::new(sets)?,
             print: fingerprint(sets),
