@@ -106,9 +106,7 @@ pub fn delete<O: Outputs>(
 /// Adds obstacles for symbols that are used without their names.
 fn check(symbols: &Symbols, candidate: &Candidate, way: &mut Obstacles) {
     let key = candidate.key();
-    if let Some(heir) = &candidate.inherited_by {
-        way.add_obstacle(format!("{heir} inherits it: name the type that declares it"));
-    }
+    way.refuse_inherited(candidate);
     if candidate.member().is_some() && !NAMED.contains(&candidate.kind.as_str()) {
         way.add_obstacle(format!("a {} is used without a name, and not every use is found", candidate.kind));
     }

@@ -87,12 +87,7 @@ pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mu
     if !is_name {
         way.add_obstacle(format!("C# does not allow the name '{new}' for a type or a member"));
     }
-    if candidate.inherited_by.is_some() {
-        way.add_obstacle(format!(
-            "{} inherits it: name the type that declares it",
-            candidate.inherited_by.as_deref().unwrap_or_default()
-        ));
-    }
+    way.refuse_inherited(candidate);
     let old = match candidate.member_name() {
         None => simple_name(candidate.key()),
         Some(name) => short_of(name).unwrap_or(name),
@@ -109,6 +104,18 @@ pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mu
 }
 
 impl Family {
+    /// Returns a family of one symbol, without the members that override or implement it.
+    pub(super) fn of_symbol(candidate: &Candidate) -> Self {
+        let name = candidate.member_name();
+        Self {
+            paths: BTreeSet::from([candidate.path.clone()]),
+            old: name
+                .map_or_else(|| simple_name(candidate.key()), |name| short_of(name).unwrap_or(name))
+                .to_owned(),
+            is_type: name.is_none(),
+        }
+    }
+
     /// Collects the family of a symbol.
     pub(super) fn from_symbol<O: Outputs>(
         outputs: &mut O,
@@ -116,20 +123,11 @@ impl Family {
         candidate: &Candidate,
         way: &mut Obstacles,
     ) -> Result<Self, O::Error> {
-        let Some(name) = candidate.member_name() else {
-            return Ok(Self {
-                paths: BTreeSet::from([candidate.key().to_owned()]),
-                old: simple_name(candidate.key()).to_owned(),
-                is_type: true,
-            });
-        };
-        let old = short_of(name).unwrap_or(name).to_owned();
-        let mut family = Self {
-            paths: BTreeSet::new(),
-            old,
-            is_type: false,
-        };
-        let mut open = vec![candidate.path.clone()];
+        let mut family = Self::of_symbol(candidate);
+        if family.is_type {
+            return Ok(family);
+        }
+        let mut open: Vec<String> = std::mem::take(&mut family.paths).into_iter().collect();
         while let Some(path) = open.pop() {
             if family.paths.insert(path.clone()) {
                 open.extend(family.beside(outputs, symbols, &path, way)?);

@@ -72,6 +72,13 @@ impl Obstacles {
         self.0.insert(what.into());
     }
 
+    /// Adds an obstacle if the requested type only inherits the member.
+    fn refuse_inherited(&mut self, candidate: &Candidate) {
+        if let Some(heir) = &candidate.inherited_by {
+            self.add_obstacle(format!("{heir} inherits it: name {}, which declares it", candidate.path));
+        }
+    }
+
     fn result<T>(self, of: T) -> Result<T, Self> {
         if self.0.is_empty() { Ok(of) } else { Err(self) }
     }
@@ -133,8 +140,16 @@ pub fn plan<O: Outputs>(
     if !way.0.is_empty() {
         return Ok(Err(way));
     }
+    // Obstacles that are cheap to find refuse the rename before related members, and then uses, are searched.
+    Family::of_symbol(request.candidate).check_clashes(outputs, symbols, request.new, &mut way)?;
+    if !way.0.is_empty() {
+        return Ok(Err(way));
+    }
     let family = Family::from_symbol(outputs, symbols, request.candidate, &mut way)?;
     family.check_clashes(outputs, symbols, request.new, &mut way)?;
+    if !way.0.is_empty() {
+        return Ok(Err(way));
+    }
     let mut planning = Planning {
         outputs,
         symbols,

@@ -244,6 +244,48 @@ fn what_is_in_the_way_is_named() {
 }
 
 #[test]
+fn a_taken_name_is_refused_before_uses_are_searched() {
+    let mut sample = Sample::from_files(&files());
+    let symbols = sample.names();
+    let sources: Vec<String> = Vec::new();
+    let mut asked_for = |symbol: &str, new: &str| {
+        let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+        let candidate = found.candidate().expect("one").clone();
+        let request = RenameRequest {
+            candidate: &candidate,
+            new,
+            leave_possible: false,
+            in_strings: false,
+            gaps: &BTreeSet::new(),
+            flawed: &BTreeSet::new(),
+            sources: &sources,
+        };
+        sample.asked.clear();
+        let planned = plan(&mut sample, &symbols, &MemoryWorld::new(), request).expect("outputs");
+        assert!(planned.is_err(), "{symbol} {new}");
+        sample.asked.clone()
+    };
+    for (symbol, new) in [
+        ("N.Shop", "IShop"),
+        ("N.Shop#Tax", "Twice"),
+        ("N.Shop#Tax", "ToString"),
+        ("N.Shop#Tax", "class"),
+    ] {
+        let asked = asked_for(symbol, new);
+        assert!(!asked.iter().any(|label| label.ends_with(":usages")), "{symbol} {new}: {asked:?}");
+    }
+}
+
+#[test]
+fn the_type_that_declares_an_inherited_member_is_named() {
+    let text = "namespace N; class Base { public void Go() { } } class Heir : Base { }";
+    assert_eq!(
+        renamed(&[("a.cs", text)], "Heir.Go", "Run"),
+        Err(vec!["N.Heir inherits it: name N.Base#Go(), which declares it".to_owned()])
+    );
+}
+
+#[test]
 fn what_would_mean_something_else_is_refused() {
     let refused = |text: &str, symbol: &str, new: &str| renamed(&[("a.cs", text)], symbol, new).expect_err(text).join("\n");
     // A local of that name hides it.

@@ -113,9 +113,7 @@ fn change_of<O: Outputs>(
 ) -> Result<Option<SignatureChange>, O::Error> {
     let candidate = request.candidate;
     let is_constructor = candidate.kind == "constructor";
-    if let Some(heir) = &candidate.inherited_by {
-        way.add_obstacle(format!("{heir} inherits it: name the type that declares it"));
-    }
+    way.refuse_inherited(candidate);
     if candidate.kind != "method" && !is_constructor {
         way.add_obstacle(format!("a {} has no parameters that can be changed here", candidate.kind));
     }
