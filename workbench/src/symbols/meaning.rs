@@ -3,6 +3,7 @@
 use super::outputs::{SymbolError, Trouble, member_label, type_label};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use producers::csharp::deps::dotnet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,9 @@ pub const SHOWN: usize = 5;
 
 /// The kind of a candidate that is a namespace.
 pub const NAMESPACE: &str = "namespace";
+
+/// Most type parameters of a type of .NET that a name without their number may mean.
+const MOST_TYPE_PARAMETERS: usize = 8;
 
 /// How a symbol was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
@@ -209,6 +213,14 @@ impl Resolution {
         let found: String = self.symbol.chars().take(120).collect();
         let shown: Vec<String> = self.candidates.iter().take(SHOWN).map(|found| found.path.clone()).collect();
         if matches!(self.how, None | Some(How::Fuzzy)) {
+            if let Some(outside) = dotnet_type(&self.symbol) {
+                let why = Diagnostic::error(
+                    ErrorCode::SymbolNotFound,
+                    format!("{outside} is a type of .NET, not of this workspace"),
+                );
+                let hint = "name a type or member that the workspace declares; `grep` finds a word in its code";
+                return Err(SymbolError::new(Trouble::NotFound, why.found(found).hint(hint)));
+            }
             let hint = match shown.first() {
                 Some(first) => format!("did you mean {first}?"),
                 None => "write Type, Namespace.Type, Type.Member or Type#Member".to_owned(),
@@ -231,6 +243,20 @@ impl Resolution {
         }
         Err(SymbolError::new(Trouble::Ambiguous, why.found(found).hint(hint).candidates(shown)))
     }
+}
+
+/// Returns the .NET type that a name with its namespace means: the type itself, or the one before the last dot or `#`.
+fn dotnet_type(symbol: &str) -> Option<&'static str> {
+    let name = symbol.trim().trim_start_matches("global::");
+    let name = name.split(['(', '<']).next().unwrap_or(name);
+    let known = |name: &str| {
+        let generic = || (1..=MOST_TYPE_PARAMETERS).find_map(|count| dotnet::known(&format!("{name}`{count}")));
+        dotnet::known(name).or_else(generic)
+    };
+    let whole = Some(name).filter(|name| name.contains('.'));
+    let owner = name.rsplit_once(['.', '#']).map(|(owner, _)| owner);
+    let owner = owner.filter(|owner| owner.contains('.'));
+    [whole, owner].into_iter().flatten().find_map(known)
 }
 
 #[cfg(test)]
@@ -290,5 +316,31 @@ mod tests {
             meant(&mut sample, "A.G*"),
             Ok(vec!["A#Go()".to_owned(), "A#Go(int)".to_owned(), "A#Go`1(T)".to_owned()])
         );
+    }
+
+    #[test]
+    fn types_of_dotnet_are_told_apart_from_unknown_names() {
+        let mut sample = Sample::from_files(&[("a.cs", "namespace N; class Strings { } class String2 { }")]);
+        let symbols = sample.names();
+        for (symbol, outside) in [
+            ("System.String", Some("System.String")),
+            ("System.String.Length", Some("System.String")),
+            ("System.String#Trim()", Some("System.String")),
+            ("System.Collections.Generic.List<int>", Some("System.Collections.Generic.List`1")),
+            ("System.Strings", None),
+            ("Strin", None),
+        ] {
+            let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+            let error = found.candidate().expect_err("no symbol").diagnostic;
+            let expected = match outside {
+                Some(outside) => format!("{outside} is a type of .NET, not of this workspace"),
+                None => "no type or member of this name is known".to_owned(),
+            };
+            assert_eq!(
+                (error.message, outside.is_some() && !error.candidates.is_empty()),
+                (expected, false),
+                "{symbol}"
+            );
+        }
     }
 }
