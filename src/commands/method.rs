@@ -70,7 +70,7 @@ pub fn run_method(context: &Context, call: &Call) -> Outcome {
         // Text lists labels alone; drawings and JSON show the edges between them.
         arguments["edges"] = (context.global.output != OutputForm::Text).into();
     }
-    let Answered { answer, code } = match ask_service(context, entry, &arguments)? {
+    let Answered { mut answer, code } = match ask_service(context, entry, &arguments)? {
         Some(reply) => {
             context.say(&reply.diagnostics);
             reply.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
@@ -90,6 +90,9 @@ pub fn run_method(context: &Context, call: &Call) -> Outcome {
         outcome_of_write(writeln!(out, "{answer:#}"))?;
         return Ok(code);
     }
+    if entry.name == "edit" {
+        spell_options(&mut answer);
+    }
     let text = match (context.global.output.drawing(), entry.drawn) {
         (Some(drawing), Some(drawn)) => drawn(&answer, drawing),
         _ => (entry.text)(&answer, context.out),
@@ -97,6 +100,34 @@ pub fn run_method(context: &Context, call: &Call) -> Outcome {
     let text = text.map_err(|error| Failed::bug(&error))?;
     outcome_of_write(write!(out, "{text}"))?;
     Ok(code)
+}
+
+/// Arguments that the answer of an edit names, with their options on the command line.
+const OPTIONS: [(&str, &str); 3] = [
+    ("oldText", "--old-text"),
+    ("newText", "--new-text"),
+    ("selectionId", "--selection-id"),
+];
+
+/// Spells arguments in the sentences of an edit's answer as options of the command line.
+fn spell_options(answer: &mut Value) {
+    for field in ["summary", "guidance"] {
+        if let Some(Value::String(text)) = answer.get_mut(field) {
+            *text = with_options(text);
+        }
+    }
+}
+
+/// Replaces the names of arguments in a sentence. Code between backticks stays as it is.
+fn with_options(text: &str) -> String {
+    let spell = |part: &str| {
+        OPTIONS
+            .iter()
+            .fold(part.to_owned(), |part, (name, option)| part.replace(name, option))
+    };
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(at, part)| if at % 2 == 0 { spell(part) } else { part.to_owned() });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// Returns the failure for an answer that cannot be drawn as a graph.
@@ -157,5 +188,28 @@ fn ask_service(context: &Context, entry: &MethodEntry, arguments: &Value) -> Res
             context.say(&[why.hint("resume it (kill -CONT), or end it with `cortex serve --stop`")]);
             Ok(None)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_names_options_and_not_arguments() {
+        let mut answer = serde_json::json!({
+            "summary": "line 3 differs: the file has `oldText;`, oldText has `old`",
+            "guidance": "call `replace_selection` with selectionId, or `replace` with a longer oldText",
+            "detail": "oldText",
+        });
+        spell_options(&mut answer);
+        assert_eq!(
+            answer,
+            serde_json::json!({
+                "summary": "line 3 differs: the file has `oldText;`, --old-text has `old`",
+                "guidance": "call `replace_selection` with --selection-id, or `replace` with a longer --old-text",
+                "detail": "oldText",
+            })
+        );
     }
 }

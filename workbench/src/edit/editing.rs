@@ -163,7 +163,7 @@ pub(super) fn saved_or_buffered<F: Files>(run: &EditRun<'_, F>, paths: &[String]
 pub(super) fn replace<F: Files>(run: &mut EditRun<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let (old, new) = adapt_line_ends(run, path, &text, (old, new), fits);
-    place_one(run, path, &text, &old, &new, "replaced one occurrence of old_text")
+    place_one(run, path, &text, &old, &new, "replaced one occurrence of oldText")
 }
 
 /// Replaces all occurrences of a text.
@@ -176,7 +176,7 @@ pub(super) fn replace_all<F: Files>(run: &mut EditRun<'_, F>, path: &str, old: &
     }
     trace(run, path, &text, &old);
     let plural = if count == 1 { "" } else { "s" };
-    let what = format!("replaced {count} occurrence{plural} of old_text");
+    let what = format!("replaced {count} occurrence{plural} of oldText");
     apply_edit(run, "replace", vec![(path.to_owned(), Some(text.replace(&old, &new)))], &what)
 }
 
@@ -197,7 +197,7 @@ pub(super) fn place_one<F: Files>(
             let held = run.searched_text(path);
             let miss = match_failure::explain(held.name(), text, old);
             let way = match old.is_empty() {
-                true => "give the text to replace as old_text",
+                true => "give the text to replace as oldText",
                 false => held.way(),
             };
             Ok(Done {
@@ -438,7 +438,7 @@ pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], pat
                         "edit {number} has no match in {}: {why}; nothing was changed",
                         held.describe_with_path(&path)
                     ),
-                    guidance: Some("give old_text exactly as it is after the preceding edits".to_owned()),
+                    guidance: Some("give oldText exactly as it is after the preceding edits".to_owned()),
                     detail: (!miss.near.is_empty()).then(|| miss.near.join("\n")),
                     path: Some(path),
                 });
@@ -454,7 +454,7 @@ pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], pat
                 return Ok(Done {
                     candidates: Some(candidates),
                     count: Some(found.count),
-                    guidance: Some(format!("give edit {number} a longer old_text that occurs once")),
+                    guidance: Some(format!("give edit {number} a longer oldText that occurs once")),
                     paths: vec![path],
                     ..Done::of(Status::MultiMatch, why).with(lines)
                 });

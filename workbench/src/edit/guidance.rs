@@ -19,7 +19,7 @@ pub(super) fn on(state: DocumentState, mode: Mode) -> Option<String> {
 pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
     let words = match (state, mode) {
         (WorkflowState::SelectionPending, _) => {
-            "call `replace_selection` with selection_id, the number of a candidate, or `replace` with a longer old_text"
+            "call `replace_selection` with selectionId, the number of a candidate, or `replace` with a longer oldText"
         }
         (WorkflowState::PersistPending, Mode::Disabled) => "call `diff` to see the edits, or `discard` to drop them",
         (WorkflowState::PersistPending, _) => "call `commit` to save, or `discard` to drop the edits",

@@ -227,7 +227,7 @@ mod tests {
         insta::assert_snapshot!(of("-    int X;\n+    int Z;\n").unwrap_err(), @"the hunk at line 3 of the patch fits in 2 places, at lines 3, 8");
         insta::assert_snapshot!(
             of(" {\n-    int Q;\n+    int Z;\n").unwrap_err(),
-            @"the hunk at line 3 of the patch fits nowhere: line 3 differs: the file has `    int X;`, old_text has `    int Q;`; the line before it fits"
+            @"the hunk at line 3 of the patch fits nowhere: line 3 differs: the file has `    int X;`, oldText has `    int Q;`; the line before it fits"
         );
         insta::assert_snapshot!(of("@@ class C\n-x\n+y\n").unwrap_err(), @"the hunk at line 3 of the patch: `class C` does not occur below");
         insta::assert_snapshot!(of("+y\n").unwrap_err(), @"the hunk at line 3 of the patch has only new lines and does not say where");

@@ -36,9 +36,9 @@ pub(super) fn describe_lookalikes(held: &str, file: &str, wanted: &str) -> Strin
     };
     match (list(&in_file, &in_wanted).as_str(), list(&in_wanted, &in_file).as_str()) {
         ("", "") => "they occur there in another order or number".to_owned(),
-        (file, "") => format!("{held} has {file}, and old_text has not"),
-        ("", wanted) => format!("old_text has {wanted}, and {held} has not"),
-        (file, wanted) => format!("{held} has {file}, old_text has {wanted}"),
+        (file, "") => format!("{held} has {file}, and oldText has not"),
+        ("", wanted) => format!("oldText has {wanted}, and {held} has not"),
+        (file, wanted) => format!("{held} has {file}, oldText has {wanted}"),
     }
 }
 
@@ -66,12 +66,12 @@ mod tests {
     fn what_looks_equal_is_named() {
         assert_eq!(normalize_appearance("a\u{a0}b\u{200b}\n\u{feff}e\u{301}"), "a b\n\u{e9}");
         for (file, wanted, said) in [
-            ("a\u{a0}b", "a b", "the file has U+00A0 (no-break space), and old_text has not"),
-            ("a b", "\u{feff}a b", "old_text has U+FEFF (byte order mark), and the file has not"),
+            ("a\u{a0}b", "a b", "the file has U+00A0 (no-break space), and oldText has not"),
+            ("a b", "\u{feff}a b", "oldText has U+FEFF (byte order mark), and the file has not"),
             (
                 "\u{e9}",
                 "e\u{301}",
-                "the file has \u{e9} as one character (U+00E9), old_text has U+0301 (an accent of its own)",
+                "the file has \u{e9} as one character (U+00E9), oldText has U+0301 (an accent of its own)",
             ),
             ("a\u{a0} b", "a \u{a0}b", "they occur there in another order or number"),
         ] {

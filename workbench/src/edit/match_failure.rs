@@ -31,7 +31,7 @@ pub struct Miss {
 pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
     if needle.is_empty() {
         return miss_because(
-            "old_text is empty: `append` puts a text at the beginning (^) or the end ($), `write` gives the file a whole new one",
+            "oldText is empty: `append` puts a text at the beginning (^) or the end ($), `write` gives the file a whole new one",
         );
     }
     if text.is_empty() {
@@ -44,7 +44,7 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
     if let Some(at) = places.at.first() {
         let line = 1 + plain[..*at].matches('\n').count();
         let why = format!(
-            "only the line ends differ: {held} has {ends}, old_text has {} (line {line}); write the file's ends, or ask for them",
+            "only the line ends differ: {held} has {ends}, oldText has {} (line {line}); write the file's ends, or ask for them",
             Ends::from_text(needle)
         );
         return similar_miss(why, text, line, split(needle).count());
@@ -115,7 +115,7 @@ fn without_line_numbers(needle: &str) -> Option<(String, &'static str)> {
             .unwrap_or(rest);
         bare.push_str(rest);
     }
-    Some((bare, "old_text has line numbers before its lines"))
+    Some((bare, "oldText has line numbers before its lines"))
 }
 
 /// Finds the lines most similar to the needle.
@@ -147,7 +147,7 @@ fn most_similar_lines(held: &str, text: &str, needle: &str) -> Miss {
     let number = start + at + 1;
     let why = match lines.get(start + at) {
         None => format!(
-            "{held} ends at line {} where old_text continues with `{}`",
+            "{held} ends at line {} where oldText continues with `{}`",
             lines.len(),
             visible(wanted[at])
         ),
@@ -159,7 +159,7 @@ fn most_similar_lines(held: &str, text: &str, needle: &str) -> Miss {
                 _ => format!("; the {at} lines before it fit"),
             };
             format!(
-                "line {number} differs{what}: {held} has `{}`, old_text has `{}`{place}",
+                "line {number} differs{what}: {held} has `{}`, oldText has `{}`{place}",
                 visible(line),
                 visible(wanted[at])
             )
@@ -319,39 +319,39 @@ mod tests {
 
     #[test]
     fn a_miss_explains_itself() {
-        insta::assert_snapshot!(why(TEXT, ""), @"old_text is empty: `append` puts a text at the beginning (^) or the end ($), `write` gives the file a whole new one");
+        insta::assert_snapshot!(why(TEXT, ""), @"oldText is empty: `append` puts a text at the beginning (^) or the end ($), `write` gives the file a whole new one");
         insta::assert_snapshot!(why("", "a"), @"the file is empty");
         insta::assert_snapshot!(
             why(&TEXT.replace('\n', "\r\n"), "{\n\tint Get(int id)\n"),
-            @"only the line ends differ: the file has CRLF, old_text has LF (line 2); write the file's ends, or ask for them"
+            @"only the line ends differ: the file has CRLF, oldText has LF (line 2); write the file's ends, or ask for them"
         );
         insta::assert_snapshot!(
             why(TEXT, "    int Get(int id)\n"),
-            @"line 3 differs in tabs and spaces of its indentation: the file has `→int Get(int id)`, old_text has `    int Get(int id)`"
+            @"line 3 differs in tabs and spaces of its indentation: the file has `→int Get(int id)`, oldText has `    int Get(int id)`"
         );
         insta::assert_snapshot!(
             why(TEXT, "\tint Get(int id)\n\t{\n\t\treturn item[id];\n"),
-            @"line 5 differs: the file has `→→return items[id];`, old_text has `→→return item[id];`; the 2 lines before it fit"
+            @"line 5 differs: the file has `→→return items[id];`, oldText has `→→return item[id];`; the 2 lines before it fit"
         );
         insta::assert_snapshot!(
             why(TEXT, "\tint Get(int id) \n\t{"),
-            @"line 3 differs in white space at its end: the file has `→int Get(int id)`, old_text has `→int Get(int id)·`"
+            @"line 3 differs in white space at its end: the file has `→int Get(int id)`, oldText has `→int Get(int id)·`"
         );
         insta::assert_snapshot!(
             why(TEXT, "RETURN items[id];"),
-            @"line 5 differs in upper and lower case: the file has `→→return items[id];`, old_text has `RETURN items[id];`"
+            @"line 5 differs in upper and lower case: the file has `→→return items[id];`, oldText has `RETURN items[id];`"
         );
         insta::assert_snapshot!(
             why(TEXT, "3  \tint Get(int id)\n4  \t{\n"),
-            @"old_text has line numbers before its lines; without them it occurs at line 3"
+            @"oldText has line numbers before its lines; without them it occurs at line 3"
         );
-        insta::assert_snapshot!(why(TEXT, "int Gett(int idd)"), @"line 3 differs: the file has `→int Get(int id)`, old_text has `int Gett(int idd)`");
+        insta::assert_snapshot!(why(TEXT, "int Gett(int idd)"), @"line 3 differs: the file has `→int Get(int id)`, oldText has `int Gett(int idd)`");
         insta::assert_snapshot!(
             why("class A\n\tint\u{a0}X;\n", "int X;"),
-            @"only characters that look alike, or like nothing, differ at line 2: the file has U+00A0 (no-break space), and old_text has not"
+            @"only characters that look alike, or like nothing, differ at line 2: the file has U+00A0 (no-break space), and oldText has not"
         );
         let accents = why("a\nint Gr\u{f6}\u{df}e;\nb\n", "int Gro\u{308}\u{df}e;\nc\n");
-        let named = "(the file has \u{f6} as one character (U+00F6), old_text has U+0308 (an accent of its own))";
+        let named = "(the file has \u{f6} as one character (U+00F6), oldText has U+0308 (an accent of its own))";
         assert!(
             accents.starts_with(&format!("line 2 differs in characters that look alike {named}: ")),
             "{accents}"
@@ -359,7 +359,7 @@ mod tests {
         insta::assert_snapshot!(why(TEXT, "zzzzzzzz qqqqqq"), @"it does not occur in the file, and nothing there is similar");
         insta::assert_snapshot!(
             why("a\nlast line here", "last line here\nand more"),
-            @"the file ends at line 2 where old_text continues with `and more`"
+            @"the file ends at line 2 where oldText continues with `and more`"
         );
     }
 

@@ -41,7 +41,7 @@ fn every_place_is_replaced_and_counted() {
     let done = all("one");
     assert!(
         done.summary
-            .contains("line ends made CRLF as in a.cs; replaced 2 occurrences of old_text, saved"),
+            .contains("line ends made CRLF as in a.cs; replaced 2 occurrences of oldText, saved"),
         "{done:?}"
     );
     assert_eq!(coder.text(), "1\r\n2 two\r\n1\r\n2\r\n");

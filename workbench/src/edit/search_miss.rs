@@ -33,8 +33,8 @@ impl SearchedText {
     /// Returns the way to read the text.
     pub(super) fn way(self) -> &'static str {
         match self {
-            Self::File => "read the place again and give old_text exactly as in the file",
-            Self::Buffer => "compare buffer and file with `diff`, and give old_text exactly as in the buffer",
+            Self::File => "read the place again and give oldText exactly as in the file",
+            Self::Buffer => "compare buffer and file with `diff`, and give oldText exactly as in the buffer",
         }
     }
 }

@@ -49,9 +49,9 @@ pub(super) fn replace_nodes<F: Files>(
     match found.as_slice() {
         [] => {
             run.apply_event(path, Event::Nowhere);
-            let with = if wanted.old.is_some() { " with the text of old_text" } else { "" };
+            let with = if wanted.old.is_some() { " with the text of oldText" } else { "" };
             Ok(Done {
-                guidance: Some("change the selector, or give only old_text, exactly as in the file".to_owned()),
+                guidance: Some("change the selector, or give only oldText, exactly as in the file".to_owned()),
                 ..Done::of(Status::NoMatch, format!("the selector matches no node{with} in {path}"))
             })
         }
@@ -63,7 +63,7 @@ pub(super) fn replace_nodes<F: Files>(
             );
             Ok(Done {
                 count: Some(found.len()),
-                guidance: Some("narrow the selector, set old_text to the text of one node, or replace all of them with `all`".to_owned()),
+                guidance: Some("narrow the selector, set oldText to the text of one node, or replace all of them with `all`".to_owned()),
                 ..Done::of(Status::MultiMatch, why).with(first_lines_of_nodes(&text, &found))
             })
         }
@@ -83,14 +83,14 @@ pub(super) fn replace_nodes<F: Files>(
 
 fn hint(why: &SelectorError) -> &'static str {
     match why {
-        SelectorError::NoGrammar { .. } => "give old_text instead",
-        SelectorError::Unparsed | SelectorError::TooMany | SelectorError::TooDeep => "give old_text instead, or a simpler selector",
+        SelectorError::NoGrammar { .. } => "give oldText instead",
+        SelectorError::Unparsed | SelectorError::TooMany | SelectorError::TooDeep => "give oldText instead, or a simpler selector",
         SelectorError::Query { .. } => {
             "write a query of tree-sitter, such as (invocation_expression function: (identifier) @f (#eq? @f \"Log\")) @target"
         }
         SelectorError::NoTarget { .. } => "call the node that is replaced @target",
         SelectorError::Outside { .. } => "put both into brackets: ((identifier) @target (#eq? @target \"Log\"))",
-        SelectorError::Unevaluated { .. } => "use #eq?, #match?, #any-of?, their forms with not- and any-, such as #not-eq?, or old_text",
+        SelectorError::Unevaluated { .. } => "use #eq?, #match?, #any-of?, their forms with not- and any-, such as #not-eq?, or oldText",
     }
 }
 

@@ -104,7 +104,7 @@ fn an_edit_is_saved_when_its_mode_says_so() {
     );
     assert_eq!(
         (done.metrics.delta, done.metrics.new_length, done.summary.as_str()),
-        (-2, 11, "replaced one occurrence of old_text, saved (session 00000002)")
+        (-2, 11, "replaced one occurrence of oldText, saved (session 00000002)")
     );
     assert!(done.session.is_some() && done.detail.is_some_and(|diff| diff.contains("-one two three")));
     assert_eq!(

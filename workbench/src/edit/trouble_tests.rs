@@ -547,7 +547,7 @@ fn what_is_not_saved_is_not_said_to_be() {
     assert_eq!(stands(&edited), (Status::Success, WorkflowState::OutOfSync));
     assert_eq!(
         edited.summary,
-        "replaced one occurrence of old_text in the buffer; not saved, because the file differs from the base of the buffer"
+        "replaced one occurrence of oldText in the buffer; not saved, because the file differs from the base of the buffer"
     );
     assert_eq!(coder.text(), "eins\ntwo\n");
 }
