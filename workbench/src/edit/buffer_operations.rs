@@ -1,6 +1,7 @@
 //! Operations between buffer and file: save, discard, diff, reread, undo.
 
 use super::allowed_tools::Tool;
+use super::changed::Changed;
 use super::editing::{describe_file, saved_or_buffered};
 use super::files::Files;
 use super::guidance::both_seen;
@@ -218,6 +219,9 @@ pub(super) fn persist_as<F: Files>(run: &mut EditRun<'_, F>, path: &str, given: 
     })
 }
 
+/// Most lines of a difference that the answer to an undo shows; of a longer one it lists the files, unless the answer has the full form.
+const MOST_SHOWN: usize = 60;
+
 /// Undoes or redoes an edit. If the request named none, `shown` adds the resulting changes.
 pub(super) fn undo_or_redo<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only: Option<&str>, shown: bool) -> Result<Done, Trouble> {
     let mut before = Vec::new();
@@ -227,7 +231,7 @@ pub(super) fn undo_or_redo<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only:
     let taken = run.undo_or_redo(redo, only)?;
     let what = if redo { "redone" } else { "undone" };
     let summary = format!("{what}: {}{}", taken.operation, saved_or_buffered(run, &taken.paths, taken.status));
-    let mut detail = String::new();
+    let (mut detail, mut changed) = (String::new(), Vec::new());
     for path in taken.paths.iter().filter(|_| taken.status == Status::ExternalConflict) {
         detail.push_str(&both_changes(run, path)?);
     }
@@ -243,9 +247,15 @@ pub(super) fn undo_or_redo<F: Files>(run: &mut EditRun<'_, F>, redo: bool, only:
             &describe_file(path, old),
             &describe_file(path, new),
         ));
+        changed.push(Changed::from_texts(path, old, new));
+    }
+    if detail.lines().count() <= MOST_SHOWN {
+        // The answer shows the difference instead.
+        changed.clear();
     }
     Ok(Done {
         paths: taken.paths,
+        changed,
         ..Done::of(taken.status, summary).with(detail)
     })
 }

@@ -1,9 +1,10 @@
 //! Edits of many places at once, line ends that are the file's, and taking back what no handle names.
 
+use super::brief_answer;
 use super::lines::{Ends, fit};
 use super::order::{EditRequest, Order, Rewritten};
 use super::perform::perform;
-use super::response::Response;
+use super::response::{Level, Response};
 use super::session_tests::{Coder, stands};
 use super::state::{Status, WorkflowState};
 use proptest::prelude::*;
@@ -82,6 +83,29 @@ fn what_was_changed_meanwhile_stops_a_rewrite() {
     let undone = ask(&coder, Order::Undo, None);
     assert_eq!(undone.status, Status::Success, "{undone:?}");
     assert_eq!((coder.text(), coder.files.text("b.cs")), ("one\n".to_owned(), "two\n".to_owned()));
+}
+
+#[test]
+fn an_undo_of_many_lines_lists_the_files_with_their_counts() {
+    let coder = Coder::with("one\n");
+    let paths: Vec<String> = (10..40).map(|number| format!("b{number}.cs")).collect();
+    paths.iter().for_each(|path| coder.files.write(path, "one\ntwo\n"));
+    let texts = paths.iter().map(|path| Rewritten::of(path.as_str(), "one\ntwo\n", "1\n2\ntwo\n"));
+    let rewrite = Order::Rewrite {
+        operation: "rename",
+        texts: texts.collect(),
+    };
+    assert_eq!(ask(&coder, rewrite, None).status, Status::Success);
+    let undone = ask(&coder, Order::Undo, None);
+    assert_eq!((undone.status, undone.changed.len()), (Status::Success, 30), "{undone:?}");
+    let brief = brief_answer::format(&undone.clone().at(Level::Detail));
+    assert!(
+        brief.starts_with("undone: rename") && brief.contains("b10.cs:1 +1 -2") && brief.ends_with("10 files more"),
+        "{brief}"
+    );
+    assert_eq!(brief.lines().count(), 1, "{brief}");
+    let full = undone.at(Level::Full).detail;
+    assert!(full.is_some_and(|detail| detail.contains("-2\n") && detail.lines().count() > 60));
 }
 
 #[test]
