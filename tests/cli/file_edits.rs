@@ -42,6 +42,14 @@ fn a_deletion_reports_remaining_uses_and_strict_mode_refuses_it() {
     let strict = bench.run(&["edit", "delete", FILE, "--strict"]);
     assert!(strict.code == 2 && strict.all().contains("Trade.Clerk names Till"), "{strict:?}");
     assert_eq!(read(&bench, FILE).as_deref(), Some(TEXT));
+    let dry = run_successfully(&bench, &["edit", "delete", FILE, "--dry-run"]);
+    assert!(
+        dry.contains(&format!("deleted {FILE}: a dry run"))
+            && dry.contains("would no longer bind: ")
+            && dry.contains("Trade.Clerk names Till"),
+        "{dry}"
+    );
+    assert_eq!(read(&bench, FILE).as_deref(), Some(TEXT));
     let done = run_successfully(&bench, &["edit", "delete", FILE]);
     assert!(
         done.contains(&format!("deleted {FILE}")) && done.contains("Trade.Clerk names Till"),

@@ -26,6 +26,12 @@ use workbench::trust::{Trusted, check_of_edits};
 /// Most lost names in the guidance of an answer.
 const SAID: usize = 10;
 
+/// Guidance of a saved edit, before its lost names.
+const SAVED: &str = "fix the names that no longer bind, or revert the edit with `undo`";
+
+/// Guidance of a dry run, before the names that the edit would lose.
+const DRY: &str = "with the edit, names would no longer bind";
+
 /// Adds the names that an edit of C# files leaves undefined to its answer. If the workspace was never queried or built, only a strict edit is checked
 /// against it: other edits do not wait until the whole workspace is read for the first time.
 pub(super) fn with_lost_names(desk: &Desk<'_>, response: Response, is_strict: bool, now: u64) -> Response {
@@ -34,11 +40,31 @@ pub(super) fn with_lost_names(desk: &Desk<'_>, response: Response, is_strict: bo
         return response;
     }
     let found = find_lost_names(desk, &response, is_strict, now);
-    with_losses(response, found.map(|found| found.lost).unwrap_or_default())
+    with_losses(response, found.map(|found| found.lost).unwrap_or_default(), SAVED)
 }
 
-/// Adds the faults of an edit to its answer.
-fn with_losses(response: Response, losses: Vec<String>) -> Response {
+/// Returns the names that a dry run of an edit would leave undefined; none if they cannot be found, which does not stop a dry run.
+pub(super) fn find_losses_of_dry_run(inside: &mut Desk<'_>, files: &[Rewritten]) -> Vec<String> {
+    let files: Vec<Rewritten> = files.iter().filter(|file| file.path.ends_with(".cs")).cloned().collect();
+    if files.is_empty() {
+        return Vec::new();
+    }
+    let Ok(names) = inside.workspace_names() else {
+        return Vec::new();
+    };
+    match names_lost(inside, &names.symbols, &files) {
+        Ok(Err(Obstacles(lost))) => lost.into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Adds the names that an edit would leave undefined to the answer of its dry run.
+pub(super) fn with_losses_of_dry_run(response: Response, losses: Vec<String>) -> Response {
+    with_losses(response, losses, DRY)
+}
+
+/// Adds the faults of an edit to its answer; its guidance begins with `advice`.
+fn with_losses(response: Response, losses: Vec<String>, advice: &str) -> Response {
     if losses.is_empty() {
         return response;
     }
@@ -48,10 +74,7 @@ fn with_losses(response: Response, losses: Vec<String>) -> Response {
         0 => String::new(),
         more => format!("; {more} more"),
     };
-    let guidance = format!(
-        "fix the names that no longer bind, or revert the edit with `undo`: {}{more}",
-        named.join("; ")
-    );
+    let guidance = format!("{advice}: {}{more}", named.join("; "));
     Response {
         guidance: Some(guidance),
         lost,
@@ -80,7 +103,7 @@ pub(super) fn with_compiled(response: Response, found: Compiled) -> Response {
         Some(note) => format!("{}; not compiled: {note}", response.summary),
         None => response.summary.clone(),
     };
-    with_losses(Response { summary, ..response }, found.errors)
+    with_losses(Response { summary, ..response }, found.errors, SAVED)
 }
 
 /// Runs the compiler of `[edit] check` on the texts after an edit; `None` without a compiler, or without a text for it. A failure to run it does not

@@ -2,7 +2,7 @@
 
 use super::edit::Edit;
 use super::edit_by_symbol::{SymbolEdit, rewriting, text_in_workspace, wrong_argument};
-use super::edit_check::{names_lost, with_compiler, with_lost_names};
+use super::edit_check::{find_losses_of_dry_run, names_lost, with_compiler, with_losses_of_dry_run, with_lost_names};
 use super::{Method, window};
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
@@ -106,8 +106,15 @@ impl SymbolEdit<'_> {
     ) -> Result<Response, Failed> {
         let refusal = format!("{} stays as it is", self.path.unwrap_or_default());
         let rewriting = rewriting(operation, &refusal, "nothing was changed; fix the named errors first");
+        // As a saved edit, a dry run does not wait until the whole workspace is read for the first time.
+        let was_asked = desk.context.store_folder().is_some_and(|folder| folder.exists());
+        let looks_dry = self.to.is_dry && was_asked && desk.context.overlay().is_none();
+        let mut losses = Vec::new();
         let done = rewriting.perform(desk, &files, self.to, |inside| {
             if !is_strict {
+                if looks_dry {
+                    losses = find_losses_of_dry_run(inside, &files);
+                }
                 return Ok(Ok(()));
             }
             let names = inside.workspace_names()?;
@@ -115,7 +122,7 @@ impl SymbolEdit<'_> {
         })?;
         if self.to.is_dry {
             let summary = format!("{summary}: a dry run, nothing was changed");
-            return Ok(Response { summary, ..done });
+            return Ok(with_losses_of_dry_run(Response { summary, ..done }, losses));
         }
         let done = with_lost_names(desk, Response { summary, ..done }, is_strict, current_seconds());
         Ok(with_compiler(desk, done, false))
