@@ -165,7 +165,7 @@ fn impact_says_what_lies_behind_its_last_step() {
     );
     bench.write("a.cs", &text);
     assert_eq!(bench.run(&["init"]).code, 0);
-    let stopped = "note: impact stopped after 5 steps; 1 more member uses what these steps reach: follow them with --depth 10\n";
+    let stopped = "note: impact stopped after 5 steps; 1 more member uses what these steps reach: follow them with a depth of 10\n";
     let tests = bench.run(&["impact", "A.M0", "--tests"]);
     assert_eq!(tests.out, format!("note: no test is reached within 5 steps\n{stopped}"));
     let answer = bench.run(&["impact", "A.M0", "--json"]).json();

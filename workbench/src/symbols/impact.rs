@@ -227,7 +227,8 @@ pub fn impact<O: Outputs>(
         }
     }
     if left > 0 {
-        let why = format!("impact follows at most {MOST_FOLLOWED} members; what uses {left} more of them is missing");
+        let limit = format!("impact follows at most {MOST_FOLLOWED} members; what uses {left} more of them is missing");
+        let why = format!("{limit}: ask for the impact of one overload, or of a listed member, to see the rest");
         walk.impact.unseen.insert(why);
     }
     walk.find_tests(outputs)?;

@@ -91,6 +91,18 @@ fn what_lies_beyond_the_depth_is_counted_and_has_no_row() {
 }
 
 #[test]
+fn an_impact_of_too_many_members_tells_how_to_narrow_it() {
+    let users: String = (0..210).map(|at| format!("int M{at}() => M();\n")).collect();
+    let text = format!("class A {{\nint M() => 0;\n{users}}}\n");
+    let mut sample = Sample::from_files(&[("a.cs", text.as_str())]);
+    let symbols = sample.names();
+    let changed = BTreeSet::from(["A#M()".to_owned()]);
+    let found = impact(&mut sample, &symbols, &changed, 5, &BTreeSet::new()).expect("an impact");
+    let narrower = |why: &&String| why.contains("follows at most 200 members; what uses 11 more") && why.contains("or of a listed member");
+    assert_eq!(found.unseen.iter().filter(narrower).count(), 1, "{:?}", found.unseen);
+}
+
+#[test]
 fn what_is_reached_by_way_of_a_possible_use_is_possible() {
     let text = "namespace N;
 public interface IShop { int Price(); }

@@ -270,7 +270,7 @@ impl ImpactOf {
         };
         let steps = plural(u64::from(self.depth), "step");
         Some(format!(
-            "impact stopped after {steps}; {further}: follow them with --depth {}",
+            "impact stopped after {steps}; {further}: follow them with a depth of {}",
             self.depth.saturating_mul(2)
         ))
     }
