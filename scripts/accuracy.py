@@ -283,7 +283,7 @@ def compare_uses(service, ours, theirs, bad, row, differences):
             continue  # an element of a tuple or a member of an anonymous type is declared nowhere
         if record["t"] == "??" or record["t"] in ("&&", "||") and ".op_Implicit" in record["to"]:
             continue  # the conversion of the whole value, which is told where that begins
-        if record["t"] == "(" and record["u"] == "call" or record["t"] == "[" and ".op_" in record["to"]:
+        if record["t"] == "(" and record["u"] == "call" and ".op_" not in record["to"] or record["t"] == "[" and ".op_" in record["to"]:
             continue  # a method by the cast of its name, a conversion by a bracket of what is converted: told at the name, and where the value begins
         if record["u"] == "convert" and (place(record), record["f"], record["l"], record["c"] - 4, record["to"]) in made:
             continue  # the type behind `new`: told at the word

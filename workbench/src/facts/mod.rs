@@ -23,7 +23,7 @@ use producers::csharp::usages::Place;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use written::{Aliases, simple_text};
+use written::{Aliases, keyword, simple_text};
 
 /// Targets whose outputs [`fact_lines`] reads.
 pub const TARGETS: [&str; 8] = [
@@ -83,7 +83,7 @@ pub fn fact_lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Resu
     for (key, row) in &read.rows {
         let of = project_path(row, &layout);
         if let Some(whole) = read.complete.get(key) {
-            type_lines(of, whole, row, &read.aliases(of, &layout, whole), &mut out);
+            type_lines(of, whole, row, &read.aliases((of, key), &layout, whole), &mut out);
         }
         if let Some(dependencies) = read.deps.get(key) {
             edges(of, key, dependencies, &mut out);
@@ -137,8 +137,9 @@ impl Outputs {
         Ok(())
     }
 
-    /// Returns the aliases in effect: of the project, of its files' global usings, of the type's own files.
-    fn aliases(&self, of: &str, layout: &Layout, whole: &Complete) -> Aliases {
+    /// Returns the aliases in effect for a type of a project: of the project, of its files' global usings, of the type's own files. A type of the
+    /// workspace that has the name of one with a keyword is its own alias.
+    fn aliases(&self, (of, key): (&str, &str), layout: &Layout, whole: &Complete) -> Aliases {
         let mut found = Aliases::new();
         let project = layout.projects.iter().find(|project| project.path == of);
         for (alias, target, _) in project.iter().flat_map(|project| &project.usings) {
@@ -155,6 +156,15 @@ impl Outputs {
             if let Some(alias) = &using.alias {
                 found.insert(alias.clone(), simple_text(&using.target, &Aliases::new()));
             }
+        }
+        let named = self
+            .deps
+            .get(key)
+            .into_iter()
+            .flat_map(|deps| deps.structure.iter().chain([&deps.own]));
+        let simple = named.filter_map(|named| symbol_of(named).rsplit(['.', '+']).next());
+        for name in simple.filter(|name| keyword(name) != *name) {
+            found.entry(name.to_owned()).or_insert_with(|| name.to_owned());
         }
         found
     }

@@ -164,7 +164,7 @@ pub(super) fn without_at_sign(word: &str) -> &str {
 }
 
 /// Returns the keyword for a built-in type.
-fn keyword(name: &str) -> &str {
+pub(super) fn keyword(name: &str) -> &str {
     match name {
         "Boolean" => "bool",
         "Byte" => "byte",
