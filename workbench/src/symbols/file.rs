@@ -157,6 +157,7 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, mo
         text: format!("{mark}{}", all[start - 1..end].concat()),
         encoding: (encoding.form != Form::Utf8).then(|| encoding.form.to_string().to_lowercase()),
         left_out,
+        excluded: Vec::new(),
     });
     Ok(found)
 }

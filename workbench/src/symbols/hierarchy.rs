@@ -188,8 +188,8 @@ fn members<O: Outputs>(
                     Some(_) => {}
                 }
             }
-            // No member overrides an explicit implementation.
-            if all && !is_explicit || !is_met {
+            // No member overrides an explicit implementation, but a type may implement again what an interface implements.
+            if all && (!is_explicit || heirs.is_interface(heir)) || !is_met {
                 here.push(heir);
             }
         }
@@ -462,6 +462,38 @@ public T Add<T>(string key, System.Func<string, T> make) => make(key); }
             rows_of(&mut sample, "J#Add(string,int)", true),
             ["1 implements C#Add(string,int) a.cs:5:74"]
         );
+    }
+
+    #[test]
+    fn types_implement_again_what_an_interface_implements() {
+        let text = "interface I { void Go(); }
+interface J : I { void I.Go() { } }
+interface K : J { abstract void I.Go(); }
+class A : J { }
+class B : K { void I.Go() { } }
+";
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
+        let expected = [
+            "1 implements J#I.Go() a.cs:2:26",
+            "2 implements K#I.Go() a.cs:3:35",
+            "3 implements B#I.Go() a.cs:5:22",
+        ];
+        assert_eq!(rows_of(&mut sample, "I.Go", true), expected);
+    }
+
+    #[test]
+    fn the_header_that_is_compiled_has_the_name() {
+        let text = "interface I { string Show(int value); }
+class A : I {
+#if OTHER
+    public string Show(long value)
+#else
+    public string Show(int value)
+#endif
+    { return null; } }
+";
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
+        assert_eq!(rows_of(&mut sample, "I.Show", true), ["1 implements A#Show(int) a.cs:6:19"]);
     }
 
     #[test]

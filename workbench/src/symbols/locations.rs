@@ -7,6 +7,7 @@ use super::resolve::Candidate;
 use super::source::{FileRange, Source, sources};
 use crate::edit::lines::line_start;
 use producers::csharp::declared_names::name_in_declaration;
+use producers::csharp::preprocess::blanked;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +103,8 @@ pub fn declared_parts<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Re
 
 /// Returns the place of the name in a declaration.
 fn name_location(part: &FileRange, symbol: &Candidate) -> SourceLocation {
-    let text = part.text.trim_start_matches('\u{feff}');
+    let compiled = blanked(&part.text, &part.excluded);
+    let text = compiled.trim_start_matches('\u{feff}');
     let start = text.char_indices().nth(part.start_column as usize - 1).map_or(0, |(byte, _)| byte);
     let name = match symbol.member_name() {
         None => simple_name(symbol.key()),

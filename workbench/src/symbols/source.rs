@@ -47,6 +47,9 @@ pub struct FileRange {
     /// First and last omitted line after these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<(u32, u32)>,
+    /// Byte ranges of the lines of `text` that `#if` excludes.
+    #[serde(skip)]
+    pub excluded: Vec<(usize, usize)>,
 }
 
 impl FileRange {
@@ -249,13 +252,22 @@ impl File {
             Some(_) => column(lines, shown, lines[shown as usize - 1].trim_start_matches(MARK).trim_end().len()),
             None => column(lines, span.last, span.to as usize),
         };
+        let own = &lines[span.first as usize - 1..shown as usize];
+        let (mut at, mut excluded) = (0, Vec::new());
+        for (number, line) in (span.first..).zip(own) {
+            if self.tree.excluded.binary_search(&number).is_ok() {
+                excluded.push((at, at + line.len()));
+            }
+            at += line.len();
+        }
         FileRange {
             file: file.to_owned(),
             start: span.first,
             start_column: column(lines, span.first, span.from as usize),
             end: shown,
             end_column,
-            text: lines[span.first as usize - 1..shown as usize].concat(),
+            text: own.concat(),
+            excluded,
             encoding: self.encoding.clone(),
             left_out,
         }

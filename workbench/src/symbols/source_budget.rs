@@ -114,6 +114,7 @@ mod tests {
             text: text.to_owned(),
             encoding: None,
             left_out,
+            excluded: Vec::new(),
         }
     }
 
