@@ -5,7 +5,7 @@
 
 A line per type: key, kind (`c` class, `t` static class, `s` struct, `i` interface, `e` enum, `d` delegate), bases. Then its members, each behind
 a tab: name, flags (`m` method, `x` extension method, `o` operator, `p` value; behind it `q` where only heirs see it, then `s` where it is
-static), number of type parameters, result, parameters between `;`, each after `out`, `params` or `opt`. Namespaces of machine instructions hold
+static), number of type parameters, result, parameters between `;`, each after `in`, `ref` or `out`, then `params` or `opt`. Namespaces of machine instructions hold
 names of types only. Of what compilers read alone nothing is written: explicit implementations, accessors, fields of enums."""
 
 import glob
@@ -107,8 +107,8 @@ class Writer:
         return f"{of.Name}:{self.type(of.Type)}" if of.IsExplicitlyNamedTupleElement else self.type(of.Type)
 
     def parameter(self, of):
-        word = "out " if text(of.RefKind) == "Out" else "params " if of.IsParams else "opt " if of.IsOptional else ""
-        return word + self.type(of.Type)
+        passing = {"Out": "out ", "Ref": "ref ", "In": "in ", "RefReadOnlyParameter": "in "}.get(text(of.RefKind), "")
+        return passing + ("params " if of.IsParams else "opt " if of.IsOptional else "") + self.type(of.Type)
 
     def member(self, of):
         """The line of a member; None of what is not written."""

@@ -399,9 +399,9 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@14 e4dfdc986cd3
     csharp/mentions@14 b54c27ff710a
     csharp/api-deps@8 0ce448befa57
-    csharp/deps@28 a9655e293004
-    csharp/facts@20 9d8c7c1588fa
-    csharp/signatures@17 9b07cd253a5c
+    csharp/deps@29 a9655e293004
+    csharp/facts@21 1b8459e48cdf
+    csharp/signatures@18 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@6 37fa68445632

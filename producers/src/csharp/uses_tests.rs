@@ -28,7 +28,9 @@ impl Bound {
     fn is_told_at_its_name(&self, all: &[Self]) -> bool {
         let is_new = |one: &&Self| (one.name.as_str(), one.line, one.column + 4) == ("new", self.line, self.column) && one.to == self.to;
         let is_type_of_new = || self.does == "convert" && all.iter().any(|one| is_new(&one));
-        self.name == "(" && self.does == "call" || self.name == "[" && self.to.contains(".op_") || is_type_of_new()
+        self.name == "(" && self.does == "call" && !self.to.contains(".op_")
+            || self.name == "[" && self.to.contains(".op_")
+            || is_type_of_new()
     }
 
     /// Returns the type and the name of the member: `N.Outer.Inner`, `Get` of `M:N.Outer.Inner.Get(System.Int32)`.
@@ -228,6 +230,22 @@ l.Make(\"s\").X + l.Take(h).X
     ]);
     assert_eq!(places_of(&world, "U", "New#X"), ["2:13 read", "2:27 read", "3:13 read"]);
     assert_eq!(places_of(&world, "U", "Old#X"), ["4:13 read"]);
+}
+
+#[test]
+fn an_overload_of_higher_priority_does_not_take_a_lambda_that_does_not_compile() {
+    let world = World::of_texts(&[
+        (
+            "A.cs",
+            "using System; using System.Runtime.CompilerServices; public class Old { public int X; public Old Next; } public class New { public int Y; }
+public class L {
+  [OverloadResolutionPriority(1)] public New Make(Func<New, int> of) => null;
+  public Old Make(Func<Old, int> of) => null; }",
+        ),
+        ("B.cs", "class U { int M(L l) => l.Make(o => o.Next.X).X\n+ l.Make(o => o.Y).Y\n+ l.Make(o => 1).Y; }"),
+    ]);
+    assert_eq!(places_of(&world, "U", "Old#X"), ["1:44 read", "1:47 read"]);
+    assert_eq!(places_of(&world, "U", "New#Y"), ["2:17 read", "2:20 read", "3:18 read"]);
 }
 
 #[test]

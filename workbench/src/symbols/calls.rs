@@ -6,6 +6,7 @@
 
 use super::number_conversions;
 use super::overloads::{Overload, arity, comparable_type, parameter_types, without_words};
+use producers::csharp::code::ast::Passing;
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::members::ParameterRow;
 use producers::csharp::usages::{Call, TARGET_TYPED_NEW};
@@ -42,24 +43,32 @@ fn is_comparable(one: &Overload, other: &Overload, is_seen: bool) -> bool {
 fn fits_surely(laid: &Laid<'_>, call: &Call) -> bool {
     let fits = |(at, argument): (usize, &String)| {
         let is_bound = !argument.is_empty() && laid.bound[at] == Some(argument);
-        let kind = laid.kinds[at];
+        let kind = without_words(laid.kinds[at]);
         let converts = || is_own(argument, kind) || predefined(kind).key().is_some_and(|key| number_conversions::widens(argument, key));
-        !is_passed(kind) && (is_bound || call.exact.contains(&at) && converts())
+        is_bound || call.exact.contains(&at) && converts()
     };
     call.arguments.iter().enumerate().all(fits)
 }
 
 /// Whether C# prefers `one` for all arguments whose parameter types differ between the two overloads.
-fn is_better(one: &Laid<'_>, other: &Laid<'_>, call: &Call) -> bool {
-    let is_same = |at: &usize| one.kinds[*at] == other.kinds[*at] || one.bound[*at].is_some() && one.bound[*at] == other.bound[*at];
+fn is_better<'o>(one: &Laid<'o>, other: &Laid<'o>, call: &Call) -> bool {
+    let kind = |of: &Laid<'o>, at: usize| without_words(of.kinds[at]);
+    let is_same = |at: &usize| kind(one, *at) == kind(other, *at) || one.bound[*at].is_some() && one.bound[*at] == other.bound[*at];
     let mut differing = (0..call.arguments.len()).filter(|at| !is_same(at)).peekable();
-    let any = differing.peek().is_some();
-    any && differing.all(|at| match call.exact.contains(&at) {
-        true => prefers(&call.arguments[at], one.kinds[at], other.kinds[at]),
-        // `new(…)` becomes either type; a by-value parameter is preferred over `in`.
-        false if call.arguments[at] == TARGET_TYPED_NEW => !is_passed(one.kinds[at]) && other.kinds[at].starts_with("in "),
+    if differing.peek().is_none() {
+        return one.is_plain >= other.is_plain && takes_values(one, other);
+    }
+    differing.all(|at| match call.exact.contains(&at) {
+        true => prefers(&call.arguments[at], kind(one, at), kind(other, at)),
         false => is_identical(one, other, at, &call.arguments[at]),
     })
+}
+
+/// Whether `one` takes by value what `other` takes by `in`, and not the other way round: then C# prefers it, if the types are the same.
+fn takes_values(one: &Laid<'_>, other: &Laid<'_>) -> bool {
+    let pairs = one.kinds.iter().zip(&other.kinds);
+    let mut differing = pairs.filter(|(own, others)| is_passed(own) != is_passed(others)).peekable();
+    differing.peek().is_some() && differing.all(|(own, _)| !is_passed(own))
 }
 
 /// Whether an argument has exactly the type of `one`'s parameter and not that of `other`'s. Always false for numbers: the types that operators give
@@ -74,10 +83,7 @@ fn is_identical(one: &Laid<'_>, other: &Laid<'_>, at: usize, argument: &str) -> 
     let may_be_nearer = others == argument || others.contains("InterpolatedStringHandler");
     // An open type may turn out to be the same; then the overload without default values is preferred.
     let may_be_same = others.contains(['?', '!']) && !one.is_plain;
-    // An `in` parameter accepts the same arguments as a by-value one.
-    let is_passed = |written: &str| is_passed(written) && !written.starts_with("in ");
-    let is_passed = is_passed(one.kinds[at]) || is_passed(other.kinds[at]);
-    is_whole && simple(argument) != Some(NUMBER) && own == argument && !may_be_nearer && !may_be_same && !is_passed
+    is_whole && simple(argument) != Some(NUMBER) && own == argument && !may_be_nearer && !may_be_same
 }
 
 /// Whether a parameter is passed by reference.
@@ -88,9 +94,6 @@ fn is_passed(written: &str) -> bool {
 /// Whether a literal of a type prefers parameter `one` over `other`: its own type before all others, then the type that converts to the other and not
 /// back, or is signed where the other is unsigned.
 fn prefers(literal: &str, one: &str, other: &str) -> bool {
-    if is_passed(one) || is_passed(other) {
-        return false;
-    }
     if is_own(literal, one) {
         return !is_own(literal, other);
     }
@@ -168,6 +171,9 @@ fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
             }
         };
         let parameter = &parameters[place];
+        if !Passing::of_written(&parameter.kind).takes(call.passed.get(at).copied().unwrap_or_default()) {
+            return None;
+        }
         is_plain &= !parameter.params;
         let kind = match parameter.params {
             true => element(&parameter.kind),
@@ -399,7 +405,7 @@ static void M(A on, string[] many, ref int there) { }
             ("void F(A x, object y) {} void F(object x, object y) {}", &["A", ""], "F(A,object)"),
             // Numbers that operators make, what is passed by reference and interpolated text do not decide.
             ("void F(long x) {} void F(object x) {}", &["long"], "F(long) F(object)"),
-            ("void F(A x) {} void F(in A x) {}", &["A"], "F(A) F(in A)"),
+            ("void F(A x) {} void F(in A x) {}", &["A"], "F(A)"),
             (
                 "void F(string x) {} void F(LogInterpolatedStringHandler x) {}",
                 &["string"],
@@ -449,13 +455,7 @@ static void M(A on, string[] many, ref int there) { }
             (&[string, int], &[], 0, false, "M(string,int)"),
             (&[int, int, int, int], &[], 0, false, "M(int,int,long[])"),
             (&[int, int, ""], &[], 0, false, "M(int,int,long[])"),
-            (
-                &["", "", ""],
-                &[],
-                0,
-                false,
-                "M(A,bool,bool) M(A,string[],ref int) M(int,int,long[])",
-            ),
+            (&["", "", ""], &[], 0, false, "M(A,bool,bool) M(int,int,long[])"),
             (&[bool, bool], &[], 0, true, "M(A,bool,bool)"),
             (&[bool, bool], &["last", "first"], 0, true, "M(A,bool,bool)"),
             (&["", ""], &["two"], 0, false, "M(int,int,long[]) M(string,int)"),

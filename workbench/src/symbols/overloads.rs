@@ -7,8 +7,10 @@ use engine::planning::symbol::name_of;
 use engine::values::case_folding::{folded, same as same_case};
 use engine::values::label::halves;
 use engine::values::table::Table;
+use producers::csharp::code::ast::Passing;
 use producers::csharp::deps::declarations::member_key;
 use producers::csharp::deps::dotnet::MemberLine;
+use producers::csharp::deps::modifiers::Modifiers;
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::written::type_parameters_in;
@@ -182,13 +184,17 @@ fn primary_constructor(line: &MemberLine<'_>) -> Overload {
     let parameters: Vec<ParameterRow> = texts
         .zip(line.names.split(';').chain(std::iter::repeat("")))
         .map(|(text, name)| {
-            let (word, shape) = text.split_once(' ').unwrap_or(("", text));
+            let (modifiers, shape) = Modifiers::split_from_type(text);
             bound.push(shape.to_owned());
+            let passing = Modifiers {
+                passing: modifiers.passing,
+                ..Modifiers::default()
+            };
             ParameterRow {
-                kind: written(shape),
+                kind: passing.written_before_type() + &written(shape),
                 name: name.to_owned(),
-                optional: word == "opt",
-                params: word == "params",
+                optional: modifiers.optional,
+                params: modifiers.many,
                 this: false,
             }
         })
@@ -213,8 +219,9 @@ fn primary_constructor(line: &MemberLine<'_>) -> Overload {
 /// Returns the parameter types of a declaration line, if the line may be that of a member, and how many names in them refer to type parameters.
 fn bound_by(member: &Overload, line: &MemberLine<'_>) -> Option<(usize, Vec<String>)> {
     let texts = line.parameters.split(';').filter(|text| !text.is_empty());
-    let types: Vec<&str> = texts.map(|text| text.split_once(' ').map_or(text, |(_, text)| text)).collect();
-    if line.arity as usize != arity(&member.key) || types.len() != member.parameters.len() {
+    let (modifiers, types): (Vec<Modifiers>, Vec<&str>) = texts.map(Modifiers::split_from_type).unzip();
+    let passings = member.parameters.iter().map(|row| Passing::of_written(&row.kind));
+    if line.arity as usize != arity(&member.key) || !passings.eq(modifiers.iter().map(|own| own.passing)) {
         return None;
     }
     let count = |(row, text): (&ParameterRow, &&str)| type_parameters_in(without_words(&row.kind), &Shape::read(text, false));

@@ -4,6 +4,7 @@
 //! its stack. Places are byte offsets into the parsed text, or 0 if they were not requested.
 
 use minicbor::{Decode, Encode};
+use serde::{Deserialize, Serialize};
 
 /// A word of the text with its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -65,9 +66,58 @@ pub struct Argument {
     /// Its value.
     #[n(1)]
     pub value: Expression,
-    /// Whether `ref` precedes the value.
+    /// How it is passed.
     #[n(2)]
-    pub is_ref: bool,
+    pub passing: Passing,
+}
+
+/// How an argument is passed, or how a parameter takes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Encode, Decode, Serialize, Deserialize)]
+#[cbor(index_only)]
+#[serde(rename_all = "lowercase")]
+pub enum Passing {
+    /// By value.
+    #[default]
+    #[n(0)]
+    Value,
+    /// `in`; `ref readonly` of a parameter takes the same arguments.
+    #[n(1)]
+    In,
+    /// `ref`.
+    #[n(2)]
+    Ref,
+    /// `out`.
+    #[n(3)]
+    Out,
+}
+
+impl Passing {
+    /// Returns how a parameter takes its argument, by the text of its type with the words before it: `ref readonly X`.
+    pub fn of_written(text: &str) -> Self {
+        let (first, rest) = text.split_once(' ').unwrap_or_default();
+        match rest.starts_with("readonly ") {
+            true => Self::In,
+            false => Self::from_word(first).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the passing that a word means.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "in" => Self::In,
+            "ref" => Self::Ref,
+            "out" => Self::Out,
+            _ => return None,
+        })
+    }
+
+    /// Whether a parameter takes an argument that is passed so.
+    pub fn takes(self, argument: Self) -> bool {
+        match self {
+            Self::In => argument != Self::Out,
+            _ => self == argument,
+        }
+    }
 }
 
 /// One entry of an object or collection initializer.
@@ -117,7 +167,7 @@ pub enum Operator {
     /// `==`, `<`, `&&` …: a `bool`.
     #[n(0)]
     Truth,
-    /// `+`, `*`, `<<`, `|` …: a value of its operands' type.
+    /// `+`, `*`, `<<`, `|` …: a value of a type that its operands determine.
     #[n(1)]
     Arithmetic,
     /// `??`.
@@ -165,6 +215,9 @@ pub enum Literal {
     /// A `decimal`.
     #[n(10)]
     Decimal,
+    /// An `int` after a minus sign.
+    #[n(13)]
+    Negative,
     /// A UTF-8 literal: `"text"u8`.
     #[n(11)]
     Bytes,
@@ -182,9 +235,9 @@ pub struct Parameter {
     /// Its type, if written.
     #[n(1)]
     pub kind: Option<TypeRef>,
-    /// `out`.
+    /// How it takes its argument.
     #[n(2)]
-    pub out: bool,
+    pub passing: Passing,
     /// `params`.
     #[n(3)]
     pub many: bool,
@@ -197,9 +250,6 @@ pub struct Parameter {
     /// Its attributes; empty for a parameter of a member.
     #[n(6)]
     pub attributes: Vec<Attribute>,
-    /// `ref` without `readonly`.
-    #[n(7)]
-    pub is_ref: bool,
 }
 
 /// A clause of a query.
@@ -439,9 +489,18 @@ pub enum Pattern {
     /// `[a, ..]`.
     #[n(3)]
     List(#[n(0)] Vec<Pattern>, #[n(1)] Option<Designation>),
-    /// `a or b and not c`.
+    /// `a or b`.
     #[n(4)]
-    Several(#[n(0)] Vec<Pattern>),
+    Or(#[n(0)] Vec<Pattern>),
+    /// `a and b`.
+    #[n(7)]
+    And(#[n(0)] Vec<Pattern>),
+    /// `not a`.
+    #[n(8)]
+    Not(#[n(0)] Box<Pattern>),
+    /// `.. a` in a list.
+    #[n(9)]
+    Slice(#[n(0)] Box<Pattern>),
     /// `var x`.
     #[n(5)]
     Var(#[n(0)] Designation),
@@ -462,9 +521,9 @@ pub enum Statement {
     /// `yield return e`.
     #[n(2)]
     Yield(#[n(0)] Expression),
-    /// Locals of one declaration.
+    /// Locals of one declaration, and whether they are constants.
     #[n(3)]
-    Local(#[n(0)] TypeRef, #[n(1)] Vec<(String, Option<Expression>)>),
+    Local(#[n(0)] TypeRef, #[n(1)] Vec<(String, Option<Expression>)>, #[n(2)] bool),
     /// Statements with a scope of their own.
     #[n(4)]
     Block(#[n(0)] Vec<Statement>),

@@ -1,6 +1,6 @@
 //! Expressions: operators by precedence, prefix operators, postfix links, lambdas.
 
-use super::ast::{Argument, Designation, Expression, Link, Literal, Operator, Parameter, Statement, TypeRef};
+use super::ast::{Argument, Designation, Expression, Link, Literal, Operator, Parameter, Passing, Statement, TypeRef};
 use super::cursor::Cursor;
 use super::types::Around;
 use crate::csharp::keywords::{is_infix, is_predefined, is_reserved};
@@ -169,16 +169,15 @@ impl Cursor<'_> {
     pub(super) fn unary(&mut self) -> Expression {
         match self.peek() {
             "+" | "-" | "~" | "++" | "--" | "&" | "*" | "^" => {
-                let is_sign = matches!(self.peek(), "+" | "-");
+                let number = self.ahead(1).replace('_', "");
                 let sign = self.sign(1);
                 match self.deeper(Expression::Unknown, Self::unary) {
-                    // A sign does not change the type of these literals. It may change that of others; `^` counts from the end.
-                    Expression::Literal(
-                        signed @ (Literal::Integer | Literal::Long | Literal::Float | Literal::Real | Literal::Decimal),
-                        _,
-                    ) if is_sign => Expression::Literal(signed, sign.place),
-                    value if sign.text == "^" => Expression::Unary(sign, Box::new(value)),
-                    literal @ Expression::Literal(..) => Expression::Operation(Operator::Arithmetic, vec![literal], Vec::new()),
+                    Expression::Literal(literal, _) if sign.text == "-" && literal != Literal::Char => {
+                        Expression::Literal(negated(literal, &number), sign.place)
+                    }
+                    Expression::Literal(literal, _) if sign.text == "+" && literal != Literal::Char => {
+                        Expression::Literal(literal, sign.place)
+                    }
                     value if sign.text == "&" => value,
                     value => Expression::Unary(sign, Box::new(value)),
                 }
@@ -337,12 +336,14 @@ impl Cursor<'_> {
             self.at += 1;
             word
         });
-        let is_ref = self.is("ref");
-        if is_ref || matches!(self.peek(), "out" | "in") {
-            self.at += 1;
-        }
+        let passing = Passing::from_word(self.peek());
+        self.at += usize::from(passing.is_some());
         let value = self.declaration().unwrap_or_else(|| self.expression());
-        Argument { name, value, is_ref }
+        Argument {
+            name,
+            value,
+            passing: passing.unwrap_or_default(),
+        }
     }
 
     /// Parses `T x` or `var (a, b)` where an expression may occur as well.
@@ -489,13 +490,16 @@ impl Cursor<'_> {
 
     /// Parses a parameter of a lambda, whose type may be missing, or of a function.
     pub(super) fn parse_lambda_parameter(&mut self, lambda: bool) -> Parameter {
-        let (mut out, mut many, mut receiver, mut is_ref) = (false, false, false, false);
+        let (mut passing, mut many, mut receiver) = (Passing::Value, false, false);
         let attributes = self.attributes();
         while matches!(self.peek(), "out" | "ref" | "in" | "params" | "this" | "readonly" | "scoped") && self.is_word_at(self.at + 1)
             || self.is("params") && !lambda
         {
-            out |= self.is("out");
-            is_ref |= self.is("ref") && self.ahead(1) != "readonly";
+            passing = match self.peek() {
+                // After `ref`.
+                "readonly" => Passing::In,
+                word => Passing::from_word(word).unwrap_or(passing),
+            };
             many |= self.is("params");
             receiver |= self.is("this");
             self.at += 1;
@@ -511,13 +515,23 @@ impl Cursor<'_> {
         Parameter {
             name,
             kind,
-            out,
+            passing,
             many,
             default,
             receiver,
             attributes,
-            is_ref,
         }
+    }
+}
+
+/// Returns the type of a literal after a minus sign. `number`: its text without separators.
+fn negated(literal: Literal, number: &str) -> Literal {
+    match literal {
+        Literal::Integer => Literal::Negative,
+        Literal::UInt if number == "2147483648" => Literal::Negative,
+        Literal::UInt => Literal::Long,
+        Literal::ULong if number.trim_end_matches(['l', 'L']) == "9223372036854775808" => Literal::Long,
+        other => other,
     }
 }
 
@@ -525,11 +539,10 @@ fn plain_parameter(name: String, kind: Option<TypeRef>) -> Parameter {
     Parameter {
         name,
         kind,
-        out: false,
+        passing: Passing::Value,
         many: false,
         default: None,
         receiver: false,
         attributes: Vec::new(),
-        is_ref: false,
     }
 }

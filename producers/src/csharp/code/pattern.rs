@@ -10,23 +10,35 @@ impl Cursor<'_> {
     /// Parses the pattern at the cursor, with all patterns joined by `and` and `or`.
     pub(super) fn pattern(&mut self) -> Pattern {
         self.deeper(Pattern::Any, |cursor| {
-            let mut parts = Vec::new();
-            loop {
-                while cursor.consume_token("not") {}
-                parts.push(cursor.single_pattern());
-                if !(cursor.consume_token("or") || cursor.consume_token("and")) {
-                    break;
-                }
-            }
-            match parts.pop() {
-                Some(only) if parts.is_empty() => only,
-                Some(last) => {
-                    parts.push(last);
-                    Pattern::Several(parts)
-                }
-                None => Pattern::Any,
-            }
+            cursor.joined_patterns("or", Pattern::Or, |cursor| {
+                cursor.joined_patterns("and", Pattern::And, Self::negated_pattern)
+            })
         })
+    }
+
+    /// Parses patterns between the words `join`.
+    fn joined_patterns(&mut self, join: &str, all: fn(Vec<Pattern>) -> Pattern, one: impl Fn(&mut Self) -> Pattern) -> Pattern {
+        let first = one(self);
+        let mut parts = vec![first];
+        while self.consume_token(join) {
+            parts.push(one(self));
+        }
+        match parts.pop() {
+            Some(only) if parts.is_empty() => only,
+            last => {
+                parts.extend(last);
+                all(parts)
+            }
+        }
+    }
+
+    fn negated_pattern(&mut self) -> Pattern {
+        let mut is_negated = false;
+        while self.consume_token("not") {
+            is_negated = !is_negated;
+        }
+        let pattern = self.single_pattern();
+        if is_negated { Pattern::Not(Box::new(pattern)) } else { pattern }
     }
 
     fn single_pattern(&mut self) -> Pattern {
@@ -40,7 +52,7 @@ impl Cursor<'_> {
                 return if self.done() || self.is(",") {
                     Pattern::Any
                 } else {
-                    self.pattern()
+                    Pattern::Slice(Box::new(self.pattern()))
                 };
             }
             "<" | "<=" | ">" | ">=" | "==" => {

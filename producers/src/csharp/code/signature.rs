@@ -233,7 +233,7 @@ impl Cursor<'_> {
                     let writes = matches!(self.text_at(accessor), "set" | "init" | "add" | "remove");
                     let mut inner = Vec::new();
                     if writes {
-                        inner.push(Statement::Local(TypeRef::Var(0), vec![("value".to_owned(), None)]));
+                        inner.push(Statement::Local(TypeRef::Var(0), vec![("value".to_owned(), None)], false));
                     }
                     if self.is("{") {
                         let block = self.block();

@@ -60,7 +60,6 @@ impl Cursor<'_> {
             "await" if matches!(self.ahead(1), "foreach" | "using") => self.at += 1,
             "using" | "fixed" if self.ahead(1) == "(" => self.using_block(list),
             "using" => self.using_declaration(list),
-            "const" => self.at += 1,
             "catch" => self.catch(list),
             "switch" if self.ahead(1) == "(" => self.switch(list),
             "return" => {
@@ -157,7 +156,7 @@ impl Cursor<'_> {
         while self.is("[") && self.mate(self.at).is_some() {
             self.skip_group();
         }
-        let mut is_async = false;
+        let (mut is_async, mut is_const) = (false, false);
         while matches!(
             self.peek(),
             "static" | "async" | "unsafe" | "extern" | "const" | "readonly" | "scoped" | "ref"
@@ -165,6 +164,7 @@ impl Cursor<'_> {
             && (self.is_word_at(self.at + 1) || self.ahead(1) == "(" && matches!(self.peek(), "static" | "unsafe"))
         {
             is_async |= self.is("async");
+            is_const |= self.is("const");
             self.at += 1;
         }
         let word = self.peek();
@@ -198,7 +198,7 @@ impl Cursor<'_> {
             match self.ahead(1) {
                 "=" | ";" | "," | "" => {
                     let locals = self.declarators();
-                    list.push(Statement::Local(kind, locals));
+                    list.push(Statement::Local(kind, locals, is_const));
                     return true;
                 }
                 "[" if self.text_at(self.next_after_group(self.at + 1)) == ";" => {}
@@ -246,7 +246,7 @@ impl Cursor<'_> {
     fn local_function(&mut self, result: TypeRef) -> Option<LocalFunction> {
         let start = self.at;
         let name = self.take_word().text;
-        let mut type_parameters = Vec::new();
+        let (mut type_parameters, mut attributes) = (Vec::new(), Vec::new());
         if self.is("<") {
             if !self.is_angle(self.at) {
                 self.at = start;
@@ -254,6 +254,7 @@ impl Cursor<'_> {
             }
             self.at += 1;
             while !self.done() && !self.is(">") {
+                attributes.extend(self.attributes());
                 if self.is_identifier() {
                     type_parameters.push(self.peek().to_owned());
                 }
@@ -273,7 +274,7 @@ impl Cursor<'_> {
         while !self.done() && !matches!(self.peek(), "{" | "=>" | ";") {
             self.skip_group();
         }
-        let body = if self.is("{") {
+        let mut body = if self.is("{") {
             self.block()
         } else if self.consume_token("=>") {
             self.consume_token("ref");
@@ -282,6 +283,9 @@ impl Cursor<'_> {
         } else {
             Vec::new()
         };
+        if !attributes.is_empty() {
+            body.insert(0, Statement::Attributes(attributes));
+        }
         Some(LocalFunction {
             name,
             type_parameters,
@@ -357,7 +361,7 @@ impl Cursor<'_> {
                 Some((kind, name))
             });
             if let Some((kind, name)) = head.flatten() {
-                inner.push(Statement::Local(kind, vec![(name, None)]));
+                inner.push(Statement::Local(kind, vec![(name, None)], false));
             }
         }
         if self.consume_token("when")

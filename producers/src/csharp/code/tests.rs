@@ -107,7 +107,7 @@ fn words_of_queries_are_names_outside_queries() {
             "{ switch (a) { case Foo when b: break; } }",
             "Type(Named([Name { word: Word { text: \"Foo\", place: 0 }, args: [] }]), None)",
         ),
-        ("=> a is Foo or Bar and { X: 1 }", "Several(["),
+        ("=> a is Foo or Bar and { X: 1 }", "Or(["),
         ("=> f((a, b) switch { _ => 1 })", "Switch(Tuple("),
     ] {
         has(text, part);

@@ -454,10 +454,12 @@ impl<'i> Binder<'i> {
                 let outer = entry.encloser.as_deref();
                 outer.is_some_and(|outer| types.iter().any(|owner| owner.symbol() == outer))
             };
-            let is_inherited = |entry: &Entry| {
-                let outer = entry.encloser.as_deref();
-                outer.is_some_and(|outer| types.iter().any(|owner| inherits(owner, outer)))
+            // Number of the base that declares an inherited type, nearest first.
+            let distance = |entry: &Entry| {
+                let outer = entry.encloser.as_deref()?;
+                types.iter().filter_map(|owner| distance_to(owner, outer)).min()
             };
+            let is_inherited = |entry: &Entry| entry.accessibility != "private" && distance(entry).is_some();
             let mut deeper: Vec<&Entry> = self
                 .visible_types_named(around, path.segments[used])
                 .filter(|entry| is_own(entry) || is_inherited(entry))
@@ -466,6 +468,12 @@ impl<'i> Binder<'i> {
             // A nested type hides the inherited ones of its name and number of type parameters.
             let count = path.inner.get(used).copied().unwrap_or(0);
             prefer(&mut deeper, |entry| is_own(entry) && (last || entry.arity == count));
+            let nearest = deeper
+                .iter()
+                .filter(|entry| last || entry.arity == count)
+                .filter_map(|entry| distance(entry))
+                .min();
+            prefer(&mut deeper, |entry| is_own(entry) || distance(entry) == nearest);
             if deeper.is_empty() {
                 break;
             }
@@ -514,10 +522,10 @@ fn is_alias(around: &Surroundings<'_>, name: &str) -> bool {
     levels(around.namespace).any(|level| has_alias(around, level, name))
 }
 
-fn inherits(heir: &Entry, symbol: &str) -> bool {
-    heir.ancestors
-        .iter()
-        .any(|ancestor| crate::csharp::types::symbol_of(ancestor) == symbol)
+/// Returns the number of the base of this symbol among all bases of a type, nearest first.
+fn distance_to(heir: &Entry, symbol: &str) -> Option<usize> {
+    let mut bases = heir.ancestors.iter();
+    bases.position(|base| crate::csharp::types::symbol_of(base) == symbol)
 }
 
 /// Returns the key of an enclosing type, from its symbol: that of the type in sight.

@@ -12,6 +12,7 @@ pub mod flow;
 pub mod index;
 pub mod lookups;
 pub mod member_index;
+pub mod modifiers;
 mod reach;
 pub mod resolve;
 pub mod shape;

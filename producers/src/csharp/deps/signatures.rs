@@ -6,6 +6,7 @@
 //! its priority among overloads. Shapes are as in [`super::shape`]. The text contains no bodies, comments or attributes.
 
 use super::index::NameIndex;
+use super::modifiers::Modifiers;
 use super::resolve::{Resolver, TypeParameter};
 use super::shape::Shape;
 use super::{OWN, Subject, surroundings};
@@ -154,7 +155,7 @@ fn signature_of(letter: char, declared: &Declared) -> Signature {
     }
 }
 
-/// Writes the types of parameters, each after its modifier.
+/// Writes the types of parameters, each after its modifiers.
 fn write_parameters(text: &mut String, parameters: &[Parameter], declared: &Declared, shape: &dyn Fn(&TypeRef) -> Shape) {
     for (at, parameter) in parameters.iter().enumerate() {
         if at > 0 {
@@ -162,17 +163,12 @@ fn write_parameters(text: &mut String, parameters: &[Parameter], declared: &Decl
         }
         let many = parameters.last().is_some_and(|last| last.many);
         let optional = at + usize::from(many) + declared.optional as usize >= parameters.len();
-        for (word, set) in [
-            ("out ", parameter.out),
-            ("ref ", parameter.is_ref && !parameter.receiver),
-            ("params ", parameter.many),
-            ("opt ", optional && declared.optional > 0),
-        ] {
-            if set {
-                text.push_str(word);
-                break;
-            }
-        }
+        let modifiers = Modifiers {
+            passing: parameter.passing,
+            many: parameter.many,
+            optional: optional && declared.optional > 0 && !parameter.many,
+        };
+        text.push_str(&modifiers.written_before_type());
         match &parameter.kind {
             Some(written) => shape(written).write(text),
             None => text.push('?'),

@@ -3,6 +3,8 @@
 use super::declarations::{TypeLine, extension_key, member_key};
 use super::dotnet::{self, MemberLine};
 use super::lookups::Lookups;
+use super::modifiers::Modifiers;
+use super::resolve::predefined;
 use super::shape::Shape;
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
@@ -21,14 +23,14 @@ pub struct Candidate<'a> {
     pub line: MemberLine<'a>,
     /// Whether its keys are those of .NET, without a mark.
     pub outside: bool,
-    types: Rc<Types<'a>>,
+    types: Rc<Types>,
 }
 
 /// The types of a member as its line declares them, parsed on first use.
 #[derive(Debug, Default)]
-struct Types<'a> {
+struct Types {
     result: OnceCell<Shape>,
-    parameters: OnceCell<Vec<(&'a str, Shape)>>,
+    parameters: OnceCell<Vec<(Modifiers, Shape)>>,
 }
 
 impl<'a> Candidate<'a> {
@@ -115,16 +117,16 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// Returns its parameters: the modifier before the type (`out`, `params`, `opt`) and the type.
-    pub fn parameters(&self) -> Vec<(&'a str, Shape)> {
-        let read = |text: &'a str| {
-            let (word, text) = text.split_once(' ').unwrap_or(("", text));
-            (word, Shape::read(text, self.outside))
+    /// Returns its parameters: the modifiers and the type of each.
+    pub fn parameters(&self) -> Vec<(Modifiers, Shape)> {
+        let read = |text: &str| {
+            let (modifiers, kind) = Modifiers::split_from_type(text);
+            (modifiers, Shape::read(kind, self.outside))
         };
         let parameters = self.line.parameters.split(';').filter(|text| !text.is_empty());
         let declared = self.types.parameters.get_or_init(|| parameters.map(read).collect());
         let methods = self.methods();
-        let placed = |(word, shape): &(&'a str, Shape)| (*word, shape.substitute(self.owner.args(), &methods));
+        let placed = |(modifiers, shape): &(Modifiers, Shape)| (*modifiers, shape.substitute(self.owner.args(), &methods));
         declared.iter().map(placed).collect()
     }
 
@@ -163,7 +165,7 @@ pub struct World<'a> {
 type ByName<T> = FxHashMap<Rc<str>, FxHashMap<Box<str>, Rc<[T]>>>;
 
 /// A line and its types.
-type Lined<'a> = (MemberLine<'a>, Rc<Types<'a>>);
+type Lined<'a> = (MemberLine<'a>, Rc<Types>);
 
 /// Whether a member with these flags is a property or field that heirs inherit: not static, and no member of an interface.
 fn is_value(flags: &str) -> bool {
@@ -249,7 +251,10 @@ impl<'a> World<'a> {
         }
         let own: Vec<Shape> = (0..arguments).map(|at| Shape::Own(at as u32)).collect();
         let mut levels = vec![Shape::Named(key.clone(), own.into())];
-        levels.extend(self.bases(key));
+        match self.kind(key) {
+            'e' => {}
+            _ => levels.extend(self.bases(key)),
+        }
         match self.kind(key) {
             'e' if !key.starts_with('~') => levels.push(Shape::of_key("~System.Enum")),
             'd' => levels.push(Shape::of_key("~System.MulticastDelegate")),
@@ -432,6 +437,14 @@ impl<'a> World<'a> {
         self.levels(shape).into_iter().find(|level| level.key() == Some(key))
     }
 
+    /// Returns the type of the numbers that an enum's members stand for; unknown for one of .NET.
+    pub fn underlying(&self, of: &Shape) -> Shape {
+        match of.key().and_then(|key| self.type_line(key)) {
+            Some(line) => line.bases.first().cloned().unwrap_or_else(|| predefined("int")),
+            None => Shape::Unknown,
+        }
+    }
+
     /// Returns the parameters and the result of a delegate type.
     pub fn delegate(&self, shape: &Shape) -> Option<(Vec<Shape>, Shape)> {
         let Shape::Named(key, args) = shape else { return None };
@@ -447,10 +460,7 @@ impl<'a> World<'a> {
         }
         let line = self.type_line(key)?;
         let (result, parameters) = line.invoke.as_ref()?;
-        let read = |text: &str| {
-            let text = text.split_once(' ').map_or(text, |(_, text)| text);
-            Shape::read(text, false).substitute(args, &[])
-        };
+        let read = |text: &str| Shape::read(Modifiers::split_from_type(text).1, false).substitute(args, &[]);
         let parameters = if parameters.is_empty() {
             Vec::new()
         } else {

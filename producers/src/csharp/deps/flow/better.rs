@@ -3,8 +3,7 @@
 use super::Flow;
 use super::call::{Chosen, NOT_CALLABLE};
 use super::numbers::{is_narrowing, numeric};
-use super::overload::is_exact;
-use crate::csharp::code::ast::Argument;
+use crate::csharp::code::ast::{Argument, Passing};
 use crate::csharp::deps::shape::Shape;
 
 /// Comparison of the conversions of one argument to two parameters.
@@ -25,7 +24,8 @@ enum Fit {
 impl<'a> Flow<'_, 'a> {
     /// Whether C# prefers the first of two candidates (`true`) or the second (`false`) for arguments of these types; `None` if it prefers
     /// neither, or if too little is known. A candidate is better if no conversion of an argument is worse and one is better. Of two with the same
-    /// parameter types, one without type parameters is better, then one without `params` and without omitted optional parameters.
+    /// parameter types, one without type parameters is better, then one without `params` and without omitted optional parameters,
+    /// then one that takes values.
     pub(super) fn preferred(
         &self,
         one: &Chosen<'a>,
@@ -47,15 +47,16 @@ impl<'a> Flow<'_, 'a> {
         let extended = own.len().saturating_sub(args.len());
         let given = |at: usize| match at.checked_sub(extended) {
             None => receiver.filter(|shape| shape.is_known()),
-            Some(at) => shapes.get(at)?.as_ref().filter(|shape| is_exact(&args[at], shape)),
+            Some(at) => shapes.get(at)?.as_ref(),
         };
-        let (mut is_first, mut is_second) = (false, false);
+        let (mut is_first, mut is_second, mut is_same) = (false, false, true);
         for (at, (own, others)) in own.iter().zip(&others).enumerate() {
             match given(at).map_or_else(|| self.known_same(own, others), |given| self.better_fit(given, own, others)) {
                 Fit::Same => {}
                 Fit::First => is_first = true,
                 Fit::Second => is_second = true,
-                Fit::Neither | Fit::Open => return None,
+                Fit::Neither => is_same = false,
+                Fit::Open => return None,
             }
         }
         // A candidate with constraints may not be applicable.
@@ -64,7 +65,8 @@ impl<'a> Flow<'_, 'a> {
             (true, true) => None,
             (true, false) => Some(true),
             (false, true) => Some(false),
-            (false, false) => preferred_of_same(one, other, own.len()),
+            (false, false) if is_same => preferred_of_same(one, other, own.len()),
+            (false, false) => preferred_by_passing(one, other),
         };
         verdict.filter(|first| is_certain(if *first { one } else { other }))
     }
@@ -99,6 +101,17 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
+    /// Returns the one of two bounds of a type parameter to which the other converts, the first if that is not known, and `None` if neither does:
+    /// then C# infers no type.
+    pub(super) fn common_bound(&self, one: &Shape, other: &Shape) -> Option<Shape> {
+        match (self.becomes(other, one), self.becomes(one, other)) {
+            (Some(true), _) => Some(one.clone()),
+            (_, Some(true)) => Some(other.clone()),
+            (Some(false), Some(false)) => None,
+            _ => Some(one.clone()),
+        }
+    }
+
     /// Whether values of one type convert implicitly to another; `None` if that is not known.
     pub(super) fn becomes(&self, from: &Shape, to: &Shape) -> Option<bool> {
         if from == to || to.key() == Some("~System.Object") {
@@ -114,12 +127,16 @@ impl<'a> Flow<'_, 'a> {
             return match self.world.kind(to.key()?) {
                 's' | 'e' => Some(false),
                 // A nullable value is boxed as its underlying value.
-                'i' => self.becomes(from.without_null(), to),
+                'i' | 'c' => self.becomes(from.without_null(), to),
                 _ => None,
             };
         }
         let (from_key, to_key) = match (from, to) {
             (Shape::Named(from, _), Shape::Named(to, _)) => (from, to),
+            (Shape::Tuple(from), Shape::Tuple(to)) if from.len() == to.len() => {
+                let mut parts = from.iter().zip(to.iter());
+                return parts.try_fold(true, |all, ((_, from), (_, to))| Some(all && self.becomes(from, to)?));
+            }
             (Shape::Tuple(_) | Shape::Array(_), Shape::Named(..)) if self.conversion(from, to).is_some() => return Some(true),
             (Shape::Named(..), Shape::Tuple(_) | Shape::Array(_)) => return self.declared_conversion(from, to),
             (Shape::Array(_), Shape::Named(key, _)) if !self.is_known_type(key) => return None,
@@ -198,7 +215,7 @@ fn is_complete(shape: &Shape) -> bool {
 fn preferred_of_same(one: &Chosen<'_>, other: &Chosen<'_>, count: usize) -> Option<bool> {
     let is_plain = |of: &Chosen<'_>| {
         let parameters = of.candidate.parameters();
-        parameters.len() == count && !parameters.iter().any(|(word, _)| *word == "params")
+        parameters.len() == count && !parameters.iter().any(|(own, _)| own.many)
     };
     match (one.candidate.line.arity > 0, other.candidate.line.arity > 0) {
         (false, true) => Some(true),
@@ -206,8 +223,22 @@ fn preferred_of_same(one: &Chosen<'_>, other: &Chosen<'_>, count: usize) -> Opti
         (false, false) => match (is_plain(one), is_plain(other)) {
             (true, false) => Some(true),
             (false, true) => Some(false),
-            _ => None,
+            _ => preferred_by_passing(one, other),
         },
-        (true, true) => None,
+        (true, true) => preferred_by_passing(one, other),
+    }
+}
+
+/// Whether the first of two otherwise equally good candidates is better (`true`), or the second (`false`): it takes a value where the other takes
+/// `in`.
+fn preferred_by_passing(one: &Chosen<'_>, other: &Chosen<'_>) -> Option<bool> {
+    let takes_value = |own: &Chosen<'_>, others: &Chosen<'_>| {
+        let mut pairs = own.passings.iter().zip(&others.passings);
+        pairs.any(|(own, other)| (own, other) == (&Passing::Value, &Passing::In))
+    };
+    match (takes_value(one, other), takes_value(other, one)) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
     }
 }

@@ -6,8 +6,9 @@ use super::overload::{called_with, placed};
 use super::parameters::takes;
 use super::rivals::Given;
 use super::{Flow, Local};
-use crate::csharp::code::ast::{Argument, LocalFunction, Name, Parameter};
+use crate::csharp::code::ast::{Argument, LocalFunction, Name, Parameter, Passing};
 use crate::csharp::deps::dotnet;
+use crate::csharp::deps::modifiers::Modifiers;
 use crate::csharp::deps::resolve::TypeParameter;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -33,6 +34,8 @@ pub(super) struct Chosen<'a> {
     pub(super) receiver: Option<Shape>,
     /// Type of the parameter of each argument.
     pub(super) parameters: Vec<Shape>,
+    /// How the parameter of the receiver, if there is one, and that of each argument take their values.
+    pub(super) passings: Vec<Passing>,
 }
 
 impl Chosen<'_> {
@@ -97,11 +100,15 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let kind = |parameter: &Parameter| {
             (
-                if parameter.many { "params" } else { "" },
+                Modifiers {
+                    passing: parameter.passing,
+                    many: parameter.many,
+                    optional: parameter.default.is_some(),
+                },
                 self.shape_unrecorded(parameter.kind.as_ref()),
             )
         };
-        let kinds: Vec<(&str, Shape)> = function.parameters.iter().map(kind).collect();
+        let kinds: Vec<(Modifiers, Shape)> = function.parameters.iter().map(kind).collect();
         let result = self.shape_unrecorded(Some(&function.result));
         self.methods.truncate(methods);
         let names: Vec<&str> = function.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
@@ -382,6 +389,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let mut score = 0_i64;
         if explicit.len() == bindings.len() {
             bindings.clone_from_slice(explicit);
+            parameters.iter_mut().for_each(|(_, kind)| *kind = kind.substitute(&[], explicit));
         } else if !explicit.is_empty() {
             score -= 1_000;
         } else if !candidate.is_inferable(count_for_inference(args).saturating_add(usize::from(receiver.is_some()))) {
@@ -393,8 +401,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             && !parameters.is_empty()
         {
             names.drain(..names.len().min(1));
-            let (_, first) = parameters.remove(0);
-            match self.conversion_rank(&first, receiver, &mut bindings) {
+            let first = parameters.remove(0);
+            match self.conversion_rank(&first.1, receiver, &mut bindings) {
                 Some(fit) => score += 4 * i64::from(fit),
                 None => score -= 500,
             }
@@ -408,33 +416,26 @@ impl<'f, 'a> Flow<'f, 'a> {
             score -= 2_000;
         }
         let places = places.unwrap_or_else(|| vec![None; args.len()]);
-        let mut of_args = Vec::with_capacity(args.len());
+        let (mut of_args, mut passings) = (
+            Vec::with_capacity(args.len()),
+            Vec::from_iter(extended.as_ref().map(|(own, _)| own.passing)),
+        );
         for (at, arg) in args.iter().enumerate() {
             let Some(place) = places[at] else {
                 of_args.push(Shape::Unknown);
+                passings.push(Passing::Value);
                 continue;
             };
-            let (word, parameter, is_spread) = self.parameter_of(&parameters, place, args.len(), (&arg.value, shapes[at].as_ref()));
+            let (modifiers, parameter, is_spread) = self.parameter_of(&parameters, place, args.len(), (&arg.value, shapes[at].as_ref()));
             score -= i64::from(is_spread);
-            score += match &shapes[at] {
-                // An argument for a `ref` parameter is written with `ref`.
-                Some(_) if word == "ref" && !arg.is_ref => -100,
-                // An `out` or `ref` argument has exactly the type of the parameter.
-                Some(shape) if (word == "out" || arg.is_ref) && is_other(&parameter, shape) => -100,
-                Some(shape) if self.narrows(&arg.value, shape, &parameter) => -100,
-                Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
-                    Some(fit) => i64::from(fit),
-                    // A declared conversion is better than the conversion to `object`, which takes every value.
-                    None if self.converts(shape, &parameter) => 2,
-                    None => -100,
-                },
-                None => self.suits(&parameter, &arg.value),
+            score += match modifiers.passing.takes(arg.passing) {
+                true => self.argument_fit(arg, shapes[at].as_ref(), &parameter, &mut bindings),
+                false => -100,
             };
-            if matches!(shapes[at], Some(Shape::Unknown)) {
-                score += self.suits_group(&parameter, &arg.value);
-            }
             of_args.push(parameter);
+            passings.push(modifiers.passing);
         }
+        let extended = extended.map(|(_, first)| first);
         if self.breaks_limits(&candidate, &bindings) || !self.may_infer(&bindings, extended.as_ref(), args, &of_args) {
             score -= 500;
         }
@@ -444,6 +445,24 @@ impl<'f, 'a> Flow<'f, 'a> {
             bindings,
             receiver: extended,
             parameters: of_args,
+            passings,
+        }
+    }
+
+    /// Scores one argument of a call. `shape`: its type, if it has one of its own.
+    fn argument_fit(&self, arg: &Argument, shape: Option<&Shape>, parameter: &Shape, bindings: &mut Bindings) -> i64 {
+        match shape {
+            // An argument that is passed by reference has exactly the type of the parameter.
+            Some(shape) if arg.passing != Passing::Value && is_other(parameter, shape) => -100,
+            Some(shape) if self.narrows(&arg.value, shape, parameter) => -100,
+            Some(shape) => match self.conversion_rank(parameter, shape, bindings) {
+                Some(fit) if *shape == Shape::Unknown => i64::from(fit) + self.suits_group(parameter, &arg.value),
+                Some(fit) => i64::from(fit),
+                // A declared conversion is better than the conversion to `object`, which takes every value.
+                None if self.converts(shape, parameter) => 2,
+                None => -100,
+            },
+            None => self.suits(parameter, &arg.value),
         }
     }
 
@@ -451,10 +470,10 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn conversion_rank(&self, parameter: &Shape, arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
         match (parameter, arg) {
             (Shape::Method(index), arg) => {
-                if let Some(binding) = bindings.get_mut(*index as usize)
-                    && !binding.is_known()
-                {
-                    *binding = arg.clone();
+                match bindings.get_mut(*index as usize) {
+                    Some(binding) if binding.is_known() && arg.is_known() => *binding = self.common_bound(binding, arg)?,
+                    Some(binding) if !binding.is_known() => *binding = arg.clone(),
+                    _ => {}
                 }
                 Some(1)
             }

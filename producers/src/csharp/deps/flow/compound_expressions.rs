@@ -1,7 +1,7 @@
 //! Composed values: `switch` expressions, tuples, collections and declarations in expressions.
 
 use super::{Flow, UseKind};
-use crate::csharp::code::ast::{Argument, Designation, Expression, Pattern, TypeRef};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Pattern, TypeRef};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use std::rc::Rc;
@@ -35,9 +35,11 @@ impl<'f> Flow<'f, '_> {
             Some(Shape::Tuple(targets)) if targets.len() == parts.len() => targets.iter().map(|(_, part)| part.clone()).collect(),
             _ => vec![Shape::Unknown; parts.len()],
         };
-        let parts = parts.iter().zip(&targets).map(|(part, target)| {
+        let names: Vec<Option<&str>> = parts.iter().map(element_name).collect();
+        let is_unique = |name: &&str| names.iter().filter(|other| **other == Some(name)).count() == 1;
+        let parts = parts.iter().zip(&targets).zip(&names).map(|((part, target), name)| {
             let shape = self.converted(&part.value, target);
-            (part.name.as_deref().map(Rc::from), shape)
+            (name.filter(is_unique).map(Rc::from), shape)
         });
         Shape::Tuple(parts.collect()).bounded()
     }
@@ -86,4 +88,21 @@ impl<'f> Flow<'f, '_> {
         self.set_use_kind(UseKind::Name, from, None);
         predefined("string")
     }
+}
+
+/// Returns the name of an element of a tuple: the written one, else that of the variable or member which is its value.
+fn element_name(part: &Argument) -> Option<&str> {
+    let inferred = || match &part.value {
+        Expression::Name(name) => Some(name.word.text.as_str()),
+        Expression::Chain(_, links) => match links.last() {
+            Some(Link::Member(name)) => Some(name.word.text.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let is_reserved = |name: &&str| {
+        name.strip_prefix("Item").is_some_and(|number| number.parse::<u32>().is_ok())
+            || matches!(*name, "Rest" | "ToString" | "Equals" | "GetHashCode" | "CompareTo")
+    };
+    part.name.as_deref().or_else(|| inferred().filter(|name| !is_reserved(name)))
 }

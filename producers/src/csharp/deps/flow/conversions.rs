@@ -151,7 +151,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 || from == to
                 || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
             let is_number = |shape: &Shape| shape.key().is_some_and(numeric);
-            is_to || is_number(from) && is_number(to) && !is_narrowing(from, to) || self.converts(from, to)
+            is_to
+                || is_number(from) && is_number(to) && !is_narrowing(from, to)
+                || self.converts(from, to)
+                || self.becomes(from, to) == Some(true)
         };
         let takes_all = |to: &Shape| values.iter().all(|(_, from)| becomes(from, to));
         let all = std::iter::once(&common).chain(values.iter().map(|(_, shape)| shape));

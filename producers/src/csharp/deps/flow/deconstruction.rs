@@ -1,7 +1,7 @@
 //! Deconstruction: the methods that it calls, and the types of the parts.
 
-use super::{Flow, Local, unnamed_calls};
-use crate::csharp::code::ast::{Argument, Designation, Expression};
+use super::{Call, Flow, Local, unnamed_calls};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Passing};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -61,7 +61,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         let is_certain = !(is_outside && declared.is_some());
         let extends = extension.is_some();
         let chosen = extension.or_else(|| declared.filter(|_| !is_outside));
-        let call = unnamed_calls::call_of(&vec![Shape::Unknown; count], extends);
+        let call = Call {
+            passed: vec![Passing::Out; count],
+            ..unnamed_calls::call_of(&vec![Shape::Unknown; count], extends)
+        };
         match (&chosen, place) {
             (Some(chosen), Some(place)) => self.used(&chosen.owner, NAME, place, is_certain, Some(call)),
             (None, Some(place)) if self.may_declare(shape) => self.record_possible(NAME, place, Some(call)),

@@ -51,7 +51,11 @@ impl<'f, 'a> Flow<'f, 'a> {
             if matches!(arg.value, Expression::Lambda(..)) {
                 let shape = parameter.substitute(&[], &known_or_self(bindings));
                 let given = self.lambda(&arg.value, &shape.substitute(&[], bindings));
-                if let Some((_, result)) = self.world.delegate(&shape) {
+                // A lambda whose parameters do not depend on type parameters bounds those of its result.
+                let is_open = |input: &Shape| (0..).zip(bindings.iter()).any(|(at, _)| input.has_parameter(at));
+                let is_free = |(inputs, _): &(Vec<Shape>, Shape)| !inputs.iter().any(is_open);
+                let free = self.world.delegate(parameter).filter(is_free);
+                if let Some((_, result)) = free.or_else(|| self.world.delegate(&shape)) {
                     let plain = self.conversion_rank(&result, &given, bindings);
                     if plain.is_none() {
                         // An async lambda returns a task of the value that its body returns.

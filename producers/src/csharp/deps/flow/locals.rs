@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 struct Declared<'f> {
     name: &'f str,
     local: Local<'f>,
-    may_be_constant: bool,
+    is_constant: bool,
 }
 
 /// The locals of all open scopes, outermost scope first.
@@ -36,16 +36,16 @@ impl<'f> Locals<'f> {
         self.declare(Declared {
             name,
             local,
-            may_be_constant: false,
+            is_constant: false,
         });
     }
 
-    /// Declares a local that may be a constant.
+    /// Declares a local that is a constant.
     pub(super) fn push_constant(&mut self, (name, local): (&'f str, Local<'f>)) {
         self.declare(Declared {
             name,
             local,
-            may_be_constant: true,
+            is_constant: true,
         });
     }
 
@@ -59,9 +59,9 @@ impl<'f> Locals<'f> {
         self.all.get(at).map(|declared| (at, declared))
     }
 
-    /// Whether the innermost local of a name may be a constant.
-    pub(super) fn may_be_constant(&self, name: &str) -> bool {
-        self.innermost(name).is_some_and(|(_, declared)| declared.may_be_constant)
+    /// Whether the innermost local of a name is a constant.
+    pub(super) fn is_constant(&self, name: &str) -> bool {
+        self.innermost(name).is_some_and(|(_, declared)| declared.is_constant)
     }
 
     /// Leaves inner scopes: removes all locals but the first `len`.

@@ -32,7 +32,7 @@ use super::binder::enclosing_key;
 use super::resolve::{Resolver, TypeParameter};
 use super::shape::Shape;
 use super::world::World;
-use crate::csharp::code::ast::{Expression, Name, Parameter, Statement, TypeRef};
+use crate::csharp::code::ast::{Expression, Name, Parameter, Passing, Statement, TypeRef};
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
 pub use conversions::IMPLICIT;
@@ -161,6 +161,9 @@ pub struct Call {
     /// Numbers, from 0, of the arguments that are literals: each has exactly its type here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact: Vec<usize>,
+    /// How each argument is passed; empty if all are passed by value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed: Vec<Passing>,
     /// Names of the named arguments at the end, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,

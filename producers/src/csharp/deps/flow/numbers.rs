@@ -5,8 +5,9 @@ use crate::csharp::code::ast::{Expression, Link, Literal, Operator};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 
-/// Integer types to which a constant `int` converts if its value is in their range (C# specification, Implicit constant expression conversions).
-const OF_CONSTANTS: [&str; 6] = ["sbyte", "byte", "short", "ushort", "uint", "ulong"];
+/// Integer types to which a constant `int` converts if its value is in their range (C# specification, Implicit constant expression conversions);
+/// a negative one converts only to the first two.
+const OF_CONSTANTS: [&str; 6] = ["sbyte", "short", "byte", "ushort", "uint", "ulong"];
 
 /// Whether a key is that of a numeric type, `char` included.
 pub(super) fn numeric(key: &str) -> bool {
@@ -57,7 +58,104 @@ pub(super) fn wider(of: &Shape) -> impl Iterator<Item = Shape> {
     names.iter().map(|name| Shape::of_key(&format!("~System.{name}")))
 }
 
+/// What is known of an operand as a constant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Constancy {
+    /// It is none.
+    Variable,
+    /// It is one, and not negative.
+    NotNegative,
+    /// It may be one.
+    Open,
+}
+
+/// Returns the result of an operator of the language on numbers (C# specification, Numeric promotions). `None`: a type is no number;
+/// unknown: the value of a constant decides.
+pub(super) fn arithmetic(sign: &str, operands: [(&Shape, Constancy); 2]) -> Option<Shape> {
+    let number = |shape: &Shape| Some(WIDENINGS.iter().find(|(number, _)| Some(*number) == shape.without_null().key())?.0);
+    let [left, right] = [number(operands[0].0)?, number(operands[1].0)?];
+    let has = |name: &str| [left, right].contains(&name);
+    let is_signed = |number: &str| matches!(number, "~System.SByte" | "~System.Int16" | "~System.Int32");
+    // A constant `int` that is not negative converts to `uint`.
+    let with_uint = || match [(left, operands[0].1), (right, operands[1].1)]
+        .into_iter()
+        .find(|(number, _)| is_signed(number))
+    {
+        None | Some(("~System.Int32", Constancy::NotNegative)) => Some("~System.UInt32"),
+        Some((_, Constancy::Open)) => None,
+        Some(_) => Some("~System.Int64"),
+    };
+    let wide = [
+        "~System.Decimal",
+        "~System.Double",
+        "~System.Single",
+        "~System.UInt64",
+        "~System.Int64",
+    ];
+    let result = match sign {
+        "<<" | ">>" | ">>>" => Some(promoted("~", left)),
+        _ => match wide.into_iter().find(|name| has(name)) {
+            Some(wide) => Some(wide),
+            None if has("~System.UInt32") => with_uint(),
+            None => Some("~System.Int32"),
+        },
+    };
+    let result = result.map_or(Shape::Unknown, Shape::of_key);
+    let is_lifted = operands.iter().any(|(shape, _)| shape.is_nullable());
+    Some(if is_lifted && result.is_known() {
+        Shape::nullable(result)
+    } else {
+        result
+    })
+}
+
+/// Returns the type of a number after a sign: small ones become `int`.
+fn promoted<'n>(sign: &str, number: &'n str) -> &'n str {
+    match number {
+        "~System.UInt32" if sign == "-" => "~System.Int64",
+        "~System.SByte" | "~System.Byte" | "~System.Int16" | "~System.UInt16" | "~System.Char" => "~System.Int32",
+        number => number,
+    }
+}
+
+/// Returns the type of a value after an operator sign of the language: `+`, `-` or `~`.
+pub(super) fn signed(sign: &str, shape: &Shape) -> Shape {
+    match shape.without_null().key() {
+        Some(key) if numeric(key) && matches!(sign, "+" | "-" | "~") => {
+            let result = Shape::of_key(promoted(sign, key));
+            if shape.is_nullable() { Shape::nullable(result) } else { result }
+        }
+        _ => shape.clone(),
+    }
+}
+
 impl Flow<'_, '_> {
+    /// Returns what is known of operands that other operators join, as a constant.
+    pub(super) fn constancy(&self, operands: &[Expression]) -> Constancy {
+        match operands {
+            [Expression::Literal(Literal::Integer | Literal::Long, _)] => Constancy::NotNegative,
+            all if all.iter().any(|operand| self.is_variable(operand)) => Constancy::Variable,
+            _ => Constancy::Open,
+        }
+    }
+
+    /// Returns the result of `+`, `-` and the like on enums of the workspace: the difference of two is a number.
+    pub(super) fn enum_arithmetic(&self, sign: &str, left: &Shape, right: &Shape) -> Option<Shape> {
+        let is_enum = |shape: &Shape| self.world.kind(shape.without_null().key().unwrap_or_default()) == 'e';
+        let result = match (is_enum(left), is_enum(right)) {
+            (true, true) if sign == "-" => self.world.underlying(left.without_null()),
+            (true, _) => left.without_null().clone(),
+            (false, true) => right.without_null().clone(),
+            (false, false) => return None,
+        };
+        let is_lifted = left.is_nullable() || right.is_nullable();
+        Some(if is_lifted && result.is_known() {
+            Shape::nullable(result)
+        } else {
+            result
+        })
+    }
+
     /// Whether a number of one numeric type certainly does not convert to another implicitly: as no constant, or as a literal of a wrong type.
     pub(super) fn narrows(&self, value: &Expression, from: &Shape, to: &Shape) -> bool {
         let (from, to) = (from.without_null(), to.without_null());
@@ -65,10 +163,10 @@ impl Flow<'_, '_> {
             return false;
         }
         let is_of = |shape: &Shape, names: &[&str]| names.iter().any(|name| predefined(name) == *shape);
-        // A literal does not tell its sign.
-        let converts_constant = match is_of(from, &["int"]) {
-            true => is_of(to, &OF_CONSTANTS),
-            false => is_of(from, &["long"]) && is_of(to, &["ulong"]),
+        let converts_constant = match value {
+            Expression::Literal(Literal::Negative, _) => is_of(to, &OF_CONSTANTS[..2]),
+            _ if is_of(from, &["int"]) => is_of(to, &OF_CONSTANTS),
+            _ => is_of(from, &["long"]) && is_of(to, &["ulong"]),
         };
         self.is_variable(value) || matches!(value, Expression::Literal(..)) && !converts_constant
     }
@@ -79,19 +177,16 @@ impl Flow<'_, '_> {
             Expression::Name(name) => self.names_variable(&name.word.text),
             Expression::Chain(root, links) => self.is_variable_chain(root, links),
             Expression::Cast(_, inner, _) => self.is_variable(inner),
-            Expression::Await(..) => true,
+            Expression::Await(..) | Expression::Operation(Operator::Coalesce, ..) => true,
             Expression::Unary(sign, inner) => match sign.text.as_str() {
                 "++" | "--" => true,
                 "+" | "-" | "~" | "checked" | "unchecked" => self.is_variable(inner),
                 _ => false,
             },
-            // The operator widens the first operand, unless that is a constant.
-            Expression::Operation(Operator::Arithmetic, operands, _) => operands.first().is_some_and(|first| self.is_variable(first)),
+            Expression::Operation(Operator::Arithmetic, operands, _) => operands.iter().any(|operand| self.is_variable(operand)),
             Expression::Conditional(condition, yes, no) => match (&**yes, &**no) {
-                (Expression::Literal(Literal::Integer, _), Expression::Literal(Literal::Integer, _)) => {
-                    !matches!(**condition, Expression::Literal(..))
-                }
-                (yes, no) => self.is_variable(yes) && self.is_variable(no),
+                (Expression::Literal(..), Expression::Literal(..)) => !matches!(**condition, Expression::Literal(..)),
+                (yes, no) => self.is_variable(yes) || self.is_variable(no),
             },
             _ => false,
         }
@@ -100,7 +195,7 @@ impl Flow<'_, '_> {
     /// Whether a simple name refers to a local, parameter, field or property that is certainly no constant.
     fn names_variable(&self, name: &str) -> bool {
         match self.find_local(name) {
-            Some(Local::Value(_)) => !self.locals.may_be_constant(name),
+            Some(Local::Value(_)) => !self.locals.is_constant(name),
             Some(Local::Function(_)) => false,
             None => {
                 let mut around = self.around.iter().map(|own| self.seen(own, name));

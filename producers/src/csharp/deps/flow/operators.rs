@@ -1,9 +1,9 @@
 //! Operators and assignments.
 
-use super::numbers::{numeric, wider};
+use super::numbers::{Constancy, arithmetic, numeric, signed, wider};
 use super::value::pointed;
 use super::{CONSTRUCTOR, Flow, UseKind, unnamed_calls};
-use crate::csharp::code::ast::{Designation, Expression, Link, Name, Operator, Word};
+use crate::csharp::code::ast::{Designation, Expression, Link, Literal, Name, Operator, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -19,7 +19,6 @@ impl<'f> Flow<'f, '_> {
         let mut own = None;
         // Type of everything left of the next sign.
         let mut left = Shape::Unknown;
-        let mut last = Shape::Unknown;
         for (at, operand) in operands.iter().enumerate() {
             let hint = if class == Operator::Coalesce && first.is_known() {
                 Some(first.clone())
@@ -28,42 +27,61 @@ impl<'f> Flow<'f, '_> {
             };
             let shape = self.value(operand, hint.as_ref());
             let before = std::mem::replace(&mut left, shape.clone());
-            last.clone_from(&shape);
             if let Some(sign) = at.checked_sub(1).and_then(|before| signs.get(before)) {
-                let sides = [&operands[0], operand];
+                let sides = [&operands[..at], std::slice::from_ref(operand)];
                 left = self.binary(class, sign, sides, &before, &shape, (&own, &first));
             }
             if own.is_none() && is_own(&shape) {
                 own = Some(shape.clone());
             }
             first = match class {
-                Operator::Coalesce if first.is_known() && self.note_conversion(operand, &shape, &first, true) => first,
-                Operator::Coalesce => self.common_type(first, shape),
+                Operator::Coalesce if first.is_known() && !self.note_conversion(operand, &shape, &first, true) => {
+                    self.coalesced(&first, &shape, operand)
+                }
                 _ if first.is_known() => first,
                 _ => shape,
             };
         }
         match class {
             Operator::Truth => left,
-            Operator::Coalesce if last.is_nullable() => first,
-            Operator::Coalesce => first.without_null().clone(),
+            Operator::Coalesce => first,
             Operator::Arithmetic if !signs.is_empty() => left,
             Operator::Arithmetic => own.unwrap_or(first),
             Operator::Range => Shape::of_key("~System.Range"),
         }
     }
 
-    /// Returns the shape of an operator's result. `known` contains, of the operands so far, the first whose type is of the workspace (or
+    /// Returns the type of `one ?? other` (C# specification, The null coalescing operator). `value`: the other one's expression.
+    fn coalesced(&self, one: &Shape, other: &Shape, value: &Expression) -> Shape {
+        let plain = one.without_null();
+        let becomes = |from: &Shape, to: &Shape| from == to || self.becomes(from, to) == Some(true);
+        let is_constant = || other.key().is_some_and(numeric) && plain.key().is_some_and(numeric) && !self.is_variable(value);
+        let becomes_plain = || becomes(other, plain) || is_constant() && !self.narrows(value, other, plain);
+        match other {
+            Shape::Null if !matches!(value, Expression::Literal(Literal::Default, _)) => one.clone(),
+            Shape::Null | Shape::Unknown => plain.clone(),
+            other if becomes_plain() => match other.is_nullable() {
+                true => other.clone(),
+                false => plain.clone(),
+            },
+            other if becomes(other, one) => one.clone(),
+            other if becomes(plain, other) => other.clone(),
+            _ => plain.clone(),
+        }
+    }
+
+    /// Returns the shape of an operator's result. `all`: the operands before the sign, and the one after it. `known` contains, of the operands so far, the first whose type is of the workspace (or
     /// `string`), and the first whose type is known.
     fn binary(
         &mut self,
         class: Operator,
         sign: &Word,
-        sides: [&'f Expression; 2],
+        all: [&'f [Expression]; 2],
         left: &Shape,
         right: &Shape,
         known: (&Option<Shape>, &Shape),
     ) -> Shape {
+        let sides = all.map(|side| &side[0]);
         let given = unnamed_calls::binary_name(&sign.text).and_then(|name| self.operator(name, &sides, &[left, right], sign.place));
         // For types with user-defined operators, `a && b` calls `&`, and `a || b` calls `|`.
         let short = match sign.text.as_str() {
@@ -105,7 +123,7 @@ impl<'f> Flow<'f, '_> {
                 taken => taken,
             };
             if let Some(to) = taken.filter(|to| class == Operator::Arithmetic && self.is_outside(to)) {
-                return to;
+                return arithmetic(&sign.text, [(&to, Constancy::Open); 2]).unwrap_or(to);
             }
         }
         match (class, given) {
@@ -113,13 +131,19 @@ impl<'f> Flow<'f, '_> {
             (Operator::Truth, None) => predefined("bool"),
             // The result of an operator with an unknown operand is not known; a shift returns the type of its left operand.
             (Operator::Arithmetic, None) if !left.is_known() || !right.is_known() => match sign.text.as_str() {
-                "<<" | ">>" | ">>>" => left.clone(),
+                "<<" | ">>" | ">>>" => signed("~", left),
                 _ => Shape::Unknown,
             },
             (_, None) => {
                 let (own, first) = known;
-                if let Some(result) = self.outside_operator(&sign.text, left, right) {
+                let numbers = || arithmetic(&sign.text, [(left, self.constancy(all[0])), (right, self.constancy(all[1]))]);
+                let result = numbers().or_else(|| self.enum_arithmetic(&sign.text, left, right));
+                if let Some(result) = result.or_else(|| self.outside_operator(&sign.text, left, right)) {
                     return result;
+                }
+                // A lifted operator of `bool`.
+                if right.is_nullable() && right.without_null() == left {
+                    return right.clone();
                 }
                 let own = own.clone().or_else(|| is_own(right).then(|| right.clone()));
                 own.unwrap_or_else(|| if first.is_known() { first.clone() } else { right.clone() })
@@ -194,7 +218,7 @@ impl<'f> Flow<'f, '_> {
                     self.compare_tuples([first, second], one, other, sign);
                 }
                 ([Some(first), Some(second)], ..) => {
-                    let sides = [first, second];
+                    let sides = [first, second].map(std::slice::from_ref);
                     self.binary(Operator::Truth, sign, sides, left, right, (&None, left));
                 }
                 _ => {
@@ -229,7 +253,7 @@ impl<'f> Flow<'f, '_> {
                 self.note_conversion(inner, &shape, &predefined("bool"), true);
                 predefined("bool")
             }
-            None => shape,
+            None => signed(&sign.text, &shape),
         }
     }
 
@@ -289,7 +313,11 @@ impl<'f> Flow<'f, '_> {
                         }
                     }
                 }
-                if target.is_known() { target } else { shape }
+                match sign.text.as_str() {
+                    "??=" if target.is_known() => self.coalesced(&target, &shape, right),
+                    _ if target.is_known() => target,
+                    _ => shape,
+                }
             }
         }
     }

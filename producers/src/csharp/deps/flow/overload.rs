@@ -1,13 +1,13 @@
 //! Rules that exclude or prefer candidates of a call, and the facts about a call for readers that know all overloads of a name.
 
 use super::call::{Chosen, NOT_CALLABLE};
-use super::numbers::numeric;
 use super::{Call, Flow, TARGET_TYPED_NEW};
-use crate::csharp::code::ast::{Argument, Expression, Name};
+use crate::csharp::code::ast::{Argument, Expression, Name, Passing};
+use crate::csharp::deps::modifiers::Modifiers;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
-impl<'a> Flow<'_, 'a> {
+impl<'f, 'a> Flow<'f, 'a> {
     /// Whether type arguments certainly violate a constraint of a method.
     pub(super) fn breaks_limits(&self, method: &Candidate<'a>, bindings: &[Shape]) -> bool {
         let is_value = |name: &str| {
@@ -94,21 +94,23 @@ impl<'a> Flow<'_, 'a> {
 
     /// Removes each candidate if its type also declares a callable candidate with a higher priority.
     pub(super) fn prefer_by_priority(
-        &self,
+        &mut self,
         found: &mut Vec<Candidate<'a>>,
         receiver: Option<&Shape>,
         explicit: &[Shape],
-        args: &[Argument],
+        args: &'f [Argument],
         shapes: &[Option<Shape>],
     ) {
         if found.iter().all(|one| one.line.priority == 0) {
             return;
         }
-        let can_be_called = |one: &Candidate<'a>| {
+        let mut callable: Vec<Candidate<'a>> = Vec::new();
+        for one in found.iter() {
             let chosen = self.choose(vec![one.clone()], receiver, explicit, args, shapes);
-            chosen.is_some_and(|chosen| chosen.score > NOT_CALLABLE)
-        };
-        let callable: Vec<Candidate<'a>> = found.iter().filter(|one| can_be_called(one)).cloned().collect();
+            if chosen.is_some_and(|chosen| chosen.score > NOT_CALLABLE && self.may_take_deferred(&chosen, args)) {
+                callable.push(one.clone());
+            }
+        }
         let is_before = |other: &Candidate<'a>, one: &Candidate<'a>| other.owner == one.owner && other.line.priority > one.line.priority;
         found.retain(|one| !callable.iter().any(|other| is_before(other, one)));
     }
@@ -199,23 +201,13 @@ impl<'a> Flow<'_, 'a> {
     }
 }
 
-/// Whether an argument has exactly this type: the results of numeric operators are not inferred exactly.
-pub(super) fn is_exact(arg: &Argument, shape: &Shape) -> bool {
-    let is_computed = matches!(
-        arg.value,
-        Expression::Operation(..) | Expression::Unary(..) | Expression::Conditional(..) | Expression::Switch(..) | Expression::Assign(..)
-    );
-    !is_computed || !shape.key().is_some_and(numeric)
-}
-
-/// Whether the arguments have exactly the types of one candidate's parameters, and not those of another's. A numeric type does not count as
-/// exact, because the results of numeric operators are not inferred exactly.
-fn is_nearer(own: &[(&str, Shape)], others: &[(&str, Shape)], arity: u32, given: &[Option<&Shape>]) -> bool {
-    let is_exact = |parameters: &[(&str, Shape)]| {
+/// Whether the arguments have exactly the types of one candidate's parameters, and not those of another's.
+fn is_nearer(own: &[(Modifiers, Shape)], others: &[(Modifiers, Shape)], arity: u32, given: &[Option<&Shape>]) -> bool {
+    let is_exact = |parameters: &[(Modifiers, Shape)]| {
         parameters.len() >= given.len()
-            && parameters.iter().zip(given).all(|((word, parameter), given)| {
-                let is_sure = |shape: &&&Shape| !known_type(shape).is_empty() && !shape.key().is_some_and(numeric);
-                !matches!(*word, "out" | "params") && given.as_ref().filter(is_sure) == Some(&parameter)
+            && parameters.iter().zip(given).all(|((modifiers, parameter), given)| {
+                let is_sure = |shape: &&&Shape| !known_type(shape).is_empty();
+                !modifiers.many && given.as_ref().filter(is_sure) == Some(&parameter)
             })
     };
     arity == 0 && !given.is_empty() && is_exact(own) && !is_exact(others)
@@ -245,8 +237,11 @@ pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape
     // A named argument before a positional one is in its own position.
     let named = args.iter().rposition(|arg| arg.name.is_none()).map_or(0, |last| last + 1);
     let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(..)) && !known(*at).is_empty();
+    let passed: Vec<Passing> = args.iter().map(|arg| arg.passing).collect();
+    let is_passed = passed.iter().any(|passing| *passing != Passing::Value);
     Call {
         arguments: (0..args.len()).map(known).collect(),
+        passed: if is_passed { passed } else { Vec::new() },
         exact: (0..args.len()).filter(is_literal).collect(),
         names: args[named..].iter().filter_map(|arg| arg.name.clone()).collect(),
         types: name.args.len(),

@@ -2,6 +2,7 @@
 
 use super::Flow;
 use crate::csharp::code::ast::Expression;
+use crate::csharp::deps::modifiers::Modifiers;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -26,14 +27,14 @@ impl<'a> Flow<'_, 'a> {
 
     /// Returns the parameter of an argument, as [`parameter_at`] does. The only collection expression for `params` is all of its elements, unless
     /// these are collections.
-    pub(super) fn parameter_of<'w>(
+    pub(super) fn parameter_of(
         &self,
-        parameters: &[(&'w str, Shape)],
+        parameters: &[(Modifiers, Shape)],
         place: usize,
         count: usize,
         (value, shape): (&Expression, Option<&Shape>),
-    ) -> (&'w str, Shape, bool) {
-        let (word, parameter, is_spread) = parameter_at(parameters, place, count, shape);
+    ) -> (Modifiers, Shape, bool) {
+        let (modifiers, parameter, is_spread) = parameter_at(parameters, place, count, shape);
         match parameters.get(place) {
             Some((_, whole))
                 if is_spread
@@ -41,9 +42,9 @@ impl<'a> Flow<'_, 'a> {
                     && matches!(value, Expression::Collection(_))
                     && !self.world.element(&parameter).is_known() =>
             {
-                (word, whole.clone(), false)
+                (modifiers, whole.clone(), false)
             }
-            _ => (word, parameter, is_spread),
+            _ => (modifiers, parameter, is_spread),
         }
     }
 
@@ -59,22 +60,22 @@ impl<'a> Flow<'_, 'a> {
 }
 
 /// Whether parameters take `count` arguments.
-pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
-    let needed = parameters.iter().filter(|(word, _)| !matches!(*word, "opt" | "params")).count();
-    let many = parameters.last().is_some_and(|(word, _)| *word == "params");
+pub(super) fn takes(parameters: &[(Modifiers, Shape)], count: usize) -> bool {
+    let needed = parameters.iter().filter(|(own, _)| !own.optional && !own.many).count();
+    let many = parameters.last().is_some_and(|(own, _)| own.many);
     // Callers either leave out an extension method's first parameter, or count the receiver as an argument.
     count >= needed && (many || count <= parameters.len())
 }
 
-/// Returns the modifier and type of the parameter at `place` for an argument, and whether it is an element of `params`.
-fn parameter_at<'w>(parameters: &[(&'w str, Shape)], place: usize, count: usize, shape: Option<&Shape>) -> (&'w str, Shape, bool) {
-    let Some((word, parameter)) = parameters.get(place).or_else(|| parameters.last()) else {
-        return ("", Shape::Unknown, false);
+/// Returns the modifiers and type of the parameter at `place` for an argument, and whether it is an element of `params`.
+fn parameter_at(parameters: &[(Modifiers, Shape)], place: usize, count: usize, shape: Option<&Shape>) -> (Modifiers, Shape, bool) {
+    let Some((modifiers, parameter)) = parameters.get(place).or_else(|| parameters.last()) else {
+        return (Modifiers::default(), Shape::Unknown, false);
     };
     match parameter {
-        Shape::Array(element) if *word == "params" && (count > parameters.len() || !matches!(shape, Some(Shape::Array(_)))) => {
-            (*word, (**element).clone(), true)
+        Shape::Array(element) if modifiers.many && (count > parameters.len() || !matches!(shape, Some(Shape::Array(_)))) => {
+            (*modifiers, (**element).clone(), true)
         }
-        other => (*word, other.clone(), false),
+        other => (*modifiers, other.clone(), false),
     }
 }

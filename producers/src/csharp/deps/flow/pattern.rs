@@ -1,23 +1,26 @@
 //! Patterns: the names in them, and the variables that they declare.
 
 use super::Flow;
+use super::parameters::takes;
+use super::value::{INDEXER, RANGE};
 use crate::csharp::code::ast::{Pattern, TypeRef, Word};
 use crate::csharp::deps::resolve::Meaning;
 use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
 use crate::csharp::mentions::Place;
 
 impl<'f> Flow<'f, '_> {
-    /// Binds a pattern that is matched against a value of the type `subject`.
-    pub(super) fn pattern(&mut self, pattern: &'f Pattern, subject: &Shape) {
+    /// Binds a pattern that is matched against a value of the type `subject`. Returns the type that a value has which matches (C# specification,
+    /// narrowed type).
+    pub(super) fn pattern(&mut self, pattern: &'f Pattern, subject: &Shape) -> Shape {
         match pattern {
-            Pattern::Value(value) => {
-                self.value(value, Some(subject));
-            }
+            Pattern::Value(value) => known_or(self.value(value, Some(subject)), subject),
             Pattern::Type(kind, name) => {
                 let shape = self.type_or_value(kind);
                 if let Some(name) = name {
                     self.declare(name, &shape);
                 }
+                known_or(shape, subject)
             }
             Pattern::Recursive(kind, positional, properties, name, place) => {
                 let shape = match kind {
@@ -37,24 +40,60 @@ impl<'f> Flow<'f, '_> {
                 if let Some(name) = name {
                     self.declare(name, &shape);
                 }
+                shape
             }
             Pattern::List(parts, name) => {
-                let element = self.world.element(subject);
+                let list = subject.without_null();
+                let element = known_or(self.world.element(list), &self.indexed_element(list));
                 for part in parts {
-                    self.pattern(part, &element);
+                    match part {
+                        Pattern::Slice(inner) => self.pattern(inner, &self.sliced(list)),
+                        part => self.pattern(part, &element),
+                    };
                 }
                 if let Some(name) = name {
-                    self.declare(name, subject);
+                    self.declare(name, list);
                 }
+                list.clone()
             }
-            Pattern::Several(parts) => {
-                for part in parts {
-                    self.pattern(part, subject);
-                }
+            Pattern::And(parts) => parts.iter().fold(subject.clone(), |narrowed, part| self.pattern(part, &narrowed)),
+            Pattern::Or(parts) => {
+                let narrowed: Vec<Shape> = parts.iter().map(|part| self.pattern(part, subject)).collect();
+                let takes_all = |one: &&Shape| narrowed.iter().all(|other| self.becomes(other, one) == Some(true));
+                narrowed.iter().find(takes_all).unwrap_or(subject).clone()
             }
-            Pattern::Var(name) => self.declare(name, subject),
-            Pattern::Any => {}
+            Pattern::Not(inner) | Pattern::Slice(inner) => {
+                self.pattern(inner, subject);
+                subject.clone()
+            }
+            Pattern::Var(name) => {
+                self.declare(name, subject);
+                subject.clone()
+            }
+            Pattern::Any => subject.clone(),
         }
+    }
+
+    /// Returns the type of the elements that an indexer of numbers returns.
+    fn indexed_element(&self, list: &Shape) -> Shape {
+        let takes_number = |one: &&Candidate<'_>| matches!(one.parameters().as_slice(), [(_, only)] if only.key() != Some(RANGE));
+        let found = self.members_of(list, INDEXER);
+        found.iter().find(takes_number).map_or(Shape::Unknown, Candidate::result)
+    }
+
+    /// Returns the type of a slice of a list pattern: that of an indexer of ranges, or of `Slice`.
+    fn sliced(&self, list: &Shape) -> Shape {
+        if matches!(list, Shape::Array(_)) || list.key() == Some("~System.String") {
+            return list.clone();
+        }
+        let takes_range = |one: &Candidate<'_>| matches!(one.parameters().as_slice(), [(_, only)] if only.key() == Some(RANGE));
+        let indexers = self.members_of(list, INDEXER);
+        let slices = self.members_of(list, "Slice").into_iter();
+        let mut found = indexers
+            .into_iter()
+            .filter(takes_range)
+            .chain(slices.filter(|one| takes(&one.parameters(), 2)));
+        found.next().map_or(Shape::Unknown, |one| one.result())
     }
 
     fn property_path(&mut self, shape: &Shape, path: &'f [Word]) -> Shape {
@@ -98,4 +137,9 @@ impl<'f> Flow<'f, '_> {
         }
         self.path(segments)
     }
+}
+
+/// Returns a type, or the other one if it is not known.
+fn known_or(shape: Shape, other: &Shape) -> Shape {
+    if shape.is_known() { shape } else { other.clone() }
 }

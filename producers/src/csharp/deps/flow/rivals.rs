@@ -185,6 +185,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
+    /// Whether a candidate may take the arguments without a type of their own: their code has no certain fault with its parameters.
+    pub(super) fn may_take_deferred(&mut self, chosen: &Chosen<'a>, args: &'f [Argument]) -> bool {
+        let is_tried = self.trials < MOST_TRIALS && args.iter().any(|arg| is_deferred(&arg.value));
+        !is_tried || self.bound(&chosen.parameters, chosen.bindings.clone(), args).faults != Faults::Certain
+    }
+
     /// Binds a lambda that is an operand. `are_unbound`: several operators take it.
     pub(super) fn operand_lambda(&mut self, lambda: &'f Expression, parameter: &Shape, are_unbound: bool) {
         let from = self.uses();

@@ -63,7 +63,7 @@ impl<'f> Flow<'f, '_> {
                 let target = self.returns.first().map(|shape| self.world.element(shape)).unwrap_or_default();
                 self.converted(value, &target);
             }
-            Statement::Local(kind, locals) => self.local(kind, locals),
+            Statement::Local(kind, locals, is_const) => self.local(kind, locals, *is_const),
             Statement::Block(body) => self.block(body),
             Statement::Foreach(kind, designation, source, body, keyword) => self.each(kind, designation, source, body, keyword),
             Statement::ForeachParts(parts, source, body, keyword) => self.each_in_parts(parts, source, body, keyword),
@@ -72,9 +72,9 @@ impl<'f> Flow<'f, '_> {
             Statement::Using(resource, keyword) => {
                 let awaited = keyword.text == "await";
                 match &**resource {
-                    Statement::Local(kind, locals) => {
+                    Statement::Local(kind, locals, is_const) => {
                         let before = self.locals.len();
-                        self.local(kind, locals);
+                        self.local(kind, locals, *is_const);
                         for shape in self.locals.types_declared_since(before) {
                             self.record_dispose(&shape, awaited, keyword.place);
                         }
@@ -152,7 +152,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    fn local(&mut self, kind: &'f TypeRef, locals: &'f [(String, Option<Expression>)]) {
+    fn local(&mut self, kind: &'f TypeRef, locals: &'f [(String, Option<Expression>)], is_const: bool) {
         let declared = match kind {
             TypeRef::Var(_) => None,
             written => Some(self.shape_of_type(written)),
@@ -172,10 +172,9 @@ impl<'f> Flow<'f, '_> {
                 // The parameter of an accessor has the type of the member.
                 (None, None) => self.result.clone(),
             };
-            // A constant has a written type and a constant value.
-            match value.as_ref().filter(|_| declared.is_some()) {
-                Some(value) if !self.is_variable(value) => self.locals.push_constant((name, Local::Value(shape))),
-                _ => self.locals.push((name, Local::Value(shape))),
+            match is_const {
+                true => self.locals.push_constant((name, Local::Value(shape))),
+                false => self.locals.push((name, Local::Value(shape))),
             }
         }
     }

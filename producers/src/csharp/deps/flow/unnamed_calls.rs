@@ -5,6 +5,7 @@ use super::overload::known_type;
 use super::parameters::takes;
 use super::{Call, Flow};
 use crate::csharp::code::ast::Expression;
+use crate::csharp::deps::modifiers::Modifiers;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -133,7 +134,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 .iter()
                 .position(|one| {
                     let parameters = one.parameters();
-                    let becomes = |((_, parameter), operand): (&(&str, Shape), &&Shape)| {
+                    let becomes = |((_, parameter), operand): (&(Modifiers, Shape), &&Shape)| {
                         !operand.is_known()
                             || self.conversion_rank(parameter, lifted(parameter, operand), &mut []).is_some()
                             || self.conversion(operand, parameter).is_some()
@@ -172,7 +173,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let result = chosen.result();
         // A lifted operator takes nullable operands and returns a nullable value; a lifted comparison returns `bool`.
         let parameters = chosen.parameters();
-        let lifts = |((_, parameter), operand): (&(&str, Shape), &&Shape)| operand.is_nullable() && !parameter.is_nullable();
+        let lifts = |((_, parameter), operand): (&(Modifiers, Shape), &&Shape)| operand.is_nullable() && !parameter.is_nullable();
         let is_lifted = self.is_value_type(&result) && parameters.iter().zip(operands).any(lifts);
         Some(match is_lifted {
             true => Shape::nullable(result),

@@ -13,7 +13,7 @@ use crate::csharp::mentions::Place;
 pub(super) const INDEXER: &str = "this[]";
 
 /// Key of the type of `a..b`.
-const RANGE: &str = "~System.Range";
+pub(super) const RANGE: &str = "~System.Range";
 
 /// Number of elements of a tuple before those in `Rest`.
 const REST: usize = 7;
