@@ -4,9 +4,10 @@
 use super::edit_distance::Word;
 use super::index::Symbols;
 use super::lost_calls::{Calls, changed_members, is_new, misfits};
-use super::lost_types::{GeneratedParts, duplicates, files_with_packages, newly_unimplemented, unknown_types};
+use super::lost_types::{GeneratedParts, duplicates, files_with_packages, may_have_generated_members, newly_unimplemented, unknown_types};
 use super::lost_usings::GlobalUsings;
 use super::outputs::{Outputs, SymbolError, type_label};
+use super::receivers::receiver_types;
 use super::unbound::Bound;
 use crate::edit::declared::declared_names;
 use engine::seams::world::World;
@@ -155,8 +156,8 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
             let mut all: Vec<Place> = all.into_iter().filter(came).collect();
             if !all.is_empty() && !gone.has_member(name) {
                 let user = output.label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":usages"));
-                let parts = GeneratedParts::seen_from(outputs, symbols, &user.map(unescape).unwrap_or_default())?;
-                all.retain(|place| !parts.may_declare(place.text.contains(&format!(".{name}"))));
+                let user = user.map(unescape).unwrap_or_default();
+                all = without_generated(outputs, symbols, table, (&user, name), files, all)?;
             }
             if !all.is_empty() {
                 places.entry(name.to_owned()).or_default().extend(all);
@@ -175,6 +176,31 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     found.lost.extend(newly_unimplemented(outputs, symbols, disk, &touched, files)?);
     found.lost.extend(duplicates(files));
     Ok(found)
+}
+
+/// Returns the places of a name that no source generator may declare: not in the type of the value before the name or, where that is unknown, in a
+/// type that the code of `user` names. `table`: the `:usages` of `user`.
+fn without_generated<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    table: Table<'_>,
+    (user, name): (&str, &str),
+    files: &[EditedFile],
+    places: Vec<Place>,
+) -> Result<Vec<Place>, O::Error> {
+    let receivers = receiver_types(symbols, table, user, files, &places)?;
+    let parts = GeneratedParts::seen_from(outputs, symbols, user)?;
+    let mut kept = Vec::new();
+    for (place, receiver) in places.into_iter().zip(receivers) {
+        let may_be_declared = match receiver.filter(|key| symbols.find(key).is_some()) {
+            Some(key) => may_have_generated_members(outputs, symbols, &key)?,
+            None => parts.may_declare(place.text.contains(&format!(".{name}"))),
+        };
+        if !may_be_declared {
+            kept.push(place);
+        }
+    }
+    Ok(kept)
 }
 
 impl Gone {
@@ -423,6 +449,43 @@ mod tests {
             lost_between(&user, &user.replace("One() => 1", "One() => id.Made")),
             Vec::<String>::new()
         );
+    }
+
+    #[test]
+    fn members_of_other_types_are_told_beside_a_generated_one() {
+        let types = "[System.Obsolete] public partial class Made { public int A; }\npublic class Plain { public int Size; public Plain Next() => this; public static Made Get() => null; }\nclass Heir : Made { }\n";
+        let go = "class Go { Plain own; Made made; int One(Plain given, Made other, Heir heir, Made[] all) => 1; }\n";
+        let before = format!("namespace N;\n{types}{go}");
+        let lost_with = |body: &str| lost_between(&before, &before.replace("=> 1;", body));
+        for body in [
+            "=> own.Sise;",
+            "=> this.own.Sise;",
+            "=> given.Sise;",
+            "=> given!.Sise;",
+            "=> given.Next().Sise;",
+            "=> new Plain().Sise;",
+            "=> this.Sise;",
+            "{ var plain = new Plain(); return plain.Sise; }",
+            "{ Plain plain = null; return plain.Sise; }",
+        ] {
+            let message = lost_with(body);
+            assert!(
+                message.iter().any(|one| one.starts_with("Sise means nothing at id.cs:5:")),
+                "{body} {message:?}"
+            );
+        }
+        for body in [
+            "=> made.Sise;",
+            "=> other.Sise;",
+            "=> heir.Sise;",
+            "=> new Made().Sise;",
+            "=> Plain.Get().Sise;",
+            "{ var made = new Made(); return made.Sise; }",
+            "{ var some = Plain.Get(); return some.Sise; }",
+            "{ foreach (var one in all) { return one.Sise; } return 1; }",
+        ] {
+            assert_eq!(lost_with(body), Vec::<String>::new(), "{body}");
+        }
     }
 
     #[test]

@@ -85,6 +85,16 @@ pub(super) fn may_be_generated<O: Outputs>(outputs: &mut O, symbols: &Symbols, k
     })
 }
 
+/// Whether a source generator may declare a part of a type, or of one of its bases.
+pub(super) fn may_have_generated_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
+    for key in std::iter::once(key.to_owned()).chain(symbols.bases(key)) {
+        if may_be_generated(outputs, symbols, &key)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Describes names of unknown types in the new texts: where the file imports no packages, or a type with a similar name exists.
 pub(super) fn unknown_types<O: Outputs>(
     outputs: &mut O,
