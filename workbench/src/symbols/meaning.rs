@@ -337,7 +337,7 @@ mod tests {
                 None => "no type or member of this name is known".to_owned(),
             };
             assert_eq!(
-                (error.message, outside.is_some() && !error.candidates.is_empty()),
+                (error.message.clone(), outside.is_some() && !error.candidates.is_empty()),
                 (expected, false),
                 "{symbol}"
             );
