@@ -199,6 +199,25 @@ fn from_root(target: &str) -> String {
     target.strip_prefix("global::").unwrap_or(target).to_owned()
 }
 
+/// Returns a global using with the types of the workspace that it names.
+fn bind_global_using(index: &NameIndex, (alias, target, is_static): WrittenUsing) -> GlobalUsing {
+    let (mut types, mut within) = (Vec::new(), Vec::new());
+    if alias.is_some() || is_static {
+        types = index.exact(&target);
+    }
+    if alias.is_some() {
+        let named = named_within(&target);
+        within = named.iter().flat_map(|(path, arity)| index.of_path(path, *arity)).collect();
+    }
+    GlobalUsing {
+        alias,
+        is_static,
+        target,
+        types,
+        within,
+    }
+}
+
 /// Fills in the `using:` rows. `scopes`: the text after `@` in keys of types.
 fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout, scopes: &BTreeSet<&str>) {
     let mut of_owner: BTreeMap<Option<usize>, BTreeSet<WrittenUsing>> = BTreeMap::new();
@@ -230,27 +249,7 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
     for (owner, usings) in of_owner {
         let project = owner.map(|at| &layout.projects[at]);
         let place = project.map_or("?", |project| directory(&project.path));
-        let usings = usings.into_iter().map(|(alias, target, is_static)| {
-            let types = if alias.is_some() || is_static {
-                index.exact(&target)
-            } else {
-                Vec::new()
-            };
-            let within = match &alias {
-                Some(_) => named_within(&target)
-                    .iter()
-                    .flat_map(|(path, arity)| index.of_path(path, *arity))
-                    .collect(),
-                None => Vec::new(),
-            };
-            GlobalUsing {
-                alias,
-                is_static,
-                target,
-                types,
-                within,
-            }
-        });
+        let usings = usings.into_iter().map(|using| bind_global_using(index, using));
         let sees = |path: &&String| {
             let assembly = project.map_or("", |project| project.assembly.as_str()).to_lowercase();
             friends.get(path.as_str()).is_some_and(|friends| friends.contains(&assembly))

@@ -44,7 +44,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A place in a file. Fields are in the order of their names.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// Path of the file.
     pub file: String,
@@ -232,10 +232,7 @@ impl File {
             line: line.number,
             column: line.characters + self.characters_before(byte) - self.characters_before(start) + 1,
             text: display_line(&self.text[start..end], byte - start, line.bytes > 0),
-            kind: UseKind::Name,
-            call: None,
-            elsewhere: false,
-            parameters: None,
+            ..Place::default()
         }
     }
 
@@ -464,8 +461,8 @@ fn in_documentation(
             for (from, to) in lex(&file.text[start..end]).docs {
                 let (from, to) = (start + from as usize, start + to as usize);
                 for range in crefs::references(&file.text[from..to]) {
-                    let at = from + range.start;
-                    let Some(reference) = crefs::read(&file.text[at..from + range.end]) else {
+                    let (at, end) = (from + range.start, from + range.end);
+                    let Some(reference) = crefs::read(&file.text[at..end]) else {
                         continue;
                     };
                     for meaning in scope.meanings(&reference) {

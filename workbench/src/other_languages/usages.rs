@@ -102,8 +102,6 @@ fn place_of_use(file: &str, TagUse(line, column, kind): &TagUse, lines: &[&str])
             "write" => UseKind::Write,
             _ => UseKind::Name,
         },
-        call: None,
-        elsewhere: false,
-        parameters: None,
+        ..Place::default()
     }
 }

@@ -159,10 +159,7 @@ pub fn locate<O: Outputs>(outputs: &mut O, symbols: &Symbols, hits: &mut [Hit]) 
         line: hit.line,
         column: hit.column,
         text: String::new(),
-        kind: Default::default(),
-        call: None,
-        elsewhere: false,
-        parameters: None,
+        ..Place::default()
     };
     let places: Vec<Place> = hits.iter().filter(|hit| is_csharp(hit)).map(place).collect();
     let around = enclosing(outputs, &places.iter().collect::<Vec<_>>())?;

@@ -31,6 +31,8 @@ pub mod name_benchmark;
 mod number_conversions;
 pub(crate) mod operators;
 pub mod outputs;
+#[cfg(test)]
+mod overload_usages_tests;
 pub mod overloads;
 pub mod override_places;
 pub mod path;

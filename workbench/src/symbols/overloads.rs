@@ -235,6 +235,15 @@ pub fn arity(key: &str) -> usize {
     name.rsplit_once('`').and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
 }
 
+/// Returns the overloads whose parameters have the types that a reference in documentation writes; `None` if no overload has them.
+pub(super) fn with_parameters<'o>(overloads: &'o [Overload], written: &[String]) -> Option<Vec<&'o Overload>> {
+    let comparable = |one: &str| comparable_type(without_words(one));
+    let written = written.iter().map(|one| comparable(one));
+    let has_them = |one: &&Overload| parameter_types(&one.key).into_iter().map(comparable).eq(written.clone());
+    let found: Vec<&Overload> = overloads.iter().filter(has_them).collect();
+    (!found.is_empty()).then_some(found)
+}
+
 /// Returns a parameter's type without the passing mode.
 pub(super) fn without_words(written: &str) -> &str {
     let words = ["ref readonly ", "ref ", "in ", "out "];

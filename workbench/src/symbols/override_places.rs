@@ -40,9 +40,7 @@ pub fn override_places<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: 
             column: at.column,
             text: text[..text.floor_char_boundary(LONGEST_LINE)].to_owned(),
             kind: *kind,
-            call: None,
-            elsewhere: false,
-            parameters: None,
+            ..Place::default()
         })
     };
     Ok(kinds.values().zip(lines).filter_map(place).collect())

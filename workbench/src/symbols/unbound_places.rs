@@ -11,7 +11,7 @@ use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use producers::csharp::outside_types::names_outside_types;
 use producers::csharp::preprocess::blank;
-use producers::csharp::usages::{Place, UseKind, display_line};
+use producers::csharp::usages::{Place, display_line};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The subject of a search by name.
@@ -87,10 +87,7 @@ fn place_at(file: &str, text: &str, byte: usize) -> Place {
         line: u32::try_from(line).unwrap_or(u32::MAX),
         column: u32::try_from(column).unwrap_or(u32::MAX),
         text: display_line(&text[start..end], byte - start, false),
-        kind: UseKind::Name,
-        call: None,
-        elsewhere: false,
-        parameters: None,
+        ..Place::default()
     }
 }
 

@@ -10,7 +10,7 @@ use super::index::{Symbols, simple_name};
 use super::meaning::{Candidate, Resolution};
 use super::mentioning::mentioning;
 use super::outputs::{Output, Outputs, SymbolError};
-use super::overloads::{self, Overload, comparable_type, parameter_types, short_of, without_words};
+use super::overloads::{self, Overload, parameter_types, short_of};
 use super::unbound_places::{SearchedName, add_unbound};
 use super::unreferenced::note_unreferenced;
 use super::visibility::{Audience, Visibility, confining_type, is_internal, is_same_outermost};
@@ -534,7 +534,8 @@ impl<'s> Search<'s> {
             return Some(if place.elsewhere { Err(self.doubt_elsewhere()) } else { Ok(()) });
         };
         let Some(call) = &place.call else {
-            return match place.parameters.as_deref().and_then(|written| self.named_by(written)) {
+            let written = place.parameters.as_deref();
+            return match written.and_then(|written| overloads::with_parameters(&self.overloads, written)) {
                 Some(named) => named.iter().any(|one| one.key == wanted.key).then_some(Ok(())),
                 None => Some(Err(UseDoubt::Named)),
             };
@@ -558,19 +559,6 @@ impl<'s> Search<'s> {
             (false, false) => Err(UseDoubt::Overloads(others)),
             (true, false) => Ok(()),
         })
-    }
-
-    /// Returns the overloads with the parameters that a reference in documentation writes; `None` if no overload has them.
-    fn named_by(&self, written: &[String]) -> Option<Vec<&Overload>> {
-        let written: Vec<String> = written.iter().map(|one| comparable_type(without_words(one))).collect();
-        let types = |one: &Overload| {
-            parameter_types(&one.key)
-                .into_iter()
-                .map(|of| comparable_type(without_words(of)))
-                .collect::<Vec<_>>()
-        };
-        let named: Vec<&Overload> = self.overloads.iter().filter(|one| types(one) == written).collect();
-        (!named.is_empty()).then_some(named)
     }
 
     /// Returns the reason why a place may refer to another type's declaration; the operand of a conversion is unknown.
@@ -604,11 +592,7 @@ fn position_of_place(place: &Place) -> (String, u32, u32) {
 }
 
 /// Returns a place without its call.
-fn without_call(place: Place) -> Place {
-    Place {
-        call: None,
-        elsewhere: false,
-        parameters: None,
-        ..place
-    }
+fn without_call(mut place: Place) -> Place {
+    (place.call, place.elsewhere, place.parameters) = (None, false, None);
+    place
 }

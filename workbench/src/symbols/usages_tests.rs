@@ -15,7 +15,7 @@ pub(super) fn find_usages(sample: &mut Sample, symbol: &str) -> (Subject, Usages
     (subject, found)
 }
 
-fn certain(found: &Usages) -> Vec<String> {
+pub(super) fn certain(found: &Usages) -> Vec<String> {
     found.certain.iter().map(|place| format!("{}:{}", place.line, place.text)).collect()
 }
 
@@ -236,26 +236,6 @@ class C : I { void I.Go() { } }
 }
 
 #[test]
-fn references_in_documentation_select_overloads_by_their_parameters() {
-    let text = "class A {
-public void Get(int x) { }
-public void Get(string x, System.Collections.Generic.List<int> y) { }
-}
-/// <see cref=\"A.Get(int)\"/>
-/// <see cref=\"A.Get(string, System.Collections.Generic.List{int})\"/>
-/// <see cref=\"A.Get\"/>
-class B { }
-";
-    let mut sample = Sample::from_files(&[("a.cs", text)]);
-    let (_, found) = find_usages(&mut sample, "A#Get(int)");
-    assert_eq!(certain(&found), ["5:/// <see cref=\"A.Get(int)\"/>"]);
-    assert_eq!(
-        (found.possible.len(), found.possible.keys().map(|place| place.line).next()),
-        (1, Some(7))
-    );
-}
-
-#[test]
 fn a_value_type_and_its_nullable_have_the_nullable_as_common_type() {
     let text = "struct S { public string Value; public int Mod; }
 class U { void T(System.Collections.Generic.List<S> l, bool b, S s, S? n) {
@@ -271,155 +251,6 @@ var f = n ?? s; _ = f.Mod;
     assert_eq!(lines(&find_usages(&mut sample, "S#Mod").1), [3, 4, 5, 6, 7]);
     let (_, found) = find_usages(&mut sample, "S#Value");
     assert_eq!((lines(&found), found.possible.len()), (Vec::new(), 0));
-}
-
-#[test]
-fn overloads_are_told_apart_by_arguments() {
-    let text = "class A {
-public void Get(int x) { }
-public void Get(string x, int y = 3) { }
-public void Get(string[] all) { }
-public int Count; }
-class B : A { public void Get(bool deep) { } }
-static class E { public static void Put(this A a, int x) { } public static void Put(this A a, int x, int y) { } }
-class C {
-void M(A a, B b, object o) {
-a.Get(1);
-a.Get(\"s\");
-a.Get(o);
-a.Get(y: 2, x: null);
-System.Action<int> f = a.Get;
-a.Put(1);
-E.Put(a, 1, 2);
-b.Get(true);
-b.Get(2);
-a.Count = 1;
-} }
-";
-    let mut sample = Sample::from_files(&[("a.cs", text)]);
-    let answer = |sample: &mut Sample, symbol: &str| {
-        let (_, found) = find_usages(sample, symbol);
-        (certain(&found), possible(&found))
-    };
-    let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
-    let named = "14:System.Action<int> f = a.Get; the code names the method without calling it, and does not say which overload it means";
-    let (sure, maybe) = answer(&mut sample, "A#Get(int)");
-    assert_eq!(sure, ["10:a.Get(1);", "18:b.Get(2);"]);
-    assert_eq!(maybe, lines(&["12:a.Get(o); the arguments also fit 2 overloads", named]));
-    let (sure, maybe) = answer(&mut sample, "A#Get(string,int)");
-    assert_eq!(sure, ["11:a.Get(\"s\");", "13:a.Get(y: 2, x: null);"]);
-    assert_eq!(maybe, lines(&["12:a.Get(o); the arguments also fit 2 overloads", named]));
-    // Of the name alone all of them are uses.
-    let (subject, all) = find_usages(&mut sample, "A.Get");
-    assert_eq!((subject.path.as_str(), subject.member_id, all.certain.len()), ("A#Get", None, 6));
-    assert_eq!(possible(&all), ["17:b.Get(true); through B#Get"]);
-    assert_eq!(answer(&mut sample, "E#Put(A,int)"), (lines(&["15:a.Put(1);"]), Vec::new()));
-    assert_eq!(
-        answer(&mut sample, "E#Put(A,int,int)"),
-        (lines(&["16:E.Put(a, 1, 2);"]), Vec::new())
-    );
-    assert_eq!(answer(&mut sample, "B#Get(bool)"), (lines(&["17:b.Get(true);"]), Vec::new()));
-    assert_eq!(answer(&mut sample, "A.Count"), (lines(&["19:a.Count = 1;"]), Vec::new()));
-}
-
-#[test]
-fn arguments_of_the_very_type_choose_an_overload() {
-    let text = "using System; using System.Threading; using Nowhere;
-class Base { } class Heir : Base { public CancellationToken Token; public static Heir operator +(Heir a, Base b) => a; }
-class P {
-public void Get(CancellationToken t = default) { }
-public void Get(string s, CancellationToken t = default) { }
-public void Get(Base b) { }
-public void Get(Heir h) { }
-public void Get(Package p) { }
-public void Get(object o) { }
-}
-class C { Package own; void M(P p, CancellationToken t, Base b, Heir h, bool c) {
-p.Get(t);
-p.Get(CancellationToken.None);
-p.Get(h.Token);
-p.Get(h?.Token);
-p.Get(b);
-p.Get(c ? h : b);
-p.Get(h ?? b);
-p.Get(h);
-p.Get(own);
-} }
-";
-    let mut sample = Sample::from_files(&[("a.cs", text)]);
-    let lines = |found: &Usages| found.certain.iter().map(|place| place.line).collect::<Vec<u32>>();
-    let maybe = |found: &Usages| found.possible.keys().map(|place| place.line).collect::<Vec<u32>>();
-    for (symbol, sure, possible) in [
-        ("P#Get(CancellationToken)", &[12, 13, 14][..], &[15][..]),
-        ("P#Get(Base)", &[16, 17, 18], &[15]),
-        ("P#Get(Heir)", &[19], &[15]),
-        ("P#Get(Package)", &[20], &[15]),
-        ("P#Get(object)", &[], &[15]),
-    ] {
-        let (_, found) = find_usages(&mut sample, symbol);
-        assert_eq!((lines(&found), maybe(&found)), (sure.to_vec(), possible.to_vec()), "{symbol}");
-    }
-}
-
-#[test]
-fn what_the_arguments_are_leaves_no_overload_of_another_type() {
-    let text = "class X { } interface I { }
-static class One { public static void Put(this X x, X y) { } }
-static class Two { public static void Put(this X x, object y) { } }
-class C { void M(X x, object o) {
-x.Put(x);
-x.Put(o);
-} }
-";
-    let mut sample = Sample::from_files(&[("a.cs", text)]);
-    let (_, found) = find_usages(&mut sample, "One#Put(X,X)");
-    assert_eq!((certain(&found), possible(&found)), (vec!["5:x.Put(x);".to_owned()], Vec::new()));
-    let (_, found) = find_usages(&mut sample, "Two#Put(X,object)");
-    assert_eq!(certain(&found), ["6:x.Put(o);"]);
-}
-
-#[test]
-fn a_call_that_fits_no_overload_of_the_heir_means_the_base() {
-    let text = "class P { public void Go(string s, int n = 3) { } }
-class Q : P { public void Go(int x) { } public void Go(params string[] all) { } }
-class C { void M(Q q) {
-q.Go(\"a\", n: 5);
-q.Go(s: \"a\");
-q.Go(1);
-} }
-";
-    let mut sample = Sample::from_files(&[("a.cs", text)]);
-    let (_, found) = find_usages(&mut sample, "P#Go(string,int)");
-    assert_eq!(possible(&found), [""; 0]);
-    assert_eq!(certain(&found), ["4:q.Go(\"a\", n: 5);", "5:q.Go(s: \"a\");"]);
-}
-
-#[test]
-fn literals_decide_among_numbers() {
-    let text = "class A { public void F(int x) { } public void F(long x) { } public void F(double x) { } }
-class C { void M(A a) {
-a.F(1);
-a.F(-0x7fff_ffff);
-a.F('c');
-a.F(1L);
-a.F(3000000000);
-a.F(1u);
-a.F(1.0);
-a.F(-1e3f);
-a.F(a.GetHashCode());
-} }
-";
-    let mut sample = Sample::from_files(&[("a.cs", text)]);
-    let mut lines = |symbol: &str| {
-        let (_, found) = find_usages(&mut sample, symbol);
-        let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
-        let possible: Vec<u32> = found.possible.keys().map(|place| place.line).collect();
-        (certain, possible)
-    };
-    // Of a value the type is not as certain as of a literal.
-    assert_eq!(lines("A#F(int)"), (vec![3, 4, 5], vec![11]));
-    assert_eq!(lines("A#F(long)"), (vec![6, 7, 8], vec![11]));
-    assert_eq!(lines("A#F(double)"), (vec![9, 10], vec![11]));
 }
 
 #[test]
