@@ -69,7 +69,7 @@ pub struct Line {
     /// Characters in the omitted bytes.
     #[n(3)]
     pub characters: u32,
-    /// Whether no project compiles it: it is a directive, or `#if` excludes it.
+    /// Whether it has no code of the declarations: it is a directive, or `#if` excludes it.
     #[n(4)]
     pub excluded: bool,
 }
@@ -106,7 +106,7 @@ impl Producer for LinesOf {
 /// A file's text.
 struct File<'t> {
     text: &'t str,
-    /// Numbers of the lines that no project compiles, ascending.
+    /// Numbers of the lines without code of the declarations, ascending.
     excluded: &'t [u32],
     tokens: Vec<Token>,
     /// Start of each line.

@@ -328,7 +328,8 @@ pub struct Syntax {
     /// Assemblies that see internal types of the compiling assembly.
     #[n(6)]
     pub friends: Vec<String>,
-    /// Numbers of the lines that no project compiles, ascending: directives, and what `#if` excludes under all symbols of the file.
+    /// Numbers of the lines without code of the declarations here, ascending: directives, and what `#if` excludes under the symbols under which a
+    /// declaration is read.
     #[n(7)]
     pub excluded: Vec<u32>,
 }

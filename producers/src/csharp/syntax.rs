@@ -5,13 +5,13 @@
 //! those that matter to the file.
 
 use super::ids::member_key;
-use super::model::{Member, Syntax, Tier, TypeDecl};
+use super::model::{Member, Span, Syntax, Tier, TypeDecl};
 use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
 use std::collections::BTreeSet;
 
 /// Increment whenever the same text may give another [`Syntax`]: after a change of the rules of reading, the canonical text or the grammar.
-pub const VERSION: u32 = 18;
+pub const VERSION: u32 = 19;
 
 /// Adds the producer.
 pub fn register_syntax(registry: &mut Registry) {
@@ -24,14 +24,14 @@ pub use super::syntax_table::{decode, encode_syntax};
 const MOST_SETS: usize = 8;
 
 /// Adds what only other projects compile: types that the file does not declare under its own symbols, members that its types do not have,
-/// and using directives. Adds such a member to its type with its condition, because several projects that compile a file share one type.
+/// and using directives. Adds such a member to its type with its condition, because several projects that compile a file share one type. Of the lines
+/// that the file's own symbols exclude, only those of added declarations count as compiled: all other code is read under its own symbols.
 fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
     for using in other.usings {
         if !syntax.usings.contains(&using) {
             syntax.usings.push(using);
         }
     }
-    syntax.excluded.retain(|line| other.excluded.binary_search(line).is_ok());
     let known: BTreeSet<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
     let theirs: BTreeSet<String> = other.types.iter().map(TypeDecl::symbol).collect();
     for decl in &mut syntax.types {
@@ -41,6 +41,7 @@ fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
         }
     }
     let (shared, foreign): (Vec<TypeDecl>, Vec<TypeDecl>) = other.types.into_iter().partition(|decl| known.contains(&decl.symbol()));
+    let mut added: Vec<Span> = Vec::new();
     for decl in shared {
         for known in syntax
             .types
@@ -56,8 +57,13 @@ fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
             );
             known.of.sort();
         }
-        add_members(&mut syntax.types, decl);
+        added.extend(add_members(&mut syntax.types, decl));
     }
+    added.extend(foreign.iter().map(|decl| decl.span));
+    let is_added = |line: u32| added.iter().any(|span| (span.first..=span.last).contains(&line));
+    syntax
+        .excluded
+        .retain(|line| !is_added(*line) || other.excluded.binary_search(line).is_ok());
     syntax.types.extend(foreign.into_iter().map(|decl| TypeDecl {
         of: projects.to_vec(),
         ..decl
@@ -65,8 +71,8 @@ fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
 }
 
 /// Adds the members of a declaration that no declaration of its type has. Adds them to the overlapping declaration under the file's own
-/// symbols or, without one, as a further part of a partial type.
-fn add_members(types: &mut Vec<TypeDecl>, mut other: TypeDecl) {
+/// symbols or, without one, as a further part of a partial type. Returns the spans of what it adds.
+fn add_members(types: &mut Vec<TypeDecl>, mut other: TypeDecl) -> Vec<Span> {
     let is_same = |decl: &TypeDecl| decl.namespace == other.namespace && decl.path == other.path;
     let known: BTreeSet<String> = types.iter().filter(|decl| is_same(decl)).flat_map(member_keys).collect();
     let added = |member: &Member| !known.contains(&member_key(member));
@@ -80,17 +86,19 @@ fn add_members(types: &mut Vec<TypeDecl>, mut other: TypeDecl) {
                 .into_iter()
                 .filter(|member| added(member) && is_inside(member))
                 .collect();
-            if !added.is_empty() {
-                part.members.extend(added);
-                // Declarators of one declaration have the same span; the stable sort keeps their order.
-                part.members.sort_by_key(|member| (member.span.first, member.span.from));
-            }
+            let spans = added.iter().map(|member| member.span).collect();
+            part.members.extend(added);
+            // Declarators of one declaration have the same span; the stable sort keeps their order.
+            part.members.sort_by_key(|member| (member.span.first, member.span.from));
+            spans
         }
         None if other.modifiers.iter().any(|modifier| modifier == "partial") => {
             other.members.retain(added);
+            let span = other.span;
             types.push(other);
+            vec![span]
         }
-        None => {}
+        None => Vec::new(),
     }
 }
 
@@ -171,6 +179,17 @@ mod tests {
                 vec![2, 4, 6]
             )
         );
+    }
+
+    #[test]
+    fn a_shared_body_is_read_under_the_symbols_of_its_own_project() {
+        let text = "class A { int M() {\n#if OTHER\n return 1;\n#else\n return 2;\n#endif\n}\n#if OTHER\n int N;\n#endif\n}\n";
+        let roles = vec![
+            ("bytes", vec![blob("", text)]),
+            ("defines", vec![blob("", r#"[["Q/Q.csproj",null,"OTHER"]]"#)]),
+        ];
+        let output = run(&SyntaxProducer, "", "{}", roles).expect("a syntax");
+        assert_eq!(decode(&output.bytes).expect("a syntax").excluded, [2, 3, 4, 6, 8, 10]);
     }
 
     #[test]
