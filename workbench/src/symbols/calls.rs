@@ -348,13 +348,8 @@ static void M(A on, string[] many, ref int there) { }
             ("void F<T>(T x) {} void F(int x) {}", "int", "F(int)"),
             ("void F<T>(T x) {} void F(int x) {}", "long", "F`1(T)"),
             ("void F<T>(T x) {} void F(object x) {}", "int", "F(object) F`1(T)"),
-<<<<<<< ours
-            // Modifiers, nullable types, inaccessible overloads and values of other types decide nothing.
-            ("void F(int x) {} void F(in int x) {}", "int", "F(in int) F(int)"),
-=======
             ("void F(int x) {} void F(in int x) {}", "int", "F(int)"),
-            // What may be null, is not seen or not of the same value does not decide.
->>>>>>> theirs
+            // Nullable types, inaccessible overloads and values of other types decide nothing.
             ("void F(int? x) {} void F(long? x) {}", "int", "F(int?) F(long?)"),
             ("private void F(int x) {} public void F(long x) {}", "int", "F(int) F(long)"),
             ("public void F(int x) {} private void F(long x) {}", "int", "F(int)"),
