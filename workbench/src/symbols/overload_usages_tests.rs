@@ -171,3 +171,18 @@ a.F(a.GetHashCode());
     assert_eq!(lines("A#F(long)"), (vec![6, 7, 8], vec![11]));
     assert_eq!(lines("A#F(double)"), (vec![9, 10], vec![11]));
 }
+
+#[test]
+fn a_named_argument_out_of_its_position_before_a_positional_one_excludes_an_overload() {
+    let text = "class Q { public void Put(string a, bool b, string c, int d) { } }
+static class X { public static void Put(this Q q, string a, bool b, int d, object e) { } }
+class C { void M(Q q) {
+q.Put(\"a\", b: true, d: 1, new object());
+q.Put(\"a\", d: 1, b: true, c: \"c\");
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    let lines = |found: &Usages| found.certain.iter().map(|place| place.line).collect::<Vec<u32>>();
+    assert_eq!(lines(&find_usages(&mut sample, "X.Put").1), [4]);
+    assert_eq!(lines(&find_usages(&mut sample, "Q.Put").1), [5]);
+}

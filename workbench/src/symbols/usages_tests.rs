@@ -488,3 +488,16 @@ static class Other { public const string Name = \"\"; }
         }
     }
 }
+
+#[test]
+fn type_parameters_of_an_override_have_the_bounds_of_the_overridden_method() {
+    let text = "interface I { int Id { get; } }
+abstract class B<S> { public abstract void Go<T>(in T x, S y) where T : struct, I; }
+class H : B<int> {
+public override void Go<T>(in T x, int y) { var a =
+x.Id;
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert_eq!(certain(&find_usages(&mut sample, "I.Id").1), ["5:x.Id;"]);
+}

@@ -5,6 +5,7 @@
 
 mod attributes;
 mod better;
+mod bounds;
 mod call;
 mod compound_expressions;
 mod conversions;
@@ -293,7 +294,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let own = resolver.own.iter();
         flow.methods
             .extend(own.map(|own| TypeParameter::variable(&own.name, &facts.constraints)));
-        flow.constrain(&facts.constraints);
+        flow.constrain(&flow.bounds(&facts.constraints));
         for parameter in &facts.header {
             let shape = flow.shape_unrecorded(parameter.kind.as_ref());
             flow.locals.push((&parameter.name, Local::Value(shape)));
@@ -323,7 +324,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         let limits = &member.signature.constraints;
         let own = member.type_parameters.iter();
         self.methods.extend(own.map(|name| TypeParameter::variable(name, limits)));
-        self.constrain(limits);
+        let mut bounds = self.bounds(limits);
+        if bounds.is_empty() {
+            bounds = self.inherited_bounds(member);
+        }
+        self.constrain(&bounds);
         for parameter in &member.signature.parameters {
             self.parameter(parameter);
         }
@@ -332,21 +337,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.initializes = matches!(member.body.as_slice(), [Statement::Return(_)]);
         self.body(&member.body, &result, member.signature.is_async);
         self.initializes = true;
-        for (name, _) in base_constraints(limits) {
-            if let Some(list) = self.constraints.get_mut(name.as_str()) {
-                list.pop();
-            }
-        }
+        self.release_bounds(bounds);
         self.locals.truncate(locals);
         self.methods.truncate(methods);
-    }
-
-    /// Records the types in the constraints of type parameters.
-    fn constrain(&mut self, constraints: &[(String, TypeRef)]) {
-        for (name, written) in base_constraints(constraints) {
-            let shape = self.shape_unrecorded(Some(written));
-            self.constraints.entry(name.as_str().into()).or_default().push(shape);
-        }
     }
 
     fn parameter(&mut self, parameter: &'f Parameter) {
@@ -569,9 +562,4 @@ fn note_shape(into: &mut BTreeSet<Rc<str>>, shape: &Shape) {
             into.insert(key.clone());
         }
     });
-}
-
-/// Returns the constraints that name a type, without `class` and `struct`.
-fn base_constraints(constraints: &[(String, TypeRef)]) -> impl Iterator<Item = &(String, TypeRef)> {
-    constraints.iter().filter(|(_, written)| matches!(written, TypeRef::Named(_)))
 }

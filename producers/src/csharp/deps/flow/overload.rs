@@ -214,14 +214,16 @@ fn is_nearer(own: &[(Modifiers, Shape)], others: &[(Modifiers, Shape)], arity: u
 }
 
 /// Returns the number of each argument's parameter; none where the names of parameters are not known. `None` if no parameter has the name
-/// of an argument.
+/// of an argument, or a named argument before a positional one is not in its own position.
 pub(super) fn placed(args: &[Argument], names: &[&str]) -> Option<Vec<Option<usize>>> {
+    let last_positional = args.iter().rposition(|arg| arg.name.is_none());
     let place = |(at, arg): (usize, &Argument)| match &arg.name {
         None => Some(Some(at)),
         Some(_) if names.is_empty() => Some(None),
         Some(name) => {
             let name = name.trim_start_matches('@');
-            names.iter().position(|own| *own == name).map(Some)
+            let found = names.iter().position(|own| *own == name)?;
+            (found == at || Some(at) > last_positional).then_some(Some(found))
         }
     };
     args.iter().enumerate().map(place).collect()
