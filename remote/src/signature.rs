@@ -123,7 +123,7 @@ pub(crate) mod tests {
     fn a_key_that_is_none_is_told_and_not_shown() {
         for pem in ["", "hush-hush", "-----BEGIN PRIVATE KEY-----\nhush-hush\n-----END PRIVATE KEY-----"] {
             let why = read(pem).err().unwrap();
-            assert!(why.contains("no Ed25519 key") && !why.contains("hush"), "{why}");
+            assert!(why.contains("not an Ed25519 key") && !why.contains("hush"), "{why}");
         }
     }
 }

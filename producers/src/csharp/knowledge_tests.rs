@@ -391,15 +391,15 @@ fn golden_outputs_belong_to_versions() {
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@2 0c6a9a70dbdf
     csharp/types@12 115ad061ca7b
-    csharp/symbols@16 c4c61b66ee07
+    csharp/symbols@17 c4c61b66ee07
     csharp/complete@8 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
     csharp/mentions@14 e4dfdc986cd3
     csharp/mentions@14 b54c27ff710a
-    csharp/api-deps@8 0ce448befa57
-    csharp/deps@29 a9655e293004
+    csharp/api-deps@9 0ce448befa57
+    csharp/deps@30 a9655e293004
     csharp/facts@21 1b8459e48cdf
     csharp/signatures@18 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515

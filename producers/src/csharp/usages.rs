@@ -462,9 +462,8 @@ fn in_documentation(
                 let (from, to) = (start + from as usize, start + to as usize);
                 for range in crefs::references(&file.text[from..to]) {
                     let (at, end) = (from + range.start, from + range.end);
-                    let Some(reference) = crefs::read(&file.text[at..end]) else {
-                        continue;
-                    };
+                    let reference = crefs::read(&file.text[at..end]);
+                    let Some(reference) = reference else { continue };
                     for meaning in scope.meanings(&reference) {
                         let place = Place {
                             kind: UseKind::Cref,
@@ -483,10 +482,8 @@ fn in_documentation(
 /// Finds names in headers, bases and attributes.
 fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>, places: &mut BTreeMap<String, BTreeSet<Place>>) {
     for (part, decl) in parts_of_files(mentions) {
-        let Some(file) = files.get(part.file.as_str()) else {
-            continue;
-        };
-        let Some(declared) = file.parts.get(decl) else { continue };
+        let found = files.get(part.file.as_str()).and_then(|file| Some((file, file.parts.get(decl)?)));
+        let Some((file, declared)) = found else { continue };
         let around = surroundings(part, mentions, index);
         let mut bound: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
         let words = file.declared_words();

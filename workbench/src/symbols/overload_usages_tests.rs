@@ -1,6 +1,7 @@
 //! Certain and possible uses of overloads, which arguments, literals and documentation select.
 
 use super::samples::Sample;
+use super::usages::Usages;
 use super::usages_tests::{certain, find_usages, possible};
 
 #[test]

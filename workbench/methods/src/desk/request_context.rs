@@ -66,7 +66,7 @@ pub struct RequestContext {
     /// Whether the notice that no result can be stored was already reported.
     is_unwritable_reported: Cell<bool>,
     /// The diagnostics about sources that were reported.
-    told_of_sources: RefCell<BTreeSet<Diagnostic>>,
+    reported_sources: RefCell<BTreeSet<Diagnostic>>,
     /// Overlay that the command reads and builds in.
     overlay: OnceCell<String>,
     /// Wait for other processes, if it differs from the flags.
@@ -106,7 +106,7 @@ impl RequestContext {
             opened: RefCell::default(),
             stores: RefCell::default(),
             is_unwritable_reported: Cell::default(),
-            told_of_sources: RefCell::default(),
+            reported_sources: RefCell::default(),
             overlay,
             patience: Cell::default(),
             is_beside: Cell::default(),
