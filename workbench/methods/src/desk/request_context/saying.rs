@@ -33,7 +33,7 @@ impl RequestContext {
         // Report once what is true of all steps of a command.
         diagnostics.retain(|one| one.code != ErrorCode::N_NOT_FILED || !self.is_unwritable_reported.replace(true));
         // Each step of a command scans the sources, and finds the same links and unreadable files.
-        diagnostics.retain(|one| !is_about_source(one.code) || self.reported_sources.borrow_mut().insert(one.clone()));
+        diagnostics.retain(|one| !is_about_source(one) || self.reported_sources.borrow_mut().insert(one.clone()));
         match &self.voice {
             Voice::Person(person) => person.print_diagnostics(&diagnostics),
             Voice::Caller { collected, .. } => collected.borrow_mut().extend(diagnostics),
@@ -59,11 +59,9 @@ impl RequestContext {
     }
 }
 
-/// Whether diagnostics of a code tell why a source was not read as others are.
-fn is_about_source(code: ErrorCode) -> bool {
+/// Whether a diagnostic tells why a source was not read as others are.
+fn is_about_source(diagnostic: &Diagnostic) -> bool {
     use ErrorCode::{W_SOURCE_LINK, W_SOURCE_MOVING, W_SOURCE_NAME, W_SOURCE_SPECIAL, W_SOURCE_UNREADABLE};
-    matches!(
-        code,
-        W_SOURCE_LINK | W_SOURCE_MOVING | W_SOURCE_NAME | W_SOURCE_SPECIAL | W_SOURCE_UNREADABLE
-    )
+    let codes = [W_SOURCE_LINK, W_SOURCE_MOVING, W_SOURCE_NAME, W_SOURCE_SPECIAL, W_SOURCE_UNREADABLE];
+    codes.into_iter().any(|code| diagnostic.code == code)
 }
