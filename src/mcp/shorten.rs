@@ -34,7 +34,7 @@ pub struct ShortenedAnswer {
     pub cut: Option<(usize, usize)>,
 }
 
-/// Returns a smaller limit for a page of `had` items of which `fitting` fit. With that limit, the page itself states where the next page starts.
+/// Returns the limit for a page that must shrink from `had` items to `fitting`. A page with this limit states where the next page starts.
 /// Returns `None` if the limit cannot be smaller.
 pub fn smaller(entry: &MethodEntry, arguments: &Value, (had, fitting): (usize, usize)) -> Option<usize> {
     let schema = (entry.arguments)();

@@ -160,7 +160,7 @@ mod tests {
         let (send, batches) = mpsc::channel();
         let folders = BTreeSet::from(["a/deep".to_owned(), "b".to_owned()]);
         let on_move = move |changed: &ChangedPaths| {
-            send.send(changed.clone()).expect("somebody listens");
+            send.send(changed.clone()).expect("invariant: the test holds the receiver");
             folders.clone()
         };
         let watch = FolderWatch::start(&root, on_move).expect("it begins");

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// # Errors
 /// If the input is not a list of symbols.
-pub fn given(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
+pub fn read_defines(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
     let mut symbols: BTreeSet<String> = strings_of(inputs.params.get("defines").unwrap_or(&Value::Null))
         .map(str::to_owned)
         .collect();

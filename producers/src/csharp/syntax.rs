@@ -123,7 +123,7 @@ impl Producer for SyntaxProducer {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let file = inputs.var("file").unwrap_or_default();
-        let defines = defines::given(inputs)?;
+        let defines = defines::read_defines(inputs)?;
         let (text, unread) = crate::text::decode(&inputs.single("bytes")?.bytes, file);
         let refused = text.is_empty() && unread.is_some();
         let (syntax, diagnostics) = match refused {

@@ -76,7 +76,7 @@ impl Producer for Variants {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let defines = defines::given(inputs)?;
+        let defines = defines::read_defines(inputs)?;
         let (text, _) = crate::text::decode(&inputs.single("bytes")?.bytes, "");
         let (variants, complete) = variants(&text, &defines);
         let active = preprocess::active(&text, &defines);

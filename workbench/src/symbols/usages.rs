@@ -290,7 +290,8 @@ struct Search<'s> {
     insiders: Audience,
     /// Files that declare the subject's type.
     files: Vec<String>,
-    /// The type outside of which no code sees the subject's type, and the files of that type; `None` unless a private type contains the subject.
+    /// The type that declares a private type around the subject, and the files of that type. Only code inside of it sees the subject. `None` without
+    /// such a private type.
     confined: Option<(String, Vec<String>)>,
 }
 

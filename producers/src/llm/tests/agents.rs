@@ -40,7 +40,7 @@ const ABOUT: About<'static> = About {
     faults: &[],
 };
 
-fn given(text: &str) -> SubmittedAnswer {
+fn submitted_answer(text: &str) -> SubmittedAnswer {
     SubmittedAnswer {
         agent: "ann".to_owned(),
         at: 7,
@@ -52,7 +52,7 @@ fn given(text: &str) -> SubmittedAnswer {
 fn answer(runtime: &Runtime, id: &str, text: &str) {
     let note = Note {
         label: "//a:s".to_owned(),
-        answer: Some(given(text)),
+        answer: Some(submitted_answer(text)),
         ..Note::default()
     };
     runtime.agents().notes().note_question(id, &note).expect("written");
@@ -111,7 +111,7 @@ fn a_refused_answer_leaves_the_question_with_the_reasons() {
         let note = runtime.agents().notes().read_note(&id).expect("read").expect("noted");
         let refused = note.refused.expect("refused");
         assert_eq!((note.answer, refused.times, refused.why.as_slice()), (None, times, &faults[..]));
-        assert_eq!(refused.given, given("Hm."));
+        assert_eq!(refused.given, submitted_answer("Hm."));
     }
 }
 
@@ -119,7 +119,7 @@ fn a_refused_answer_leaves_the_question_with_the_reasons() {
 fn answer_again(runtime: &Runtime, id: &str, text: &str) {
     let notes = runtime.agents().notes();
     let mut note = notes.read_note(id).expect("read").unwrap_or_default();
-    note.answer = Some(given(text));
+    note.answer = Some(submitted_answer(text));
     notes.note_question(id, &note).expect("written");
 }
 
