@@ -73,7 +73,13 @@ impl Finding {
         let more = all.len().saturating_sub(NAMED);
         self.cases = all.into_iter().take(NAMED).collect();
         if more > 0 {
-            self.cases.push(format!("… {more} more; `cortex status --notes` prints all"));
+            // Names that resolve to nothing are no notes of the build.
+            let hint = if self.topic == "names" {
+                ""
+            } else {
+                "; `cortex status --notes` prints all"
+            };
+            self.cases.push(format!("… {more} more{hint}"));
         }
         self
     }

@@ -8,6 +8,7 @@ use super::deps::index::NameIndex;
 use super::deps::shape::Shape;
 use super::deps::world::{Candidate, World};
 use super::mentions::Place;
+use super::types::simple_name;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -33,6 +34,8 @@ pub struct Name {
     pub at: usize,
     /// Number of its type arguments.
     pub arity: u32,
+    /// Whether `global::` precedes it.
+    pub is_rooted: bool,
 }
 
 /// Returns the byte ranges of the references in a documentation text, without quotes.
@@ -172,6 +175,7 @@ fn dotted_names(text: &str, from: usize, depth: u32) -> Vec<Vec<Name>> {
                 word: text[at..end].to_owned(),
                 at: from + at,
                 arity: 0,
+                is_rooted: false,
             });
             at = end;
         } else if c == '{' {
@@ -197,6 +201,7 @@ fn dotted_names(text: &str, from: usize, depth: u32) -> Vec<Vec<Name>> {
     for path in &mut found {
         if path.first().is_some_and(|name| name.word == "global") && path.len() > 1 {
             path.remove(0);
+            path[0].is_rooted = true;
         }
         if matches!(path[0].word.as_str(), "ref" | "out" | "in" | "params") {
             path.clear();
@@ -325,7 +330,8 @@ impl Scope<'_, '_> {
                 arity => format!("{}`{arity}.", name.word),
             });
             let last = &path[used - 1];
-            let words = format!("{}{}", outer.collect::<String>(), last.word);
+            let root = if path[0].is_rooted { "global::" } else { "" };
+            let words = format!("{root}{}{}", outer.collect::<String>(), last.word);
             let meant = binder.bind(self.around, &words, last.arity, Place::Signature, true);
             if let Bound::Ambiguous(entries) = &meant {
                 found.extend(entries.iter().map(|entry| Meaning {
@@ -426,13 +432,6 @@ fn constructor(key: &str, at: usize) -> Meaning {
 
 fn is_unknown(shape: &Shape) -> bool {
     !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'))
-}
-
-/// Returns the simple name of a type from its key.
-fn simple_name(key: &str) -> &str {
-    let symbol = super::types::symbol_of(key);
-    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-    last.split('`').next().unwrap_or(last)
 }
 
 #[cfg(test)]

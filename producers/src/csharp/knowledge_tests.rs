@@ -396,12 +396,12 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@14 e4dfdc986cd3
-    csharp/mentions@14 b54c27ff710a
+    csharp/mentions@15 e4dfdc986cd3
+    csharp/mentions@15 b54c27ff710a
     csharp/api-deps@9 0ce448befa57
-    csharp/deps@30 a9655e293004
-    csharp/facts@21 1b8459e48cdf
-    csharp/signatures@18 9b07cd253a5c
+    csharp/deps@31 a9655e293004
+    csharp/facts@22 1b8459e48cdf
+    csharp/signatures@19 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@6 37fa68445632

@@ -33,6 +33,9 @@ pub struct Mentions {
     pub namespace: String,
     /// Kind letter: `c` class, `t` static class, `s` struct, `i` interface, `e` enum, `d` delegate.
     pub kind: char,
+    /// Whether the type is partial, so that a source generator may add members.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// Rows of the symbol index and of the member index that binding reads, sorted.
     pub keys: Vec<String>,
     /// Bases as written.
@@ -166,9 +169,9 @@ impl Place {
 }
 
 /// Words that name built-in types or take the position of a type, and are never declared.
-const BUILT_IN: [&str; 24] = [
+const BUILT_IN: [&str; 23] = [
     "bool", "byte", "sbyte", "short", "ushort", "int", "uint", "long", "ulong", "nint", "nuint", "char", "float", "double", "decimal",
-    "string", "object", "void", "dynamic", "var", "this", "base", "_", "nameof",
+    "string", "object", "void", "dynamic", "var", "this", "base", "nameof",
 ];
 
 /// The producer `csharp/mentions`.
@@ -177,7 +180,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 14)
+        ProducerId::new("csharp/mentions", 15)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -225,6 +228,7 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
         scope: scope.to_owned(),
         namespace: whole.namespace.clone(),
         kind: kind_letter(whole),
+        partial: whole.modifiers.iter().any(|word| word == "partial"),
         keys: keys.into_iter().collect(),
         bases: whole.bases.clone(),
         inherits_docs: docs().any(|xml| xml.contains("<inheritdoc")),

@@ -318,3 +318,10 @@ pub fn scope_of(key: &str) -> Option<&str> {
 pub fn symbol_of(key: &str) -> &str {
     key.split_once('@').map_or(key, |(symbol, _)| symbol)
 }
+
+/// Returns the last name of a symbol or a key, without its number of type parameters.
+pub fn simple_name(key: &str) -> &str {
+    let symbol = symbol_of(key).trim_start_matches(['~', '^']);
+    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+    last.split('`').next().unwrap_or(last)
+}

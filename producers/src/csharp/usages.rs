@@ -74,7 +74,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 39)
+        ProducerId::new("csharp/usages", 40)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -405,7 +405,7 @@ impl Code<'_, '_> {
                 let name = used
                     .member
                     .as_deref()
-                    .filter(|_| *used.owner == *NOTHING && !matches!(piece, Piece::Attributes(_)));
+                    .filter(|_| used.owner.starts_with(NOTHING) && !matches!(piece, Piece::Attributes(_)));
                 name.is_some_and(|name| !locals.contains(name) && means_nothing(&laid, used.place, name))
             };
             if !key.starts_with(['~', '^']) || *used.owner == *SENT || is_answered() || is_nothing() {

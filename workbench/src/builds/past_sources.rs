@@ -76,8 +76,24 @@ impl<'a> Past<'a> {
             return Ok(Some(blob));
         }
         let present = std::iter::once_with(|| self.world.read(path).ok());
-        let past = self.commits.iter().map(|commit| git::file_at(self.root, commit, path));
-        let mut found = present.chain(past).flatten().filter(|bytes| Digest::of(bytes) == *digest);
+        let past = self.commits.iter().filter_map(|commit| git::file_at(self.root, commit, path));
+        // Git converts line ends where an attribute or a setting says so.
+        let past = past.flat_map(|bytes| [with_crlf(&bytes), bytes]);
+        let mut found = present.flatten().chain(past).filter(|bytes| Digest::of(bytes) == *digest);
         Ok(found.next().map(Into::into))
     }
+}
+
+/// Returns a text with the line ends that git writes where it checks files out with CRLF.
+fn with_crlf(bytes: &[u8]) -> Vec<u8> {
+    let mut converted = Vec::with_capacity(bytes.len() + bytes.len() / 32);
+    let mut last = 0;
+    for &byte in bytes {
+        if byte == b'\n' && last != b'\r' {
+            converted.push(b'\r');
+        }
+        converted.push(byte);
+        last = byte;
+    }
+    converted
 }

@@ -93,7 +93,12 @@ pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mu
         Some(name) => short_of(name).unwrap_or(name),
     };
     if candidate.member().is_some() && !NAMED.contains(&candidate.kind.as_str()) {
-        way.add_obstacle(format!("a {} has no name of its own", candidate.kind));
+        let article = if candidate.kind.starts_with(['a', 'e', 'i', 'o', 'u']) {
+            "an"
+        } else {
+            "a"
+        };
+        way.add_obstacle(format!("{article} {} has no name of its own", candidate.kind));
     }
     if old == new {
         way.add_obstacle(format!("{} has this name already", candidate.path));

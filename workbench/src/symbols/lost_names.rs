@@ -4,10 +4,9 @@
 use super::edit_distance::Word;
 use super::index::Symbols;
 use super::lost_calls::{Calls, changed_members, is_new, misfits};
-use super::lost_types::{GeneratedParts, duplicates, files_with_packages, may_have_generated_members, newly_unimplemented, unknown_types};
+use super::lost_types::{duplicates, files_with_packages, may_have_generated_members, newly_unimplemented, unknown_types};
 use super::lost_usings::GlobalUsings;
 use super::outputs::{Outputs, SymbolError, type_label};
-use super::receivers::receiver_types;
 use super::unbound::Bound;
 use crate::edit::declared::declared_names;
 use engine::seams::world::World;
@@ -142,22 +141,28 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
         let table = Table::open(&bytes).ok_or_else(damaged)?;
         for (key, value) in table.rows() {
             let Some((owner, name)) = halves(key) else { continue };
-            if owner != NOTHING {
+            let Some(receiver) = owner.strip_prefix(NOTHING) else {
                 if !owner.starts_with(['~', '?', '^']) {
                     let all: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
                     calls.entry((owner.to_owned(), name.to_owned())).or_default().extend(all);
                 }
                 continue;
-            }
+            };
             let all: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
             // Where packages are imported, a call may refer to an extension method of one, unless the edit removed a member of that name.
             let is_of_package = |place: &Place| place.kind == UseKind::Call && with_packages.contains(&place.file);
             let came = |place: &Place| gone.has_member(name) || !is_of_package(place) && came_with(files, place, name);
-            let mut all: Vec<Place> = all.into_iter().filter(came).collect();
+            let all: Vec<Place> = all.into_iter().filter(came).collect();
             if !all.is_empty() && !gone.has_member(name) {
                 let user = output.label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":usages"));
-                let user = user.map(unescape).unwrap_or_default();
-                all = without_generated(outputs, symbols, table, (&user, name), files, all)?;
+                let of = if receiver.is_empty() {
+                    user.map(unescape).unwrap_or_default()
+                } else {
+                    receiver.to_owned()
+                };
+                if may_have_generated_members(outputs, symbols, &of)? {
+                    continue;
+                }
             }
             if !all.is_empty() {
                 places.entry(name.to_owned()).or_default().extend(all);
@@ -176,31 +181,6 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     found.lost.extend(newly_unimplemented(outputs, symbols, disk, &touched, files)?);
     found.lost.extend(duplicates(files));
     Ok(found)
-}
-
-/// Returns the places of a name that no source generator may declare: not in the type of the value before the name or, where that is unknown, in a
-/// type that the code of `user` names. `table`: the `:usages` of `user`.
-fn without_generated<O: Outputs>(
-    outputs: &mut O,
-    symbols: &Symbols,
-    table: Table<'_>,
-    (user, name): (&str, &str),
-    files: &[EditedFile],
-    places: Vec<Place>,
-) -> Result<Vec<Place>, O::Error> {
-    let receivers = receiver_types(symbols, table, user, files, &places)?;
-    let parts = GeneratedParts::seen_from(outputs, symbols, user)?;
-    let mut kept = Vec::new();
-    for (place, receiver) in places.into_iter().zip(receivers) {
-        let may_be_declared = match receiver.filter(|key| symbols.find(key).is_some()) {
-            Some(key) => may_have_generated_members(outputs, symbols, &key)?,
-            None => parts.may_declare(place.text.contains(&format!(".{name}"))),
-        };
-        if !may_be_declared {
-            kept.push(place);
-        }
-    }
-    Ok(kept)
 }
 
 impl Gone {

@@ -33,34 +33,6 @@ pub(super) fn files_with_packages(symbols: &Symbols, files: &[EditedFile], globa
     files.iter().filter(opens).map(|file| file.path.clone()).collect()
 }
 
-/// Whether source generators may declare parts of a type and of the types that its code names; no file shows such parts.
-pub(super) struct GeneratedParts {
-    own: bool,
-    named: bool,
-}
-
-impl GeneratedParts {
-    /// Determines which generated parts the code of a type may see.
-    pub(super) fn seen_from<O: Outputs>(outputs: &mut O, symbols: &Symbols, user: &str) -> Result<Self, O::Error> {
-        let mut named = false;
-        if let Some(bytes) = read_one(outputs, type_label(user, "deps"))? {
-            let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged())?;
-            for key in deps.evidence.keys() {
-                named |= may_be_generated(outputs, symbols, key)?;
-            }
-        }
-        Ok(Self {
-            own: may_be_generated(outputs, symbols, user)?,
-            named,
-        })
-    }
-
-    /// Whether a generated part may declare a name; `is_behind_value`: whether it is a member after a value and a dot.
-    pub(super) fn may_declare(&self, is_behind_value: bool) -> bool {
-        self.own || self.named && is_behind_value
-    }
-}
-
 /// Endings of code files beside a markup file, from which a generator creates the other part of their types.
 const OF_MARKUP: [&str; 5] = [".xaml.cs", ".axaml.cs", ".razor.cs", ".cshtml.cs", ".paml.cs"];
 

@@ -38,7 +38,6 @@ pub mod override_places;
 pub mod path;
 #[cfg(test)]
 mod primary_constructor_tests;
-mod receivers;
 mod registrations;
 pub mod relations;
 pub mod resolve;

@@ -68,7 +68,12 @@ impl SymbolPath {
         let (head, behind) = match halves(whole) {
             Some((head, member)) => (head, Some(member)),
             None if whole.ends_with('#') => return Err(syntax_error(text, text.len(), "there is no member behind '#'")),
-            None => match whole.find(".this[").filter(|at| *at > 0 && whole.ends_with(']')) {
+            None => match whole
+                .find(".this[")
+                .filter(|_| whole.ends_with(']'))
+                .or_else(|| whole.strip_suffix(".this").map(str::len))
+                .filter(|at| *at > 0)
+            {
                 Some(at) => (&whole[..at], Some(&whole[at + 1..])),
                 None => (whole, None),
             },
@@ -141,8 +146,11 @@ fn split_scope(head: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Converts `this[int]`, C#'s notation of indexers, to the form of keys: `this[](int)`.
+/// Converts `this[int]`, C#'s notation of indexers, to the form of keys: `this[](int)`. `this` alone means all indexers: `this[]`.
 fn indexer(member: &str) -> Option<String> {
+    if member == "this" || member.ends_with(".this") {
+        return Some(format!("{member}[]"));
+    }
     let open = member
         .to_ascii_lowercase()
         .rfind("this[")
@@ -349,6 +357,8 @@ mod tests {
             ("Type#this[int, ref  string]", "Type # this[] (int; ref string)"),
             ("Type#IMap.this[]", "Type # IMap.this[]"),
             ("A.Type.this[A.B]", "A Type # this[] (A.B)"),
+            ("A.Type.this", "A Type # this[]"),
+            ("Type#this", "Type # this[]"),
             ("Type#M(int)~2", "Type # M (int)"),
             ("Type#Map`1(T)", "Type # Map`1 (T)"),
             ("Type#Map<T>(T)", "Type # Map (T)"),

@@ -410,7 +410,7 @@ impl Cursor<'_> {
                 let parameters = if self.is("(") {
                     self.inside(|cursor| cursor.read_list(Self::lambda_parameter))
                 } else {
-                    Some(Vec::new())
+                    Some(vec![Parameter::any_list()])
                 };
                 if !self.is("{") {
                     self.at = start;
@@ -421,7 +421,7 @@ impl Cursor<'_> {
             }
             _ if self.is_identifier() && self.ahead(1) == "=>" => {
                 let name = self.take_word().text;
-                Some(vec![plain_parameter(name, None)])
+                Some(vec![Parameter::plain(name, None)])
             }
             _ => None,
         };
@@ -532,17 +532,5 @@ fn negated(literal: Literal, number: &str) -> Literal {
         Literal::UInt => Literal::Long,
         Literal::ULong if number.trim_end_matches(['l', 'L']) == "9223372036854775808" => Literal::Long,
         other => other,
-    }
-}
-
-fn plain_parameter(name: String, kind: Option<TypeRef>) -> Parameter {
-    Parameter {
-        name,
-        kind,
-        passing: Passing::Value,
-        many: false,
-        default: None,
-        receiver: false,
-        attributes: Vec::new(),
     }
 }

@@ -143,9 +143,14 @@ impl Cursor<'_> {
 
     /// Parses `(p)` or `(p, q) { … } x`.
     fn positional(&mut self) -> Pattern {
-        let place = self.byte_of_token(self.at);
+        let (start, place) = (self.at, self.byte_of_token(self.at));
         let parts = self.inside(|cursor| cursor.read_list(Self::subpattern)).unwrap_or_default();
         let alone = parts.len() == 1 && !self.is("{");
+        // One pattern in parentheses has no name after it: they are those of a cast.
+        if alone && self.is_new_name_at(self.at) && matches!(parts[0], (ref path, Pattern::Type(_, None)) if path.is_empty()) {
+            self.at = start;
+            return Pattern::Value(self.shift_level());
+        }
         let name = if self.is("{") { None } else { self.pattern_name() };
         let mut parts = parts;
         if alone && name.is_none() {

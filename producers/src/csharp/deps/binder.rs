@@ -8,6 +8,7 @@
 use super::dotnet;
 use super::index::{Entry, Globals, Index, dotted};
 use crate::csharp::mentions::{MentionUsing, Place, join_path, levels};
+use crate::csharp::types::simple_name;
 
 /// The context that decides the meaning of a name.
 #[derive(Clone, Copy, Debug)]
@@ -94,10 +95,15 @@ impl<'i> Binder<'i> {
     where
         'i: 'a,
     {
-        if place == Place::Attribute
-            && let found @ (Bound::Type(_) | Bound::Ambiguous(_)) = self.bind_as(around, &format!("{path}Attribute"), arity, place, certain)
-        {
-            return found;
+        if place == Place::Attribute {
+            let full = format!("{path}Attribute");
+            let last = full.rsplit(['.', ':', '+']).next().unwrap_or(&full);
+            match self.bind_as(around, &full, arity, place, certain) {
+                // The class around a missing nested one is not meant.
+                Bound::Type(entry) if full.contains('.') && simple_name(&entry.key) != last => {}
+                found @ (Bound::Type(_) | Bound::Ambiguous(_)) => return found,
+                _ => {}
+            }
         }
         match self.bind_as(around, path, arity, place, certain) {
             // A class without a base cannot be an attribute.

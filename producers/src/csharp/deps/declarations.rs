@@ -136,6 +136,8 @@ pub fn extension_key(name: &str) -> String {
 pub struct TypeLine {
     /// Kind letter.
     pub kind: char,
+    /// Whether the type is partial.
+    pub is_partial: bool,
     /// Namespace.
     pub namespace: Rc<str>,
     /// Identifier.
@@ -152,7 +154,8 @@ impl TypeLine {
     /// Reads a row.
     pub fn from_row(row: &str) -> Self {
         let mut fields = row.split('\t');
-        let kind = fields.next().and_then(|kind| kind.chars().next()).unwrap_or('c');
+        let mut letters = fields.next().unwrap_or_default().chars();
+        let kind = letters.next().unwrap_or('c');
         let namespace = fields.next().unwrap_or("").into();
         let id = fields.next().unwrap_or("").into();
         let bases = fields.next().unwrap_or("").split(' ').filter(|base| !base.is_empty());
@@ -164,6 +167,7 @@ impl TypeLine {
         let projects = last.filter(|_| kind != 'd').into_iter().flat_map(|paths| paths.split('|'));
         Self {
             kind,
+            is_partial: letters.next() == Some('p'),
             namespace,
             id,
             bases,

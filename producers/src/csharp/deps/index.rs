@@ -1,5 +1,6 @@
 //! The symbol index that the binder uses: the whole index while it is built, or only the rows for one type.
 
+use crate::csharp::types::simple_name;
 use engine::seams::producer::Failure;
 use engine::values::table::Table;
 use serde::{Deserialize, Serialize};
@@ -179,9 +180,7 @@ impl NameIndex {
 
     /// Returns the entry of a key.
     pub fn by_key(&self, key: &str) -> Option<&Entry> {
-        self.types_named(simple_name(crate::csharp::types::symbol_of(key)))
-            .iter()
-            .find(|entry| entry.key == key)
+        self.types_named(simple_name(key)).iter().find(|entry| entry.key == key)
     }
 
     /// Returns the types whose dotted full name is `target`, ignoring type arguments.
@@ -200,12 +199,6 @@ impl NameIndex {
             .cloned()
             .collect()
     }
-}
-
-/// Returns the last name of a symbol, without an arity mark.
-fn simple_name(symbol: &str) -> &str {
-    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-    last.split('`').next().unwrap_or(last)
 }
 
 /// Returns a symbol in C# notation: without arity marks, `.` for `+`.

@@ -5,7 +5,7 @@
 
 use super::chunk_signatures::{signatures, signatures_by_type};
 use super::declarations::{insert_lines, remove_lines};
-use crate::csharp::types::symbol_of;
+use crate::csharp::types::simple_name;
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::table::write_table;
@@ -79,11 +79,4 @@ fn add_lines(text: &str, rows: &mut BTreeMap<String, String>) {
             None => {}
         }
     }
-}
-
-/// Returns the last name of a key, without its arity.
-pub(super) fn simple_name(key: &str) -> &str {
-    let symbol = symbol_of(key);
-    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-    last.split('`').next().unwrap_or(last)
 }

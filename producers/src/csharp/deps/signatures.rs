@@ -1,6 +1,6 @@
 //! `csharp/signatures`: the members of one type with their types bound, for all code that may use them.
 //!
-//! Text: first a line for the type (key, kind letter, namespace, identifier, direct bases; for a class with extension methods also the
+//! Text: first a line for the type (key, kind letter and `p` if it is partial, namespace, identifier, direct bases; for a class with extension methods also the
 //! projects that compile it). Then follows a line for each member, indented by a tab: name, flags, number of own type parameters, result
 //! and parameters. A member that is called with arguments also has the names of its parameters, the constraints of its type parameters, and
 //! its priority among overloads. Shapes are as in [`super::shape`]. The text contains no bodies, comments or attributes.
@@ -25,7 +25,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 18)
+        ProducerId::new("csharp/signatures", 19)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -45,7 +45,8 @@ fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
         .map(|part| Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, true))
         .collect();
     let id = index.by_key(own).map_or("", |entry| entry.id.as_str());
-    let mut text = format!("{own}\t{}\t{}\t{id}\t", mentions.kind, mentions.namespace);
+    let partial = if mentions.partial { "p" } else { "" };
+    let mut text = format!("{own}\t{}{partial}\t{}\t{id}\t", mentions.kind, mentions.namespace);
     let mut first = true;
     for base in &mentions.bases {
         let Some(written) = code::type_ref(base) else { continue };

@@ -4,7 +4,7 @@ use super::resolve::predefined;
 use super::shape::Shape;
 use crate::csharp::code::ast::TypeRef;
 use crate::csharp::code::type_ref;
-use crate::csharp::types::symbol_of;
+use crate::csharp::types::simple_name;
 
 /// Returns how many names in a parameter's written type, without modifiers such as `ref`, refer to type parameters; `None` if the written type does
 /// not refer to `shape`. An alias with another name matches nothing; any simple name may be that of a type parameter.
@@ -37,13 +37,6 @@ fn agreement(written: &TypeRef, shape: &Shape) -> Option<usize> {
         (TypeRef::Function(_), Shape::Unknown) => Some(0),
         _ => None,
     }
-}
-
-/// Returns the last name in a key, without its marks.
-fn simple_name(key: &str) -> &str {
-    let symbol = symbol_of(key.trim_start_matches(['~', '^']));
-    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-    last.split('`').next().unwrap_or(last)
 }
 
 #[cfg(test)]

@@ -99,7 +99,6 @@ fn is_builtin(word: &str) -> bool {
             | "nuint"
             | "notnull"
             | "unmanaged"
-            | "_"
             | "nameof"
             | "value"
             | "field"

@@ -59,8 +59,8 @@ impl<'a> Flow<'_, 'a> {
                 Fit::Open => return None,
             }
         }
-        // A candidate with constraints may not be applicable.
-        let is_certain = |of: &Chosen<'a>| of.candidate.line.limits.is_empty();
+        // A candidate whose constraints may be violated may not be applicable.
+        let is_certain = |of: &Chosen<'a>| self.meets_limits(&of.candidate, &of.bindings);
         let verdict = match (is_first, is_second) {
             (true, true) => None,
             (true, false) => Some(true),
@@ -76,7 +76,8 @@ impl<'a> Flow<'_, 'a> {
         if own == others {
             return Fit::Same;
         }
-        if *given == Shape::Unknown || !is_complete(own) || !is_complete(others) {
+        let is_complete = is_complete(own) && is_complete(others);
+        if *given == Shape::Unknown || !is_complete && own.key() == others.key() {
             return Fit::Open;
         }
         if given == own {
@@ -84,6 +85,10 @@ impl<'a> Flow<'_, 'a> {
         }
         if given == others {
             return Fit::Second;
+        }
+        // An undeclared type may convert to both, or to only one of them.
+        if given.key().is_some_and(|key| key.starts_with('^')) {
+            return Fit::Open;
         }
         // The value may be `default`, which converts to every type.
         if *given == Shape::Null && !(self.takes_null(own) && self.takes_null(others)) {
@@ -117,8 +122,15 @@ impl<'a> Flow<'_, 'a> {
         if from == to || to.key() == Some("~System.Object") {
             return Some(true);
         }
+        // The declarations alone may decide: every `IQueryable<T>` is an `IEnumerable<T>`, and not the other way round.
         if !is_complete(from) || !is_complete(to) {
-            return None;
+            let (from_key, to_key) = (from.key()?, to.key()?);
+            let are_known = self.is_known_type(from_key) && self.is_known_type(to_key) && !from.is_nullable() && !to.is_nullable();
+            return match self.world.as_base(from, to_key).filter(|_| are_known) {
+                Some(base) => (base == *to).then_some(true),
+                None if are_known && self.world.as_base(to, from_key).is_some() => Some(false),
+                None => None,
+            };
         }
         if to.is_nullable() {
             return self.becomes(from.without_null(), to.without_null());

@@ -78,14 +78,16 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let around = self.around.clone();
         for own in around.iter().chain(&self.statics.clone()) {
-            let found = self.seen(own, text);
+            let mut found = self.seen(own, text);
+            // With type arguments, the name means only methods with as many type parameters.
+            found.retain(|one| name.args.is_empty() || !one.is_method() || one.line.arity as usize == name.args.len());
             if found.is_empty() {
                 continue;
             }
             return self.called(found, None, None, name, args, target);
         }
         if !self.is_open_scope() {
-            self.record_unbound(text, name.word.place, super::UseKind::Name);
+            self.record_unbound(None, text, name.word.place, super::UseKind::Name);
         }
         self.unknown_call(name, args)
     }
@@ -190,7 +192,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         match is_type && self.is_closed(on) {
             // Code cannot call an extension method on a type.
             true => {
-                self.record_unbound(text, name.word.place, super::UseKind::Name);
+                self.record_unbound(Some(on), text, name.word.place, super::UseKind::Name);
                 self.record_possible(text, name.word.place, Some(call));
             }
             false => self.record_missing_member(on, text, name.word.place, Some(call)),
@@ -265,14 +267,16 @@ impl<'f, 'a> Flow<'f, 'a> {
         let mut all = found.clone();
         let mut extended = receiver;
         let mut chosen = self.choose(found, receiver, &explicit, args, &shapes);
+        let others = value.map_or_else(Vec::new, |value| self.extensions(value, text, false));
+        let is_doubtful = !others.is_empty() && chosen.as_ref().is_some_and(|chosen| self.has_faults(chosen, args));
         if let Some(value) = value
-            && chosen.as_ref().is_none_or(|chosen| self.is_refused(chosen, args))
+            && (is_doubtful || chosen.as_ref().is_none_or(|chosen| self.is_refused(chosen, args)))
         {
-            let mut others = self.extensions(value, text, false);
+            let mut others = others;
             self.prefer_by_priority(&mut others, Some(value), &explicit, args, &shapes);
             self.prefer_nearest(&mut others, value, &explicit, args, &shapes);
             let other = self.choose(others.clone(), Some(value), &explicit, args, &shapes);
-            if let Some(other) = other.filter(|other| other.score > NOT_CALLABLE) {
+            if let Some(other) = other.filter(|other| other.score > NOT_CALLABLE && !(is_doubtful && self.has_faults(other, args))) {
                 (chosen, all, extended) = (Some(other), others, Some(value));
             }
         }
@@ -285,6 +289,16 @@ impl<'f, 'a> Flow<'f, 'a> {
             shapes: &shapes,
         };
         let (chosen, rivals) = self.rivals(chosen, &mut all, given);
+        // The bases of an undeclared type are not known: it may be a sequence or queryable. So if several extension methods take its value and
+        // return different types, the type of the result is as open as that of the value.
+        let origin = extended.filter(|shape| is_open(shape)).filter(|_| {
+            let result = chosen.candidate.result();
+            all.iter().any(|other| {
+                let parameters = other.parameters();
+                let takes_all = parameters.split_first().is_some_and(|(_, rest)| takes(rest, args.len()));
+                other.is_method() && takes_all && !result.args().is_empty() && other.result().key() != result.key()
+            })
+        });
         let others = match self.found.uses {
             Some(_) => self.others(&chosen, all, extended, &explicit, args, &shapes),
             None => Vec::new(),
@@ -306,10 +320,19 @@ impl<'f, 'a> Flow<'f, 'a> {
         let is_sure = decided && score > NOT_CALLABLE;
         let is_result_open = rivals.is_result_open;
         self.convert(args, &shapes, (&parameters, &mut bindings), rivals, is_sure);
+        let result = candidate.result();
+        if let Some(origin) = origin {
+            return match (origin, result.substitute(&[], &bindings)) {
+                // A part of an undeclared collection is one, too.
+                (Shape::Named(key, own), Shape::Named(_, given)) if own.len() == 1 && given.len() == 1 => {
+                    Shape::Named(key.clone(), given).bounded()
+                }
+                _ => Shape::Unknown,
+            };
+        }
         if is_result_open {
             return Shape::Unknown;
         }
-        let result = candidate.result();
         if let Some(target) = target
             && bindings.iter().any(|binding| !binding.is_known())
         {
@@ -326,6 +349,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 result
             }
             None => {
+                if self.is_closed(shape) {
+                    self.fault(super::rivals::Faults::Certain);
+                }
                 self.arguments(args, &[]);
                 Shape::Unknown
             }

@@ -28,7 +28,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         match self.world.delegate(parameter) {
             Some((parameters, _)) if names.iter().zip(&parameters).any(differs) => -100,
             Some((_, result)) if result == predefined("void") && returns_plain_value(body) => -100,
-            Some((parameters, _)) if parameters.len() == names.len() || names.is_empty() => 2,
+            Some((parameters, _)) if parameters.len() == names.len() || matches!(names.as_slice(), [only] if only.is_any_list()) => 2,
             Some(_) => -100,
             None if parameter.is_known()
                 && !matches!(parameter, Shape::Method(_))

@@ -67,7 +67,8 @@ const NO_MEMBER: &str = "~";
 /// Owner of a member of an unknown type.
 const UNKNOWN: &str = "?";
 
-/// Owner of a use whose name binds to nothing, although everything to which it could bind is known.
+/// Owner of a use whose name binds to nothing, although everything to which it could bind is known. The key of the type without such a member
+/// follows; a simple name has none.
 pub const NOTHING: &str = "~!";
 
 /// Type of an argument `new(…)` in a [`Call`]: it gets the type of its target.
@@ -432,14 +433,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Records that a name binds to nothing: to no local, member or type, or to no member of a type that is known with all its bases.
+    /// Records that a name binds to nothing: to no local, member or type, or to no member of the type `on`, which is known with all its bases.
     /// A called member may still be an extension method of a package.
-    fn record_unbound(&mut self, name: &str, place: u32, kind: UseKind) {
+    fn record_unbound(&mut self, on: Option<&Shape>, name: &str, place: u32, kind: UseKind) {
         self.fault(if kind == UseKind::Call { Faults::Likely } else { Faults::Certain });
         if let Some(uses) = &mut self.found.uses {
             uses.push(Use {
                 place,
-                owner: NOTHING.into(),
+                owner: format!("{NOTHING}{}", on.and_then(Shape::key).unwrap_or_default()).into(),
                 member: Some(name.to_owned()),
                 certain: true,
                 kind,
@@ -483,15 +484,27 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Records the name of a member that the type of a value does not seem to have. If the type is outside the workspace, the name refers to
-    /// no member of the workspace; otherwise it may refer to an unknown member.
+    /// no member of the workspace, unless an extension member in scope has that name; otherwise it may refer to an unknown member.
     fn record_missing_member(&mut self, on: &Shape, member: &str, place: u32, call: Option<Call>) {
-        if self.is_outside(on) {
+        // Code compiles. So if .NET declares no such member, an extension member in scope may take the value, although its type seems to differ.
+        let is_called = call.is_some();
+        let may_extend = self.is_outside(on)
+            && self
+                .open_extensions(member)
+                .any(|one| one.is_extension_property() || is_called && one.is_method());
+        if may_extend {
+            self.record_possible(member, place, call);
+        } else if self.is_outside(on) {
             self.fault(Faults::Likely);
             self.record_non_member(place);
         } else {
             if self.is_closed(on) {
                 let called = if call.is_some() { UseKind::Call } else { UseKind::Name };
-                self.record_unbound(member, place, called);
+                let bound = match on {
+                    Shape::Variable(name) => self.constraints.get(name).and_then(|bounds| bounds.first()).cloned(),
+                    on => Some(on.clone()),
+                };
+                self.record_unbound(bound.as_ref(), member, place, called);
             }
             self.record_possible(member, place, call);
         }

@@ -34,6 +34,23 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
+    /// Whether type arguments certainly meet all constraints of a method.
+    pub(super) fn meets_limits(&self, method: &Candidate<'a>, bindings: &[Shape]) -> bool {
+        method.limits().all(|(at, limit)| {
+            let Some(given @ Shape::Named(key, _)) = bindings.get(at) else {
+                return false;
+            };
+            match limit {
+                "class" => matches!(self.world.kind(key), 'c' | 'i' | 'd'),
+                "struct" => matches!(self.world.kind(key), 's' | 'e') && !given.is_nullable(),
+                base => {
+                    let base = Shape::read(base, method.outside).substitute(&[], bindings);
+                    *given == base || base.key().and_then(|key| self.world.as_base(given, key)).as_ref() == Some(&base)
+                }
+            }
+        })
+    }
+
     /// Whether a type parameter certainly does not have a base: it has constraints, and none of them has the base.
     fn lacks_bound(&self, variable: &str, base: &Shape) -> bool {
         let bounds = self.constraints.get(variable).map_or(&[][..], Vec::as_slice);

@@ -8,6 +8,9 @@ use std::rc::Rc;
 /// The type of sources whose queries are queryable themselves.
 const QUERYABLE: &str = "~System.Linq.IQueryable`1";
 
+/// The type of the result of a query whose source is of an unknown or undeclared type: nothing tells whether it is queryable.
+const UNDECLARED: &str = "^IQueryable";
+
 impl<'f> Flow<'f, '_> {
     pub(super) fn query(&mut self, clauses: &'f [Clause]) -> Shape {
         let locals = self.locals.len();
@@ -20,8 +23,11 @@ impl<'f> Flow<'f, '_> {
                 Clause::From(kind, name, value, keyword) => {
                     let is_first = source.is_none();
                     source = Some(self.range_clause((kind.as_ref(), name, value), keyword, source, &clauses[at + 1..]));
-                    if is_first && source.iter().any(|source| self.world.as_base(source, QUERYABLE).is_some()) {
-                        type_of_result = QUERYABLE;
+                    let is_open = |shape: &Shape| !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'));
+                    match source.as_ref().filter(|_| is_first) {
+                        Some(source) if self.world.as_base(source, QUERYABLE).is_some() => type_of_result = QUERYABLE,
+                        Some(source) if self.world.levels(source).iter().any(is_open) || is_open(source) => type_of_result = UNDECLARED,
+                        _ => {}
                     }
                 }
                 Clause::Let(name, value, keyword) => {
@@ -74,7 +80,11 @@ impl<'f> Flow<'f, '_> {
             }
         }
         self.locals.truncate(locals);
-        result
+        // The result of own query methods is what the last one returns.
+        match source.filter(|source| source.is_known() && !self.is_outside(source)) {
+            Some(own) if !self.world.element(&own).is_known() => own,
+            _ => result,
+        }
     }
 
     /// Declares the range variable of `from` or `join`; returns the receiver of the next clause's method. `later`: the clauses after it.

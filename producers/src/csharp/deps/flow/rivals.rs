@@ -35,11 +35,11 @@ pub(super) struct Given<'g, 'f> {
 pub(super) struct Rivals {
     /// Parameter types of each overload; unknown where the chosen one has the same type.
     parameters: Vec<Vec<Shape>>,
-    /// Uses in the arguments without a type of their own, for each list of target types that differs from that of the chosen overload.
+    /// Uses in the arguments without a type of their own, for each list of target types that may differ from that of the chosen overload.
     uses: Vec<Vec<Use>>,
     /// Whether the arguments were not bound with some of those target types.
     are_unbound: bool,
-    /// Whether those arguments are in doubt and some overload returns another type than the chosen one.
+    /// Whether some overload that fits as well returns another type than the chosen one.
     pub(super) is_result_open: bool,
 }
 
@@ -68,7 +68,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// that are not applicable from `all`.
     pub(super) fn rivals(&mut self, chosen: Chosen<'a>, all: &mut Vec<Candidate<'a>>, given: Given<'_, 'f>) -> (Chosen<'a>, Rivals) {
         let waits = given.args.iter().any(|arg| is_deferred(&arg.value));
-        let is_converted = self.found.uses.is_some() && given.shapes.iter().flatten().any(Shape::is_known);
+        let is_converted = self.found.uses.is_some() && !given.shapes.is_empty();
         if all.len() < 2 || !waits && !is_converted {
             return (chosen, Rivals::default());
         }
@@ -90,7 +90,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         let chosen = overloads.remove(0);
         let result = |of: &Chosen<'a>| of.candidate.result().substitute(&[], &known_or_self(&of.bindings));
         let is_open = !rivals.uses.is_empty() || rivals.are_unbound;
-        rivals.is_result_open = is_open && overloads.iter().any(|other| result(other) != result(&chosen));
+        let is_equal = |other: &Chosen<'a>| is_open || !waits && other.score >= chosen.score;
+        rivals.is_result_open = overloads.iter().any(|other| is_equal(other) && result(other) != result(&chosen));
         rivals.parameters = overloads.iter().map(|other| differing(&chosen, other)).collect();
         (chosen, rivals)
     }
@@ -106,7 +107,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         let mut overloads: Vec<(Chosen<'a>, usize)> = Vec::new();
         for one in all_open {
             let targets = self.targets(&one, given.args);
-            let at = by_target.iter().position(|(known, _)| *known == targets).unwrap_or(by_target.len());
+            // Types that are still open depend on the overload.
+            let is_open = targets
+                .iter()
+                .flatten()
+                .any(|shape| (0..).zip(&one.bindings).any(|(at, _)| shape.has_parameter(at)));
+            let known = by_target.iter().position(|(known, _)| !is_open && *known == targets);
+            let at = known.unwrap_or(by_target.len());
             if at == by_target.len() {
                 by_target.push((targets, Bound::default()));
             }
@@ -191,6 +198,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         !is_tried || self.bound(&chosen.parameters, chosen.bindings.clone(), args).faults != Faults::Certain
     }
 
+    /// Whether code of a lambda among the arguments seems not to compile with the parameters of a candidate.
+    pub(super) fn has_faults(&mut self, chosen: &Chosen<'a>, args: &'f [Argument]) -> bool {
+        let is_tried = self.trials < MOST_TRIALS && args.iter().any(|arg| matches!(arg.value, Expression::Lambda(..)));
+        is_tried && self.bound(&chosen.parameters, chosen.bindings.clone(), args).faults != Faults::Nothing
+    }
+
     /// Binds a lambda that is an operand. `are_unbound`: several operators take it.
     pub(super) fn operand_lambda(&mut self, lambda: &'f Expression, parameter: &Shape, are_unbound: bool) {
         let from = self.uses();
@@ -272,7 +285,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             own.extend(guesses);
         }
         // A name that is left without a use counts as undecided.
-        let is_settled = |used: &Use| used.certain || ![NO_MEMBER, NOTHING].contains(&&*used.owner);
+        let is_settled = |used: &Use| used.certain || *used.owner != *NO_MEMBER && !used.owner.starts_with(NOTHING);
         own.retain(is_settled);
         uses.append(&mut own);
     }

@@ -6,6 +6,7 @@ use super::parameters::takes;
 use super::{Call, Flow};
 use crate::csharp::code::ast::Expression;
 use crate::csharp::deps::modifiers::Modifiers;
+use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -227,8 +228,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             true => ("DisposeAsync", "~System.IAsyncDisposable"),
             false => ("Dispose", "~System.IDisposable"),
         };
-        // Code calls a type's explicit implementation through the interface.
-        let is_declared = self.implied(shape, name, &[], place).is_some();
+        // A method that returns a value does not implement `Dispose`. Code calls an explicit implementation through the interface.
+        let returns_value = |one: &Candidate<'a>| !awaited && one.parameters().is_empty() && one.result() != predefined("void");
+        let has_other = self.members_of(shape, name).iter().any(returns_value);
+        let is_declared = !has_other && self.implied(shape, name, &[], place).is_some();
         if !is_declared && shape.is_known() && self.world.as_base(shape, contract).is_some() {
             self.used(&Shape::of_key(contract), name, place, true, Some(Call::default()));
             self.touch_implementer(shape, contract);

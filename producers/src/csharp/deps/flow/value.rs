@@ -44,6 +44,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::Literal(literal, _) => super::object_creation::of_literal(*literal),
             Expression::This(_) => self.around.first().cloned().unwrap_or_default(),
             Expression::Base(_) => self.base(),
+            Expression::Name(name) if self.is_discard(name) => Shape::Unknown,
             Expression::Name(name) => self.simple(name).shape(),
             Expression::Type(written, _) => {
                 self.shape_of_type(written);
@@ -160,6 +161,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         Some(local.clone())
     }
 
+    /// Whether a simple name is a discard: `_` where no variable and no member has that name. A type may have it.
+    fn is_discard(&self, name: &Name) -> bool {
+        let is_blank = name.word.text == "_" && name.args.is_empty();
+        is_blank && self.find_local("_").is_none() && self.around.iter().all(|own| self.seen(own, "_").is_empty())
+    }
+
     /// Binds a simple name that is not called.
     pub(super) fn simple(&mut self, name: &Name) -> ChainStart {
         let text = name.word.text.as_str();
@@ -197,7 +204,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.type_arguments(name);
         let is_ambiguous = super::note_candidates(self.resolver, self.found, name);
         if !is_ambiguous && !self.is_open_scope() {
-            self.record_unbound(text, name.word.place, super::UseKind::Name);
+            self.record_unbound(None, text, name.word.place, super::UseKind::Name);
         }
         ChainStart::Space(segments.to_vec())
     }
@@ -266,12 +273,27 @@ impl<'f, 'a> Flow<'f, 'a> {
                 ChainStart::Value(self.member_value(&shape, &name.word.text, name.word.place, true))
             }
             ChainStart::Space(mut segments) => {
+                self.note_undeclared(&segments, name);
                 segments.push(name.clone());
                 if segments.len() > 16 {
                     return ChainStart::Value(Shape::Unknown);
                 }
                 self.as_type(&segments).unwrap_or(ChainStart::Space(segments))
             }
+        }
+    }
+
+    /// Records that a name after a simple name that nothing declares refers to no member of the workspace: the simple name is a type of a package,
+    /// or a namespace. Source generators may add members to partial types, whose values may be of any type.
+    fn note_undeclared(&mut self, segments: &[Name], name: &Name) {
+        let [only] = segments else { return };
+        let mut levels = self.around.iter().flat_map(|own| self.world.levels(own));
+        let has_partial = levels.any(|level| {
+            let line = level.key().and_then(|key| self.world.type_line(key));
+            line.is_some_and(|line| line.is_partial)
+        });
+        if !has_partial && !self.is_open_scope() && !self.resolver.is_declared(&only.word.text) {
+            self.record_non_member(name.word.place);
         }
     }
 
@@ -466,7 +488,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                         let shape = match stand {
                             ChainStart::Value(shape) => self.call(&shape, false, name, args, if last { target } else { None }),
                             ChainStart::Type(shape) => self.call(&shape, true, name, args, if last { target } else { None }),
-                            ChainStart::Space(_) => self.unknown_call(name, args),
+                            ChainStart::Space(segments) => {
+                                self.note_undeclared(&segments, name);
+                                self.unknown_call(name, args)
+                            }
                         };
                         ChainStart::Value(shape)
                     } else {
