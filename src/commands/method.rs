@@ -66,6 +66,9 @@ pub fn run_method(context: &Context, call: &Call) -> Outcome {
         return Err(not_drawn());
     }
     let mut arguments = read_arguments(call, entry)?;
+    if let (Some(root), Ok(here)) = (context.root_around(), context.global.directory.canonicalize()) {
+        super::relative_paths::from_root(&mut arguments, &root, &here);
+    }
     if entry.drawn.is_some() {
         // Text lists labels alone; drawings and JSON show the edges between them.
         arguments["edges"] = (context.global.output != OutputForm::Text).into();

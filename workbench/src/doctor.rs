@@ -290,7 +290,7 @@ pub fn report_unresolved(bound: &Bound) -> Finding {
     pairs.sort_by_key(|(pair, count)| (std::cmp::Reverse(**count), *pair));
     let case = |((from, to), count): (&(String, String), &usize)| match from == to {
         true => format!("{from} names {count} of its own, whose namespaces no using directive is known to open"),
-        false => format!("{from} names {count} of {to}, which it does not reference"),
+        false => format!("{from} names {count} that {to} declares, but sees no such type: a package may declare them, too"),
     };
     Finding::new(
         "names",
@@ -298,7 +298,7 @@ pub fn report_unresolved(bound: &Bound) -> Finding {
         format!("{found}; {hidden} of these have the name of a type that the project does not see"),
     )
     .cases(pairs.into_iter().map(case))
-    .mend("if the code means these types, add a ProjectReference; if a condition hides one, set its property in [producer.project] params.properties")
+    .mend("if the code means these types, add a ProjectReference or a using directive; if a condition hides one, set its property in [producer.project] params.properties")
 }
 
 /// Reports on the watcher, the store, trust and the remote cache. `watches`: the system's limit of watched folders per user, if known.
@@ -442,7 +442,10 @@ mod tests {
         let row = report_unresolved(&hidden);
         assert_eq!(
             (row.level, row.cases[0].as_str()),
-            (Level::Problem, "B names 1 of A, which it does not reference")
+            (
+                Level::Problem,
+                "B names 1 that A declares, but sees no such type: a package may declare them, too"
+            )
         );
         let mut sample = Sample::from_files(&[
             ("A/A.csproj", PROJECT),

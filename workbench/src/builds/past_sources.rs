@@ -97,3 +97,20 @@ fn with_crlf(bytes: &[u8]) -> Vec<u8> {
     }
     converted
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_become_those_of_a_checkout_with_crlf() {
+        for (stored, checked_out) in [
+            ("a\nb\n", "a\r\nb\r\n"),
+            ("a\r\nb\n", "a\r\nb\r\n"),
+            ("\n\na\r", "\r\n\r\na\r"),
+            ("", ""),
+        ] {
+            assert_eq!(with_crlf(stored.as_bytes()), checked_out.as_bytes(), "{stored:?}");
+        }
+    }
+}

@@ -65,9 +65,28 @@ fn sorted_directives(text: &str, all: &[UsingDirective]) -> Result<String, Refus
     let is_system = |target: &str| target == "System" || target.starts_with("System.");
     let mut sorted: Vec<&UsingDirective> = all.iter().collect();
     sorted.sort_by_key(|one| (one.rank, !is_system(&one.target), one.target.to_lowercase(), one.target.clone()));
-    let mut texts: Vec<&str> = sorted.into_iter().map(|one| &text[one.range.clone()]).collect();
-    texts.dedup();
-    Ok(texts.join(&parts))
+    let written = |one: &UsingDirective| &text[one.range.clone()];
+    sorted.dedup_by(|one, other| written(one) == written(other));
+    if sorted.iter().map(|one| one.range.start).eq(all.iter().map(|one| one.range.start)) {
+        return Ok(text[first.range.start..all[all.len() - 1].range.end].to_owned());
+    }
+    // Blank lines between directives separate groups, as in Visual Studio: one for each kind and first namespace.
+    let is_blank_between = |two: &[UsingDirective]| text[two[0].range.end..two[1].range.start].matches('\n').count() > 1;
+    let group = |one: &UsingDirective| (one.rank, one.target.split(['.', ':']).next().unwrap_or_default().to_owned());
+    let blank = if all.windows(2).any(is_blank_between) {
+        Ends::from_text(text).most_frequent()
+    } else {
+        ""
+    };
+    let mut made = String::new();
+    for (at, one) in sorted.iter().enumerate() {
+        if at > 0 {
+            made.push_str(if group(sorted[at - 1]) == group(one) { "" } else { blank });
+            made.push_str(&parts);
+        }
+        made.push_str(written(one));
+    }
+    Ok(made)
 }
 
 #[cfg(test)]
@@ -79,9 +98,14 @@ mod tests {
         for (text, made) in [
             (
                 "using B;\nusing static A.C;\n\nusing A;\nusing System.Linq;\nusing B;\n\nclass X { }\n",
-                Some("using System.Linq;\nusing A;\nusing B;\nusing static A.C;\n\nclass X { }\n"),
+                Some("using System.Linq;\n\nusing A;\n\nusing B;\n\nusing static A.C;\n\nclass X { }\n"),
             ),
             ("using System;\nusing A;\nclass X { }\n", None),
+            ("using System;\n\nusing A;\nusing B;\nclass X { }\n", None),
+            (
+                "using System;\n\nusing A.C;\nusing A.B;\nclass X { }\n",
+                Some("using System;\n\nusing A.B;\nusing A.C;\nclass X { }\n"),
+            ),
             (
                 "namespace N\r\n{\r\n    using B;\r\n    using A;\r\n    class X { }\r\n}\r\n",
                 Some("namespace N\r\n{\r\n    using A;\r\n    using B;\r\n    class X { }\r\n}\r\n"),
