@@ -209,13 +209,13 @@ impl Batches {
             .keys
             .access(&prepared.reach, prepared.model.api, &runtime.root, &*runtime.world, cancel)?;
         let line = prepared.line_to_provider(&access, &*runtime.world);
-        let gate = runtime.gate(&prepared.reach, &prepared.model);
+        let window = runtime.rate_window(&prepared.reach, &prepared.model);
         let mut complaint = None;
         let mut gone = BTreeSet::new();
         for at in waiting {
             let claimed: BTreeSet<String> = batches.iter().filter_map(|batch| batch.note.remote.clone()).collect();
             let batch = &mut batches[at];
-            let progress = runtime.patiently(&line.called, &gate, cancel, || {
+            let progress = runtime.patiently(&line.called, &window, cancel, || {
                 if batch.note.remote.is_none() {
                     batch.note.remote = batch_wire::find_sent_batch(&line, &batch.id, &batch.note, &claimed, cancel)?;
                 }
@@ -327,12 +327,12 @@ impl Batches {
         // Write the note before sending, so that the next run can find the batch if this one is killed in between.
         write(&note)?;
         let requests: Vec<(&str, &Value)> = group.iter().map(|(id, item)| (id.as_str(), &item.body)).collect();
-        let gate = runtime.gate(&reach, &model);
+        let window = runtime.rate_window(&reach, &model);
         let mut unsure = false;
         let created = runtime
-            .patiently(&line.called, &gate, cancel, || batch_wire::upload(&line, &requests, cancel))
+            .patiently(&line.called, &window, cancel, || batch_wire::upload(&line, &requests, cancel))
             .and_then(|file| {
-                runtime.patiently(&line.called, &gate, cancel, || {
+                runtime.patiently(&line.called, &window, cancel, || {
                     let created = batch_wire::create(&line, &file, &requests, &id, cancel);
                     // Only a refusal proves that the batch does not exist: a retry after silence might create a second one.
                     match created {

@@ -23,7 +23,7 @@ impl Runtime {
     pub(super) fn patiently<T>(
         &self,
         called: &Called<'_>,
-        gate: &RateWindow,
+        window: &RateWindow,
         cancel: &Cancel,
         mut once: impl FnMut() -> Result<T, Trouble>,
     ) -> Result<T, Failure> {
@@ -75,7 +75,7 @@ impl Runtime {
                 // The server works and wants fewer calls: its breaker stays closed, but all calls wait as long as it requested.
                 self.breakers.record_cancelled(address);
                 let floor = floor.unwrap_or_default();
-                if gate.pause(self.world.now(), floor) && floor >= WORTH_TELLING {
+                if window.pause(self.world.now(), floor) && floor >= WORTH_TELLING {
                     self.report_status(&format!(
                         "{} is busy and asks for {} s; waiting",
                         called.describe_model(),

@@ -19,9 +19,9 @@ pub(super) struct Rates {
     pub(super) tokens: Option<u64>,
 }
 
-/// All gates, by name.
+/// The rate windows of all models, by name.
 #[derive(Default)]
-pub(super) struct Gates(Mutex<BTreeMap<String, Arc<RateWindow>>>);
+pub(super) struct RateWindows(Mutex<BTreeMap<String, Arc<RateWindow>>>);
 
 /// The last minute of one model.
 #[derive(Default)]
@@ -37,10 +37,10 @@ struct Minute {
     paused: Option<Instant>,
 }
 
-impl Gates {
-    pub(super) fn gate(&self, name: &str) -> Arc<RateWindow> {
-        let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(gates.entry(name.to_owned()).or_default())
+impl RateWindows {
+    pub(super) fn rate_window(&self, name: &str) -> Arc<RateWindow> {
+        let mut rate_windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(rate_windows.entry(name.to_owned()).or_default())
     }
 }
 
@@ -60,7 +60,7 @@ impl RateWindow {
         }
     }
 
-    /// Returns the token limit that a single request exceeds, once per gate.
+    /// Returns the token limit that a single request exceeds, once per window.
     pub(super) fn too_narrow(&self, rates: Rates, tokens: u64) -> Option<u64> {
         let limit = rates.tokens.filter(|limit| *limit < tokens)?;
         (!std::mem::replace(&mut self.lock_minute().is_reported, true)).then_some(limit)
@@ -74,7 +74,7 @@ impl RateWindow {
         }
     }
 
-    /// Blocks the gate for so long. Returns whether it was open before.
+    /// Blocks the window for so long. Returns whether it was open before.
     pub(super) fn pause(&self, now: Instant, time: Duration) -> bool {
         let mut minute = self.lock_minute();
         let before = minute.paused.filter(|paused| *paused > now);
@@ -135,11 +135,11 @@ mod tests {
             requests in prop::option::of(1_u64..6),
             tokens in prop::option::of(100_u64..300),
         ) {
-            let (stage, gate, cancel) = (Stage::new(), RateWindow::default(), Cancel::default());
+            let (stage, window, cancel) = (Stage::new(), RateWindow::default(), Cancel::default());
             let mut sent: Vec<(Instant, u64)> = Vec::new();
             for (pause, size) in asked {
                 stage.wait(Duration::from_millis(pause), &cancel);
-                gate.wait_for_room(Rates { requests, tokens }, size, &stage, &cancel).expect("not cancelled");
+                window.wait_for_room(Rates { requests, tokens }, size, &stage, &cancel).expect("not cancelled");
                 sent.push((stage.now(), size));
             }
             for (at, (start, _)) in sent.iter().enumerate() {
@@ -152,22 +152,22 @@ mod tests {
 
     #[test]
     fn what_was_reserved_too_much_is_given_back_and_pauses_hold_for_all() {
-        let (stage, gate, cancel) = (Stage::new(), RateWindow::default(), Cancel::default());
+        let (stage, window, cancel) = (Stage::new(), RateWindow::default(), Cancel::default());
         let rates = Rates {
             requests: None,
             tokens: Some(1_000),
         };
         let start = stage.now();
-        let number = gate.wait_for_room(rates, 900, &stage, &cancel).expect("first");
-        gate.correct(number, 100);
-        gate.wait_for_room(rates, 900, &stage, &cancel).expect("second");
+        let number = window.wait_for_room(rates, 900, &stage, &cancel).expect("first");
+        window.correct(number, 100);
+        window.wait_for_room(rates, 900, &stage, &cancel).expect("second");
         assert_eq!(stage.now(), start);
-        assert!(gate.pause(start, Duration::from_secs(7)));
-        assert!(!gate.pause(start, Duration::from_secs(1)), "it is held already");
-        gate.wait_for_room(Rates::default(), 1, &stage, &cancel).expect("third");
+        assert!(window.pause(start, Duration::from_secs(7)));
+        assert!(!window.pause(start, Duration::from_secs(1)), "it is held already");
+        window.wait_for_room(Rates::default(), 1, &stage, &cancel).expect("third");
         assert_eq!(stage.now() - start, Duration::from_secs(7));
         cancel.cancel();
-        gate.pause(start, Duration::from_secs(70));
-        assert_eq!(gate.wait_for_room(Rates::default(), 1, &stage, &cancel), None);
+        window.pause(start, Duration::from_secs(70));
+        assert_eq!(window.wait_for_room(Rates::default(), 1, &stage, &cancel), None);
     }
 }

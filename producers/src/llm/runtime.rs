@@ -9,7 +9,7 @@ use super::keys::{Access, Keys};
 use super::model::model_name;
 use super::price::Price;
 use super::program::{self, Program};
-use super::rate_limits::{Gates, RateWindow, Rates};
+use super::rate_limits::{RateWindow, RateWindows, Rates};
 use super::replay::Recordings;
 use super::reply::{Reply, Usage};
 use super::retries::{Breakers, Locks};
@@ -44,7 +44,7 @@ pub struct Runtime {
     pub(super) locks: Locks,
     pub(super) keys: Keys,
     meter: SpendingLimits,
-    gates: Gates,
+    rate_windows: RateWindows,
     recordings: Recordings,
     batches: Batches,
     agents: Agents,
@@ -141,7 +141,7 @@ impl Runtime {
             locks: Locks::default(),
             keys: Keys::default(),
             meter: SpendingLimits::new(limits),
-            gates: Gates::default(),
+            rate_windows: RateWindows::default(),
             recordings: Recordings::default(),
             tell: Box::new(|_| {}),
             hear: None,
@@ -183,9 +183,9 @@ impl Runtime {
         (self.tell)(words);
     }
 
-    /// Returns the gate that all calls to a model pass.
-    pub(super) fn gate(&self, reach: &Reach<'_>, model: &Model<'_>) -> Arc<RateWindow> {
-        self.gates.gate(&format!("{} {}", reach.base_url, model.name))
+    /// Returns the rate window of a model, which all calls to it pass.
+    pub(super) fn rate_window(&self, reach: &Reach<'_>, model: &Model<'_>) -> Arc<RateWindow> {
+        self.rate_windows.rate_window(&format!("{} {}", reach.base_url, model.name))
     }
 
     /// Reserves the most that a call may use of the limits.
@@ -253,12 +253,12 @@ impl Runtime {
             .keys
             .access(&prepared.reach, prepared.model.api, &self.root, &*self.world, cancel)?;
         let line = prepared.line_to_provider(&access, &*self.world);
-        let gate = self.gate(&prepared.reach, &prepared.model);
+        let window = self.rate_window(&prepared.reach, &prepared.model);
         let rates = Rates {
             requests: prepared.reach.requests_per_minute,
             tokens: prepared.reach.tokens_per_minute,
         };
-        if let Some(tokens) = gate.too_narrow(rates, prepared.most_tokens()) {
+        if let Some(tokens) = window.too_narrow(rates, prepared.most_tokens()) {
             self.report_status(&format!(
                 "{}: tokens_per_minute = {tokens} is less than the {} that one question may take; each waits for a minute of its own",
                 line.called.describe_model(),
@@ -267,9 +267,9 @@ impl Runtime {
         }
         let mut vain = FailedTryUsage::default();
         let mut broken_off = String::new();
-        let answered = self.patiently(&line.called, &gate, cancel, || {
+        let answered = self.patiently(&line.called, &window, cancel, || {
             let (mut hold, _) = self.reserve_call(prepared, false, cancel).map_err(Trouble::Settled)?;
-            let number = gate
+            let number = window
                 .wait_for_room(rates, prepared.most_tokens(), &*self.world, cancel)
                 .ok_or(Trouble::Cancelled)?;
             let mut budget = Budget::from_question(prepared);
@@ -284,7 +284,7 @@ impl Runtime {
             // A refused call costs nothing; one that broke off half-way is charged.
             let begun = done.is_ok() || !reply.text.is_empty() || reply.usage.is_some();
             let (usage, estimated) = if begun { prepared.usage(&reply) } else { (Usage::default(), false) };
-            gate.correct(number, usage.input.saturating_add(usage.output));
+            window.correct(number, usage.input.saturating_add(usage.output));
             hold.record_usage(Amount {
                 calls: u64::from(begun || matches!(done, Err(Trouble::Refused(_)))),
                 tokens: usage.input.saturating_add(usage.output),
