@@ -10,9 +10,9 @@ macro_rules! note_line {
 
 mod chat;
 mod cli;
+mod command_context;
 mod commands;
 mod completion;
-mod context;
 mod exit;
 #[cfg(feature = "http")]
 mod http;

@@ -1,8 +1,8 @@
 //! Client of the remote cache and workers that the manifest names, and `cortex remote ping`.
 
+use crate::command_context::CommandContext;
 use crate::commands::remote_cache::{no_remote_cache, offline};
 use crate::commands::show;
-use crate::context::Context;
 use crate::sharing;
 use crate::worker;
 use engine::build::sharing::Sharing;
@@ -87,7 +87,7 @@ fn also(answer: &Ping, worker: Option<&Path>) -> String {
 }
 
 /// Runs `cortex remote ping`: asks the server for its terms and prints them.
-pub fn ping(context: &Context) -> Outcome {
+pub fn ping(context: &CommandContext) -> Outcome {
     let workspace = context.workspace("remote ping")?;
     let manifest = workspace.manifest()?;
     let def = manifest.remote.as_ref().ok_or_else(no_remote_cache)?;

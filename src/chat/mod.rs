@@ -10,7 +10,7 @@ mod session;
 mod tools;
 
 use crate::cli::ChatArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::service::Host;
 use conversation::Talk;
 use engine::manifest::model::Manifest;
@@ -26,7 +26,7 @@ use workbench::checkout::{self, CheckoutLock};
 use workbench::context::withheld_files::never_send_of;
 
 /// Runs `cortex chat`.
-pub fn run_chat(context: &Context, args: &ChatArgs) -> Outcome {
+pub fn run_chat(context: &CommandContext, args: &ChatArgs) -> Outcome {
     let mut talk = open_conversation(context, args)?;
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if is_terminal && args.question.is_none() && !context.prints_json() {
@@ -36,7 +36,7 @@ pub fn run_chat(context: &Context, args: &ChatArgs) -> Outcome {
 }
 
 /// Opens the conversation that the flags name. Reports errors of manifest and store at once.
-fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed> {
+fn open_conversation(context: &CommandContext, args: &ChatArgs) -> Result<Talk, Failed> {
     let workspace = context.workspace("chat")?;
     let manifest = workspace.manifest()?;
     let root = workspace.root.clone();

@@ -3,8 +3,8 @@
 use super::chat_methods::Fault;
 use super::conversation::{Event, Talk, Tell};
 use super::screen::cells::printable_clusters;
+use crate::command_context::CommandContext;
 use crate::commands::show::outcome_of_write;
-use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const LONGEST: u64 = 64 << 10;
 
 /// Answers `question`, or the one on standard input.
-pub fn answer_plainly(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcome {
+pub fn answer_plainly(context: &CommandContext, talk: &mut Talk, question: Option<&str>) -> Outcome {
     let question = match question {
         Some(question) => question.to_owned(),
         None => read_line()?,

@@ -11,7 +11,7 @@ use super::screen::markdown::{Growing, Markdown};
 use super::screen::paint::{DrawnLine, Painter};
 use super::screen::terminal::{self, Terminal};
 use super::screen::view::{View, text_width};
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome as Reply, Patience};
 use crate::service::server::Stop;
@@ -90,7 +90,7 @@ struct Candidates {
 }
 
 /// Runs a conversation until the person leaves.
-pub fn run_conversation(context: &Context, talk: Talk) -> Outcome {
+pub fn run_conversation(context: &CommandContext, talk: Talk) -> Outcome {
     let (news, hears) = channel();
     let host = talk.host.clone();
     let mut screen = Screen::new(context.out, &talk);
@@ -142,7 +142,7 @@ fn title(talk: &Talk) -> String {
 
 /// Watches the sources during the conversation, so that requests need not scan them. Prints nothing; if the watch cannot start, each request
 /// scans.
-fn follow_sources(context: &Context, host: Arc<Host>) {
+fn follow_sources(context: &CommandContext, host: Arc<Host>) {
     let settings = context.settings().clone();
     let follow = move || {
         let context = RequestContext::of_request(settings, Cancel::default(), Arc::new(Silent));

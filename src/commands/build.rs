@@ -4,7 +4,7 @@ use super::first_screen;
 use super::output_file::replaceable;
 use super::show::outcome_of_write;
 use crate::cli::BuildArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::render::events::EventLog;
 use crate::render::trace::Trace;
 use crate::sharing::{self, Used};
@@ -31,12 +31,12 @@ use workbench::health::Health;
 use workbench::workspace::Workspace;
 
 /// Returns whether the flags ask for nothing but the outcome.
-fn wants_only_outcome(context: &Context, args: &BuildArgs) -> bool {
+fn wants_only_outcome(context: &CommandContext, args: &BuildArgs) -> bool {
     !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.prints_json()
 }
 
 /// Runs `cortex build`.
-pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
+pub fn run_build(context: &CommandContext, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
     let is_default = args.patterns.is_empty();
     let mut request = Request {
@@ -129,7 +129,7 @@ fn check_record_files(args: &BuildArgs) -> Result<(), Failed> {
 }
 
 /// Prints the report of a request that is current.
-fn conclude_current(context: &Context, workspace: &Workspace, known: &CurrentRequest, start: Instant) {
+fn conclude_current(context: &CommandContext, workspace: &Workspace, known: &CurrentRequest, start: Instant) {
     context.say(&damage(workspace));
     context.built();
     let report = Report {
@@ -152,7 +152,7 @@ struct FinishedRun<'a> {
 
 impl FinishedRun<'_> {
     /// Prints the report.
-    fn print(&self, context: &Context, session: &mut Session, currency: Option<&str>) -> Result<(), Failed> {
+    fn print(&self, context: &CommandContext, session: &mut Session, currency: Option<&str>) -> Result<(), Failed> {
         let targets = self.report.targets as u64;
         if context.prints_json() {
             let mut document = summary::summary_json(self.report, targets, self.start.elapsed());
@@ -188,7 +188,12 @@ impl FinishedRun<'_> {
 }
 
 /// Follows renamed symbols: updates the aliases, and carries over words that people wrote.
-pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &mut Session, request: &Request) -> Result<(), Failed> {
+pub(super) fn follow_names(
+    context: &CommandContext,
+    workspace: &Workspace,
+    session: &mut Session,
+    request: &Request,
+) -> Result<(), Failed> {
     // The build itself succeeded, even if this file cannot be written; the next build tries again.
     let mut is_done = true;
     if let Err(error) = workbench::aliases::update(&workspace.root, session) {
@@ -216,7 +221,7 @@ fn damage(workspace: &Workspace) -> Vec<Diagnostic> {
 }
 
 /// Builds the unpaid targets again to compare their outputs. Failed targets were reported and are not tried again.
-fn rebuild(context: &Context, session: &mut Session, mut request: Request, built: Report) -> Result<Report, Failed> {
+fn rebuild(context: &CommandContext, session: &mut Session, mut request: Request, built: Report) -> Result<Report, Failed> {
     let made = built.roots.iter().filter(|root| root.output.is_some());
     let labels: Vec<String> = made.map(|root| root.label.to_string()).collect();
     if labels.is_empty() {
@@ -233,7 +238,12 @@ fn rebuild(context: &Context, session: &mut Session, mut request: Request, built
 }
 
 /// Builds these targets again, except paid ones, to compare their outputs.
-pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: Request, labels: Vec<String>) -> Result<Report, Failed> {
+pub(super) fn rebuild_these(
+    context: &CommandContext,
+    session: &mut Session,
+    request: Request,
+    labels: Vec<String>,
+) -> Result<Report, Failed> {
     let digest = Digest::of(&[&request.digest.0[..], b"rebuild", labels.join("\n").as_bytes()].concat());
     let rebuilt = labels
         .into_iter()
@@ -251,7 +261,7 @@ pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: R
 }
 
 /// Prints the last lines of a build.
-fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, start: Instant) {
+fn conclude(context: &CommandContext, report: &Report, targets: u64, dry_run: bool, start: Instant) {
     if let Some(line) = summary::format_earlier_warnings(report, context.err) {
         note_line!("{line}");
     }
@@ -274,7 +284,7 @@ pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
 }
 
 /// Prints the last lines of a command that built something and does not print its output.
-pub fn print_last_lines(context: &Context, report: &Report, start: Instant) -> Result<(), Failed> {
+pub fn print_last_lines(context: &CommandContext, report: &Report, start: Instant) -> Result<(), Failed> {
     let targets = report.targets as u64;
     if context.prints_json() {
         outcome_of_write(writeln!(
@@ -296,7 +306,7 @@ struct Records {
     trace: Option<Trace>,
 }
 
-fn build_with(context: &Context, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
+fn build_with(context: &CommandContext, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
     let Records { verbose, events, trace } = records;
     let display = DisplayedBuild::begin_display(&context.terminal(), verbose);
     let (logged, traced);

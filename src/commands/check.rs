@@ -2,14 +2,14 @@
 
 use super::show;
 use crate::cli::CheckArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::manifest::SCHEMA;
 use methods::failed::Outcome;
 use methods::render::format_count;
 use std::io::Write as _;
 
 /// Runs `cortex check`.
-pub fn run_check(context: &Context, args: &CheckArgs) -> Outcome {
+pub fn run_check(context: &CommandContext, args: &CheckArgs) -> Outcome {
     if args.schema {
         return show::outcome_of_write(write!(context.stdout(), "{SCHEMA}"));
     }

@@ -1,7 +1,7 @@
 //! `cortex clean`: deletes the files below `.cortex/out`.
 
 use super::show;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -10,7 +10,7 @@ use methods::render::{format_count, format_size};
 use std::io::Write as _;
 
 /// Runs `cortex clean`. Locks the checkout, so that no build writes these files meanwhile.
-pub fn run_clean(context: &Context) -> Outcome {
+pub fn run_clean(context: &CommandContext) -> Outcome {
     let workspace = context.building("clean")?;
     let removed = workbench::clean::clean(&workspace.root).map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_WRITE, format!(".cortex/out cannot be deleted: {error}"));

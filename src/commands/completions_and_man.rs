@@ -2,8 +2,8 @@
 
 use super::show;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::command_context::CommandContext;
 use crate::completion;
-use crate::context::Context;
 use clap::CommandFactory;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -13,7 +13,7 @@ use methods::failed::{Failed, Outcome};
 use std::io::Write;
 
 /// Refuses `--output json` for a command without a JSON form.
-pub(super) fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
+pub(super) fn text_only(context: &CommandContext, what: &str) -> Result<(), Failed> {
     if !context.prints_json() {
         return Ok(());
     }
@@ -22,14 +22,14 @@ pub(super) fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
 }
 
 /// Prints completions.
-pub fn completions(context: &Context, args: &CompletionsArgs) -> Outcome {
+pub fn completions(context: &CommandContext, args: &CompletionsArgs) -> Outcome {
     text_only(context, "completions are a script for a shell")?;
     let text = completion::registration(args.shell);
     show::outcome_of_write(text.and_then(|text| context.stdout().write_all(&text)))
 }
 
 /// Prints a manual page.
-pub fn man(context: &Context, args: &ManArgs) -> Outcome {
+pub fn man(context: &CommandContext, args: &ManArgs) -> Outcome {
     text_only(context, "manual pages are roff")?;
     let mut command = Cli::command();
     command.build();

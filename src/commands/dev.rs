@@ -2,7 +2,7 @@
 
 use super::{facts, show};
 use crate::cli::DevCommand;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Runs `cortex dev`.
-pub fn run_dev(context: &Context, command: &DevCommand) -> Outcome {
+pub fn run_dev(context: &CommandContext, command: &DevCommand) -> Outcome {
     match command {
         DevCommand::Facts => facts::run_facts(context),
         DevCommand::Errors => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::render::codes::codes_page())),

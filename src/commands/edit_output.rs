@@ -1,7 +1,7 @@
 //! `cortex edit-output`: replaces an output with a person's text.
 
 use crate::cli::EditOutputArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::build::Options;
 use engine::build::query::NodeState;
 use engine::build::request::Request;
@@ -21,7 +21,7 @@ use workbench::short_names::with_target;
 use workbench::status::target_status;
 
 /// Runs `cortex edit-output`.
-pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
+pub fn run_edit_output(context: &CommandContext, args: &EditOutputArgs) -> Outcome {
     let workspace = context.building("edit-output")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);

@@ -3,7 +3,7 @@
 use super::output_file::{replaceable, write_atomically};
 use super::show;
 use crate::cli::ExportCommand;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -14,7 +14,7 @@ use std::io::Write;
 use workbench::scip_export::export;
 
 /// Runs `cortex export`.
-pub fn run_export(context: &Context, command: &ExportCommand) -> Outcome {
+pub fn run_export(context: &CommandContext, command: &ExportCommand) -> Outcome {
     let ExportCommand::Scip { out, project_root } = command;
     if !project_root.contains("://") {
         let why = Diagnostic::error(ErrorCode::E_USAGE, "the project root is not a URI").found(project_root);

@@ -1,7 +1,7 @@
 //! `cortex dev facts`: builds the inputs of the facts and prints the facts, to compare them with the compiler's.
 
 use super::show;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::Label;
@@ -12,7 +12,7 @@ use std::io::Write;
 use workbench::facts::TARGETS;
 
 /// Runs `cortex dev facts`.
-pub fn run_facts(context: &Context) -> Outcome {
+pub fn run_facts(context: &CommandContext) -> Outcome {
     let workspace = context.building("dev facts")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);

@@ -1,7 +1,7 @@
 //! `cortex` without a command: the state of the workspace, and what to do next. Runs nothing.
 
 use super::show;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::build::session::Session;
 use methods::failed::{Failed, Outcome};
 use methods::render::{Style, format_count, moment, printable};
@@ -36,7 +36,7 @@ struct WorkspaceFacts {
 }
 
 /// Runs `cortex` without a command.
-pub fn run_next(context: &Context) -> Outcome {
+pub fn run_next(context: &CommandContext) -> Outcome {
     let here = std::env::current_dir().ok();
     let place = match here.and_then(|here| workbench::location::find_root(&here)) {
         Some(_) => workspace(context)?,
@@ -74,7 +74,7 @@ fn nowhere() -> WorkspaceFacts {
     }
 }
 
-fn workspace(context: &Context) -> Result<WorkspaceFacts, Failed> {
+fn workspace(context: &CommandContext) -> Result<WorkspaceFacts, Failed> {
     let workspace = context.workspace("cortex")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -122,7 +122,7 @@ fn workspace(context: &Context) -> Result<WorkspaceFacts, Failed> {
 }
 
 /// Returns how many programs and destinations of a workspace wait for `cortex trust`.
-fn count_untrusted(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
+fn count_untrusted(context: &CommandContext, workspace: &Workspace) -> Result<usize, Failed> {
     let trusted = Trusted::in_repository(context.settings().trust.clone(), &workspace.root);
     let manifest = workspace.manifest()?;
     let waits = waiting(&manifest);
@@ -130,7 +130,7 @@ fn count_untrusted(context: &Context, workspace: &Workspace) -> Result<usize, Fa
 }
 
 /// Prints questions to try after the first build.
-pub fn after_first(context: &Context, session: &mut Session) -> Result<(), Failed> {
+pub fn after_first(context: &CommandContext, session: &mut Session) -> Result<(), Failed> {
     if let Some(symbol) = example_symbol::find_example(session)? {
         note_line!("{}", steps_text(&tries(&symbol), "try", context.err).trim_end());
     }

@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::FmtArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -13,7 +13,7 @@ use workbench::location::MANIFEST;
 use workbench::manifest_format::format_manifest;
 
 /// Runs `cortex fmt`. With `--check`, writes nothing and exits with 1 if the manifest is not formatted.
-pub fn run_fmt(context: &Context, args: &FmtArgs) -> Outcome {
+pub fn run_fmt(context: &CommandContext, args: &FmtArgs) -> Outcome {
     let workspace = context.workspace("fmt")?;
     // Report errors of the manifest as a build does; an unusable manifest is not changed.
     workspace.manifest()?;

@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::GcArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::manifest::model::StoreLimits;
 use engine::store::disk::DiskStore;
 use engine::values::codes::ErrorCode;
@@ -21,7 +21,7 @@ use workbench::garbage::{self, GarbageOptions};
 use workbench::locks::Hold;
 
 /// Runs `cortex gc`.
-pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
+pub fn run_gc(context: &CommandContext, args: &GcArgs) -> Outcome {
     if !args.dry_run {
         if let Some(folder) = context.disk_folder("gc")? {
             DiskStore::refuse_second_collection(&folder)?;
@@ -62,7 +62,7 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
 }
 
 /// Repairs what killed edits left in the workspace, if the command runs in one.
-fn repair_edits(context: &Context) {
+fn repair_edits(context: &CommandContext) {
     let Some(root) = context.root_around() else { return };
     let guard = Guard {
         store: context.store_folder(),
@@ -82,7 +82,7 @@ fn repair_edits(context: &Context) {
 }
 
 /// Returns the options: flags, then the limits of the manifest, if the command runs in a workspace.
-fn options(context: &Context, args: &GcArgs) -> Result<GarbageOptions, Failed> {
+fn options(context: &CommandContext, args: &GcArgs) -> Result<GarbageOptions, Failed> {
     let limits = match context.root_around() {
         Some(root) => workbench::workspace::store_limits(&root)?,
         None => StoreLimits::default(),
@@ -107,7 +107,7 @@ pub fn is_due(hold: &Hold) -> bool {
 
 /// Runs automatic gc after a command: keeps the stores into which it stored results within the manifest's size, and reports that in one line.
 /// Does nothing if the command stored no result.
-pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
+pub fn keep_within(context: &CommandContext, guards: &[Arc<Hold>]) {
     for hold in guards {
         let Some((root, disk)) = hold.filed() else { continue };
         // The command that needed the manifest has reported its errors.
@@ -134,7 +134,7 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
 }
 
 /// Reports the damage that the store found.
-fn warn(context: &Context, disk: &DiskStore) {
+fn warn(context: &CommandContext, disk: &DiskStore) {
     use engine::store::Store;
     context.say(&describe_damage(disk.damage()));
 }

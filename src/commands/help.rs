@@ -2,7 +2,7 @@
 
 use super::{completions_and_man, show};
 use crate::cli::{Cli, HelpArgs};
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use clap::CommandFactory;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -124,7 +124,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 const LINE: usize = 80;
 
 /// Runs `cortex help`.
-pub fn run_help(context: &Context, args: &HelpArgs) -> Outcome {
+pub fn run_help(context: &CommandContext, args: &HelpArgs) -> Outcome {
     completions_and_man::text_only(context, "help pages are text")?;
     if let [topic] = &args.topic[..]
         && let Some(code) = ErrorCode::parse(topic)
@@ -189,7 +189,7 @@ fn beginning(about: &str, room: usize) -> String {
 }
 
 /// Wraps a page to the width of the terminal; leaves it unchanged if standard output is not a terminal.
-fn on_terminal(context: &Context, page: &str) -> String {
+fn on_terminal(context: &CommandContext, page: &str) -> String {
     match os::terminals::terminal_size(std::io::stdout()) {
         Some((columns @ 1.., _)) => methods::render::page::format_page(page, columns, context.out),
         _ => page.to_owned(),

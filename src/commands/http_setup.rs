@@ -1,7 +1,7 @@
 //! Setup of a command that listens over HTTP: the address, and the gate with the token that clients need.
 
 use crate::cli::HttpArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::http::access_rules::{self, HttpAccessRules};
 use crate::http::listen;
 use crate::http::token::{self, Token};
@@ -29,7 +29,7 @@ impl Entrance {
     ///
     /// # Errors
     /// When a flag is wrong, the address is in use, or the token cannot be read or written.
-    pub fn bind_address(context: &Context, args: &HttpArgs, at: SocketAddr) -> Result<Self, Failed> {
+    pub fn bind_address(context: &CommandContext, args: &HttpArgs, at: SocketAddr) -> Result<Self, Failed> {
         if let Some(wrong) = args.allow_origin.iter().find(|origin| !access_rules::is_origin(origin)) {
             let why = Diagnostic::error(ErrorCode::E_ORIGIN, "this is not the origin of a page").found(wrong.as_str());
             return Err(Failed::new(

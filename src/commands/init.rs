@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::InitArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -14,7 +14,7 @@ use workbench::code_survey::CodeSurvey;
 use workbench::init::{InitError, init};
 
 /// Runs `cortex init`.
-pub fn run_init(context: &Context, args: &InitArgs) -> Outcome {
+pub fn run_init(context: &CommandContext, args: &InitArgs) -> Outcome {
     let found = init(&context.global.directory, args.force).map_err(|error| match &error {
         InitError::Exists(_) => Failed::new(
             Code::Usage,

@@ -2,14 +2,14 @@
 
 use super::show;
 use crate::cli::LogArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use methods::failed::Outcome;
 use methods::render::builds;
 use std::io::Write;
 use workbench::builds::log;
 
 /// Runs `cortex log`. Reads neither manifest nor sources.
-pub fn run_log(context: &Context, args: &LogArgs) -> Outcome {
+pub fn run_log(context: &CommandContext, args: &LogArgs) -> Outcome {
     let workspace = context.workspace("log")?;
     let mut found = log(&*workspace.engine.store, workspace.engine.view)?;
     let surplus = found.len().saturating_sub(usize::try_from(args.count).unwrap_or(usize::MAX));

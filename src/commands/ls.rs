@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::LsArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::build::redefinition::template_text;
 use engine::build::session::Session;
 use methods::desk::names;
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 /// Runs `cortex ls`.
-pub fn run_ls(context: &Context, args: &LsArgs) -> Outcome {
+pub fn run_ls(context: &CommandContext, args: &LsArgs) -> Outcome {
     let workspace = context.workspace("ls")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -43,7 +43,7 @@ struct RuleTargets {
     out: Option<String>,
 }
 
-fn kinds(context: &Context, session: &Session) -> Result<String, Failed> {
+fn kinds(context: &CommandContext, session: &Session) -> Result<String, Failed> {
     let rules = &session.rules;
     let mut known = vec![0_usize; rules.manifest().rules.len()];
     session.graph.each_label(|_, label| {

@@ -3,7 +3,7 @@
 #[cfg(feature = "http")]
 use super::http_setup::Entrance;
 use crate::cli::{McpArgs, McpCommand};
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::mcp::answer_form::Form;
 #[cfg(feature = "http")]
 use crate::mcp::http;
@@ -19,7 +19,7 @@ use methods::failed::{Failed, Outcome};
 use std::sync::Arc;
 
 /// Runs `cortex mcp`. Standard output belongs to the protocol; messages for people go to standard error.
-pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
+pub fn run_mcp(context: &CommandContext, args: &McpArgs) -> Outcome {
     if let Some(McpCommand::Install(args)) = &args.command {
         return super::mcp_install::run_mcp_install(context, args);
     }

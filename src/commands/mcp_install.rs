@@ -1,8 +1,8 @@
 //! `cortex mcp install`: adds the server to the configuration of a client.
 
 use crate::cli::InstallArgs;
+use crate::command_context::CommandContext;
 use crate::commands::show::outcome_of_write;
-use crate::context::Context;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -21,7 +21,7 @@ use workbench::edit::state::Status;
 use workbench::mcp_clients::{Client, GUIDE, with_guidance};
 
 /// Shows the change, and writes it once it is confirmed.
-pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
+pub fn run_mcp_install(context: &CommandContext, args: &InstallArgs) -> Outcome {
     let root = context.workspace("mcp install")?.root.clone();
     context.release_locks_to_reopen();
     let disk = Disk::new(&root);

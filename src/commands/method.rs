@@ -2,7 +2,7 @@
 
 use super::show::outcome_of_write;
 use crate::cli::{Call, OutputForm, USUAL_TIMEOUT};
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::service::client::{self, Reply, ServiceReply};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -57,7 +57,7 @@ fn read_arguments(call: &Call, entry: &MethodEntry) -> Result<Value, Failed> {
 }
 
 /// Runs a method, here or in the service of the checkout, and prints its answer.
-pub fn run_method(context: &Context, call: &Call) -> Outcome {
+pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
     let entry = call.entry();
     if context.overlay().is_some() && !entry.within {
         return Err(not_within());
@@ -150,7 +150,7 @@ pub fn not_within() -> Failed {
 }
 
 /// Requests the answer from the service. The service has its own flags and no time limit: with other flags, or a limit, this process answers.
-fn ask_service(context: &Context, entry: &MethodEntry, arguments: &Value) -> Result<Option<ServiceReply>, Failed> {
+fn ask_service(context: &CommandContext, entry: &MethodEntry, arguments: &Value) -> Result<Option<ServiceReply>, Failed> {
     let global = &context.global;
     // The service keeps no overlays in memory.
     if global.overlay.is_some()

@@ -39,7 +39,7 @@ mod warm;
 mod watch;
 
 use crate::cli::{Cli, Command};
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::exit::exit_code;
 use methods::code::Code;
 use methods::failed::Outcome;
@@ -49,7 +49,7 @@ use std::process::ExitCode;
 pub fn run_cli(cli: Cli) -> ExitCode {
     let mut global = cli.global;
     let entered = global.change_directory();
-    let context = Context::new(global);
+    let context = CommandContext::new(global);
     if let Err(failed) = entered {
         context.say_why(&failed);
         return exit_code(failed.code);
@@ -102,7 +102,7 @@ pub fn run_cli(cli: Cli) -> ExitCode {
 }
 
 /// Reports the failure of a command, if it failed, and returns its exit code.
-fn report_outcome(context: &Context, outcome: Outcome) -> ExitCode {
+fn report_outcome(context: &CommandContext, outcome: Outcome) -> ExitCode {
     context.say_damage();
     match outcome {
         Ok(code) => exit_code(code),

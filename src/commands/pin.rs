@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::{PinVersionArgs, UnpinVersionArgs};
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::store::pins::Pin;
 use engine::store::records::HistoryRecord;
 use engine::values::codes::ErrorCode;
@@ -17,7 +17,7 @@ use std::io::Write;
 use workbench::store_maintenance;
 
 /// Pins a version.
-pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
+pub fn pin(context: &CommandContext, args: &PinVersionArgs) -> Outcome {
     let workspace = context.workspace("pin-version")?;
     let mut session = workspace.session()?;
     let label = one_label(&mut session, &args.label, "pinned")?;
@@ -66,7 +66,7 @@ fn find_version(versions: &[HistoryRecord], number: Option<u32>) -> Option<&Hist
 }
 
 /// Removes pins.
-pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
+pub fn unpin(context: &CommandContext, args: &UnpinVersionArgs) -> Outcome {
     let workspace = context.workspace("unpin-version")?;
     let (store, view) = (&*workspace.engine.store, workspace.engine.view);
     let all = store_maintenance::pins(store, view)?;

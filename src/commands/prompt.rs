@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::PromptArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::build::Options;
 use engine::build::request::Request;
 use engine::values::codes::ErrorCode;
@@ -17,7 +17,7 @@ use std::io::Write;
 use workbench::short_names::{expand_short_name, with_target};
 
 /// Runs `cortex prompt`.
-pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
+pub fn run_prompt(context: &CommandContext, args: &PromptArgs) -> Outcome {
     let workspace = context.building("prompt")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);

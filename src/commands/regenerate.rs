@@ -2,7 +2,7 @@
 
 use super::build::print_last_lines;
 use crate::cli::RegenerateArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::sharing::{self, Used};
 use engine::build::Options;
 use engine::build::request::Request;
@@ -18,7 +18,7 @@ use workbench::agent_questions::is_answered_by_agent;
 use workbench::short_names::with_target;
 
 /// Runs `cortex regenerate`.
-pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {
+pub fn run_regenerate(context: &CommandContext, args: &RegenerateArgs) -> Outcome {
     let start = Instant::now();
     let workspace = context.asking("regenerate", &args.asking)?;
     let mut session = workspace.session()?;

@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::RemoteCommand;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -13,7 +13,7 @@ use methods::table::since::Since;
 use std::io::Write;
 
 /// Runs `cortex remote`.
-pub fn run_remote_cache(context: &Context, command: &RemoteCommand) -> Outcome {
+pub fn run_remote_cache(context: &CommandContext, command: &RemoteCommand) -> Outcome {
     match command {
         #[cfg(feature = "remote")]
         RemoteCommand::Ping => crate::remote_client::ping(context),
@@ -66,7 +66,7 @@ pub fn hit_rate(found: u64, missed: u64) -> Option<f64> {
 }
 
 /// Prints this checkout's figures of its cache, from `since` on.
-fn stats(context: &Context, since: Option<Since>) -> Outcome {
+fn stats(context: &CommandContext, since: Option<Since>) -> Outcome {
     let workspace = context.workspace("remote stats")?;
     let engine = &workspace.engine;
     let since = since.map_or(0, |since| since.seconds_since_1970_at(engine.world.now_secs()));

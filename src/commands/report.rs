@@ -3,7 +3,7 @@
 use super::output_file::{replaceable, write_atomically};
 use super::show;
 use crate::cli::ReportArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use methods::desk::{last_good, names};
 use methods::failed::Outcome;
 use methods::render::{format_count, format_size, report};
@@ -11,7 +11,7 @@ use std::io::Write;
 use workbench::report::Report;
 
 /// Runs `cortex report`.
-pub fn run_report(context: &Context, args: &ReportArgs) -> Outcome {
+pub fn run_report(context: &CommandContext, args: &ReportArgs) -> Outcome {
     let workspace = context.workspace("report")?;
     let near = args
         .near

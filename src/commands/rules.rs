@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::{RulesArgs, RulesCommand};
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
@@ -12,7 +12,7 @@ use producers::rulesets::{NAMES, text};
 use std::io::Write;
 
 /// Runs `cortex rules`.
-pub fn run_rules(context: &Context, args: &RulesArgs) -> Outcome {
+pub fn run_rules(context: &CommandContext, args: &RulesArgs) -> Outcome {
     let mut out = context.stdout();
     match &args.command {
         None | Some(RulesCommand::List) if context.prints_json() => show::outcome_of_write(writeln!(out, "{}", serde_json::json!(NAMES))),

@@ -4,7 +4,7 @@
 use super::http_setup::Entrance;
 use super::show;
 use crate::cli::ServeArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 #[cfg(feature = "http")]
 use crate::page::{self, News};
 use crate::service::server::{self, Stop};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs `cortex serve`.
-pub fn run_serve(context: &Context, args: &ServeArgs) -> Outcome {
+pub fn run_serve(context: &CommandContext, args: &ServeArgs) -> Outcome {
     if args.status {
         return status(context);
     }
@@ -78,7 +78,7 @@ struct Page {
 #[cfg(feature = "http")]
 impl Page {
     /// Serves the page and the socket until one of them ends.
-    fn serve(self, context: &Context, entrance: Entrance, host: Arc<Host>, socket: &Socket, stop: &Stop) -> Outcome {
+    fn serve(self, context: &CommandContext, entrance: Entrance, host: Arc<Host>, socket: &Socket, stop: &Stop) -> Outcome {
         let _ = writeln!(context.stdout(), "{}", start_line(context, &socket_path(context)?, &entrance));
         let (shared, store, page_stop) = (server::shared(host.clone(), stop), context.store_folder(), Stop::default());
         let way = entrance.announce("");
@@ -102,7 +102,7 @@ impl Page {
 
 /// Builds the line that announces page and service. Only on a terminal the address includes the token: elsewhere it might be stored in a log.
 #[cfg(feature = "http")]
-fn start_line(context: &Context, path: &Path, entrance: &Entrance) -> String {
+fn start_line(context: &CommandContext, path: &Path, entrance: &Entrance) -> String {
     let page = format!("http://{}/", entrance.at);
     if context.prints_json() {
         let mut document = serving(path);
@@ -117,7 +117,7 @@ fn start_line(context: &Context, path: &Path, entrance: &Entrance) -> String {
     format!("serving at {}\nthe page is {page}#token={token}", path.display())
 }
 
-fn socket_path(context: &Context) -> Result<PathBuf, Failed> {
+fn socket_path(context: &CommandContext) -> Result<PathBuf, Failed> {
     context.service().ok_or_else(|| {
         let why = Diagnostic::error(ErrorCode::E_NO_STORE, "the socket needs a store");
         Failed::new(Code::Usage, why.hint("serve one client with --stdio, or use a store"))
@@ -147,7 +147,7 @@ fn outcome_of_serving(result: std::io::Result<()>) -> Outcome {
     })
 }
 
-fn status(context: &Context) -> Outcome {
+fn status(context: &CommandContext) -> Outcome {
     let path = socket_path(context)?;
     let about = match client::ask_about_service(&path) {
         Ok(about) => about,
@@ -183,7 +183,7 @@ fn status(context: &Context) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-fn stop_serving(context: &Context) -> Outcome {
+fn stop_serving(context: &CommandContext) -> Outcome {
     let path = socket_path(context)?;
     let (pid, ended) = match client::ask_about_service(&path) {
         Ok(about) => (about["pid"].clone(), client::stop_service(&path)),

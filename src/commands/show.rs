@@ -2,7 +2,7 @@
 
 use super::unpack::unpack;
 use crate::cli::ShowArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::build::remarks::FailedTry;
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
@@ -19,7 +19,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Runs `cortex show`.
-pub fn run_show(context: &Context, args: &ShowArgs) -> Outcome {
+pub fn run_show(context: &CommandContext, args: &ShowArgs) -> Outcome {
     let workspace = match args.allow_stale || args.rejected {
         true => context.workspace("show")?,
         false if args.refresh => context.asking("show", &args.asking)?,
@@ -76,7 +76,7 @@ pub fn run_show(context: &Context, args: &ShowArgs) -> Outcome {
 }
 
 /// Prints an output, or writes it to a folder.
-fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &LabelledOutput) -> Outcome {
+fn give(context: &CommandContext, args: &ShowArgs, session: &Session, shown: &LabelledOutput) -> Outcome {
     match &args.into {
         Some(folder) => unpack(context, session, shown, folder),
         None => print(context, args, shown),
@@ -84,7 +84,7 @@ fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &LabelledO
 }
 
 /// Prints the rejected answer of the last try.
-fn print_rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Session) -> Outcome {
+fn print_rejected(context: &CommandContext, args: &ShowArgs, root: &Path, session: &mut Session) -> Outcome {
     if args.label.starts_with("//investigations/") {
         return rejected_investigation(context, args, root);
     }
@@ -128,7 +128,7 @@ fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
 }
 
 /// Prints the rejected answer to a question.
-fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Outcome {
+fn rejected_investigation(context: &CommandContext, args: &ShowArgs, root: &Path) -> Outcome {
     let Some(raw) = workbench::investigation::rejected_answer(root, &args.label) else {
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "the last try rejected no answer to this question").label(&args.label);
         return Err(Failed::new(Code::Usage, why.hint("ask it with `cortex investigate`")));
@@ -141,7 +141,7 @@ fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Ou
     print(context, args, &shown)
 }
 
-fn print(context: &Context, args: &ShowArgs, shown: &LabelledOutput) -> Outcome {
+fn print(context: &CommandContext, args: &ShowArgs, shown: &LabelledOutput) -> Outcome {
     let mut out = context.stdout();
     let printed = if context.prints_json() {
         writeln!(

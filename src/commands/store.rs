@@ -3,7 +3,7 @@
 use super::output_file::replaceable;
 use super::show;
 use crate::cli::StoreCommand;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::build::query::Reach;
 use engine::store::StoreError;
 use engine::store::disk::DiskStore;
@@ -21,7 +21,7 @@ use workbench::result_files::{self, ResultFileError};
 use workbench::store_maintenance;
 
 /// Runs `cortex store`.
-pub fn run_store(context: &Context, command: &StoreCommand) -> Outcome {
+pub fn run_store(context: &CommandContext, command: &StoreCommand) -> Outcome {
     match command {
         StoreCommand::Verify { repair } => run_verify(context, *repair),
         StoreCommand::Stats => stats(context),
@@ -32,7 +32,7 @@ pub fn run_store(context: &Context, command: &StoreCommand) -> Outcome {
 }
 
 /// Opens the store, which must exist.
-fn open_existing_store(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
+fn open_existing_store(context: &CommandContext, purpose: &str) -> Result<DiskStore, Failed> {
     context.disk(purpose)?.ok_or_else(none)
 }
 
@@ -41,11 +41,11 @@ fn none() -> Failed {
     Failed::new(Code::Usage, why.hint("the first `cortex build` creates one"))
 }
 
-fn print(context: &Context, text: &str) -> Outcome {
+fn print(context: &CommandContext, text: &str) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-fn run_verify(context: &Context, repair: bool) -> Outcome {
+fn run_verify(context: &CommandContext, repair: bool) -> Outcome {
     let open = || context.open_disk("store verify", repair)?.ok_or_else(none);
     let mut disk = open()?;
     let start = std::time::Instant::now();
@@ -82,7 +82,7 @@ fn run_verify(context: &Context, repair: bool) -> Outcome {
     ))
 }
 
-fn stats(context: &Context) -> Outcome {
+fn stats(context: &CommandContext) -> Outcome {
     let disk = open_existing_store(context, "store stats")?;
     let stats = store_maintenance::stats(&disk)?;
     print(
@@ -94,7 +94,7 @@ fn stats(context: &Context) -> Outcome {
     )
 }
 
-fn migrate(context: &Context) -> Outcome {
+fn migrate(context: &CommandContext) -> Outcome {
     let disk = open_existing_store(context, "store migrate")?;
     let (format, made) = disk.migrate()?;
     print(
@@ -110,7 +110,7 @@ fn migrate(context: &Context) -> Outcome {
     )
 }
 
-fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
+fn export(context: &CommandContext, patterns: &[String], out: &Path) -> Outcome {
     let patterns = build::patterns(patterns)?;
     let workspace = context.workspace("store export")?;
     let mut session = workspace.session()?;
@@ -139,7 +139,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
     )
 }
 
-fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
+fn import(context: &CommandContext, file: &Path, paid: bool) -> Outcome {
     let why = |error| result_file_failure(error, file, "read");
     let parcel = parcel::open_parcel(file).map_err(|error| why(error.into()))?;
     // Creates the store if it does not exist: such files serve to fill an empty one.

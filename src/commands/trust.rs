@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::TrustArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
@@ -20,7 +20,7 @@ use workbench::trust::{Trusted, Waiting, check_of_edits, foreign_owner, waiting}
 const LINES: [&str; 5] = ["argv", "shell", "command", "api_key_command", "credential_helper"];
 
 /// Shows the programs and destinations, and trusts them unless `--list` is given.
-pub fn run_trust(context: &Context, args: &TrustArgs) -> Outcome {
+pub fn run_trust(context: &CommandContext, args: &TrustArgs) -> Outcome {
     let workspace = context.workspace("trust")?;
     let manifest = workspace.manifest()?;
     let mut programs = waiting(&manifest);

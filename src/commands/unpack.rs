@@ -1,6 +1,6 @@
 //! `cortex show --into FOLDER`: writes the files of a tree to a new folder.
 
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use engine::build::blobs::{Blobs, Unavailable};
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes the files. The folder gets its name only when it is complete.
-pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, folder: &Path) -> Outcome {
+pub fn unpack(context: &CommandContext, session: &Session, shown: &LabelledOutput, folder: &Path) -> Outcome {
     let files = files_of_tree(session, shown)?;
     // Check for an existing folder before anything is written.
     if fs::symlink_metadata(folder).is_ok() {

@@ -3,7 +3,7 @@
 use super::build::{follow_names, print_last_lines, rebuild_these, request};
 use super::{remote_cache, show};
 use crate::cli::{BuildArgs, WarmArgs};
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::sharing::{self, Used};
 use engine::build::contention::PaidOffers;
 use engine::build::request::{Report, Request};
@@ -29,7 +29,7 @@ use workbench::workspace::Workspace;
 const MAKE_HERE: &str = "warm with a fresh store (CORTEX_STORE) to build them here";
 
 /// Runs `cortex warm`.
-pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
+pub fn run_warm(context: &CommandContext, args: &WarmArgs) -> Outcome {
     let start = Instant::now();
     let request = Request {
         list: true,
@@ -83,7 +83,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
 }
 
 /// Returns the cache, or why this machine cannot write to it.
-fn writable_cache(context: &Context, workspace: &Workspace) -> Result<Arc<dyn RemoteCache>, Failed> {
+fn writable_cache(context: &CommandContext, workspace: &Workspace) -> Result<Arc<dyn RemoteCache>, Failed> {
     match workspace.remote()?.filter(|cache| cache.writes()) {
         Some(cache) => Ok(cache),
         None if context.is_offline() => Err(remote_cache::offline()),
@@ -104,7 +104,7 @@ struct Bundle {
 
 /// Stores the bundle of the built targets. Builds again if results of another machine's graph are lost.
 fn store_bundle(
-    context: &Context,
+    context: &CommandContext,
     session: &mut Session,
     request: &Request,
     (cache, insists): (&dyn RemoteCache, bool),
@@ -149,7 +149,7 @@ fn store_bundle(
 
 /// Prints what was built and stored.
 fn print_report(
-    context: &Context,
+    context: &CommandContext,
     report: &Report,
     bundle: &Bundle,
     (paid, verified): (Option<PaidOffers>, Option<usize>),
@@ -238,7 +238,7 @@ fn offer_paid(workspace: &Workspace, session: &Session) -> Result<PaidOffers, Fa
 }
 
 /// Reports a run with only paid results, which builds nothing.
-fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outcome {
+fn only_paid(context: &CommandContext, workspace: &Workspace, paid: PaidOffers) -> Outcome {
     let Some(used) = sharing::finish_sharing(workspace, None)? else {
         return Err(remote_cache::no_remote_cache());
     };
@@ -256,7 +256,7 @@ fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outc
     }
 }
 
-fn tell_paid(context: &Context, paid: &PaidOffers) {
+fn tell_paid(context: &CommandContext, paid: &PaidOffers) {
     let left_out = match paid.left_out {
         0 => String::new(),
         left_out => format!(
@@ -272,7 +272,13 @@ fn tell_paid(context: &Context, paid: &PaidOffers) {
 }
 
 /// Builds a sample of the targets again, and compares their outputs.
-fn build_sample(context: &Context, session: &mut Session, request: &Request, report: &Report, percent: f64) -> Result<Report, Failed> {
+fn build_sample(
+    context: &CommandContext,
+    session: &mut Session,
+    request: &Request,
+    report: &Report,
+    percent: f64,
+) -> Result<Report, Failed> {
     let roots: Vec<NodeId> = report.roots.iter().map(|root| root.id).collect();
     let labels = sample(&session.graph, &roots, &*session.engine.store, percent, &session.tree())?;
     if labels.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cli::WatchArgs;
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::render::watch as render;
 use crate::service::build_ahead::{IDLE, build_ahead, no_paid_calls, request};
 use crate::signals;
@@ -60,7 +60,7 @@ impl Running {
 
 /// A watch of one checkout.
 struct Watching<'a> {
-    context: &'a Context,
+    context: &'a CommandContext,
     args: &'a WatchArgs,
     patterns: Option<PatternSet>,
     reported: ReportedChanges,
@@ -76,7 +76,7 @@ struct Watching<'a> {
 }
 
 /// Runs `cortex watch`.
-pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
+pub fn run_watch(context: &CommandContext, args: &WatchArgs) -> Outcome {
     let patterns = (!args.patterns.is_empty()).then(|| patterns(&args.patterns)).transpose()?;
     let workspace = context.workspace("watch")?;
     let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;

@@ -1,6 +1,6 @@
 //! Output of `cortex watch`: one line per batch for people, JSON lines for machines.
 
-use crate::context::Context;
+use crate::command_context::CommandContext;
 use crate::service::build_ahead::Ahead;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
@@ -22,7 +22,7 @@ pub fn json_line(value: &Value, event: &str) -> String {
 }
 
 /// Formats the start of the watch.
-pub fn start_line(context: &Context, directories: usize) -> String {
+pub fn start_line(context: &CommandContext, directories: usize) -> String {
     if context.prints_json() {
         return json_line(&json!({"directories": directories}), "watching");
     }
@@ -43,7 +43,7 @@ pub struct Edits {
 }
 
 /// Formats the changes of a batch.
-pub fn describe_batch(context: &Context, files: &[ChangedFile], edits: &Edits, stale: usize, head: bool) -> String {
+pub fn describe_batch(context: &CommandContext, files: &[ChangedFile], edits: &Edits, stale: usize, head: bool) -> String {
     let Edits { members, types, summaries } = edits;
     if context.prints_json() {
         return json_line(
@@ -100,7 +100,7 @@ pub fn describe_batch(context: &Context, files: &[ChangedFile], edits: &Edits, s
 }
 
 /// Reports that another process has the checkout.
-pub fn busy(context: &Context) {
+pub fn busy(context: &CommandContext) {
     let why = Diagnostic::new(
         Severity::Note,
         ErrorCode::N_BUSY,
@@ -110,7 +110,7 @@ pub fn busy(context: &Context) {
 }
 
 /// Formats the result of building ahead.
-pub fn ahead_line(context: &Context, ahead: &Ahead) -> String {
+pub fn ahead_line(context: &CommandContext, ahead: &Ahead) -> String {
     let Ahead { ran, requests, took } = *ahead;
     let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if context.prints_json() {
@@ -121,7 +121,7 @@ pub fn ahead_line(context: &Context, ahead: &Ahead) -> String {
 }
 
 /// Reports the trouble of the watch, or its end.
-pub fn trouble(context: &Context, trouble: Option<&WatchProblem>) {
+pub fn trouble(context: &CommandContext, trouble: Option<&WatchProblem>) {
     let lost = |message: String, hint: &str| {
         Diagnostic::warning(ErrorCode::W_WATCH, format!("{message}; all files are checked every 10 s instead")).hint(hint)
     };

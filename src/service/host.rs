@@ -6,8 +6,8 @@ use super::call_figures::Meter;
 use super::process_memory::memory_mb;
 use super::running_work::RunningWork;
 use crate::cli::Global;
+use crate::command_context::CommandContext;
 use crate::commands::gc;
-use crate::context::Context;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::graph_memory::GraphMemory;
 use engine::build::watch_state::Moment;
@@ -175,7 +175,7 @@ pub struct Outcome {
 impl Host {
     /// Creates the host of the workspace around the current folder.
     pub fn new(global: Global) -> Self {
-        let context = Context::new(global.clone());
+        let context = CommandContext::new(global.clone());
         Self {
             root: context.root_around(),
             store: context.store_folder().map(|folder| folder.join(DATABASE)),
@@ -314,7 +314,7 @@ impl Host {
         let collect = move || {
             let never = Duration::MAX;
             if let Ok(_turn) = host.turn.acquire_turn("gc", host.as_command(), never, &Cancel::default()) {
-                gc::keep_within(&Context::new(host.global.clone()), &due);
+                gc::keep_within(&CommandContext::new(host.global.clone()), &due);
             }
         };
         // If the thread cannot start, the next request runs gc.
@@ -370,7 +370,7 @@ impl Host {
     /// Returns whether another process builds the checkout, by the checkout lock. The progress of that build is unknown.
     #[cfg(feature = "http")]
     pub fn is_built_elsewhere(&self) -> bool {
-        Context::new(self.global.clone()).built_elsewhere().is_some()
+        CommandContext::new(self.global.clone()).built_elsewhere().is_some()
     }
 
     fn busy(&self, holder: &str) -> Failed {

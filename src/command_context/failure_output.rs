@@ -1,6 +1,6 @@
 //! Prints why a command failed, shortened for people.
 
-use super::Context;
+use super::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use methods::failed::Failed;
@@ -8,7 +8,7 @@ use methods::failed::Failed;
 /// Limit of errors that one command prints as text.
 const MOST_TOLD: usize = 20;
 
-impl Context {
+impl CommandContext {
     /// Prints the diagnostics of a failure; as text only the first errors and the number of the others, because people read no further. Errors
     /// precede notes.
     pub fn say_why(&self, failed: &Failed) {

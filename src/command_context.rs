@@ -10,7 +10,7 @@ use std::io::StdoutLock;
 use std::ops::Deref;
 
 /// Flags and output of a command. It is a [`RequestContext`] for all that does not print.
-pub struct Context {
+pub struct CommandContext {
     request: RequestContext,
     /// Resolved flags.
     pub global: Global,
@@ -20,7 +20,7 @@ pub struct Context {
     pub err: Style,
 }
 
-impl Deref for Context {
+impl Deref for CommandContext {
     type Target = RequestContext;
 
     fn deref(&self) -> &RequestContext {
@@ -28,7 +28,7 @@ impl Deref for Context {
     }
 }
 
-impl Context {
+impl CommandContext {
     /// Resolves the flags.
     pub fn new(mut global: Global) -> Self {
         if global.json && global.output == OutputForm::Text {
