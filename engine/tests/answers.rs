@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use toys::bench::{Bench, How, read_manifest};
-use toys::board::{Board, ClaimingPen, Habit, Pen, Turns};
+use toys::board::{Board, Habit, LockingPen, Pen, Turns};
 use toys::producers::registry;
 
 /// An answer, and a target that reads it.
@@ -42,9 +42,9 @@ fn machine(board: &Board, pen: &Pen) -> Bench {
     machine_with(board, pen.clone())
 }
 
-/// Returns a machine whose question is claimed; `before` runs between that and its answer.
-fn claiming_machine(board: &Board, pen: &Pen, before: impl Fn() -> Result<(), Failure> + Send + Sync + 'static) -> Bench {
-    machine_with(board, ClaimingPen(pen.clone(), Arc::new(before)))
+/// Returns a machine whose question is locked; `before` runs between that and its answer.
+fn locking_machine(board: &Board, pen: &Pen, before: impl Fn() -> Result<(), Failure> + Send + Sync + 'static) -> Bench {
+    machine_with(board, LockingPen(pen.clone(), Arc::new(before)))
 }
 
 fn machine_with(board: &Board, pen: impl Producer + 'static) -> Bench {
@@ -254,14 +254,14 @@ fn a_replaced_answer_is_adopted_and_its_readers_rebuilt() {
 }
 
 #[test]
-fn a_machine_waits_for_an_answer_claimed_by_another() {
+fn a_machine_waits_for_an_answer_whose_question_another_locked() {
     let (board, pen) = (Board::default(), Pen::default());
-    let (claimed, second) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
+    let (locked, second) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
     let first = {
-        let (board, claimed) = (board.clone(), claimed.clone());
-        claiming_machine(&board.clone(), &pen, move || {
-            claimed.wait();
-            // The other machine looks for the result, for the claim, and then for the answer again and again.
+        let (board, locked) = (board.clone(), locked.clone());
+        locking_machine(&board.clone(), &pen, move || {
+            locked.wait();
+            // The other machine looks for the result, for the lock, and then for the answer again and again.
             let before = board.pinned().asked.len();
             while board.pinned().asked.len() < before + 6 {
                 std::thread::yield_now();
@@ -271,14 +271,14 @@ fn a_machine_waits_for_an_answer_claimed_by_another() {
     };
     let other = {
         let second = second.clone();
-        claiming_machine(&board.of(1, &Turns::default()), &pen, move || {
+        locking_machine(&board.of(1, &Turns::default()), &pen, move || {
             second.fetch_add(1, Ordering::Relaxed);
             Ok(())
         })
     };
     std::thread::scope(|scope| {
         let answer_of_first = scope.spawn(|| answer(&first));
-        claimed.wait();
+        locked.wait();
         assert_eq!(answer(&other), "answer 0");
         assert_eq!(answer_of_first.join().expect("it ends"), "answer 0");
     });
@@ -286,12 +286,12 @@ fn a_machine_waits_for_an_answer_claimed_by_another() {
 }
 
 #[test]
-fn claims_without_an_answer_are_withdrawn_or_expire() {
+fn question_locks_without_an_answer_are_withdrawn_or_expire() {
     let (board, held) = (Board::default(), Arc::new(Mutex::new(HashMap::new())));
     let machine = {
         let (of_failing, held) = (board.clone(), held.clone());
         let fails = AtomicBool::new(true);
-        claiming_machine(&board, &Pen::default(), move || {
+        locking_machine(&board, &Pen::default(), move || {
             *held.lock().expect("no panic") = of_failing.pinned().results.clone();
             match fails.swap(false, Ordering::Relaxed) {
                 true => Err(Failure::permanent("no answer")),
@@ -300,16 +300,16 @@ fn claims_without_an_answer_are_withdrawn_or_expire() {
         })
     };
     let times = |results: &HashMap<ActionKey, SharedResult>| -> Vec<u64> {
-        let records = results.values().map(|claim| shared::record(claim).expect("a record"));
-        records.map(|claim| claim.made_at).collect()
+        let records = results.values().map(|lock| shared::record(lock).expect("a record"));
+        records.map(|lock| lock.made_at).collect()
     };
     assert_eq!(machine.build(ALL).failures().len(), 1);
     assert_eq!(times(&held.lock().expect("no panic")), [BEGINNING], "while it asked");
     assert_eq!(times(&board.pinned().results), [0], "after it failed");
-    // As a machine leaves its claim that is switched off: it itself asks again at once, others when the claim is old.
+    // As a machine that is switched off leaves its lock: it itself asks again at once, others when the lock is old.
     for (who, seconds) in [(0, 0), (1, 300)] {
         board.pinned().results = held.lock().expect("no panic").clone();
-        let other = claiming_machine(&board.of(who, &Turns::default()), &Pen::default(), || Ok(()));
+        let other = locking_machine(&board.of(who, &Turns::default()), &Pen::default(), || Ok(()));
         let asks = if who == 0 { &machine } else { &other };
         set_time(asks, BEGINNING + seconds);
         assert_eq!(answer(asks), "answer 0");

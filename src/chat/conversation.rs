@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use workbench::chat::transcript::{Exchange, ExchangeState, LookupTurn, Transcript};
 use workbench::chat::{calls, prompt, quote, references};
-use workbench::checkout::{self, CheckoutLock};
+use workbench::checkout::{self, FolderLock};
 use workbench::context::withheld_files::WithheldFiles;
 
 /// Limit of turns with tool calls per question.
@@ -66,7 +66,7 @@ pub struct Talk {
     /// All questions and answers; its id is empty before the first question.
     pub transcript: Transcript,
     /// Lock that keeps other processes from continuing the conversation.
-    pub transcript_lock: Option<CheckoutLock>,
+    pub transcript_lock: Option<FolderLock>,
     /// Selected model, if any.
     pub model: Option<String>,
     /// Models that can be selected.

@@ -22,7 +22,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use workbench::chat::transcript::{Transcript, latest};
-use workbench::checkout::{self, CheckoutLock};
+use workbench::checkout::{self, FolderLock};
 use workbench::context::withheld_files::never_send_of;
 
 /// Runs `cortex chat`.
@@ -87,7 +87,7 @@ fn default_model(manifest: &Manifest, models: &[String]) -> Option<String> {
 }
 
 /// Returns the transcript of a conversation, or of the last one, and the lock that keeps other processes from it.
-fn resume_conversation(root: &Path, id: &str) -> Result<(Transcript, Option<CheckoutLock>), Failed> {
+fn resume_conversation(root: &Path, id: &str) -> Result<(Transcript, Option<FolderLock>), Failed> {
     let unread = |error: std::io::Error| {
         let damaged = "check .cortex; a damaged file can be moved away";
         Failed::new(Code::Io, checkout::trouble("the conversation", &error, damaged))

@@ -208,16 +208,16 @@ pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
 ///
 /// # Errors
 /// When it cannot be created, or is a link.
-pub fn lock_folder(root: &Path, folder: &str) -> io::Result<CheckoutLock> {
+pub fn lock_folder(root: &Path, folder: &str) -> io::Result<FolderLock> {
     let (folder, _) = lock_parent_folder(root, &format!("{folder}/x"))?;
-    Ok(CheckoutLock { place: folder.into() })
+    Ok(FolderLock { place: folder.into() })
 }
 
 /// As [`lock_folder`], for a folder that only its owner may read, whatever its mode was before.
 ///
 /// # Errors
 /// As [`lock_folder`].
-pub fn hold_private(root: &Path, folder: &str) -> io::Result<CheckoutLock> {
+pub fn hold_private(root: &Path, folder: &str) -> io::Result<FolderLock> {
     let held = lock_folder(root, folder)?;
     if FileInfo::from_handle(&held.place)?.mode & 0o077 != 0 {
         kill_points::check_killed()?;
@@ -230,12 +230,12 @@ pub fn hold_private(root: &Path, folder: &str) -> io::Result<CheckoutLock> {
 ///
 /// # Errors
 /// When it cannot be created, or is a link.
-pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<CheckoutLock>> {
+pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<FolderLock>> {
     let (folder, name) = open_parent(root, below, true)?;
     kill_points::check_killed()?;
     let file = folder.open_or_create(name, PRIVATE)?;
     match file.try_lock() {
-        Ok(()) => Ok(Some(CheckoutLock { place: file.into() })),
+        Ok(()) => Ok(Some(FolderLock { place: file.into() })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -243,7 +243,7 @@ pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<CheckoutLock
 
 /// The lock on a folder or a file.
 #[derive(Debug)]
-pub struct CheckoutLock {
+pub struct FolderLock {
     place: OwnedFd,
 }
 

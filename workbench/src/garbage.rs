@@ -256,13 +256,13 @@ fn is_given_up(record: &ViewRecord, options: &GarbageOptions) -> bool {
     !is_there(record) && (options.forget_checkouts || away >= VANISHED)
 }
 
-/// Forgets a given-up checkout, unless a process has claimed it or it is back. Returns whether it is forgotten, or would be.
+/// Forgets a given-up checkout, unless a process has locked it or it is back. Returns whether it is forgotten, or would be.
 fn forget_checkout(disk: &DiskStore, view: ViewId, options: &GarbageOptions) -> Result<bool, StoreError> {
     if options.dry_run {
-        return Ok(!disk.is_claimed(view));
+        return Ok(!disk.is_checkout_locked(view));
     }
-    // A build of the checkout that begins now waits for the claim and then finds none of its rows, rather than some.
-    let Some(_claim) = disk.claim(view, "cortex gc")? else {
+    // A build of the checkout that begins now waits for the lock and then finds none of its rows, rather than some.
+    let Some(_lock) = disk.try_lock_checkout(view, "cortex gc")? else {
         return Ok(false);
     };
     // The checkout may be back, and used, since the first check.

@@ -4,7 +4,7 @@
 use crate::checkout;
 use crate::workspace::Access;
 use engine::build::checkout_turn::CheckoutTurn;
-use engine::store::disk::{Claim, DiskOptions, DiskStore};
+use engine::store::disk::{CheckoutLock, DiskOptions, DiskStore};
 use engine::store::{Store, StoreError, ViewId};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -27,17 +27,17 @@ pub struct Hold {
     /// Digest of the path of the store's folder; it does not identify the store.
     place: Digest,
     disk: Arc<DiskStore>,
-    claim: Mutex<Option<Claim>>,
-    /// Terms for claiming the checkout again, if this command may build it.
-    terms: Option<ClaimTerms>,
-    /// While the checkout is released: the time of the claim, and a claim beside it, so that a collection knows which results are in use.
-    left: Mutex<Option<(Option<SystemTime>, Option<Claim>)>>,
+    checkout_lock: Mutex<Option<CheckoutLock>>,
+    /// Terms for locking the checkout again, if this command may build it.
+    terms: Option<LockTerms>,
+    /// While the checkout is released: the time of its lock, and the lock of a place next to it, so that a collection knows which results are in use.
+    left: Mutex<Option<(Option<SystemTime>, Option<CheckoutLock>)>>,
     /// Whether the note in the checkout names this store.
     noted: Mutex<bool>,
 }
 
-/// The terms on which a checkout is claimed.
-pub(crate) struct ClaimTerms {
+/// The terms on which a checkout is locked.
+pub(crate) struct LockTerms {
     /// The store's folder.
     pub folder: PathBuf,
     /// The checkout's view.
@@ -50,21 +50,21 @@ pub(crate) struct ClaimTerms {
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl Hold {
-    /// Wraps an open store in a folder; `claim` if the command may build, with its terms if it builds the checkout itself. Warns if a store in
+    /// Wraps an open store in a folder; `checkout_lock` if the command may build, with its terms if it builds the checkout itself. Warns if a store in
     /// another folder laid out files here.
     pub(crate) fn new(
         root: &Path,
         folder: &Path,
         disk: Arc<DiskStore>,
-        (claim, terms): (Option<Claim>, Option<ClaimTerms>),
+        (checkout_lock, terms): (Option<CheckoutLock>, Option<LockTerms>),
     ) -> (Self, Option<Diagnostic>) {
-        let builds = claim.is_some();
+        let builds = checkout_lock.is_some();
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let mut hold = Self {
             root: root.to_owned(),
             place: Digest::of(folder.as_os_str().as_encoded_bytes()),
             disk,
-            claim: Mutex::new(claim),
+            checkout_lock: Mutex::new(checkout_lock),
             terms,
             left: Mutex::default(),
             noted: Mutex::new(false),
@@ -113,26 +113,26 @@ impl Hold {
     /// Releases the store and checkout locks; call once only printing is left, because a reader of the output may be slow.
     pub fn release_locks(&self) {
         self.disk.release_lock();
-        drop(self.lock_claim().take());
+        drop(self.guarded_lock().take());
         drop(self.left.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    fn lock_claim(&self) -> MutexGuard<'_, Option<Claim>> {
-        self.claim.lock().unwrap_or_else(PoisonError::into_inner)
+    fn guarded_lock(&self) -> MutexGuard<'_, Option<CheckoutLock>> {
+        self.checkout_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl CheckoutTurn for Hold {
     fn release_checkout(&self) {
         let Some(terms) = &self.terms else { return };
-        if let Some(claim) = self.lock_claim().take() {
-            // Without the claim, a collection may evict the results of this build that nothing else refers to; they are then built again.
+        if let Some(checkout_lock) = self.guarded_lock().take() {
+            // Without a lock, a collection may evict the results of this build that nothing else refers to; they are then built again.
             let at_once = DiskOptions {
                 lock_timeout: Duration::ZERO,
                 ..terms.options.clone()
             };
-            let beside = Claim::claim_beside(&terms.folder, terms.view, &at_once).ok();
-            *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some((claim.time(), beside));
+            let beside = CheckoutLock::lock_place_beside(&terms.folder, terms.view, &at_once).ok();
+            *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some((checkout_lock.time(), beside));
         }
     }
 
@@ -147,10 +147,10 @@ impl CheckoutTurn for Hold {
                 lock_timeout: until.saturating_duration_since(Instant::now()).min(LOOK_EVERY),
                 ..terms.options.clone()
             };
-            match Claim::acquire_checkout(&terms.folder, terms.view, &options) {
-                Ok(claim) => {
-                    let is_as_left = claim.follows(since);
-                    *self.lock_claim() = Some(claim);
+            match CheckoutLock::acquire_checkout(&terms.folder, terms.view, &options) {
+                Ok(checkout_lock) => {
+                    let is_as_left = checkout_lock.follows(since);
+                    *self.guarded_lock() = Some(checkout_lock);
                     return Ok(is_as_left);
                 }
                 Err(StoreError::ViewBusy { .. }) if Instant::now() < until && !is_cancelled() => {}
@@ -190,17 +190,22 @@ fn printable_note(noted: &str) -> String {
     if name.is_empty() { "which is not named".to_owned() } else { name }
 }
 
-/// Claims the checkout of a store in a folder; `None` when the access is [`Access::Read`] and another process has claimed it.
-pub(crate) fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions, access: Access) -> Result<Option<Claim>, StoreError> {
+/// Locks the checkout of a store in a folder; `None` when the access is [`Access::Read`] and another process has locked it.
+pub(crate) fn lock_checkout(
+    folder: &Path,
+    view: ViewId,
+    options: &DiskOptions,
+    access: Access,
+) -> Result<Option<CheckoutLock>, StoreError> {
     if access != Access::Read {
-        return Ok(Some(Claim::acquire_checkout(folder, view, options)?));
+        return Ok(Some(CheckoutLock::acquire_checkout(folder, view, options)?));
     }
     let at_once = DiskOptions {
         lock_timeout: Duration::ZERO,
         on_wait_view: None,
         ..options.clone()
     };
-    match Claim::acquire_checkout(folder, view, &at_once) {
+    match CheckoutLock::acquire_checkout(folder, view, &at_once) {
         Err(StoreError::ViewBusy { .. }) => Ok(None),
         taken => Ok(Some(taken?)),
     }

@@ -1,8 +1,8 @@
 //! Opening the store of a workspace with the locks that a command needs.
 
-use crate::locks::{ClaimTerms, Hold, claim_checkout};
+use crate::locks::{Hold, LockTerms, lock_checkout};
 use crate::workspace::{Access, Opening, WorkbenchError};
-use engine::store::disk::{Claim, DiskOptions, DiskStore};
+use engine::store::disk::{CheckoutLock, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
 use engine::store::{Store, ViewId};
 use engine::values::diagnostic::Diagnostic;
@@ -58,7 +58,7 @@ pub(crate) fn open_memory(used: StoreUse) -> OpenStore {
     }
 }
 
-/// Claims the checkout as far as the command needs it, then opens the store.
+/// Locks the checkout as far as the command needs it, then opens the store.
 pub(crate) fn open_disk(
     root: &Path,
     folder: &Path,
@@ -75,23 +75,23 @@ pub(crate) fn open_disk(
         stop_builds_ahead(folder, view, &mut options);
     }
     let mut is_beside = used.is_beside();
-    let mut claim = None;
+    let mut checkout_lock = None;
     if builds && !is_beside {
-        claim = claim_checkout(folder, view, &options, used.access)?;
-        is_beside = claim.is_none();
+        checkout_lock = lock_checkout(folder, view, &options, used.access)?;
+        is_beside = checkout_lock.is_none();
     }
     if builds && is_beside {
-        // This command writes no rows of the checkout, so another process may build it meanwhile.
-        claim = Some(Claim::claim_beside(folder, view, &options)?);
+        // This command writes no rows of the checkout, so another process may build it at the same time.
+        checkout_lock = Some(CheckoutLock::lock_place_beside(folder, view, &options)?);
     }
-    let terms = (builds && !is_beside).then(|| ClaimTerms {
+    let terms = (builds && !is_beside).then(|| LockTerms {
         folder: folder.to_owned(),
         view,
         options: options.clone(),
     });
     let (disk, mut notices) = DiskStore::open(folder, options)?;
     let disk = Arc::new(disk);
-    let (hold, notice) = Hold::new(root, folder, disk.clone(), (claim, terms));
+    let (hold, notice) = Hold::new(root, folder, disk.clone(), (checkout_lock, terms));
     notices.extend(notice);
     Ok(OpenStore {
         store: disk.clone(),

@@ -113,7 +113,7 @@ pub struct Opening<'a> {
     pub overlay: Option<&'a str>,
     /// The last graph that this process loaded, if it opens the workspace several times.
     pub graphs: Option<GraphMemory>,
-    /// Released while a build waits for a model, together with the checkout if it is claimed: the turn among the requests of a service.
+    /// Released while a build waits for a model, together with the checkout if it is locked: the turn among the requests of a service.
     pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 

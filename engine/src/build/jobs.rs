@@ -6,7 +6,7 @@ use super::blobs::{Blobs, PagedBlobs, Unavailable};
 use super::earlier_answer::{self, Past};
 use super::invalidated::InvalidatedResult;
 use super::job_inputs::{load, load_pieces, load_together};
-use super::question_claim::RemoteClaim;
+use super::question_lock::RemoteQuestionLock;
 use super::requested_rows::{self, RowsError};
 use super::shard::{Shard, ShardJob};
 use super::sharing::{RemoteResult, Sharing};
@@ -467,14 +467,14 @@ impl Job {
             JobMode::Plan { fresh, unknown } => (fresh, unknown),
         };
         let parts = StoredParts::new(shared, &self.label, producer.id(), key, fresh);
-        let claim = RemoteClaim::new(shared, (&self.label, key, producer.id()), job_group, fresh);
+        let question_lock = RemoteQuestionLock::new(shared, (&self.label, key, producer.id()), job_group, fresh);
         let looks_back = past.is_some();
         let (previous, correction) = past.unwrap_or_default();
         let mut inputs = Inputs {
             key,
             settings: &definition.settings,
             parts: &parts,
-            claim: &claim,
+            question_lock: &question_lock,
             previous,
             correction,
             fresh,
@@ -510,7 +510,7 @@ impl Job {
         }));
         // A job that asked nothing leaves its group before the slow write to the cache.
         job_group.iter().for_each(|member| member.leave());
-        if let Some(found) = claim.take_answer() {
+        if let Some(found) = question_lock.take_answer() {
             return Done::BuiltElsewhere(Box::new(found));
         }
         match made {
@@ -519,7 +519,7 @@ impl Job {
             }
             Ok(Ok(done)) => done,
             Ok(Err(failure)) => {
-                claim.withdraw();
+                question_lock.withdraw();
                 Done::Failed {
                     failure,
                     parts_cost: Box::new(parts.snapshot().now),

@@ -36,7 +36,7 @@ mod parallel_reads;
 mod pools;
 mod prune;
 pub mod query;
-mod question_claim;
+mod question_lock;
 pub mod redefinition;
 pub mod remarks;
 pub mod remote_costs;

@@ -139,20 +139,20 @@ impl Parts for NoParts {
 }
 
 /// Keeps machines that share a cache from paying for one answer at the same moment.
-pub trait QuestionClaim: Sync {
-    /// Claims the question of this job for this machine. Call it before sending the question to a model that answers at once. Blocks while
+pub trait QuestionLock: Sync {
+    /// Acquires the lock on the question of this job for this machine. Call it before sending the question to a model that answers at once. Blocks while
     /// another machine asks.
     ///
     /// # Errors
     /// When another machine has answered (its answer is the job's output), or when the build was stopped. The caller passes the failure on.
-    fn claim(&self) -> Result<(), Failure>;
+    fn acquire(&self) -> Result<(), Failure>;
 }
 
-/// Claims nothing: no other machine can ask.
-pub struct NoClaim;
+/// Locks nothing: no other machine can ask.
+pub struct NoQuestionLock;
 
-impl QuestionClaim for NoClaim {
-    fn claim(&self) -> Result<(), Failure> {
+impl QuestionLock for NoQuestionLock {
+    fn acquire(&self) -> Result<(), Failure> {
         Ok(())
     }
 }

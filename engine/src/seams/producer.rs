@@ -5,7 +5,7 @@
 
 use super::fold::Fold;
 use super::job_group::GroupMember;
-use super::paid::{Correction, FormerNames, NoClaim, NoParts, Notes, Parts, Plan, Previous, QuestionClaim, Rejected, Spent};
+use super::paid::{Correction, FormerNames, NoParts, NoQuestionLock, Notes, Parts, Plan, Previous, QuestionLock, Rejected, Spent};
 use super::update::TableUpdate;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -170,8 +170,8 @@ pub struct Inputs<'a> {
     pub correction: Option<Correction>,
     /// Storage of answers to parts of a question.
     pub parts: &'a dyn Parts,
-    /// Claim of the question, among machines that share a cache.
-    pub claim: &'a dyn QuestionClaim,
+    /// Lock of the question, among machines that share a cache.
+    pub question_lock: &'a dyn QuestionLock,
     /// Its membership in a group of jobs that can be asked as one question.
     pub job_group: Option<&'a GroupMember>,
     /// Whether a person requested a new answer, so that no earlier one may be patched.
@@ -205,7 +205,7 @@ impl<'a> Inputs<'a> {
             former: &NO_NAMES,
             correction: None,
             parts: &NoParts,
-            claim: &NoClaim,
+            question_lock: &NoQuestionLock,
             job_group: None,
             fresh: false,
             unknown: 0,

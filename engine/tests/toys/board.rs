@@ -348,14 +348,14 @@ const PEN: &str = "pen@1";
 #[derive(Clone, Default)]
 pub struct Pen(pub Arc<AtomicUsize>);
 
-/// Runs in a [`ClaimingPen`] once its question is claimed, and before it is answered.
+/// Runs in a [`LockingPen`] once its question is locked, and before it is answered.
 pub type BeforeAnswer = Arc<dyn Fn() -> Result<(), Failure> + Send + Sync>;
 
-/// A [`Pen`] that claims its questions.
+/// A [`Pen`] that locks its questions.
 #[derive(Clone)]
-pub struct ClaimingPen(pub Pen, pub BeforeAnswer);
+pub struct LockingPen(pub Pen, pub BeforeAnswer);
 
-impl Producer for ClaimingPen {
+impl Producer for LockingPen {
     fn id(&self) -> ProducerId {
         self.0.id()
     }
@@ -369,7 +369,7 @@ impl Producer for ClaimingPen {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        inputs.claim.claim()?;
+        inputs.question_lock.acquire()?;
         (self.1)()?;
         self.0.produce(inputs)
     }

@@ -154,7 +154,7 @@ impl<'a> Talk<'a> {
             },
         };
         if self.attempts == 0 && self.ask.answers_at_once(&self.wishes.model) {
-            self.inputs.claim.claim()?;
+            self.inputs.question_lock.acquire()?;
         }
         self.attempts += 1;
         let answer = joint_questions::ask_together(self.ask, &question, self.inputs.job_group, self.wishes.together, self.inputs.cancel)

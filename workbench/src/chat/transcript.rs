@@ -1,7 +1,7 @@
 //! The transcript of a conversation, stored below `.cortex/chat/` under the handle of its rounds: a question is on disk before the model is asked,
 //! each lookup before the next, the answer before it is shown whole. So a conversation can continue after a crash.
 
-use crate::checkout::{self, CheckoutLock};
+use crate::checkout::{self, FolderLock};
 use crate::context::stored_conversations::Conversations;
 use engine::seams::paid::Spent;
 use producers::converse::TurnData;
@@ -105,7 +105,7 @@ impl Transcript {
     ///
     /// # Errors
     /// When the folder or the file of the lock cannot be used.
-    pub fn lock_conversation(root: &Path, id: &str) -> io::Result<Option<CheckoutLock>> {
+    pub fn lock_conversation(root: &Path, id: &str) -> io::Result<Option<FolderLock>> {
         drop(checkout::hold_private(root, FOLDER)?);
         checkout::try_lock_file(root, &lock_file_name(id))
     }

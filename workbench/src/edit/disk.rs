@@ -8,7 +8,7 @@ use super::encoding::{LARGEST, Unreadable};
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::staged::{Batch, Staged, staged_name};
 use super::tree::{self, KNOWN, Tree};
-use crate::checkout::{self, CheckoutLock};
+use crate::checkout::{self, FolderLock};
 use crate::kill_points;
 use os::errors::SystemError;
 use os::folders::Folder;
@@ -125,9 +125,9 @@ fn one_name_each(saves: &[Save]) -> Result<(), SaveError> {
 }
 
 impl Files for Disk {
-    type Alone = CheckoutLock;
+    type Alone = FolderLock;
 
-    fn lock_for_editing(&self) -> io::Result<CheckoutLock> {
+    fn lock_for_editing(&self) -> io::Result<FolderLock> {
         checkout::hold_private(&self.root, FOLDER)
     }
 

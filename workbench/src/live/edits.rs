@@ -6,7 +6,7 @@ use super::journal::{BETWEEN, ChangeReport, Journal, PATCH, SOMEBODY, Version, d
 use super::names::DocumentNames;
 use super::step_order::{self, Did};
 use super::stored_journals;
-use crate::checkout::CheckoutLock;
+use crate::checkout::FolderLock;
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
 use crate::edit::session::{self, Content, EditSession, Failed, NoSession};
@@ -28,7 +28,7 @@ const STEPS: usize = 16;
 ///
 /// # Errors
 /// When stored data of sessions or of the document cannot be read or written.
-pub fn take_over<F: Files>(files: &F, root: &Path, lock: &CheckoutLock, path: &str) -> io::Result<Vec<String>> {
+pub fn take_over<F: Files>(files: &F, root: &Path, lock: &FolderLock, path: &str) -> io::Result<Vec<String>> {
     let names = DocumentNames::from_path(files, root, path)?;
     let mut sessions = session::list_sessions(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| names.has_path(known)));
@@ -70,7 +70,7 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
 fn record_edits<F: Files>(
     files: &F,
     root: &Path,
-    lock: &CheckoutLock,
+    lock: &FolderLock,
     (path, names): (&str, &DocumentNames),
     sessions: &[EditSession],
 ) -> io::Result<()> {
@@ -112,7 +112,7 @@ fn record_edits<F: Files>(
     Ok(())
 }
 
-fn record_found_text(root: &Path, lock: &CheckoutLock, path: &str, text: &str, at: u64, report: &ChangeReport) -> io::Result<Journal> {
+fn record_found_text(root: &Path, lock: &FolderLock, path: &str, text: &str, at: u64, report: &ChangeReport) -> io::Result<Journal> {
     stored_journals::change_journal(root, lock, path, &[text], |journal| {
         let before = journal
             .current()
@@ -124,7 +124,7 @@ fn record_found_text(root: &Path, lock: &CheckoutLock, path: &str, text: &str, a
 /// Records the write of a file: its text before, if not yet recorded, is a person's version; its text after is a version of the writer.
 fn record_write(
     root: &Path,
-    lock: &CheckoutLock,
+    lock: &FolderLock,
     path: &str,
     [before, after]: [Option<&str>; 2],
     at: u64,

@@ -2,7 +2,7 @@
 //! before the journal refers to it, so that a kill leaves a complete journal.
 
 use super::journal::Journal;
-use crate::checkout::{self, CheckoutLock};
+use crate::checkout::{self, FolderLock};
 use engine::values::digest::Digest;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ pub fn stored_text(root: &Path, path: &str, digest: &str) -> Option<String> {
 ///
 /// # Errors
 /// When the folder cannot be created, or is a link.
-pub fn lock_journal(root: &Path) -> io::Result<CheckoutLock> {
+pub fn lock_journal(root: &Path) -> io::Result<FolderLock> {
     checkout::hold_private(root, FOLDER)
 }
 
@@ -73,7 +73,7 @@ pub fn lock_journal(root: &Path) -> io::Result<CheckoutLock> {
 ///
 /// # Errors
 /// When it cannot be written; then it is unchanged.
-pub fn change_journal(root: &Path, _: &CheckoutLock, path: &str, texts: &[&str], change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
+pub fn change_journal(root: &Path, _: &FolderLock, path: &str, texts: &[&str], change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
     let folder = folder_of_document(path);
     let before = read_journal(root, path)?;
     for now in texts {

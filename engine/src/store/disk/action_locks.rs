@@ -5,7 +5,7 @@
 //! unlocked file reserves nothing.
 
 use super::DiskOptions;
-use super::claim::create_folder;
+use super::checkout_lock::create_folder;
 use super::lock::{self, Refusal};
 use crate::values::digest::ActionKey;
 use os::errors::SystemError;

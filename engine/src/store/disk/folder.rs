@@ -5,7 +5,7 @@
 
 use super::DiskOptions;
 use super::action_locks::{ActionLock, ActionLocks};
-use super::claim::Claim;
+use super::checkout_lock::CheckoutLock;
 use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::open_database::{Access, Base, Closing, Fault, Medium, OpenDatabase, guarded};
@@ -419,10 +419,10 @@ impl Medium for Folder {
     }
 
     fn building_since(&self) -> Option<u64> {
-        match Claim::claimed_checkouts(&self.path) {
-            // Skip this process's own claims: its results are committed as rows by now.
+        match CheckoutLock::locked_checkouts(&self.path) {
+            // Skip this process's own locks: its results are committed as rows by now.
             Ok(held) => held.into_iter().filter(|held| !held.is_own).map(|held| held.since).min(),
-            // If the claims cannot be read, assume the worst.
+            // If the locks cannot be read, assume the worst.
             Err(_) => Some(0),
         }
     }

@@ -6,7 +6,7 @@
 mod action_locks;
 mod block;
 mod census;
-mod claim;
+mod checkout_lock;
 pub mod compact;
 mod compression;
 mod folder;
@@ -28,7 +28,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use claim::Claim;
+pub use checkout_lock::CheckoutLock;
 pub use folder::DATABASE;
 pub use open_database::is_panic_expected;
 

@@ -12,7 +12,7 @@ use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::engine::EngineError;
 use engine::build::graph_memory::GraphMemory;
 use engine::seams::producer::Cancel;
-use engine::store::disk::{Claim, DiskOptions, DiskStore};
+use engine::store::disk::{CheckoutLock, DiskOptions, DiskStore};
 use engine::store::{Store, StoreError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -395,9 +395,9 @@ impl RequestContext {
     /// Returns how long another process has been building this checkout, if one does.
     pub fn built_elsewhere(&self) -> Option<Duration> {
         let (folder, view) = (self.store_folder()?, view(&self.root_around()?));
-        // If the claims cannot be read, acquiring the checkout reports the holder.
-        let claims = Claim::claimed_checkouts(&folder).unwrap_or_default();
-        claims.into_iter().find(|claims| claims.is_of(view) && !claims.is_own)?.age()
+        // If the locks cannot be read, acquiring the checkout reports the holder.
+        let locked = CheckoutLock::locked_checkouts(&folder).unwrap_or_default();
+        locked.into_iter().find(|locked| locked.is_of(view) && !locked.is_own)?.age()
     }
 
     /// Returns the options to open the store with.

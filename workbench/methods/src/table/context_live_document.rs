@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use workbench::checkout::{self, CheckoutLock};
+use workbench::checkout::{self, FolderLock};
 use workbench::edit::disk::Disk;
 use workbench::edit::editable_paths::{self, Guard, Refused};
 use workbench::edit::encoding::{Form, decode};
@@ -153,7 +153,7 @@ impl LiveFile {
     fn record_call(
         &self,
         show: &Show,
-        held: &CheckoutLock,
+        held: &FolderLock,
         file: Option<&str>,
         buffer: Option<&Buffer>,
         editor: Option<Editor>,

@@ -1,4 +1,4 @@
-//! Locks beside the store's own, one for each checkout that a process builds.
+//! Locks in addition to the store's own, one for each checkout that a process builds.
 //!
 //! Order: a checkout's lock, then an [action's](super::action_locks), then the store's: a process that holds one waits only for later ones
 //! (`store-layout.md`, Invariants 9). The holder of a checkout's lock may write rows of that view; a reader needs none. The kernel releases all of
@@ -15,17 +15,17 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const VIEWS: &str = "views";
-/// Maximum number of concurrent builds beside a checkout.
+/// Maximum number of concurrent builds that only read a checkout's rows.
 const PLACES: u64 = 64;
 
 /// The right of this process to write rows of a checkout. Dropping it lets the next process build.
 #[derive(Debug)]
-pub struct Claim {
+pub struct CheckoutLock {
     lock: Lock,
 }
 
-impl Claim {
-    /// Claims a checkout of the store in `dir` until the returned value is dropped. Call before the store is opened.
+impl CheckoutLock {
+    /// Locks a checkout of the store in `dir` until the returned value is dropped. Call before the store is opened.
     ///
     /// # Errors
     /// When another process holds it until the time-out, or the folder cannot be used.
@@ -53,22 +53,22 @@ impl Claim {
         }
     }
 
-    /// Returns the time of this claim, to compare with a later claim.
+    /// Returns the time of this lock, to compare with a later one.
     pub fn time(&self) -> Option<SystemTime> {
         self.lock.times[1]
     }
 
-    /// Whether no process claimed the checkout between an earlier claim, of that time, and this one.
+    /// Whether no process locked the checkout between an earlier lock, of that time, and this one.
     pub fn follows(&self, earlier: Option<SystemTime>) -> bool {
         earlier.is_some() && self.lock.times[0] == earlier
     }
 
-    /// Claims a place beside a checkout, for a build that reads its rows and writes none: it excludes no other process, but tells gc that a build
+    /// Locks a place next to a checkout, for a build that reads its rows and writes none: it excludes no other process, but tells gc that a build
     /// runs. Call before the store is opened.
     ///
     /// # Errors
     /// When the folder cannot be used, or all places are taken until the time-out.
-    pub fn claim_beside(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
+    pub fn lock_place_beside(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
         let at_once = DiskOptions {
             lock_timeout: Duration::ZERO,
             on_wait_view: None,
@@ -85,17 +85,17 @@ impl Claim {
         Self::acquire_checkout(dir, place(PLACES), options)
     }
 
-    /// Returns the checkouts of the store in `dir` that any process has claimed. Results that such a process found or built since then may be in no
+    /// Returns the checkouts of the store in `dir` that any process has locked. Results that such a process found or built since then may be in no
     /// row yet.
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn claimed_checkouts(dir: &Path) -> io::Result<Vec<ClaimedCheckout>> {
+    pub fn locked_checkouts(dir: &Path) -> io::Result<Vec<LockedCheckout>> {
         let entries = match fs::read_dir(dir.join(VIEWS)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        let mut claims = Vec::new();
+        let mut locked = Vec::new();
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name();
@@ -109,67 +109,67 @@ impl Claim {
             };
             if !lock::try_take(&file)? {
                 let holder = lock::holder(&mut file)?;
-                claims.push(ClaimedCheckout {
+                locked.push(LockedCheckout {
                     view: ViewId(view),
                     since: holder.since.unwrap_or(0),
                     is_own: holder.is_this_process(),
                 });
             }
         }
-        claims.sort_unstable_by_key(|claims| claims.view);
-        Ok(claims)
+        locked.sort_unstable_by_key(|locked| locked.view);
+        Ok(locked)
     }
 }
 
 impl DiskStore {
-    /// Claims a checkout of this store if no process has it, including this one; does not wait. `purpose` is shown to processes that wait for it
-    /// meanwhile.
+    /// Locks a checkout of this store if no process has it, including this one; does not wait. `purpose` is shown to processes that wait for the
+    /// lock.
     ///
     /// # Errors
     /// When the folder cannot be used.
-    pub fn claim(&self, view: ViewId, purpose: &str) -> Result<Option<Claim>, StoreError> {
+    pub fn try_lock_checkout(&self, view: ViewId, purpose: &str) -> Result<Option<CheckoutLock>, StoreError> {
         let options = DiskOptions {
             purpose: purpose.to_owned(),
             lock_timeout: Duration::ZERO,
             ..DiskOptions::default()
         };
         let folder = self.handle.medium().path();
-        match Claim::acquire_checkout(folder, view, &options) {
-            // A build that released the claim while it waits is still running.
-            Ok(claim) => {
-                let is_alone = Claim::claimed_checkouts(folder)
-                    .is_ok_and(|claims| !claims.iter().any(|claims| claims.view != view && claims.is_of(view)));
-                Ok(is_alone.then_some(claim))
+        match CheckoutLock::acquire_checkout(folder, view, &options) {
+            // A build that released the lock while it waits is still running.
+            Ok(lock) => {
+                let is_alone = CheckoutLock::locked_checkouts(folder)
+                    .is_ok_and(|locked| !locked.iter().any(|locked| locked.view != view && locked.is_of(view)));
+                Ok(is_alone.then_some(lock))
             }
             Err(StoreError::ViewBusy { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether any process has claimed a checkout of this store. Writes nothing; an unreadable folder counts as claimed.
-    pub fn is_claimed(&self, view: ViewId) -> bool {
-        Claim::claimed_checkouts(self.handle.medium().path()).map_or(true, |claims| claims.iter().any(|claims| claims.is_of(view)))
+    /// Whether any process has locked a checkout of this store. Writes nothing; an unreadable folder counts as locked.
+    pub fn is_checkout_locked(&self, view: ViewId) -> bool {
+        CheckoutLock::locked_checkouts(self.handle.medium().path()).map_or(true, |locked| locked.iter().any(|locked| locked.is_of(view)))
     }
 }
 
-/// A claimed checkout.
+/// A locked checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClaimedCheckout {
-    /// Number of the checkout, or of a place beside it.
+pub struct LockedCheckout {
+    /// Number of the checkout, or of a place next to it.
     pub view: ViewId,
-    /// Time at which it was claimed, in seconds since 1970; 0 if unknown.
+    /// Time at which it was locked, in seconds since 1970; 0 if unknown.
     pub since: u64,
     /// Whether this process holds it.
     pub is_own: bool,
 }
 
-impl ClaimedCheckout {
-    /// Whether it is the claim of a checkout or a place beside it (a waiting build, or one in an overlay).
+impl LockedCheckout {
+    /// Whether it is the lock of a checkout or of a place next to it (a waiting build, or one in an overlay).
     pub fn is_of(&self, view: ViewId) -> bool {
         self.view.0.wrapping_sub(view.0) <= PLACES
     }
 
-    /// Returns the age of the claim; `None` if unknown.
+    /// Returns the age of the lock; `None` if unknown.
     pub fn age(&self) -> Option<Duration> {
         let since = UNIX_EPOCH + Duration::from_secs(Some(self.since).filter(|since| *since > 0)?);
         // After a change of the clock the age would be wrong.
@@ -197,43 +197,43 @@ mod tests {
     }
 
     #[test]
-    fn one_process_claims_a_checkout_and_others_stay_free() {
+    fn one_process_locks_a_checkout_and_others_stay_free() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("store");
-        assert_eq!(Claim::claimed_checkouts(&dir).unwrap(), []);
-        let first = Claim::acquire_checkout(&dir, ViewId(7), &options("cortex build")).unwrap();
-        let second = Claim::acquire_checkout(&dir, ViewId(8), &options("cortex show")).unwrap();
-        let refused = Claim::acquire_checkout(&dir, ViewId(7), &options("cortex show")).unwrap_err();
+        assert_eq!(CheckoutLock::locked_checkouts(&dir).unwrap(), []);
+        let first = CheckoutLock::acquire_checkout(&dir, ViewId(7), &options("cortex build")).unwrap();
+        let second = CheckoutLock::acquire_checkout(&dir, ViewId(8), &options("cortex show")).unwrap();
+        let refused = CheckoutLock::acquire_checkout(&dir, ViewId(7), &options("cortex show")).unwrap_err();
         let who = format!("pid {} (cortex build, ", std::process::id());
         assert!(
             matches!(&refused, StoreError::ViewBusy { holder } if holder.starts_with(&who)),
             "{refused}"
         );
-        let claims = Claim::claimed_checkouts(&dir).unwrap();
-        assert_eq!(claims.iter().map(|claims| claims.view.0).collect::<Vec<_>>(), [7, 8]);
+        let locked = CheckoutLock::locked_checkouts(&dir).unwrap();
+        assert_eq!(locked.iter().map(|locked| locked.view.0).collect::<Vec<_>>(), [7, 8]);
         assert!(
-            claims.iter().all(|claims| claims.since > 1_700_000_000 && claims.is_own),
-            "{claims:?}"
+            locked.iter().all(|locked| locked.since > 1_700_000_000 && locked.is_own),
+            "{locked:?}"
         );
         drop(first);
-        assert_eq!(Claim::claimed_checkouts(&dir).unwrap().len(), 1);
-        drop(Claim::acquire_checkout(&dir, ViewId(7), &options("cortex show")).unwrap());
+        assert_eq!(CheckoutLock::locked_checkouts(&dir).unwrap().len(), 1);
+        drop(CheckoutLock::acquire_checkout(&dir, ViewId(7), &options("cortex show")).unwrap());
         drop(second);
-        assert_eq!(Claim::claimed_checkouts(&dir).unwrap(), []);
+        assert_eq!(CheckoutLock::locked_checkouts(&dir).unwrap(), []);
     }
 
     #[test]
-    fn claims_beside_a_checkout_exclude_no_process() {
+    fn locked_places_next_to_a_checkout_exclude_no_process() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("store");
-        let own = Claim::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap();
-        let beside = |_: u8| Claim::claim_beside(&dir, ViewId(u64::MAX), &options("cortex overlay build")).unwrap();
-        let some: Vec<Claim> = (0..3_u8).map(beside).collect();
+        let own = CheckoutLock::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap();
+        let beside = |_: u8| CheckoutLock::lock_place_beside(&dir, ViewId(u64::MAX), &options("cortex overlay build")).unwrap();
+        let some: Vec<CheckoutLock> = (0..3_u8).map(beside).collect();
         drop(own);
-        drop(Claim::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap());
-        assert_eq!(Claim::claimed_checkouts(&dir).unwrap().len(), 3, "a collection knows of them");
+        drop(CheckoutLock::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap());
+        assert_eq!(CheckoutLock::locked_checkouts(&dir).unwrap().len(), 3, "a collection knows of them");
         drop(some);
-        assert_eq!(Claim::claimed_checkouts(&dir).unwrap(), []);
+        assert_eq!(CheckoutLock::locked_checkouts(&dir).unwrap(), []);
         drop(beside(0));
         assert_eq!(fs::read_dir(dir.join(VIEWS)).unwrap().count(), 4, "places are used again");
     }

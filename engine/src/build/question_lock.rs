@@ -1,14 +1,14 @@
-//! Claims: before a question is paid for, a record in the remote cache tells other machines that its answer is on the way, so that they wait for
+//! Question locks: before a question is paid for, a record in the remote cache tells other machines that its answer is on the way, so that they wait for
 //! the answer in place of paying for another one.
 //!
-//! A claim is a result under a key derived from the answer's. It is advisory: a machine that finds no claim, or one older than [`LIFE`], asks. Two
-//! machines that write theirs at the same moment both read back: the later claim stays, so that in most orders one of them waits. If both ask, one
+//! A lock is a result under a key derived from the answer's. It is advisory: a machine that finds no lock, or one older than [`LIFE`], asks. Two
+//! machines that write theirs at the same moment both read back: the later lock stays, so that in most orders one of them waits. If both ask, one
 //! answer [stays](super::answers::store_answer).
 
 use super::jobs::JobContext;
 use super::sharing::{RemoteResult, Sharing};
 use crate::seams::job_group::GroupMember;
-use crate::seams::paid::QuestionClaim;
+use crate::seams::paid::QuestionLock;
 use crate::seams::producer::{Failure, ProducerId};
 use crate::seams::remote::Wanted;
 use crate::store::records::{ActionRecord, Class};
@@ -23,21 +23,21 @@ const LIFE: Duration = Duration::from_secs(300);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 /// Interval at which a pause checks whether the build was stopped.
 const STEP: Duration = Duration::from_millis(50);
-/// Output of every claim, so that its blob is sent once.
+/// Output of every lock, so that its blob is sent once.
 const OUTPUT: &[u8] = b"claim\n";
-/// Note that names the store of the machine that holds a claim. A claim of the own store is from a process that ended, because
+/// Note that names the store of the machine that holds a lock. A lock of the own store is from a process that ended, because
 /// [action locks](super::answers::wait_for_right_to_ask) keep processes of one store apart.
 const HOLDER: &str = "holder";
 
-/// Returns the name of a store in the claim of a key. It differs from key to key, so that others cannot see which claims are of one machine.
+/// Returns the name of a store in the lock of a key. It differs from key to key, so that others cannot see which locks are of one machine.
 fn holder(store: Option<String>, key: &ActionKey) -> String {
     let mut bytes = key.0.0.to_vec();
     bytes.extend_from_slice(store.unwrap_or_default().as_bytes());
     Digest::of(&bytes).to_string()
 }
 
-/// The claim of one paid job.
-pub(super) struct RemoteClaim<'a> {
+/// The lock on the question of one paid job.
+pub(super) struct RemoteQuestionLock<'a> {
     shared: &'a JobContext,
     label: &'a str,
     key: &'a ActionKey,
@@ -46,17 +46,17 @@ pub(super) struct RemoteClaim<'a> {
     /// Whether a person requested a new answer: then the job waits for no other answer.
     is_fresh: bool,
     holder: String,
-    state: Mutex<ClaimState>,
+    state: Mutex<LockState>,
 }
 
-enum ClaimState {
-    Unclaimed,
+enum LockState {
+    Free,
     Held,
     Answered(Box<RemoteResult>),
 }
 
-impl<'a> RemoteClaim<'a> {
-    /// Creates the claim for the answer of this key, without writing it.
+impl<'a> RemoteQuestionLock<'a> {
+    /// Creates the lock for the answer of this key, without writing it.
     pub(super) fn new(
         shared: &'a JobContext,
         (label, key, producer): (&'a str, &'a ActionKey, ProducerId),
@@ -71,15 +71,15 @@ impl<'a> RemoteClaim<'a> {
             job_group,
             is_fresh,
             holder: holder(shared.blobs.store().id(), key),
-            state: Mutex::new(ClaimState::Unclaimed),
+            state: Mutex::new(LockState::Free),
         }
     }
 
     /// Returns the answer that another machine stored while this job waited for it, if any.
     pub(super) fn take_answer(&self) -> Option<RemoteResult> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *state, ClaimState::Unclaimed) {
-            ClaimState::Answered(found) => Some(*found),
+        match std::mem::replace(&mut *state, LockState::Free) {
+            LockState::Answered(found) => Some(*found),
             other => {
                 *state = other;
                 None
@@ -87,9 +87,9 @@ impl<'a> RemoteClaim<'a> {
         }
     }
 
-    /// Withdraws the claim, because no answer will follow: other machines stop waiting.
+    /// Withdraws the lock, because no answer will follow: other machines stop waiting.
     pub(super) fn withdraw(&self) {
-        let is_held = matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), ClaimState::Held);
+        let is_held = matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), LockState::Held);
         if let Some(sharing) = self
             .shared
             .sharing
@@ -100,11 +100,11 @@ impl<'a> RemoteClaim<'a> {
         }
     }
 
-    fn set(&self, state: ClaimState) {
+    fn set(&self, state: LockState) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
-    fn claim_key(&self) -> ActionKey {
+    fn lock_key(&self) -> ActionKey {
         let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 claim 1");
         hasher.update(&self.key.0.0);
         ActionKey(Digest(*hasher.finalize().as_bytes()))
@@ -117,8 +117,8 @@ impl<'a> RemoteClaim<'a> {
         }
     }
 
-    /// Writes a claim of that time, in seconds since 1970, if `goes` accepts the present one.
-    fn write(&self, sharing: &Sharing, made_at: u64, goes: impl Fn(Option<ActionRecord>) -> bool) {
+    /// Writes a lock of that time, in seconds since 1970, if `may_store` accepts the present one.
+    fn write(&self, sharing: &Sharing, made_at: u64, may_store: impl Fn(Option<ActionRecord>) -> bool) {
         let output: Arc<[u8]> = OUTPUT.into();
         let record = ActionRecord {
             output: Digest::of(&output),
@@ -135,47 +135,47 @@ impl<'a> RemoteClaim<'a> {
             parts: Vec::new(),
             memo: Arc::from([]),
         };
-        let claim = shared::encode_result(&self.claim_key(), &record, &[]);
+        let lock = shared::encode_result(&self.lock_key(), &record, &[]);
         sharing
             .cache
-            .store_result(claim, vec![output], &mut |found| goes(found.as_ref().and_then(shared::record)));
+            .store_result(lock, vec![output], &mut |found| may_store(found.as_ref().and_then(shared::record)));
     }
 
-    fn is_own(&self, claim: &ActionRecord) -> bool {
-        claim.notes.get(HOLDER) == Some(&self.holder)
+    fn is_own(&self, lock: &ActionRecord) -> bool {
+        lock.notes.get(HOLDER) == Some(&self.holder)
     }
 
-    /// Whether another machine holds a claim that is not too old. Claims from the future are ignored like old ones: clocks differ.
-    fn is_of_another(&self, claim: &ActionRecord) -> bool {
-        let age = self.shared.world.now_secs().abs_diff(claim.made_at);
-        claim.notes.contains_key(HOLDER) && !self.is_own(claim) && age < LIFE.as_secs()
+    /// Whether another machine holds a lock that is not too old. Locks from the future are ignored like old ones: clocks differ.
+    fn is_of_another(&self, lock: &ActionRecord) -> bool {
+        let age = self.shared.world.now_secs().abs_diff(lock.made_at);
+        lock.notes.contains_key(HOLDER) && !self.is_own(lock) && age < LIFE.as_secs()
     }
 
-    /// Whether another machine holds the claim in the cache.
+    /// Whether another machine holds the lock in the cache.
     fn is_taken(&self, sharing: &Sharing) -> bool {
         let found = sharing
             .cache
-            .find_results_uncounted(&[self.wanted(self.claim_key())])
+            .find_results_uncounted(&[self.wanted(self.lock_key())])
             .pop()
             .flatten();
         found
             .as_ref()
             .and_then(shared::record)
-            .is_some_and(|claim| self.is_of_another(&claim))
+            .is_some_and(|lock| self.is_of_another(&lock))
     }
 
-    /// Writes the claim unless another machine holds one; returns whether this machine may ask.
-    fn try_claim(&self, sharing: &Sharing) -> bool {
+    /// Writes the lock unless another machine holds one; returns whether this machine may ask.
+    fn try_acquire(&self, sharing: &Sharing) -> bool {
         if self.is_taken(sharing) {
             return false;
         }
         if sharing.cache.writes() {
-            let is_free = |found: Option<ActionRecord>| !found.is_some_and(|claim| self.is_of_another(&claim));
+            let is_free = |found: Option<ActionRecord>| !found.is_some_and(|lock| self.is_of_another(&lock));
             self.write(sharing, self.shared.world.now_secs(), is_free);
             if self.is_taken(sharing) {
                 return false;
             }
-            self.set(ClaimState::Held);
+            self.set(LockState::Held);
         }
         true
     }
@@ -203,13 +203,13 @@ impl<'a> RemoteClaim<'a> {
     }
 }
 
-impl QuestionClaim for RemoteClaim<'_> {
-    fn claim(&self) -> Result<(), Failure> {
-        let is_open = matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), ClaimState::Unclaimed);
+impl QuestionLock for RemoteQuestionLock<'_> {
+    fn acquire(&self) -> Result<(), Failure> {
+        let is_open = matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), LockState::Free);
         let Some(sharing) = self.shared.sharing.as_ref().filter(|sharing| sharing.cache.reads()) else {
             return Ok(());
         };
-        if !is_open || self.is_fresh || self.try_claim(sharing) {
+        if !is_open || self.is_fresh || self.try_acquire(sharing) {
             return Ok(());
         }
         // The questions of this group are not to wait for another machine.
@@ -220,10 +220,10 @@ impl QuestionClaim for RemoteClaim<'_> {
                 return Err(Failure::Cancelled);
             }
             if let Some(found) = self.find_answer(sharing) {
-                self.set(ClaimState::Answered(Box::new(found)));
+                self.set(LockState::Answered(Box::new(found)));
                 return Err(Failure::Cancelled);
             }
-            if self.try_claim(sharing) {
+            if self.try_acquire(sharing) {
                 break;
             }
             pause = (pause * 2).min(PAUSES.1);
