@@ -6,9 +6,9 @@ use crate::blobs::NotTaken;
 use crate::bundle::{self, BundleContent};
 use crate::cache_counters::Doubt;
 use crate::client::Inner;
-use crate::fresh_volumes::{Fresh, each_fresh};
 use crate::graph_pieces::GraphAddress;
 use crate::names::BlobName;
+use crate::new_volumes::{NewVolume, each_new_volume};
 use crate::piece;
 use crate::server::Server;
 use crate::volume::{self, Address};
@@ -79,10 +79,10 @@ impl Inner {
             }
         };
         let mut addresses = earlier.earlier_volumes.clone();
-        let mut waiting: Vec<Fresh> = Vec::new();
+        let mut waiting: Vec<NewVolume> = Vec::new();
         let mut is_sound = true;
-        let too_large = each_fresh(offer, &earlier, |fresh| {
-            waiting.push(fresh);
+        let too_large = each_new_volume(offer, &earlier, |volume| {
+            waiting.push(volume);
             if waiting.len() >= AT_ONCE {
                 is_sound &= self.send_volumes(server, &std::mem::take(&mut waiting), &mut addresses)?;
             }
@@ -161,23 +161,23 @@ impl Inner {
     }
 
     /// Sends volumes, and adds their addresses. Returns whether the server has all of them.
-    fn send_volumes(&self, server: &Arc<Server>, fresh: &[Fresh], addresses: &mut Vec<Address>) -> Result<bool, NotTaken> {
-        let write = |at: usize, number: u32| match (&fresh[at / 3], at % 3) {
-            (fresh, 0) => volume::encode_records(&fresh.volume, number),
-            (fresh, 1) => volume::encode_outputs(&fresh.blobs, number),
-            (fresh, _) => volume::encode_index(&fresh.index(), number),
+    fn send_volumes(&self, server: &Arc<Server>, volumes: &[NewVolume], addresses: &mut Vec<Address>) -> Result<bool, NotTaken> {
+        let write = |at: usize, number: u32| match (&volumes[at / 3], at % 3) {
+            (made, 0) => volume::encode_records(&made.contents, number),
+            (made, 1) => volume::encode_outputs(&made.blobs, number),
+            (made, _) => volume::encode_index(&made.index(), number),
         };
-        let sent = self.send_pieces(server, fresh.len() * 3, &write)?;
-        for (fresh, sent) in fresh.iter().zip(sent.as_chunks::<3>().0) {
+        let sent = self.send_pieces(server, volumes.len() * 3, &write)?;
+        for (made, sent) in volumes.iter().zip(sent.as_chunks::<3>().0) {
             if let [Some((records, _)), outputs, index] = sent {
-                let outputs = outputs.as_ref().filter(|_| !fresh.blobs.is_empty());
+                let outputs = outputs.as_ref().filter(|_| !made.blobs.is_empty());
                 addresses.push(Address {
                     function: server.terms.function.protocol_number(),
                     records: (*records).into(),
                     outputs: outputs.map(|(name, _)| (*name).into()),
-                    kind: volume::number_of(fresh.kind),
+                    kind: volume::number_of(made.kind),
                     index: index.as_ref().map(|(name, _)| (*name).into()),
-                    took_us: fresh.took_us,
+                    took_us: made.took_us,
                 });
             }
         }

@@ -21,7 +21,7 @@ pub struct Batch {
     pub rows: Vec<RowChange>,
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
-    /// Reservations that keep other processes from building the same results until they are durable.
+    /// Locks that keep other processes from building the same results until they are durable.
     pub action_locks: Vec<ActionLock>,
 }
 

@@ -19,14 +19,14 @@ pub fn possible_overloads<'o>(overloads: &'o [Overload], call: &Call) -> Vec<&'o
 
 /// As [`possible_overloads`]; each overload has a flag whether the calling code certainly sees it.
 pub fn possible_of<'o>(overloads: impl Iterator<Item = (&'o Overload, bool)>, call: &Call) -> Vec<&'o Overload> {
-    let fitting: Vec<(&Overload, bool, Laid<'_>)> = overloads
-        .filter_map(|(one, is_seen)| Some((one, is_seen, lay(one, call)?)))
+    let fitting: Vec<(&Overload, bool, AssignedCall<'_>)> = overloads
+        .filter_map(|(one, is_seen)| Some((one, is_seen, assign_arguments(one, call)?)))
         .collect();
-    let is_plainer = |one: &Laid<'_>, other: &Laid<'_>| one.is_plain && !other.is_plain && one.kinds == other.kinds;
-    let is_left = |(one, _, laid): &(&Overload, bool, Laid<'_>)| {
+    let is_plainer = |one: &AssignedCall<'_>, other: &AssignedCall<'_>| one.is_plain && !other.is_plain && one.kinds == other.kinds;
+    let is_left = |(one, _, assigned): &(&Overload, bool, AssignedCall<'_>)| {
         !fitting.iter().any(|(other, is_seen, by)| match other.priority.cmp(&one.priority) {
             Ordering::Less => false,
-            Ordering::Equal => is_plainer(by, laid) || is_comparable(other, one, *is_seen) && is_better(by, laid, call),
+            Ordering::Equal => is_plainer(by, assigned) || is_comparable(other, one, *is_seen) && is_better(by, assigned, call),
             Ordering::Greater => is_comparable(other, one, *is_seen) && fits_surely(by, call),
         })
     };
@@ -40,10 +40,10 @@ fn is_comparable(one: &Overload, other: &Overload, is_seen: bool) -> bool {
 }
 
 /// Whether each argument has exactly the type of its parameter, or is a literal that converts to it.
-fn fits_surely(laid: &Laid<'_>, call: &Call) -> bool {
+fn fits_surely(assigned: &AssignedCall<'_>, call: &Call) -> bool {
     let fits = |(at, argument): (usize, &String)| {
-        let is_bound = !argument.is_empty() && laid.bound[at] == Some(argument);
-        let kind = without_words(laid.kinds[at]);
+        let is_bound = !argument.is_empty() && assigned.bound[at] == Some(argument);
+        let kind = without_words(assigned.kinds[at]);
         let converts = || is_own(argument, kind) || predefined(kind).key().is_some_and(|key| number_conversions::widens(argument, key));
         is_bound || call.exact.contains(&at) && converts()
     };
@@ -51,8 +51,8 @@ fn fits_surely(laid: &Laid<'_>, call: &Call) -> bool {
 }
 
 /// Whether C# prefers `one` for all arguments whose parameter types differ between the two overloads.
-fn is_better<'o>(one: &Laid<'o>, other: &Laid<'o>, call: &Call) -> bool {
-    let kind = |of: &Laid<'o>, at: usize| without_words(of.kinds[at]);
+fn is_better<'o>(one: &AssignedCall<'o>, other: &AssignedCall<'o>, call: &Call) -> bool {
+    let kind = |of: &AssignedCall<'o>, at: usize| without_words(of.kinds[at]);
     let is_same = |at: &usize| kind(one, *at) == kind(other, *at) || one.bound[*at].is_some() && one.bound[*at] == other.bound[*at];
     let mut differing = (0..call.arguments.len()).filter(|at| !is_same(at)).peekable();
     if differing.peek().is_none() {
@@ -67,7 +67,7 @@ fn is_better<'o>(one: &Laid<'o>, other: &Laid<'o>, call: &Call) -> bool {
 }
 
 /// Whether `one` takes by value what `other` takes by `in`, and not the other way round: then C# prefers it, if the types are the same.
-fn takes_values(one: &Laid<'_>, other: &Laid<'_>) -> bool {
+fn takes_values(one: &AssignedCall<'_>, other: &AssignedCall<'_>) -> bool {
     let pairs = one.kinds.iter().zip(&other.kinds);
     let mut differing = pairs.filter(|(own, others)| is_passed(own) != is_passed(others)).peekable();
     differing.peek().is_some() && differing.all(|(own, _)| !is_passed(own))
@@ -75,7 +75,7 @@ fn takes_values(one: &Laid<'_>, other: &Laid<'_>) -> bool {
 
 /// Whether an argument has exactly the type of `one`'s parameter and not that of `other`'s. Always false for numbers: the types that operators give
 /// them are not computed.
-fn is_identical(one: &Laid<'_>, other: &Laid<'_>, at: usize, argument: &str) -> bool {
+fn is_identical(one: &AssignedCall<'_>, other: &AssignedCall<'_>, at: usize, argument: &str) -> bool {
     let (Some(own), Some(others)) = (one.bound[at], other.bound[at]) else {
         return false;
     };
@@ -121,23 +121,23 @@ pub fn can_mean(overload: &Overload, call: &Call, receiver: bool) -> bool {
         extension: true,
         ..call.clone()
     };
-    lay(overload, call).is_some() || receiver && lay(overload, &extended()).is_some()
+    assign_arguments(overload, call).is_some() || receiver && assign_arguments(overload, &extended()).is_some()
 }
 
 /// Whether no overload accepts a call. `excluded` takes an argument's type and a parameter's bound type, and returns whether no such value can be
 /// passed.
 pub(super) fn none_takes(overloads: &[Overload], call: &Call, excluded: &dyn Fn(&str, &str) -> bool) -> bool {
-    let is_excluded = |laid: &Laid<'_>, at: usize| {
+    let is_excluded = |assigned: &AssignedCall<'_>, at: usize| {
         let argument = call.arguments[at].as_str();
-        let is_known = !argument.is_empty() && argument != TARGET_TYPED_NEW && !is_passed(laid.kinds[at]);
-        is_known && laid.bound[at].is_some_and(|bound| excluded(argument, bound))
+        let is_known = !argument.is_empty() && argument != TARGET_TYPED_NEW && !is_passed(assigned.kinds[at]);
+        is_known && assigned.bound[at].is_some_and(|bound| excluded(argument, bound))
     };
-    let takes = |laid: Laid<'_>| !(0..call.arguments.len()).any(|at| is_excluded(&laid, at));
-    !overloads.iter().any(|one| lay(one, call).is_some_and(takes))
+    let takes = |assigned: AssignedCall<'_>| !(0..call.arguments.len()).any(|at| is_excluded(&assigned, at));
+    !overloads.iter().any(|one| assign_arguments(one, call).is_some_and(takes))
 }
 
 /// The arguments of a call, assigned to the parameters of an overload.
-struct Laid<'p> {
+struct AssignedCall<'p> {
     /// Written type of the parameter for each argument.
     kinds: Vec<&'p str>,
     /// Bound type of that parameter, if known.
@@ -146,7 +146,7 @@ struct Laid<'p> {
     is_plain: bool,
 }
 
-fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
+fn assign_arguments<'o>(overload: &'o Overload, call: &Call) -> Option<AssignedCall<'o>> {
     if call.types > 0 && call.types != arity(&overload.key) {
         return None;
     }
@@ -194,7 +194,7 @@ fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
         return None;
     }
     is_plain &= taken.iter().all(|taken| *taken);
-    Some(Laid { kinds, bound, is_plain })
+    Some(AssignedCall { kinds, bound, is_plain })
 }
 
 /// Returns the element type of a `params` parameter.

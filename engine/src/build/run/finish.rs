@@ -40,7 +40,7 @@ impl Run<'_> {
             } => {
                 self.tally.adopted += usize::from(is_adopted);
                 // Release it with the batch: a process that waits for the same result then finds it.
-                self.reservations.extend(action_lock);
+                self.held_action_locks.extend(action_lock);
                 self.store_output(id, *output, digest, took, &cost)?;
             }
             Done::Found(record) => self.settle_found(id, &record)?,

@@ -19,7 +19,7 @@ pub struct Leftover {
     pub history: Vec<(String, HistoryRecord)>,
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
-    /// Reservations that keep other processes from building the same results until they are durable.
+    /// Locks that keep other processes from building the same results until they are durable.
     pub action_locks: Vec<ActionLock>,
     /// Rows about received answers.
     pub unconfirmed: Vec<RowChange>,

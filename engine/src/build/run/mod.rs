@@ -12,13 +12,13 @@ mod difference;
 pub(in crate::build) mod dry_run;
 mod failure;
 mod finish;
+mod held_action_locks;
 mod leftover;
 mod member_patterns;
 mod membership;
 pub(super) mod money;
 mod options;
 mod outputs;
-mod reservations;
 mod roots;
 mod source_nodes;
 mod tables;
@@ -32,7 +32,7 @@ pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
 
-use reservations::Reservations;
+use held_action_locks::HeldActionLocks;
 
 use super::bundle_import::Predecessors;
 use super::jobs::{Job, JobContext, Settled};
@@ -228,7 +228,7 @@ pub struct Run<'a> {
     /// Dry run: nodes settled now are needed only if unknown ones come out as before, so their failures are not reported.
     ignores_failures: bool,
     now: u64,
-    reservations: Reservations,
+    held_action_locks: HeldActionLocks,
     /// Time that this run waited for models, programs and other machines while it computed nothing.
     waited: Duration,
     /// The right to the checkout, and whether it was released.
@@ -348,7 +348,7 @@ impl<'a> Run<'a> {
             stopped_at: None,
             ignores_failures: false,
             now,
-            reservations: Reservations::default(),
+            held_action_locks: HeldActionLocks::default(),
             waited: Duration::ZERO,
             turn: setup.turn,
             has_released_checkout: false,
@@ -442,7 +442,7 @@ impl<'a> Run<'a> {
                 Err(_) => {
                     self.pools.give_up_overdue_shards();
                     self.release_if_wanted()?;
-                    if self.reservations.are_old() {
+                    if self.held_action_locks.are_old() {
                         self.send_batch()?;
                     }
                 }
@@ -483,7 +483,7 @@ impl<'a> Run<'a> {
             results: self.batch,
             history: self.history,
             used: self.used,
-            action_locks: self.reservations.take(),
+            action_locks: self.held_action_locks.take(),
             unconfirmed: self.unconfirmed,
             tally: self.tally,
             failures: self.failures,

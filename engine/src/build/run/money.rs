@@ -259,7 +259,7 @@ impl Run<'_> {
         }
         let rows = std::mem::take(&mut self.ledger).iter().map(LedgerEntry::to_row).collect();
         let used = std::mem::take(&mut self.used);
-        let action_locks = self.reservations.take();
+        let action_locks = self.held_action_locks.take();
         Ok(self.writer.send(Batch {
             results,
             rows,
@@ -280,7 +280,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Releases the checkout, once. Reservations keep other processes from making the same calls to models and programs.
+    /// Releases the checkout, once. The held action locks keep other processes from making the same calls to models and programs.
     ///
     /// # Errors
     /// When a batch could not be committed.
@@ -311,7 +311,7 @@ impl Run<'_> {
     }
 
     pub(super) fn make_durable(&mut self) -> Result<(), RunError> {
-        let nothing = self.batch.is_empty() && self.ledger.is_empty() && self.used.is_empty() && self.reservations.is_empty();
+        let nothing = self.batch.is_empty() && self.ledger.is_empty() && self.used.is_empty() && self.held_action_locks.is_empty();
         if !nothing && !self.options.dry_run {
             self.send_batch()?;
         }

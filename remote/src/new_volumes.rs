@@ -18,8 +18,8 @@ const LARGEST: u64 = LONGEST / 2;
 const FEW: usize = 256;
 
 /// A volume to send.
-pub(crate) struct Fresh {
-    pub volume: Volume,
+pub(crate) struct NewVolume {
+    pub contents: Volume,
     /// Outputs, in their order.
     pub blobs: Vec<Arc<[u8]>>,
     pub kind: VolumeKind,
@@ -28,10 +28,10 @@ pub(crate) struct Fresh {
     bytes: usize,
 }
 
-impl Fresh {
+impl NewVolume {
     fn empty(kind: VolumeKind) -> Self {
         Self {
-            volume: Volume {
+            contents: Volume {
                 results: Vec::new(),
                 outputs: Vec::new(),
             },
@@ -43,54 +43,54 @@ impl Fresh {
     }
 
     fn is_empty(&self) -> bool {
-        self.volume.results.is_empty() && self.blobs.is_empty()
+        self.contents.results.is_empty() && self.blobs.is_empty()
     }
 
     fn is_full(&self) -> bool {
-        self.volume.results.len() >= RESULTS || self.bytes >= BYTES
+        self.contents.results.len() >= RESULTS || self.bytes >= BYTES
     }
 
     /// Returns whether the next results begin another volume.
     fn ends_before(&self, kind: VolumeKind, producer: &str) -> bool {
-        let last = self.volume.results.last();
+        let last = self.contents.results.last();
         let is_other = last.is_some_and(|last| last.producer != producer);
-        self.kind != kind || self.is_full() || is_other && self.volume.results.len() >= FEW
+        self.kind != kind || self.is_full() || is_other && self.contents.results.len() >= FEW
     }
 
     /// Returns the index of the volume.
     pub(crate) fn index(&self) -> VolumeIndex {
         VolumeIndex {
-            keys: self.volume.results.iter().map(|result| prefix(&result.key.0)).collect(),
-            outputs: self.volume.outputs.iter().map(prefix).collect(),
+            keys: self.contents.results.iter().map(|result| prefix(&result.key.0)).collect(),
+            outputs: self.contents.outputs.iter().map(prefix).collect(),
         }
     }
 
     fn add_blob(&mut self, digest: Digest, blob: Arc<[u8]>) {
         self.bytes += blob.len();
-        self.volume.outputs.push(digest);
+        self.contents.outputs.push(digest);
         self.blobs.push(blob);
     }
 }
 
 /// Passes one volume after the other to `take`. Leaves out outputs that `load` does not have, and those that are too large, whose number is returned;
 /// their readers build them.
-pub(crate) fn each_fresh(
+pub(crate) fn each_new_volume(
     offer: &BundleOffer<'_>,
     earlier: &Earlier,
-    mut take: impl FnMut(Fresh) -> Result<(), NotTaken>,
+    mut take: impl FnMut(NewVolume) -> Result<(), NotTaken>,
 ) -> Result<u64, NotTaken> {
     let mut too_large = 0;
-    let mut fresh = Fresh::empty(VolumeKind::Dear);
+    let mut volume = NewVolume::empty(VolumeKind::Dear);
     let mut seen: HashSet<Digest> = HashSet::new();
     for bundled in offer.results {
-        if fresh.ends_before(bundled.kind, &bundled.result.producer) {
-            let full = std::mem::replace(&mut fresh, Fresh::empty(bundled.kind));
+        if volume.ends_before(bundled.kind, &bundled.result.producer) {
+            let full = std::mem::replace(&mut volume, NewVolume::empty(bundled.kind));
             if !full.is_empty() {
                 take(full)?;
             }
         }
         if !earlier.kept_keys.contains(&prefix(&bundled.result.key.0)) {
-            fresh.volume.results.push(bundled.result.clone());
+            volume.contents.results.push(bundled.result.clone());
         }
         let mut is_counted = false;
         for digest in &bundled.outputs {
@@ -102,19 +102,19 @@ pub(crate) fn each_fresh(
                 too_large += 1;
                 continue;
             }
-            if fresh.bytes > 0 && fresh.bytes + blob.len() > 2 * BYTES {
-                take(std::mem::replace(&mut fresh, Fresh::empty(bundled.kind)))?;
+            if volume.bytes > 0 && volume.bytes + blob.len() > 2 * BYTES {
+                take(std::mem::replace(&mut volume, NewVolume::empty(bundled.kind)))?;
                 is_counted = false;
             }
-            fresh.add_blob(*digest, blob);
+            volume.add_blob(*digest, blob);
             if !std::mem::replace(&mut is_counted, true) {
                 // Without one of its outputs, the whole result is built again.
-                fresh.took_us = fresh.took_us.saturating_add(bundled.took_us);
+                volume.took_us = volume.took_us.saturating_add(bundled.took_us);
             }
         }
     }
-    if !fresh.is_empty() {
-        take(fresh)?;
+    if !volume.is_empty() {
+        take(volume)?;
     }
     Ok(too_large)
 }

@@ -1,4 +1,4 @@
-//! Reservations: results that only this process builds, until they are committed; other processes wait for them.
+//! Action locks that this process holds until their results are committed; other processes wait for them.
 
 use crate::store::ActionLock;
 use std::time::{Duration, Instant};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 /// Maximum age: two processes may wait for each other's uncommitted results, but no longer than this.
 const OLD: Duration = Duration::from_millis(200);
 
-/// Reservations of results that are built and not yet committed.
+/// The locks of results that are built and not yet committed.
 #[derive(Default)]
-pub(super) struct Reservations {
+pub(super) struct HeldActionLocks {
     action_locks: Vec<ActionLock>,
     since: Option<Instant>,
 }
 
-impl Reservations {
+impl HeldActionLocks {
     pub(super) fn extend(&mut self, action_lock: Option<ActionLock>) {
         if action_lock.is_some() {
             self.since.get_or_insert_with(Instant::now);
@@ -29,7 +29,7 @@ impl Reservations {
         self.since.is_some_and(|since| since.elapsed() >= OLD)
     }
 
-    /// Takes them out; drop them after the commit.
+    /// Takes the locks out; drop them after the commit.
     pub(super) fn take(&mut self) -> Vec<ActionLock> {
         self.since = None;
         std::mem::take(&mut self.action_locks)
