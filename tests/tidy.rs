@@ -440,7 +440,7 @@ const LONG: [&str; 7] = [
     "workbench/src/edit/perform.rs: perform_in",
     "workbench/src/edit/perform.rs: performed",
     "workbench/src/rename/signature/mod.rs: change_of",
-    "workbench/src/symbols/unimplemented.rs: owed_to",
+    "workbench/src/symbols/unimplemented.rs: missing_in",
 ];
 
 #[test]

@@ -488,13 +488,13 @@ impl RemoteCache for Client {
         self.uploads.offer_result(result, blobs)
     }
 
-    fn store_result(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {
+    fn store_result(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, may_store: &mut dyn FnMut(Option<SharedResult>) -> bool) {
         let inner = &self.inner;
         let Some(server) = inner.server().filter(|_| inner.writes()) else {
             return;
         };
         let parcel = inner.pack(&server, &result, blobs);
-        let filed = inner.ship_if(&server, &result, parcel, goes);
+        let filed = inner.ship_if(&server, &result, parcel, may_store);
         inner.counters.update_summary(|summary| match &filed {
             Some(Ok(())) => summary.stored += 1,
             Some(Err(_)) => summary.not_stored += 1,

@@ -88,14 +88,14 @@ impl Inner {
         (stored, trouble)
     }
 
-    /// Sends a parcel, and stores its result if `goes` accepts the one now stored under its key; returns `None` if not. Stores nothing if the server
+    /// Sends a parcel, and stores its result if `may_store` accepts the one now stored under its key; returns `None` if not. Stores nothing if the server
     /// does not report what is stored there.
     pub(crate) fn ship_if(
         &self,
         server: &Arc<Server>,
         result: &SharedResult,
         parcel: Parcel,
-        goes: &mut dyn FnMut(Option<SharedResult>) -> bool,
+        may_store: &mut dyn FnMut(Option<SharedResult>) -> bool,
     ) -> Option<Result<(), NotTaken>> {
         let along = inline_outputs::pack_blobs(parcel.blobs().map(|blob| &**blob));
         let blobs: BTreeMap<BlobName, Arc<[u8]>> = parcel.blobs.into_iter().collect();
@@ -108,7 +108,7 @@ impl Inner {
         let Some(Ok(there)) = self.wait(looking).and_then(|mut found| found.pop()) else {
             return Some(Err(NotTaken::Down));
         };
-        if !goes(there) {
+        if !may_store(there) {
             return None;
         }
         let filing = server.clone().store_result(parcel.action, parcel.files, along);

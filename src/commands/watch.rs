@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use workbench::location::MANIFEST;
-use workbench::watch::{Became, ChangedFile, Members, ReportedChanges};
+use workbench::watch::{ChangedFile, FileChangeKind, Members, ReportedChanges};
 use workbench::workspace::Workspace;
 
 /// Cancellations of the current build.
@@ -209,7 +209,7 @@ impl Watching<'_> {
         if self.manifest.replace(workspace.text_digest()) != Some(workspace.text_digest()) {
             news.push(ChangedFile {
                 path: MANIFEST.to_owned(),
-                change: Became::Edited,
+                change: FileChangeKind::Edited,
             });
         }
         let first = self.patterns.is_some() && batch.whole;

@@ -7,7 +7,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::WatchProblem;
 use methods::render::{duration, format_count, printable};
 use serde_json::{Value, json};
-use workbench::watch::{Became, ChangedFile, Edited, Reached};
+use workbench::watch::{ChangedFile, Edited, FileChangeKind, Reached};
 
 /// Limit of files or members listed; more are only counted.
 const SHOWN: usize = 8;
@@ -55,19 +55,25 @@ pub fn describe_batch(context: &CommandContext, files: &[ChangedFile], edits: &E
     if files.is_empty() {
         return text;
     }
-    let word = |change: Became| match change {
-        Became::Added => "added",
-        Became::Edited => "edited",
-        Became::Removed => "removed",
-        Became::Back => "as it was built",
-        Became::Built => "built already",
+    let word = |change: FileChangeKind| match change {
+        FileChangeKind::Added => "added",
+        FileChangeKind::Edited => "edited",
+        FileChangeKind::Removed => "removed",
+        FileChangeKind::Back => "as it was built",
+        FileChangeKind::Built => "built already",
     };
     if files.len() > SHOWN {
-        let number = |change: Became| files.iter().filter(|file| file.change == change).count() as u64;
-        let parts = [Became::Edited, Became::Added, Became::Removed, Became::Back, Became::Built]
-            .into_iter()
-            .filter(|change| number(*change) > 0)
-            .map(|change| format!("{} {}", format_count(number(change)), word(change)));
+        let number = |change: FileChangeKind| files.iter().filter(|file| file.change == change).count() as u64;
+        let parts = [
+            FileChangeKind::Edited,
+            FileChangeKind::Added,
+            FileChangeKind::Removed,
+            FileChangeKind::Back,
+            FileChangeKind::Built,
+        ]
+        .into_iter()
+        .filter(|change| number(*change) > 0)
+        .map(|change| format!("{} {}", format_count(number(change)), word(change)));
         let what = if head { "checked out" } else { "changed" };
         let head = context.out.bold(&format!("{} files {what}:", format_count(files.len() as u64)));
         text += &format!("{head} {}\n", parts.collect::<Vec<_>>().join(", "));

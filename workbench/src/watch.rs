@@ -42,7 +42,7 @@ pub fn service(store: &Path, view: ViewId) -> PathBuf {
 /// The change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Became {
+pub enum FileChangeKind {
     /// The file became a source.
     Added,
     /// The file's bytes changed.
@@ -61,7 +61,7 @@ pub struct ChangedFile {
     /// Path of the file.
     pub path: String,
     /// Change of the file.
-    pub change: Became,
+    pub change: FileChangeKind,
 }
 
 /// The changes reported so far, so that each batch reports only its own.
@@ -83,14 +83,14 @@ impl ReportedChanges {
         let mut news = Vec::new();
         for change in &session.refresh.changes {
             if self.files.get(&change.path) != Some(&change.to) {
-                let became = match (change.from, change.to) {
-                    (None, _) => Became::Added,
-                    (_, None) => Became::Removed,
-                    _ => Became::Edited,
+                let kind = match (change.from, change.to) {
+                    (None, _) => FileChangeKind::Added,
+                    (_, None) => FileChangeKind::Removed,
+                    _ => FileChangeKind::Edited,
                 };
                 news.push(ChangedFile {
                     path: change.path.clone(),
-                    change: became,
+                    change: kind,
                 });
             }
         }
@@ -99,7 +99,7 @@ impl ReportedChanges {
             let back = self.files.keys().filter(|path| !now.contains_key(*path));
             news.extend(back.map(|path| ChangedFile {
                 path: path.clone(),
-                change: Became::Back,
+                change: FileChangeKind::Back,
             }));
         }
         news.sort_by(|a, b| a.path.cmp(&b.path));
@@ -119,7 +119,7 @@ impl ReportedChanges {
         taken
             .map(|path| ChangedFile {
                 path: path.clone(),
-                change: Became::Built,
+                change: FileChangeKind::Built,
             })
             .collect()
     }

@@ -216,14 +216,14 @@ fn a_result_is_looked_up_just_before_it_is_stored() {
     let (made, blobs) = result("a", &[b"abc"]);
     let (one, _) = client(def(&server.endpoint()));
     let mut told = Vec::new();
-    let mut goes = |found: Option<SharedResult>| {
+    let mut may_store = |found: Option<SharedResult>| {
         let sent = server.shelf.lock().unwrap().blobs.contains_key(&name(b"abc"));
         told.push((found.is_none(), sent));
         found.is_none()
     };
-    one.store_result(made.clone(), blobs.clone(), &mut goes);
+    one.store_result(made.clone(), blobs.clone(), &mut may_store);
     assert_eq!((server.calls("look up"), server.calls("file")), (1, 1));
-    one.store_result(made.clone(), blobs.clone(), &mut goes);
+    one.store_result(made.clone(), blobs.clone(), &mut may_store);
     assert_eq!((server.calls("look up"), server.calls("file")), (2, 1));
     assert_eq!(told, [(true, true), (false, true)]);
     let summary = one.finish(None);

@@ -5,7 +5,7 @@
 //! it was used (seed 003, budget).
 
 use super::choose::Chosen;
-use super::compose::Draft;
+use super::compose::ComposedText;
 use super::forms::Form;
 use super::index::Index;
 use super::members::Stretch;
@@ -43,7 +43,7 @@ const IN_NAME: f32 = 4.0;
 const K1: f32 = 1.2;
 const B: f32 = 0.4;
 
-impl Draft<'_> {
+impl ComposedText<'_> {
     /// Shows the answering members, the best first, each with the head of its type.
     pub(super) fn show_answers(&mut self) {
         let free = self.free_tokens() as f32;

@@ -72,8 +72,8 @@ pub(super) struct Section {
     pub(super) tokens: usize,
 }
 
-/// A draft: the sections so far, and the tokens used.
-pub(super) struct Draft<'m> {
+/// A text in the making: the sections so far, and the tokens used.
+pub(super) struct ComposedText<'m> {
     pub(super) material: Material<'m>,
     asked: BTreeSet<String>,
     count: &'m dyn Fn(&str) -> usize,
@@ -88,7 +88,7 @@ pub(super) struct Draft<'m> {
 pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn Fn(&str) -> usize) -> Composed {
     let Material { chosen, files, .. } = material;
     let heading = heading(query);
-    let mut draft = Draft {
+    let mut text_so_far = ComposedText {
         material,
         asked: super::words::query_words(query).into_iter().collect(),
         count,
@@ -96,30 +96,34 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
         used: 0,
         sections: chosen.iter().map(|_| None).collect(),
     };
-    draft.show_named_members();
-    let for_files = if chosen.is_empty() { draft.room } else { draft.room / FOR_FILES };
+    text_so_far.show_named_members();
+    let for_files = if chosen.is_empty() {
+        text_so_far.room
+    } else {
+        text_so_far.room / FOR_FILES
+    };
     let mut attached = vec![None; files.len()];
-    give(files, &mut attached, for_files.min(draft.free_tokens()), count);
-    draft.used += attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
+    give(files, &mut attached, for_files.min(text_so_far.free_tokens()), count);
+    text_so_far.used += attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
     // Reserve room for the names of named types and for the first lines of named files.
-    draft.show_names_of_named();
+    text_so_far.show_names_of_named();
     for (file, shown) in files.iter().zip(&mut attached).filter(|(_, shown)| shown.is_none()) {
-        *shown = file.least(draft.free_tokens(), count);
-        draft.used += shown.as_ref().map_or(0, |shown| shown.tokens);
+        *shown = file.least(text_so_far.free_tokens(), count);
+        text_so_far.used += shown.as_ref().map_or(0, |shown| shown.tokens);
     }
     for form in [Form::Brief, Form::Outline, Form::Code] {
-        draft.raise(form, true);
+        text_so_far.raise(form, true);
     }
-    draft.show_answers();
-    draft.show_neighbours();
+    text_so_far.show_answers();
+    text_so_far.show_neighbours();
     for form in [Form::Brief, Form::Outline, Form::Code] {
-        draft.raise(form, false);
+        text_so_far.raise(form, false);
     }
-    give(files, &mut attached, draft.free_tokens(), count);
-    join_within_budget(&heading, draft.sections, attached, material, budget, count)
+    give(files, &mut attached, text_so_far.free_tokens(), count);
+    join_within_budget(&heading, text_so_far.sections, attached, material, budget, count)
 }
 
-impl Draft<'_> {
+impl ComposedText<'_> {
     /// Returns the unused tokens.
     pub(super) fn free_tokens(&self) -> usize {
         self.room - self.used

@@ -10,11 +10,11 @@ use super::perform::Done;
 use super::refusals::how_moved;
 use super::run::{EditRun, Trouble};
 use super::session::{Document, Version};
-use super::state::{Ground, Mode, Reread, Status, WorkflowState};
+use super::state::{FileRelation, Mode, Reread, Status, WorkflowState};
 use super::targets::resolve_path;
 
 /// State of a file that cannot be read.
-const UNREAD: Ground = Ground::OutOfSync { conflict: false };
+const UNREAD: FileRelation = FileRelation::OutOfSync { conflict: false };
 
 pub(super) fn commit<F: Files>(run: &mut EditRun<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
     let edited: Vec<String> = paths
@@ -125,7 +125,7 @@ pub(super) fn diff<F: Files>(run: &mut EditRun<'_, F>, paths: &[String]) -> Resu
     let out = paths
         .iter()
         .any(|path| run.document(path).is_ok_and(|document| document.seen != document.now.base));
-    let is_unread = |path: &String| run.document(path).is_ok_and(|document| document.state.ground() == UNREAD);
+    let is_unread = |path: &String| run.document(path).is_ok_and(|document| document.state.file_relation() == UNREAD);
     let is_edited = |path: &String| run.document(path).is_ok_and(Document::is_edited);
     let summary = match (detail.is_empty(), out) {
         _ if paths.iter().any(is_unread) => match paths.iter().any(is_edited) {

@@ -1,6 +1,6 @@
 //! Flags that follow from a state, and the flags that each state allows.
 
-use super::state::{DocumentState, Ground, Mode, Status, WorkflowState};
+use super::state::{DocumentState, FileRelation, Mode, Status, WorkflowState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,10 +69,10 @@ impl Flags {
 /// Returns the flags of a state; `logged` when the log has more about a failure.
 pub fn flags(state: DocumentState, mode: Mode, status: Status, logged: bool) -> Flags {
     let own: &[Flag] = match state {
-        DocumentState::On(Ground::Idle) => &[],
-        DocumentState::On(Ground::PersistPending) => &[Flag::PersistPending],
-        DocumentState::On(Ground::OutOfSync { conflict: true }) => &[Flag::OutOfSync, Flag::ExternalConflict],
-        DocumentState::On(Ground::OutOfSync { conflict: false }) => &[Flag::OutOfSync],
+        DocumentState::On(FileRelation::Idle) => &[],
+        DocumentState::On(FileRelation::PersistPending) => &[Flag::PersistPending],
+        DocumentState::On(FileRelation::OutOfSync { conflict: true }) => &[Flag::OutOfSync, Flag::ExternalConflict],
+        DocumentState::On(FileRelation::OutOfSync { conflict: false }) => &[Flag::OutOfSync],
         DocumentState::SelectionPending(_) => &[Flag::SelectionPending],
         DocumentState::Refreshing(_) => &[Flag::DiagnosticHint],
     };
@@ -107,17 +107,17 @@ mod tests {
 
     #[test]
     fn flags_of_every_state_fit_it() {
-        let grounds = [
-            Ground::Idle,
-            Ground::PersistPending,
-            Ground::OutOfSync { conflict: true },
-            Ground::OutOfSync { conflict: false },
+        let relations = [
+            FileRelation::Idle,
+            FileRelation::PersistPending,
+            FileRelation::OutOfSync { conflict: true },
+            FileRelation::OutOfSync { conflict: false },
         ];
-        let states = grounds.iter().flat_map(|ground| {
+        let states = relations.iter().flat_map(|relation| {
             [
-                DocumentState::On(*ground),
-                DocumentState::SelectionPending(*ground),
-                DocumentState::Refreshing(*ground),
+                DocumentState::On(*relation),
+                DocumentState::SelectionPending(*relation),
+                DocumentState::Refreshing(*relation),
             ]
         });
         for state in states {

@@ -1,13 +1,13 @@
 //! Guidance texts: the next step from a state, and the fallback.
 
 use super::session::ENDS;
-use super::state::{DocumentState, Ground, Mode, WorkflowState};
+use super::state::{DocumentState, FileRelation, Mode, WorkflowState};
 
 /// Returns the next step from an internal state.
 pub(super) fn on(state: DocumentState, mode: Mode) -> Option<String> {
     let words = match (state, mode) {
-        (DocumentState::On(Ground::OutOfSync { conflict: false }), Mode::Disabled) => "fix the file, then call `refresh`",
-        (DocumentState::On(Ground::OutOfSync { conflict: false }), _) => {
+        (DocumentState::On(FileRelation::OutOfSync { conflict: false }), Mode::Disabled) => "fix the file, then call `refresh`",
+        (DocumentState::On(FileRelation::OutOfSync { conflict: false }), _) => {
             "fix the file, then call `refresh`; `persist_as` saves the buffer under another path"
         }
         _ => return by_state(state.workflow_state(), mode),
@@ -38,10 +38,10 @@ pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
 /// Returns the next step after an answer that shows both sides of a conflict.
 pub(super) fn both_seen(state: DocumentState, mode: Mode) -> Option<String> {
     let words = match (state, mode) {
-        (DocumentState::On(Ground::OutOfSync { conflict: true }), Mode::Disabled) => {
+        (DocumentState::On(FileRelation::OutOfSync { conflict: true }), Mode::Disabled) => {
             "`refresh` takes the file's text (yours can be had back then)"
         }
-        (DocumentState::On(Ground::OutOfSync { conflict: true }), _) => {
+        (DocumentState::On(FileRelation::OutOfSync { conflict: true }), _) => {
             "`refresh` takes the file's text (yours can be had back then); `persist_as` saves yours elsewhere"
         }
         _ => return None,

@@ -5,7 +5,7 @@ use super::adding_usings::with_using;
 use super::member_head::ACCESSIBILITIES;
 use super::symbol::{Refused, parse_code};
 use crate::symbols::index::is_within;
-use crate::symbols::unimplemented::Owed;
+use crate::symbols::unimplemented::RequiredMember;
 use producers::csharp::ids::member_key;
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{MemberKind, NamePlace, Syntax, Using};
@@ -37,7 +37,7 @@ pub struct TypeNames<'k> {
 pub fn with_stubs(
     text: &str,
     symbol: &str,
-    owed: &[Owed],
+    required: &[RequiredMember],
     defines: &BTreeSet<String>,
     known: &TypeNames<'_>,
 ) -> Result<Implemented, Refused> {
@@ -45,7 +45,7 @@ pub fn with_stubs(
     let decl = syntax.types.iter().find(|decl| decl.symbol() == symbol);
     let namespace = decl.map_or("", |decl| &decl.namespace);
     let mut usings: Vec<String> = Vec::new();
-    for using in owed.iter().flat_map(|one| missing_namespaces(one, &syntax, namespace, known)) {
+    for using in required.iter().flat_map(|one| missing_namespaces(one, &syntax, namespace, known)) {
         if !usings.contains(&using) {
             usings.push(using);
         }
@@ -60,7 +60,7 @@ pub fn with_stubs(
     let unit = super::indent::unit(text);
     let mut taken: BTreeSet<String> = decl.into_iter().flat_map(|decl| &decl.members).map(member_key).collect();
     let mut written: Vec<String> = Vec::new();
-    for one in owed {
+    for one in required {
         let plain = stub(one, &throw, &unit, false);
         if written.contains(&plain) {
             continue;
@@ -91,14 +91,14 @@ fn key_of(declaration: &str) -> String {
 }
 
 /// Returns one stub, as an explicit implementation or by name.
-fn stub(owed: &Owed, throw: &str, unit: &str, is_explicit: bool) -> String {
-    let head = &owed.head;
+fn stub(required: &RequiredMember, throw: &str, unit: &str, is_explicit: bool) -> String {
+    let head = &required.head;
     let mut made = String::new();
     let mut word = |word: &str| {
         made.push_str(word);
         made.push(' ');
     };
-    match (owed.is_of_interface, is_explicit) {
+    match (required.is_of_interface, is_explicit) {
         (true, true) => {}
         (true, false) => word("public"),
         (false, _) => head
@@ -110,25 +110,25 @@ fn stub(owed: &Owed, throw: &str, unit: &str, is_explicit: bool) -> String {
     if head.has("static") {
         word("static");
     }
-    if !owed.is_of_interface {
+    if !required.is_of_interface {
         word("override");
     }
     if head.has("unsafe") {
         word("unsafe");
     }
     // Overrides and explicit implementations inherit the constraints of the base.
-    let text = match is_explicit || !owed.is_of_interface {
+    let text = match is_explicit || !required.is_of_interface {
         true => without_constraints(&head.text),
         false => &head.text,
     };
     match is_explicit {
         true => {
             let at = name_begins(text);
-            made.push_str(&format!("{}{}.{}", &text[..at], owed.base, &text[at..]));
+            made.push_str(&format!("{}{}.{}", &text[..at], required.base, &text[at..]));
         }
         false => made.push_str(text),
     }
-    let accessors: Vec<String> = match owed.kind {
+    let accessors: Vec<String> = match required.kind {
         MemberKind::Event if is_explicit => vec![format!("add => {throw};"), format!("remove => {throw};")],
         MemberKind::Event => return made + ";",
         _ => head
@@ -175,17 +175,18 @@ fn is_name_before(tokens: &[producers::csharp::lexer::Token], text: &str, open: 
 }
 
 /// Returns the namespaces that the types of a member need, and that the target file does not import yet.
-fn missing_namespaces(owed: &Owed, target: &Syntax, namespace: &str, known: &TypeNames<'_>) -> Vec<String> {
+fn missing_namespaces(required: &RequiredMember, target: &Syntax, namespace: &str, known: &TypeNames<'_>) -> Vec<String> {
     let plain = |one: &&Using| one.alias.is_none() && !one.is_static;
-    let mut sources: Vec<&str> = ancestors(&owed.namespace);
+    let mut sources: Vec<&str> = ancestors(&required.namespace);
     sources.extend(
-        owed.usings
+        required
+            .usings
             .iter()
             .filter(plain)
             .map(|one| one.target.trim_start_matches("global::")),
     );
     let mut needed = Vec::new();
-    for name in &owed.names {
+    for name in &required.names {
         let (first, arity) = match name.path.split_once('.') {
             Some((first, _)) => (first.split('`').next().unwrap_or(first), None),
             None => (name.path.as_str(), Some(name.arity)),
@@ -235,13 +236,13 @@ fn ancestors(namespace: &str) -> Vec<&str> {
 mod tests {
     use super::*;
     use crate::symbols::samples::Sample;
-    use crate::symbols::unimplemented::debts;
+    use crate::symbols::unimplemented::missing_members;
 
     fn implemented(base: &str, text: &str, key: &str) -> Implemented {
         let mut sample = Sample::from_files(&[("a.cs", text), ("base.cs", base)]);
         let symbols = sample.names();
         let disk = sample.world();
-        let found = debts(&mut sample, &symbols, &*disk, key).expect("outputs");
+        let found = missing_members(&mut sample, &symbols, &*disk, key).expect("outputs");
         let has_type = |space: &str, name: &str, arity: Option<u32>| {
             let key = match arity {
                 Some(arity) if arity > 0 => format!("{space}.{name}`{arity}"),
@@ -256,7 +257,7 @@ mod tests {
         with_stubs(
             text,
             producers::csharp::types::symbol_of(key),
-            &found.owed,
+            &found.members,
             &BTreeSet::new(),
             &known,
         )

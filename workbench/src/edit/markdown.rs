@@ -313,7 +313,7 @@ fn unfence(text: &str) -> Result<String, SchemaError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::{DocumentState, Ground, Mode};
+    use super::super::state::{DocumentState, FileRelation, Mode};
     use super::super::{candidate, flags, matching};
     use super::*;
     use proptest::prelude::*;
@@ -360,7 +360,7 @@ mod tests {
     fn the_example_of_the_form_byte_for_byte() {
         let mut response = response(
             Status::MultiMatch,
-            DocumentState::SelectionPending(Ground::Idle),
+            DocumentState::SelectionPending(FileRelation::Idle),
             "在目标文本中检测到 3 处候选",
             Some("请选择候选编号后调用 `_replace_selection`,或提供更具体的 `old_text`"),
         );
@@ -434,7 +434,7 @@ flags: `SelectionPending`
     fn every_kind_of_answer() {
         let mut pending = response(
             Status::Success,
-            DocumentState::On(Ground::PersistPending),
+            DocumentState::On(FileRelation::PersistPending),
             "replaced\nin two lines",
             Some("call `commit`"),
         );
@@ -458,7 +458,7 @@ flags: `SelectionPending`
         checked(&pending);
         let mut conflict = response(
             Status::ExternalConflict,
-            DocumentState::On(Ground::OutOfSync { conflict: true }),
+            DocumentState::On(FileRelation::OutOfSync { conflict: true }),
             "both changed it",
             None,
         );
@@ -491,7 +491,7 @@ flags: `SelectionPending`
         checked(&conflict);
         let unsaved = response(
             Status::PersistFailure,
-            DocumentState::On(Ground::PersistPending),
+            DocumentState::On(FileRelation::PersistPending),
             "no room",
             Some("make some"),
         );
@@ -504,7 +504,12 @@ flags: `SelectionPending`
         - summary: no room
         - guidance: make some
         ");
-        let reading = response(Status::NoOp, DocumentState::Refreshing(Ground::Idle), "it is being read", None);
+        let reading = response(
+            Status::NoOp,
+            DocumentState::Refreshing(FileRelation::Idle),
+            "it is being read",
+            None,
+        );
         insta::assert_snapshot!(head(&reading), @"
         status: `NoOp`
         state: `Refreshing`
@@ -520,7 +525,12 @@ flags: `SelectionPending`
 
     #[test]
     fn what_is_not_of_the_form_is_told() {
-        let mut good = response(Status::MultiMatch, DocumentState::SelectionPending(Ground::Idle), "a", Some("b"));
+        let mut good = response(
+            Status::MultiMatch,
+            DocumentState::SelectionPending(FileRelation::Idle),
+            "a",
+            Some("b"),
+        );
         good.metrics.selection_count = Some(1);
         good.candidates = Some(vec![candidate_at(1, 0, 1)]);
         let good = format(&good);
@@ -553,7 +563,7 @@ flags: `SelectionPending`
         #[test]
         fn what_is_written_is_read(text in "[a|`\\\\ \n\t\\[SEL#1]{1,20}", needle in "[a|`\\\\ ]{1,2}", detail in "[a`\n]{0,12}") {
             let found = matching::find_occurrences(&text, &needle, 0, candidate::SHOWN);
-            let mut response = response(Status::MultiMatch, DocumentState::SelectionPending(Ground::Idle), "several", None);
+            let mut response = response(Status::MultiMatch, DocumentState::SelectionPending(FileRelation::Idle), "several", None);
             response.metrics.selection_count = Some(found.count);
             response.candidates = (found.count > 0).then(|| candidate::candidates(&text, needle.len(), &found.at, 0));
             response.detail = Some(detail);

@@ -104,7 +104,7 @@ fn line_end(text: &str, at: usize) -> usize {
 
 /// Edits carried to another text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Carried {
+pub struct TransferredEdits {
     /// The other text with the edits.
     pub text: String,
     /// Whether the other text already had some of the edits.
@@ -113,9 +113,9 @@ pub struct Carried {
 
 /// Carries the edits from `base` to `ours` over to `theirs`; `None` when both change the same lines. Inserted lines belong to their neighbours, from
 /// which they may be derived: a change of these by the other side is a conflict.
-pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<Carried> {
+pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<TransferredEdits> {
     if base == theirs || ours == theirs {
-        return Some(Carried {
+        return Some(TransferredEdits {
             text: ours.to_owned(),
             alike: base != theirs,
         });
@@ -158,7 +158,7 @@ pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<Carried> {
         done = change.old.end;
     }
     append_lines(&mut carried, &base[done..])?;
-    Some(Carried { text: carried, alike })
+    Some(TransferredEdits { text: carried, alike })
 }
 
 /// Appends lines; `None` if the last line has no end, so that two lines would join.

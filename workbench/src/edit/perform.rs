@@ -21,7 +21,7 @@ use super::response::{Metrics, Response};
 use super::run::{EditRun, Trouble};
 use super::selected_nodes::{NodesToReplace, replace_nodes};
 use super::session::{self, EditSession, NoSession};
-use super::state::{DocumentState, Ground, Mode, Reread, Status, WorkflowState};
+use super::state::{DocumentState, FileRelation, Mode, Reread, Status, WorkflowState};
 use super::targets::{resolve_path, targets};
 use super::{markdown, patch, patch_series, saving, trail};
 use serde_json::{Value, json};
@@ -365,7 +365,7 @@ fn answer<F: Files>(run: &EditRun<'_, F>, request: &EditRequest, done: Done, foc
     // A closed session has no pending state.
     let state = document
         .filter(|_| !closed)
-        .map_or(DocumentState::On(Ground::Idle), |document| document.state);
+        .map_or(DocumentState::On(FileRelation::Idle), |document| document.state);
     let mode = run.session.mode;
     let mut summary = done.summary;
     for note in &run.notes {

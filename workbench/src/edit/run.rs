@@ -7,7 +7,7 @@ use super::editable_paths::Refused;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
 use super::files::{FileWithBytes as Read, Files, Stamp};
 use super::session::{Content, Document, Edit, EditSession, FileEdit, Version, content, read_kept_content, write_content};
-use super::state::{Effect, Event, Ground, Mode, Status, WorkflowState, transition};
+use super::state::{Effect, Event, FileRelation, Mode, Status, WorkflowState, transition};
 use super::trail::Moved;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -399,7 +399,7 @@ impl<'f, F: Files> EditRun<'f, F> {
     /// if the buffer has text, or the file can be read.
     pub(super) fn guide_after_lost_file(&self, path: &str) -> Option<String> {
         let document = self.session.documents.get(path)?;
-        let is_unread = document.state.ground() == (Ground::OutOfSync { conflict: false });
+        let is_unread = document.state.file_relation() == (FileRelation::OutOfSync { conflict: false });
         let is_gone = is_unread && !document.is_edited() && self.bytes(path, &document.now.text).is_err();
         let close = if self.session.is_saved() { ", or `close`" } else { "" };
         is_gone.then(|| format!("fix the file, then call `refresh`{close}: this session has no edits in it to lose"))

@@ -4,7 +4,7 @@
 use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{EditRun, Trouble, unread};
 use super::session::{Content, EditSession, Saving};
-use super::state::{DocumentState, Event, Ground, Reread, Status};
+use super::state::{DocumentState, Event, FileRelation, Reread, Status};
 use super::trail::{self, Moved};
 use serde_json::json;
 use std::io;
@@ -200,7 +200,7 @@ impl<F: Files> EditRun<'_, F> {
             document.now.base.clone_from(to);
             document.seen.clone_from(to);
             if document.now.text == *to {
-                document.state = DocumentState::On(Ground::Idle);
+                document.state = DocumentState::On(FileRelation::Idle);
             }
         }
         let (over, to) = (from.clone(), to.clone());

@@ -4,7 +4,7 @@
 
 use super::encoding::Encoding;
 use super::files::Files;
-use super::state::{DocumentState, Ground, Mode};
+use super::state::{DocumentState, FileRelation, Mode};
 use super::trail::TrailStep;
 use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
@@ -373,7 +373,7 @@ impl Document {
     /// Returns a document without edits.
     pub fn of(now: Version) -> Self {
         Self {
-            state: DocumentState::On(Ground::Idle),
+            state: DocumentState::On(FileRelation::Idle),
             seen: now.text.clone(),
             now,
             selection: None,

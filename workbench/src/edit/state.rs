@@ -20,7 +20,7 @@ pub enum Mode {
 /// Relation of buffer and file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ground {
+pub enum FileRelation {
     /// Both are equal.
     Idle,
     /// The buffer was edited; the file equals its base.
@@ -37,11 +37,11 @@ pub enum Ground {
 #[serde(rename_all = "snake_case")]
 pub enum DocumentState {
     /// Nothing is pending.
-    On(Ground),
+    On(FileRelation),
     /// A choice between several matches is pending; the buffer is unchanged.
-    SelectionPending(Ground),
+    SelectionPending(FileRelation),
     /// The file is being read; no write is allowed.
-    Refreshing(Ground),
+    Refreshing(FileRelation),
 }
 
 /// State of a document, as reported in answers.
@@ -154,18 +154,18 @@ impl DocumentState {
     /// Returns the state as reported in answers.
     pub fn workflow_state(self) -> WorkflowState {
         match self {
-            Self::On(Ground::Idle) => WorkflowState::Idle,
-            Self::On(Ground::PersistPending) => WorkflowState::PersistPending,
-            Self::On(Ground::OutOfSync { .. }) => WorkflowState::OutOfSync,
+            Self::On(FileRelation::Idle) => WorkflowState::Idle,
+            Self::On(FileRelation::PersistPending) => WorkflowState::PersistPending,
+            Self::On(FileRelation::OutOfSync { .. }) => WorkflowState::OutOfSync,
             Self::SelectionPending(_) => WorkflowState::SelectionPending,
             Self::Refreshing(_) => WorkflowState::Refreshing,
         }
     }
 
     /// Returns the relation of buffer and file.
-    pub fn ground(self) -> Ground {
+    pub fn file_relation(self) -> FileRelation {
         match self {
-            Self::On(ground) | Self::SelectionPending(ground) | Self::Refreshing(ground) => ground,
+            Self::On(relation) | Self::SelectionPending(relation) | Self::Refreshing(relation) => relation,
         }
     }
 }
@@ -189,52 +189,56 @@ pub fn transition(state: DocumentState, mode: Mode, event: Event) -> Transition 
         status,
         effects: effects.to_vec(),
     };
-    let on = |ground: Ground, status: Status, effects: &[Effect]| to(DocumentState::On(ground), status, effects);
-    let conflict = Ground::OutOfSync { conflict: true };
+    let on = |relation: FileRelation, status: Status, effects: &[Effect]| to(DocumentState::On(relation), status, effects);
+    let conflict = FileRelation::OutOfSync { conflict: true };
     let forget = &[Effect::ForgetSelection];
     match (state, event) {
         // While the file is being read, no other event is allowed.
         (DocumentState::Refreshing(_), Event::Refreshed(found)) => match found {
-            Reread::Same { differs: false } => on(Ground::Idle, Status::NoOp, &[]),
-            Reread::Same { differs: true } => on(Ground::PersistPending, Status::NoOp, &[]),
-            Reread::Taken => on(Ground::Idle, Status::Success, &[]),
-            Reread::Carried => on(Ground::PersistPending, Status::Success, &[]),
+            Reread::Same { differs: false } => on(FileRelation::Idle, Status::NoOp, &[]),
+            Reread::Same { differs: true } => on(FileRelation::PersistPending, Status::NoOp, &[]),
+            Reread::Taken => on(FileRelation::Idle, Status::Success, &[]),
+            Reread::Carried => on(FileRelation::PersistPending, Status::Success, &[]),
             Reread::Conflict => on(conflict, Status::ExternalConflict, &[]),
         },
-        (DocumentState::Refreshing(_), Event::Unread) => on(Ground::OutOfSync { conflict: false }, Status::Exception, &[]),
+        (DocumentState::Refreshing(_), Event::Unread) => on(FileRelation::OutOfSync { conflict: false }, Status::Exception, &[]),
         (DocumentState::Refreshing(_), _) => to(state, Status::Exception, &[]),
-        (_, Event::RefreshBegun) => to(DocumentState::Refreshing(state.ground()), Status::Success, forget),
+        (_, Event::RefreshBegun) => to(DocumentState::Refreshing(state.file_relation()), Status::Success, forget),
         (_, Event::Refreshed(_)) => to(state, Status::Exception, &[]),
-        (_, Event::Unread) => on(Ground::OutOfSync { conflict: false }, Status::Exception, forget),
+        (_, Event::Unread) => on(FileRelation::OutOfSync { conflict: false }, Status::Exception, forget),
 
-        (_, Event::Edited { differs }) => match (state.ground(), mode) {
-            (Ground::OutOfSync { .. }, _) => on(state.ground(), Status::Success, forget),
-            (_, _) if !differs => on(Ground::Idle, Status::Success, forget),
+        (_, Event::Edited { differs }) => match (state.file_relation(), mode) {
+            (FileRelation::OutOfSync { .. }, _) => on(state.file_relation(), Status::Success, forget),
+            (_, _) if !differs => on(FileRelation::Idle, Status::Success, forget),
             // The edit is pending until the file has it.
-            (_, Mode::Immediate) => on(Ground::PersistPending, Status::Success, &[Effect::ForgetSelection, Effect::Save]),
-            (_, Mode::Manual | Mode::Disabled) => on(Ground::PersistPending, Status::Success, forget),
+            (_, Mode::Immediate) => on(
+                FileRelation::PersistPending,
+                Status::Success,
+                &[Effect::ForgetSelection, Effect::Save],
+            ),
+            (_, Mode::Manual | Mode::Disabled) => on(FileRelation::PersistPending, Status::Success, forget),
         },
-        (_, Event::Several) => to(DocumentState::SelectionPending(state.ground()), Status::MultiMatch, &[]),
+        (_, Event::Several) => to(DocumentState::SelectionPending(state.file_relation()), Status::MultiMatch, &[]),
         // A new search replaces the candidates of an older one, whatever its result.
-        (_, Event::Nowhere) => on(state.ground(), Status::NoMatch, forget),
-        (_, Event::Nothing) => on(state.ground(), Status::NoOp, forget),
+        (_, Event::Nowhere) => on(state.file_relation(), Status::NoMatch, forget),
+        (_, Event::Nothing) => on(state.file_relation(), Status::NoOp, forget),
         (_, Event::Refused) => to(state, Status::Exception, &[]),
-        (_, Event::Stale) => on(state.ground(), Status::Exception, forget),
+        (_, Event::Stale) => on(state.file_relation(), Status::Exception, forget),
 
-        (DocumentState::On(Ground::PersistPending), Event::Saved) => on(Ground::Idle, Status::Success, &[]),
-        (DocumentState::On(Ground::PersistPending), Event::Unsaved) => on(Ground::PersistPending, Status::PersistFailure, &[]),
-        (DocumentState::On(Ground::PersistPending), Event::Moved) => on(conflict, Status::ExternalConflict, &[]),
+        (DocumentState::On(FileRelation::PersistPending), Event::Saved) => on(FileRelation::Idle, Status::Success, &[]),
+        (DocumentState::On(FileRelation::PersistPending), Event::Unsaved) => on(FileRelation::PersistPending, Status::PersistFailure, &[]),
+        (DocumentState::On(FileRelation::PersistPending), Event::Moved) => on(conflict, Status::ExternalConflict, &[]),
         (_, Event::Saved | Event::Unsaved | Event::Moved) => to(state, Status::Exception, &[]),
 
         // Candidates are dropped first; the edits stay until a second discard.
-        (DocumentState::SelectionPending(ground), Event::Discarded) => on(ground, Status::Success, forget),
-        (DocumentState::On(Ground::Idle), Event::Discarded) => on(Ground::Idle, Status::NoOp, &[]),
-        (DocumentState::On(_), Event::Discarded) => on(Ground::Idle, Status::Success, &[]),
+        (DocumentState::SelectionPending(relation), Event::Discarded) => on(relation, Status::Success, forget),
+        (DocumentState::On(FileRelation::Idle), Event::Discarded) => on(FileRelation::Idle, Status::NoOp, &[]),
+        (DocumentState::On(_), Event::Discarded) => on(FileRelation::Idle, Status::Success, &[]),
 
         (_, Event::Outside(found)) => match found {
             Reread::Same { .. } => to(state, Status::Success, &[]),
-            Reread::Taken => on(Ground::Idle, Status::Success, forget),
-            Reread::Carried => on(Ground::PersistPending, Status::Success, forget),
+            Reread::Taken => on(FileRelation::Idle, Status::Success, forget),
+            Reread::Carried => on(FileRelation::PersistPending, Status::Success, forget),
             Reread::Conflict => on(conflict, Status::ExternalConflict, forget),
         },
     }
@@ -244,13 +248,13 @@ pub fn transition(state: DocumentState, mode: Mode, event: Event) -> Transition 
 mod tests {
     use super::*;
 
-    const IDLE: DocumentState = DocumentState::On(Ground::Idle);
-    const PENDING: DocumentState = DocumentState::On(Ground::PersistPending);
-    const OUT: DocumentState = DocumentState::On(Ground::OutOfSync { conflict: true });
-    const DEAF: DocumentState = DocumentState::On(Ground::OutOfSync { conflict: false });
-    const CHOOSING: DocumentState = DocumentState::SelectionPending(Ground::Idle);
-    const CHOOSING_MORE: DocumentState = DocumentState::SelectionPending(Ground::PersistPending);
-    const READING: DocumentState = DocumentState::Refreshing(Ground::Idle);
+    const IDLE: DocumentState = DocumentState::On(FileRelation::Idle);
+    const PENDING: DocumentState = DocumentState::On(FileRelation::PersistPending);
+    const OUT: DocumentState = DocumentState::On(FileRelation::OutOfSync { conflict: true });
+    const DEAF: DocumentState = DocumentState::On(FileRelation::OutOfSync { conflict: false });
+    const CHOOSING: DocumentState = DocumentState::SelectionPending(FileRelation::Idle);
+    const CHOOSING_MORE: DocumentState = DocumentState::SelectionPending(FileRelation::PersistPending);
+    const READING: DocumentState = DocumentState::Refreshing(FileRelation::Idle);
     const ALL: [DocumentState; 7] = [IDLE, PENDING, OUT, DEAF, CHOOSING, CHOOSING_MORE, READING];
     const EDITED: Event = Event::Edited { differs: true };
 
@@ -282,7 +286,13 @@ mod tests {
             (CHOOSING_MORE, Manual, EDITED, Status::Success, PENDING),
             (OUT, Manual, EDITED, Status::Success, OUT),
             (OUT, Immediate, EDITED, Status::Success, OUT),
-            (DocumentState::SelectionPending(OUT.ground()), Manual, EDITED, Status::Success, OUT),
+            (
+                DocumentState::SelectionPending(OUT.file_relation()),
+                Manual,
+                EDITED,
+                Status::Success,
+                OUT,
+            ),
             // An edit that reverts the last one.
             (PENDING, Manual, Event::Edited { differs: false }, Status::Success, IDLE),
             // Saving.
@@ -337,9 +347,12 @@ mod tests {
                 // Several matches, from any state: pending edits stay pending.
                 assert_eq!(
                     ran(state, mode, Event::Several),
-                    (DocumentState::SelectionPending(state.ground()), Status::MultiMatch)
+                    (DocumentState::SelectionPending(state.file_relation()), Status::MultiMatch)
                 );
-                assert_eq!(ran(state, mode, Event::RefreshBegun).0, DocumentState::Refreshing(state.ground()));
+                assert_eq!(
+                    ran(state, mode, Event::RefreshBegun).0,
+                    DocumentState::Refreshing(state.file_relation())
+                );
                 assert_eq!(ran(state, mode, Event::Refused), (state, Status::Exception));
                 // A failed new search drops the older candidates, and nothing else.
                 for (event, status) in [
@@ -347,7 +360,7 @@ mod tests {
                     (Event::Nothing, Status::NoOp),
                     (Event::Stale, Status::Exception),
                 ] {
-                    assert_eq!(ran(state, mode, event), (DocumentState::On(state.ground()), status));
+                    assert_eq!(ran(state, mode, event), (DocumentState::On(state.file_relation()), status));
                 }
             }
         }
@@ -365,7 +378,7 @@ mod tests {
             ] {
                 let saves = |mode| transition(state, mode, event).effects.contains(&Effect::Save);
                 assert!(!saves(Mode::Manual) && !saves(Mode::Disabled));
-                let is_in_step = !matches!(state.ground(), Ground::OutOfSync { .. }) && state != READING;
+                let is_in_step = !matches!(state.file_relation(), FileRelation::OutOfSync { .. }) && state != READING;
                 assert_eq!(saves(Mode::Immediate), event == EDITED && is_in_step, "{state:?} {event:?}");
             }
         }

@@ -6,7 +6,7 @@ use super::files::Files;
 use super::merge::carry;
 use super::run::{EditRun, Looked, Trouble, unread};
 use super::session::{Content, Document, FileEdit, Version, write_content};
-use super::state::{DocumentState, Event, Ground, Reread, Status};
+use super::state::{DocumentState, Event, FileRelation, Reread, Status};
 use super::trail::Moved;
 use serde_json::json;
 use std::io;
@@ -32,7 +32,7 @@ impl<F: Files> EditRun<'_, F> {
             }
         };
         let document = self.document(path)?.clone();
-        let was_out = matches!(document.state.ground(), Ground::OutOfSync { .. });
+        let was_out = matches!(document.state.file_relation(), FileRelation::OutOfSync { .. });
         if seen == document.now.base && !was_out {
             let mode = self.looked.get(path).and_then(|looked| looked.mode);
             let own = self.document_mut(path);
@@ -157,12 +157,12 @@ impl<F: Files> EditRun<'_, F> {
             .version_on_disk(path, before.now.encoding)
             .map_err(|trouble| self.of_document(trouble))?;
         let mut found = match found {
-            Reread::Same { differs } if !matches!(before.state.ground(), Ground::OutOfSync { .. }) => Reread::Same { differs },
+            Reread::Same { differs } if !matches!(before.state.file_relation(), FileRelation::OutOfSync { .. }) => Reread::Same { differs },
             // The conflict was reported before.
             Reread::Same { .. } => Reread::Conflict,
             found => found,
         };
-        let is_known = matches!(before.state.ground(), Ground::OutOfSync { conflict: true });
+        let is_known = matches!(before.state.file_relation(), FileRelation::OutOfSync { conflict: true });
         let is_new = self.document(path)?.seen != before.seen;
         let drops = found == Reread::Conflict && is_known && !is_new;
         if drops {
@@ -229,7 +229,7 @@ impl<F: Files> EditRun<'_, F> {
         }
         let before = self.document(path)?.clone();
         if matches!(before.state, DocumentState::SelectionPending(_))
-            || !before.is_edited() && !matches!(before.state.ground(), Ground::OutOfSync { .. })
+            || !before.is_edited() && !matches!(before.state.file_relation(), FileRelation::OutOfSync { .. })
         {
             return Ok((self.apply_event(path, Event::Discarded).0, None));
         }

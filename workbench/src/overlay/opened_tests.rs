@@ -3,7 +3,7 @@
 use super::build::{leave_results, needed_results, release_merged_results};
 use super::merge::merge;
 use super::patch::{apply, apply_over};
-use super::put::{Became, Put, write_document, write_over};
+use super::put::{Put, PutEffect, write_document, write_over};
 use super::record::{LIFETIME, discard, open_or_continue, unexpired_overlay};
 use super::tests::{NOW, TestWorkspace, why};
 use super::texts;
@@ -33,12 +33,12 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
         );
         assert!(refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
     }
-    assert_eq!(place.put_document("o", "b.cs", "bb\n").expect("as it was"), Became::Changed);
+    assert_eq!(place.put_document("o", "b.cs", "bb\n").expect("as it was"), PutEffect::Changed);
     apply(&place.disk, "o", "--- a/a.cs\n+++ b/a.cs\n@@ -5 +5 @@\n-5\n+five\n", NOW).expect("it says what it changes");
     // From now on the base of the document is known.
     assert_eq!(
         place.put_document("o", "a.cs", "one\n2\n3\n4\nfive!\n").expect("put"),
-        Became::Changed
+        PutEffect::Changed
     );
     assert!(merge(&place.disk, "o", NOW).expect("merged").conflicts.is_empty());
     assert_eq!(
@@ -64,7 +64,7 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
     place.write("a.cs", "one\n2\n3\n4\nfive!\n");
     // An overlay that is opened later is based on it.
     place.open("p");
-    assert_eq!(place.put_document("p", "a.cs", "p\n").expect("put"), Became::Changed);
+    assert_eq!(place.put_document("p", "a.cs", "p\n").expect("put"), PutEffect::Changed);
 }
 
 #[test]
@@ -92,10 +92,10 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     assert_eq!(refusal("gone.cs", &Put::Delete), "there is no file gone.cs to take away");
     assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     let now = |path: &str| write_over(&place.disk, "o", path, &mine, true, NOW).expect("put").1;
-    assert_eq!((now("gone.cs"), now("src/new.cs")), (Became::Added, Became::Changed));
-    assert_eq!(place.put_document("o", "src/fresh.cs", "x").expect("put"), Became::Added);
+    assert_eq!((now("gone.cs"), now("src/new.cs")), (PutEffect::Added, PutEffect::Changed));
+    assert_eq!(place.put_document("o", "src/fresh.cs", "x").expect("put"), PutEffect::Added);
     // A document that is put again after a drop also has the base of the opening.
-    assert_eq!(place.put_document("o", "src/kept.cs", "mine").expect("put"), Became::Changed);
+    assert_eq!(place.put_document("o", "src/kept.cs", "mine").expect("put"), PutEffect::Changed);
     place.write("src/kept.cs", "others'");
     write_document(&place.disk, "o", "src/kept.cs", &Put::Drop, NOW).expect("dropped");
     assert!(refusal("src/kept.cs", &mine).contains("was changed since"));
@@ -122,9 +122,9 @@ fn a_conflict_is_ended_by_a_document_made_of_now() {
     place.write("c.cs", "others'\n");
     assert_eq!(merge(&place.disk, "o", NOW).expect("answered").conflicts.len(), 3);
     let now = |path: &str, what: Put| write_over(&place.disk, "o", path, &what, true, NOW).expect("put").1;
-    assert_eq!(now("a.cs", Put::Bytes(b"both\n".to_vec())), Became::Changed);
-    assert_eq!(now("b.cs", Put::Bytes(b"mine\n".to_vec())), Became::Added);
-    assert_eq!(now("c.cs", Put::Delete), Became::Removed);
+    assert_eq!(now("a.cs", Put::Bytes(b"both\n".to_vec())), PutEffect::Changed);
+    assert_eq!(now("b.cs", Put::Bytes(b"mine\n".to_vec())), PutEffect::Added);
+    assert_eq!(now("c.cs", Put::Delete), PutEffect::Removed);
     assert_eq!(merge(&place.disk, "o", NOW).expect("merged").conflicts, []);
     assert_eq!((place.read("a.cs"), place.read("b.cs")), (b"both\n".to_vec(), b"mine\n".to_vec()));
     assert!(!place.root.join("c.cs").exists());
@@ -139,8 +139,8 @@ fn a_file_that_is_not_noted_is_taken_as_it_is() {
     place.open("o");
     place.write("obj/a.cs", "two");
     place.write(".hidden/b.cs", "new");
-    assert_eq!(place.put_document("o", "obj/a.cs", "mine").expect("put"), Became::Changed);
-    assert_eq!(place.put_document("o", ".hidden/b.cs", "mine").expect("put"), Became::Changed);
+    assert_eq!(place.put_document("o", "obj/a.cs", "mine").expect("put"), PutEffect::Changed);
+    assert_eq!(place.put_document("o", ".hidden/b.cs", "mine").expect("put"), PutEffect::Changed);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn overlays_share_what_they_were_opened_on() {
                 .put_document(&name, &format!("src/{file}.cs"), "mine")
                 .map_err(|refused| why(refused).message)
         };
-        assert_eq!((put(at), put(60 + at)), (Ok(Became::Changed), Ok(Became::Added)));
+        assert_eq!((put(at), put(60 + at)), (Ok(PutEffect::Changed), Ok(PutEffect::Added)));
         assert!(put(at + 1).expect_err("changed").contains("was changed since"));
         assert!(put(61 + at).expect_err("removed").contains("was removed since"));
     }
@@ -176,7 +176,7 @@ fn overlays_share_what_they_were_opened_on() {
     discard(&place.disk, "first", NOW).expect("discarded");
     assert_eq!(
         place.put_document("o0", "src/20.cs", "mine").expect("the list is there"),
-        Became::Changed
+        PutEffect::Changed
     );
     for at in 0..4 {
         discard(&place.disk, &format!("o{at}"), NOW).expect("discarded");

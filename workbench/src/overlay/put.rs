@@ -31,7 +31,7 @@ pub enum Put {
 
 /// The result of putting a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Became {
+pub enum PutEffect {
     /// The document's text changed.
     Changed,
     /// A file that the workspace does not have was added.
@@ -54,7 +54,7 @@ pub fn write_document<F: Files>(
     path: &str,
     what: &Put,
     now: u64,
-) -> Result<(String, Became, Overlay), OverlayError> {
+) -> Result<(String, PutEffect, Overlay), OverlayError> {
     write_over(files, name, path, what, false, now)
 }
 
@@ -69,15 +69,15 @@ pub fn write_over<F: Files>(
     what: &Put,
     onto_now: bool,
     now: u64,
-) -> Result<(String, Became, Overlay), OverlayError> {
+) -> Result<(String, PutEffect, Overlay), OverlayError> {
     unexpired_overlay(files, name, now)?;
     let _alone = files.lock_for_editing()?;
     let overlay = unexpired_overlay(files, name, now)?;
     // An entry that replaced the file may prevent a merge, but must not prevent dropping the document.
     let recorded = recorded_path(path);
     if *what == Put::Drop && overlay.documents.contains_key(&recorded) {
-        let became = drop_one(files, name, overlay, &recorded, now)?;
-        return Ok((recorded, became, unexpired_overlay(files, name, now)?));
+        let effect = drop_one(files, name, overlay, &recorded, now)?;
+        return Ok((recorded, effect, unexpired_overlay(files, name, now)?));
     }
     let real = files.resolve(path).map_err(|why| OverlayError::refused_path(path, &why))?;
     if *what == Put::Delete && files.is_link(path) {
@@ -94,8 +94,8 @@ pub fn write_over<F: Files>(
         Put::Text(text, encoding) => Some(encode_text(files, &overlay, &real, text, *encoding)?),
         Put::Delete => None,
         Put::Drop => {
-            let became = drop_one(files, name, overlay, &real, now)?;
-            return Ok((real, became, unexpired_overlay(files, name, now)?));
+            let effect = drop_one(files, name, overlay, &real, now)?;
+            return Ok((real, effect, unexpired_overlay(files, name, now)?));
         }
     };
     let one = Putting {
@@ -104,8 +104,8 @@ pub fn write_over<F: Files>(
         mode: None,
         of: if onto_now { MadeOf::Now } else { MadeOf::Opening },
     };
-    let became = write_all_documents(files, name, &[one], now)?;
-    Ok((real, became[0], unexpired_overlay(files, name, now)?))
+    let effects = write_all_documents(files, name, &[one], now)?;
+    Ok((real, effects[0], unexpired_overlay(files, name, now)?))
 }
 
 /// Returns a path in the form of the records, without following links.
@@ -132,15 +132,15 @@ fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, w
     })
 }
 
-fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, now: u64) -> Result<Became, OverlayError> {
+fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, now: u64) -> Result<PutEffect, OverlayError> {
     check_no_open_merge(name, &overlay)?;
     if overlay.documents.remove(path).is_none() {
-        return Ok(Became::Same);
+        return Ok(PutEffect::Same);
     }
     overlay.used_at = overlay.used_at.max(now);
     store(files, name, &overlay)?;
     remove_expired(files, now)?;
-    Ok(Became::Dropped)
+    Ok(PutEffect::Dropped)
 }
 
 /// Reads a file of the workspace.
@@ -152,17 +152,17 @@ fn read_workspace_file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>
     Ok(found.map(|found| found.bytes))
 }
 
-/// Checks that a file, to be removed if `goes`, is unchanged since the opening: a document with an older base would revert the changes of others.
+/// Checks that a file, to be removed if `is_removal`, is unchanged since the opening: a document with an older base would revert the changes of others.
 fn check_unmoved<F: Files>(
     files: &F,
     name: &str,
     overlay: &Overlay,
     path: &str,
     is: Option<Digest>,
-    goes: bool,
+    is_removal: bool,
 ) -> Result<(), OverlayError> {
     let Some(opened) = &overlay.opened_on else { return Ok(()) };
-    let made_of_now = match goes {
+    let made_of_now = match is_removal {
         true => "read the present file, and confirm its deletion with --onto-now (ontoNow)",
         false => "base the document on the present text and put it with --onto-now (ontoNow), or change it by `overlay apply`",
     };
@@ -223,10 +223,10 @@ pub(super) enum MadeOf {
 }
 
 /// Puts documents of real files, all or none. The caller has acquired the editing lock.
-pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<Became>, OverlayError> {
+pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<PutEffect>, OverlayError> {
     let mut overlay = unexpired_overlay(files, name, now)?;
     check_no_open_merge(name, &overlay)?;
-    let mut became = Vec::with_capacity(puts.len());
+    let mut effects = Vec::with_capacity(puts.len());
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for Putting { path, bytes, mode, of } in puts {
         check_allowed(path, bytes.as_deref())?;
@@ -265,12 +265,12 @@ pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putti
                 hint,
             ));
         }
-        became.push(match (base, is) {
-            (base, is) if known.as_ref().is_some_and(|known| (known.base, known.now) == (base, is)) => Became::Same,
-            (None, None) => Became::Dropped,
-            (_, None) => Became::Removed,
-            (None, Some(_)) => Became::Added,
-            (Some(_), Some(_)) => Became::Changed,
+        effects.push(match (base, is) {
+            (base, is) if known.as_ref().is_some_and(|known| (known.base, known.now) == (base, is)) => PutEffect::Same,
+            (None, None) => PutEffect::Dropped,
+            (_, None) => PutEffect::Removed,
+            (None, Some(_)) => PutEffect::Added,
+            (Some(_), Some(_)) => PutEffect::Changed,
         });
         kept.extend(bytes.clone());
         match (base, is) {
@@ -289,7 +289,7 @@ pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putti
     overlay.used_at = overlay.used_at.max(now);
     store(files, name, &overlay)?;
     remove_expired(files, now)?;
-    Ok(became)
+    Ok(effects)
 }
 
 /// Whether a file defines which files are sources.

@@ -5,7 +5,7 @@ use super::build::documents;
 use super::compare::{OverlayChange, Since, compare};
 use super::merge::{How, merge};
 use super::patch::{Patched, apply};
-use super::put::{Became, Put, write_document, write_over};
+use super::put::{Put, PutEffect, write_document, write_over};
 use super::record::{LIFETIME, discard, list_overlays, open_or_continue, unexpired_overlay};
 use crate::edit::disk::Disk;
 use crate::edit::editable_paths::Guard;
@@ -51,8 +51,8 @@ impl TestWorkspace {
         open_or_continue(&self.disk, name, None, NOW).expect("open");
     }
 
-    pub(super) fn put_document(&self, name: &str, path: &str, text: &str) -> Result<Became, OverlayError> {
-        write_document(&self.disk, name, path, &Put::Bytes(text.into()), NOW).map(|(_, became, _)| became)
+    pub(super) fn put_document(&self, name: &str, path: &str, text: &str) -> Result<PutEffect, OverlayError> {
+        write_document(&self.disk, name, path, &Put::Bytes(text.into()), NOW).map(|(_, effect, _)| effect)
     }
 }
 
@@ -89,7 +89,7 @@ fn names_that_are_none_are_told_the_nearest() {
 fn an_overlay_ends_when_its_time_is_over() {
     let place = TestWorkspace::new();
     place.open("one");
-    assert_eq!(place.put_document("one", "a.cs", "a").expect("put"), Became::Added);
+    assert_eq!(place.put_document("one", "a.cs", "a").expect("put"), PutEffect::Added);
     open_or_continue(&place.disk, "two", Some(3_600), NOW).expect("open");
     for wrong in [0, u64::MAX] {
         assert_eq!(
@@ -172,8 +172,8 @@ fn only_texts_of_the_workspace_are_put() {
     assert_eq!(why(gone).code, "E_READ");
     assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     // A link within the workspace refers to its target file.
-    let (real, became, _) = write_document(&place.disk, "o", "src/own.cs", &Put::Bytes(b"b".to_vec()), NOW).expect("put");
-    assert_eq!((real.as_str(), became), ("src/a.cs", Became::Changed));
+    let (real, effect, _) = write_document(&place.disk, "o", "src/own.cs", &Put::Bytes(b"b".to_vec()), NOW).expect("put");
+    assert_eq!((real.as_str(), effect), ("src/a.cs", PutEffect::Changed));
     // No document may be below another.
     place.put_document("o", "new", "x").expect("put");
     assert_eq!(why(place.put_document("o", "new/x.cs", "x").expect_err("below")).code, "E_PATH");
@@ -234,8 +234,8 @@ fn a_link_is_not_taken_away_in_place_of_its_file() {
     assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     write_document(&place.disk, "o", "src/a.cs", &Put::Delete, NOW).expect("put");
     // A document that a link now covers can still be dropped.
-    let (real, became, _) = write_document(&place.disk, "o", "src/own.cs", &Put::Drop, NOW).expect("dropped");
-    assert_eq!((real.as_str(), became), ("src/a.cs", Became::Dropped));
+    let (real, effect, _) = write_document(&place.disk, "o", "src/own.cs", &Put::Drop, NOW).expect("dropped");
+    assert_eq!((real.as_str(), effect), ("src/a.cs", PutEffect::Dropped));
 }
 
 #[test]
@@ -257,8 +257,8 @@ fn what_cannot_be_merged_any_more_can_be_dropped() {
     place.write("new", "a file where the folder was to be");
     assert_eq!(merge(&place.disk, "o", NOW).expect("answered").conflicts.len(), 3);
     for (given, path) in [("a.cs", "a.cs"), ("./b.cs", "b.cs"), ("new/n.cs", "new/n.cs")] {
-        let (real, became, _) = write_document(&place.disk, "o", given, &Put::Drop, NOW).expect(given);
-        assert_eq!((real.as_str(), became), (path, Became::Dropped));
+        let (real, effect, _) = write_document(&place.disk, "o", given, &Put::Drop, NOW).expect(given);
+        assert_eq!((real.as_str(), effect), (path, PutEffect::Dropped));
         let again = why(write_document(&place.disk, "o", given, &Put::Drop, NOW).expect_err(given));
         assert_eq!(again.code, "E_PATH");
     }
@@ -296,16 +296,16 @@ fn a_text_is_written_as_its_file_is() {
     place.write("c.cs", b"caf\xe9\n");
     place.open("o");
     let text = |path: &str, text: &str, message| {
-        write_document(&place.disk, "o", path, &Put::Text(text.to_owned(), message), NOW).map(|(_, became, _)| became)
+        write_document(&place.disk, "o", path, &Put::Text(text.to_owned(), message), NOW).map(|(_, effect, _)| effect)
     };
-    assert_eq!(text("w.cs", "zwei\r\n", None).expect("put"), Became::Changed);
-    assert_eq!(text("c.cs", "th\u{e9}\n", None).expect("put"), Became::Changed);
+    assert_eq!(text("w.cs", "zwei\r\n", None).expect("put"), PutEffect::Changed);
+    assert_eq!(text("c.cs", "th\u{e9}\n", None).expect("put"), PutEffect::Changed);
     assert_eq!(why(text("c.cs", "日", None).expect_err("refused")).code, "E_ENCODING");
     let utf8 = Encoding {
         form: Form::Utf8,
         mark: true,
     };
-    assert_eq!(text("n.cs", "x", Some(utf8)).expect("put"), Became::Added);
+    assert_eq!(text("n.cs", "x", Some(utf8)).expect("put"), PutEffect::Added);
     let found = documents(&place.disk, "o", NOW).expect("documents");
     let bytes = |path: &str| found[path].as_deref().expect("a text").to_vec();
     assert_eq!(
@@ -554,8 +554,8 @@ fn what_others_made_of_the_records_is_not_followed() {
     assert_eq!(why(documents(&place.disk, "o", NOW).expect_err("damaged")).code, "E_OVERLAY");
     let refused = why(place.put_document("o", "b.cs", "b").expect_err("damaged"));
     assert!(refused.message.starts_with("the record of the files") && refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
-    let (_, became, _) = write_over(&place.disk, "o", "b.cs", &Put::Bytes(b"b".to_vec()), true, NOW).expect("put");
-    assert_eq!(became, Became::Added);
+    let (_, effect, _) = write_over(&place.disk, "o", "b.cs", &Put::Bytes(b"b".to_vec()), true, NOW).expect("put");
+    assert_eq!(effect, PutEffect::Added);
     assert_eq!(discard(&place.disk, "o", NOW).expect("discarded"), 2);
 }
 

@@ -1,7 +1,7 @@
 //! Evaluates expressions over a graph. The parser bounds the depth of expressions; walks keep their front on the heap.
 
 use super::node_set::NodeSet;
-use super::{Expr, Ground, Operator};
+use super::{Expr, Operator, QueryGraph};
 use engine::build::engine::EngineError;
 use engine::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -9,16 +9,16 @@ use std::rc::Rc;
 
 /// An evaluation in progress.
 pub(super) struct Evaluation<'a, G> {
-    pub(super) ground: &'a mut G,
+    pub(super) graph: &'a mut G,
     /// The values of bound names, by number.
     names: Vec<Rc<NodeSet>>,
 }
 
-impl<'a, G: Ground> Evaluation<'a, G> {
+impl<'a, G: QueryGraph> Evaluation<'a, G> {
     /// Creates the evaluation of a query with this number of `let` variables.
-    pub(super) fn new(ground: &'a mut G, variables: usize) -> Self {
+    pub(super) fn new(graph: &'a mut G, variables: usize) -> Self {
         Self {
-            ground,
+            graph,
             names: vec![Rc::default(); variables],
         }
     }
@@ -33,7 +33,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
             }
             expr => {
                 let set = self.set(expr)?;
-                let mut labelled: Vec<(String, NodeId)> = set.iter().map(|id| (self.ground.label(id), id)).collect();
+                let mut labelled: Vec<(String, NodeId)> = set.iter().map(|id| (self.graph.label(id), id)).collect();
                 labelled.sort_unstable();
                 Ok(labelled.into_iter().map(|(_, id)| id).collect())
             }
@@ -43,7 +43,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
     /// Returns the nodes as a set.
     pub(super) fn set(&mut self, expr: &Expr) -> Result<NodeSet, EngineError> {
         Ok(match expr {
-            Expr::Pattern(number) => self.ground.matched_nodes(*number).iter().copied().collect(),
+            Expr::Pattern(number) => self.graph.matched_nodes(*number).iter().copied().collect(),
             Expr::Variable(name) => (*self.names[*name]).clone(),
             Expr::Let(name, value, body) => {
                 self.names[*name] = Rc::new(self.set(value)?);
@@ -63,11 +63,11 @@ impl<'a, G: Ground> Evaluation<'a, G> {
             }
             Expr::Deps(inner, depth) => {
                 let start = self.set(inner)?;
-                walk(start, *depth, |id| self.ground.reads(id))
+                walk(start, *depth, |id| self.graph.reads(id))
             }
             Expr::Rdeps { universe, of, depth } => {
                 let within = match universe {
-                    Some(universe) => Some(walk(self.set(universe)?, None, |id| self.ground.reads(id))),
+                    Some(universe) => Some(walk(self.set(universe)?, None, |id| self.graph.reads(id))),
                     None => None,
                 };
                 let start = self.set(of)?;
@@ -75,7 +75,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
             }
             Expr::SomePath(from, to) => self.path(from, to)?.into_iter().collect(),
             Expr::AllPaths(from, to) => {
-                let below = walk(self.set(from)?, None, |id| self.ground.reads(id));
+                let below = walk(self.set(from)?, None, |id| self.graph.reads(id));
                 let goal = self.set(to)?;
                 self.readers(goal, None, Some(&below))
             }
@@ -83,21 +83,21 @@ impl<'a, G: Ground> Evaluation<'a, G> {
                 let set = self.set(inner)?;
                 let target = |label: &str| label.rsplit_once(':').is_some_and(|(_, target)| test.passes(target));
                 set.iter()
-                    .filter(|&id| test.passes(&self.ground.kind(id)) || target(&self.ground.label(id)))
+                    .filter(|&id| test.passes(&self.graph.kind(id)) || target(&self.graph.label(id)))
                     .collect()
             }
             Expr::Attr(attribute, test, inner) => {
                 let set = self.set(inner)?;
-                let fits = |id: &NodeId| self.ground.attribute(*id, attribute).is_some_and(|value| test.passes(&value));
+                let fits = |id: &NodeId| self.graph.attribute(*id, attribute).is_some_and(|value| test.passes(&value));
                 set.iter().filter(fits).collect()
             }
             Expr::Filter(test, inner) => {
                 let set = self.set(inner)?;
-                set.iter().filter(|&id| test.passes(&self.ground.label(id))).collect()
+                set.iter().filter(|&id| test.passes(&self.graph.label(id))).collect()
             }
             Expr::Stale(inner) => {
                 let nodes: Vec<NodeId> = self.set(inner)?.iter().collect();
-                self.ground.stale(&nodes)?.into_iter().collect()
+                self.graph.stale(&nodes)?.into_iter().collect()
             }
         })
     }
@@ -108,7 +108,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
             start.intersect(within);
         }
         walk(start, depth, |id| {
-            let mut readers = self.ground.readers(id);
+            let mut readers = self.graph.readers(id);
             if let Some(within) = within {
                 readers.retain(|&reader| within.contains(reader));
             }
@@ -132,7 +132,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
                 path.reverse();
                 return Ok(path);
             }
-            let reads: BTreeSet<NodeId> = self.ground.reads(at).into_iter().collect();
+            let reads: BTreeSet<NodeId> = self.graph.reads(at).into_iter().collect();
             for read in reads {
                 came_from.entry(read).or_insert_with(|| {
                     queue.push_back(read);

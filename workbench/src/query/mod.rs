@@ -10,18 +10,18 @@
 //! enclose patterns with such characters. Patterns without a target, or with `*` as target, match rules' targets; `:bytes` and `:files` match source
 //! files and sets. A `let` extends as far to the right as it can.
 //!
-//! Parsing needs no graph, and evaluation only a [`Ground`]: sessions implement it, and the tests' drawn graphs.
+//! Parsing needs no graph, and evaluation only a [`QueryGraph`]: sessions implement it, and the tests' drawn graphs.
 
 mod eval;
-mod ground;
 mod node_set;
 mod parse;
+mod session_graph;
 
 #[cfg(test)]
 mod tests;
 
-pub use ground::{QueryNode, QueryResult, answer};
 pub use parse::parse;
+pub use session_graph::{QueryNode, QueryResult, answer};
 
 use engine::build::engine::EngineError;
 use engine::graph::NodeId;
@@ -162,7 +162,7 @@ pub struct QueryError {
 }
 
 /// The graph operations of an evaluation.
-trait Ground {
+trait QueryGraph {
     /// Returns the nodes that a pattern matches, by its number.
     fn matched_nodes(&self, pattern: usize) -> &[NodeId];
     /// Returns the inputs of a node, perhaps repeated.

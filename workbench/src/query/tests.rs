@@ -1,7 +1,7 @@
 //! Compares the evaluator with a naive one, over drawn graphs: both get the same texts, so the parser is tested too.
 
 use super::eval::Evaluation;
-use super::{Attribute, Ground, parse};
+use super::{Attribute, QueryGraph, parse};
 use engine::build::engine::EngineError;
 use engine::graph::NodeId;
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn label(id: u32) -> String {
     format!("//n/{id}:{}", ["x", "y"][id as usize % 2])
 }
 
-impl Ground for Drawn {
+impl QueryGraph for Drawn {
     fn matched_nodes(&self, pattern: usize) -> &[NodeId] {
         &self.meant[pattern]
     }
@@ -210,12 +210,12 @@ proptest! {
     fn queries_mean_what_the_naive_evaluation_says(drawn in graph(), meaning in meaning()) {
         let text = text(&meaning, 0);
         let query = parse(&text).map_err(|error| TestCaseError::fail(format!("{text}: {error:?}")))?;
-        let mut ground = drawn.clone();
-        ground.meant = query.patterns.iter().map(|pattern| vec![NodeId(number(&pattern.to_string()))]).collect();
-        let found = Evaluation::new(&mut ground, query.variables).set(&query.expr).expect("no store");
+        let mut graph = drawn.clone();
+        graph.meant = query.patterns.iter().map(|pattern| vec![NodeId(number(&pattern.to_string()))]).collect();
+        let found = Evaluation::new(&mut graph, query.variables).set(&query.expr).expect("no store");
         let found: Set = found.iter().map(|id| id.0).collect();
         prop_assert_eq!(&found, &naive(&drawn, &meaning), "{}", text);
-        let mut ordered = Evaluation::new(&mut ground, query.variables).ordered_nodes(&query.expr).expect("no store");
+        let mut ordered = Evaluation::new(&mut graph, query.variables).ordered_nodes(&query.expr).expect("no store");
         ordered.sort_unstable();
         prop_assert!(ordered.into_iter().map(|id| id.0).eq(found), "{}", text);
     }
@@ -223,14 +223,14 @@ proptest! {
 
 #[test]
 fn a_path_is_told_in_its_order() {
-    let mut ground = Drawn {
+    let mut graph = Drawn {
         edges: vec![(7, 3), (3, 9)],
         stale: Set::new(),
         meant: vec![vec![NodeId(7)], vec![NodeId(9)]],
     };
     for text in ["somepath(//a:a, //b:b)", "let x = //a:a in somepath($x, //b:b)"] {
         let query = parse(text).expect("well-formed");
-        let path = Evaluation::new(&mut ground, query.variables)
+        let path = Evaluation::new(&mut graph, query.variables)
             .ordered_nodes(&query.expr)
             .expect("no store");
         assert_eq!(path, [NodeId(7), NodeId(3), NodeId(9)], "{text}");
@@ -240,11 +240,11 @@ fn a_path_is_told_in_its_order() {
 #[test]
 fn the_inner_of_two_equal_names_counts() {
     let query = parse("let x = //n/1:y in (let x = //n/2:x in $x) + $x").expect("well-formed");
-    let mut ground = Drawn {
+    let mut graph = Drawn {
         edges: Vec::new(),
         stale: Set::new(),
         meant: vec![vec![NodeId(1)], vec![NodeId(2)]],
     };
-    let found = Evaluation::new(&mut ground, query.variables).set(&query.expr).expect("no store");
+    let found = Evaluation::new(&mut graph, query.variables).set(&query.expr).expect("no store");
     assert_eq!(found.iter().collect::<Vec<_>>(), [NodeId(1), NodeId(2)]);
 }

@@ -5,7 +5,7 @@ use super::index::{Symbols, is_within, simple_name};
 use super::lost_names::{EditedFile, last_name};
 use super::lost_usings::{GlobalUsings, missing_usings};
 use super::outputs::{Outputs, SymbolError, file_label, read_one, type_label};
-use super::unimplemented::debts;
+use super::unimplemented::missing_members;
 use crate::edit::declared::{declared_names, list_declarations};
 use crate::edit::lines::line_and_column;
 use crate::edit::symbol::parse_code;
@@ -188,7 +188,7 @@ pub(super) fn newly_unimplemented<O: Outputs>(
             continue;
         }
         let own = symbol_of(key);
-        for one in debts(outputs, symbols, disk, key)?.owed {
+        for one in missing_members(outputs, symbols, disk, key)?.members {
             let asked = symbol_of(one.path.split('#').next().unwrap_or_default());
             let member = one.path.split_once('#').map_or("", |(_, member)| member);
             let simple = member.split(['`', '(']).next().unwrap_or(member);

@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A member that a type must implement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owed {
+pub struct RequiredMember {
     /// Path of the member: `N.IShop#Price(int)`.
     pub path: String,
     /// Kind of the member.
@@ -47,9 +47,9 @@ pub struct Owed {
 
 /// The members that a type must implement for its bases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Debts {
+pub struct MissingMembers {
     /// Members with a known declaration, in the order of the bases.
-    pub owed: Vec<Owed>,
+    pub members: Vec<RequiredMember>,
     /// Members of .NET interfaces whose names no class of the type declares, and whose declarations are not known.
     pub of_dotnet: BTreeSet<String>,
     /// .NET base classes whose abstract members are unknown.
@@ -121,13 +121,13 @@ impl Level {
 ///
 /// # Errors
 /// When outputs cannot be read.
-pub fn debts<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, key: &str) -> Result<Debts, O::Error> {
-    let mut found = Debts::default();
+pub fn missing_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, key: &str) -> Result<MissingMembers, O::Error> {
+    let mut found = MissingMembers::default();
     let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
     let lookups = Lookups::new(&rows);
     let world = World::new(&lookups);
-    let brought = Brought::by_classes(&world, key);
-    let levels = type_and_bases(outputs, symbols, (&world, &brought), disk, key, &mut found)?;
+    let dotnet_members = DotnetMembers::by_classes(&world, key);
+    let levels = type_and_bases(outputs, symbols, (&world, &dotnet_members), disk, key, &mut found)?;
     let keys: Vec<&str> = levels
         .iter()
         .map(|level| level.key.as_str())
@@ -141,7 +141,7 @@ pub fn debts<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, ke
     let is_abstract = own.parts.iter().any(|part| part.decl.modifiers.iter().any(|one| one == "abstract"));
     for (at, level) in levels.iter().enumerate().skip(1) {
         if level.is_interface || !is_abstract {
-            owed_to((at, level), &levels, &rows, &brought, &mut found.owed);
+            missing_in((at, level), &levels, &rows, &dotnet_members, &mut found.members);
         }
     }
     let names: BTreeSet<&str> = levels
@@ -155,9 +155,9 @@ pub fn debts<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, ke
         .iter()
         .any(|part| matches!(part.decl.kind, TypeKind::Record | TypeKind::RecordStruct));
     if is_record {
-        found.owed.retain(|one| one.path != "System.IEquatable`1#Equals(T)");
+        found.members.retain(|one| one.path != "System.IEquatable`1#Equals(T)");
     }
-    owed_to_dotnet(&world, &brought, key, &mut found, |name| {
+    missing_in_dotnet(&world, &dotnet_members, key, &mut found, |name| {
         names.contains(name) || is_record && name == "Equals"
     });
     Ok(found)
@@ -169,13 +169,13 @@ fn is_of_dotnet(key: &str) -> bool {
 }
 
 /// The members that a type inherits from .NET classes.
-struct Brought {
+struct DotnetMembers {
     classes: Vec<String>,
     /// Keys of the interfaces that these classes implement.
     interfaces: BTreeSet<String>,
 }
 
-impl Brought {
+impl DotnetMembers {
     fn by_classes(world: &World<'_>, key: &str) -> Self {
         let levels = world.levels(&Shape::of_key(key));
         let of_dotnet = levels.iter().filter_map(Shape::key).filter_map(|key| key.strip_prefix('~'));
@@ -199,10 +199,10 @@ impl Brought {
 fn type_and_bases<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
-    (world, brought): (&World<'_>, &Brought),
+    (world, dotnet_members): (&World<'_>, &DotnetMembers),
     disk: &dyn Disk,
     key: &str,
-    found: &mut Debts,
+    found: &mut MissingMembers,
 ) -> Result<Vec<Level>, O::Error> {
     let parts = declarations_of(outputs, symbols, disk, key, found)?;
     let mut levels = vec![Level {
@@ -218,7 +218,7 @@ fn type_and_bases<O: Outputs>(
         at += 1;
         if is_of_dotnet(&level.key) {
             for level in level.bases_of_contract() {
-                if !brought.interfaces.contains(&level.key) && seen.insert((level.key.clone(), level.written.clone())) {
+                if !dotnet_members.interfaces.contains(&level.key) && seen.insert((level.key.clone(), level.written.clone())) {
                     levels.push(level);
                 }
             }
@@ -246,7 +246,7 @@ fn type_and_bases<O: Outputs>(
                 if is_class && !is_described && contracts::may_be_abstract(&base) {
                     found.undescribed.insert(base[1..].to_owned());
                 }
-                if !is_described || !is_class && brought.interfaces.contains(&base) {
+                if !is_described || !is_class && dotnet_members.interfaces.contains(&base) {
                     continue;
                 }
             }
@@ -282,7 +282,7 @@ fn declarations_of<O: Outputs>(
     symbols: &Symbols,
     disk: &dyn Disk,
     key: &str,
-    found: &mut Debts,
+    found: &mut MissingMembers,
 ) -> Result<Vec<PartialDeclaration>, O::Error> {
     let Some(at) = symbols.find(key) else {
         found.unknown.insert(format!("its base {key} is not known"));
@@ -333,7 +333,13 @@ pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&
 }
 
 /// Adds the members that one base requires and no class implements.
-fn owed_to((at, level): (usize, &Level), all: &[Level], rows: &BTreeMap<&str, Vec<Overload>>, brought: &Brought, owed: &mut Vec<Owed>) {
+fn missing_in(
+    (at, level): (usize, &Level),
+    all: &[Level],
+    rows: &BTreeMap<&str, Vec<Overload>>,
+    dotnet_members: &DotnetMembers,
+    missing: &mut Vec<RequiredMember>,
+) {
     let nearer = &all[..at];
     for part in &level.parts {
         for (member, head) in &part.heads {
@@ -393,14 +399,14 @@ fn owed_to((at, level): (usize, &Level), all: &[Level], rows: &BTreeMap<&str, Ve
             let is_met = match level.is_interface {
                 true => {
                     let is_public = || all.iter().any(|other| !other.is_interface && has(other, &public)) && !is_taken();
-                    brought.has_member(&own.name) || explicit(level) || is_public()
+                    dotnet_members.has_member(&own.name) || explicit(level) || is_public()
                 }
                 false => nearer.iter().any(|other| !other.is_interface && has(other, &overrides)),
             };
             if is_met {
                 continue;
             }
-            owed.push(Owed {
+            missing.push(RequiredMember {
                 path: format!("{}#{key}", level.key.trim_start_matches('~')),
                 kind: member.kind,
                 base: level.written.clone(),
@@ -424,14 +430,14 @@ fn owed_to((at, level): (usize, &Level), all: &[Level], rows: &BTreeMap<&str, Ve
 
 /// Adds the members of .NET interfaces without a contract whose names no class declares: those without parameters and result as declarations, the
 /// others by name.
-fn owed_to_dotnet(world: &World<'_>, brought: &Brought, key: &str, found: &mut Debts, has: impl Fn(&str) -> bool) {
+fn missing_in_dotnet(world: &World<'_>, dotnet_members: &DotnetMembers, key: &str, found: &mut MissingMembers, has: impl Fn(&str) -> bool) {
     let levels = world.levels(&Shape::of_key(key));
     let keys: BTreeSet<&str> = levels
         .iter()
         .filter_map(Shape::key)
         .filter_map(|key| key.strip_prefix('~'))
         .collect();
-    let is_open = |key: &&str| contracts::contract(key).is_none() && !brought.interfaces.contains(&format!("~{key}"));
+    let is_open = |key: &&str| contracts::contract(key).is_none() && !dotnet_members.interfaces.contains(&format!("~{key}"));
     for interface in keys.into_iter().filter(is_open) {
         let Some(of) = dotnet::get(interface).filter(|one| one.kind == 'i') else {
             continue;
@@ -444,7 +450,7 @@ fn owed_to_dotnet(world: &World<'_>, brought: &Brought, key: &str, found: &mut D
                 found.of_dotnet.insert(path);
                 continue;
             }
-            found.owed.push(Owed {
+            found.members.push(RequiredMember {
                 path: format!("{path}()"),
                 kind: MemberKind::Method,
                 base: interface.to_owned(),

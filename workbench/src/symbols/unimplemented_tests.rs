@@ -1,16 +1,16 @@
 //! Tests of what types owe to their bases.
 
 use super::samples::Sample;
-use super::unimplemented::{Owed, debts};
+use super::unimplemented::{RequiredMember, missing_members};
 
-fn owed(text: &str, key: &str) -> (Vec<String>, Vec<String>) {
+fn missing(text: &str, key: &str) -> (Vec<String>, Vec<String>) {
     let mut sample = Sample::from_files(&[("a.cs", text)]);
     let symbols = sample.names();
     let disk = sample.world();
-    let found = debts(&mut sample, &symbols, &*disk, key).expect("outputs");
-    let line = |one: &Owed| format!("{}: {} [{}]", one.path, one.head.of_interface(), one.base);
+    let found = missing_members(&mut sample, &symbols, &*disk, key).expect("outputs");
+    let line = |one: &RequiredMember| format!("{}: {} [{}]", one.path, one.head.of_interface(), one.base);
     let beside = found.of_dotnet.into_iter().chain(found.unknown).collect();
-    (found.owed.iter().map(line).collect(), beside)
+    (found.members.iter().map(line).collect(), beside)
 }
 
 #[test]
@@ -27,7 +27,7 @@ class P : Package.Base, J { }
 class L : System.Collections.Generic.List<int> { }
 ";
     assert_eq!(
-        owed(text, "A"),
+        missing(text, "A"),
         (
             [
                 "B`1#M(K): void M(string one); [B<string>]",
@@ -41,9 +41,9 @@ class L : System.Collections.Generic.List<int> { }
             Vec::new()
         )
     );
-    assert_eq!(owed(text, "D"), Default::default());
+    assert_eq!(missing(text, "D"), Default::default());
     assert_eq!(
-        owed(text, "R"),
+        missing(text, "R"),
         (
             vec![
                 "System.IDisposable#Dispose(): void Dispose(); [IDisposable]".to_owned(),
@@ -52,8 +52,8 @@ class L : System.Collections.Generic.List<int> { }
             Vec::new()
         )
     );
-    assert_eq!(owed(text, "L"), Default::default());
-    let (found, unknown) = owed(text, "P");
+    assert_eq!(missing(text, "L"), Default::default());
+    let (found, unknown) = missing(text, "P");
     assert_eq!(found.len(), 2);
     assert_eq!(unknown, ["its base `Package.Base` is not known"]);
 }
@@ -74,28 +74,28 @@ class Failed : Exception { }
 class Set<T> : IReadOnlyCollection<T> where T : class { public IEnumerator<T> GetEnumerator() => null; IEnumerator IEnumerable.GetEnumerator() => null; }
 class Odd : IAsyncResult, IConvertible { public bool IsCompleted => true; }
 ";
-    let owed = |key: &str| owed(text, key).0.join(" | ");
+    let missing = |key: &str| missing(text, key).0.join(" | ");
     assert_eq!(
-        owed("Row"),
+        missing("Row"),
         "System.Collections.Generic.IEnumerable`1#GetEnumerator(): IEnumerator<int> GetEnumerator(); [IEnumerable<int>] | System.IComparable`1#CompareTo(T): int CompareTo(Row other); [IComparable<Row>] | System.Collections.IEnumerable#GetEnumerator(): IEnumerator GetEnumerator(); [System.Collections.IEnumerable]"
     );
     assert_eq!(
-        owed("Half"),
+        missing("Half"),
         "System.Collections.IEnumerable#GetEnumerator(): IEnumerator GetEnumerator(); [System.Collections.IEnumerable]"
     );
     assert_eq!(
-        owed("Set`1"),
+        missing("Set`1"),
         "System.Collections.Generic.IReadOnlyCollection`1#Count: int Count { get; } [IReadOnlyCollection<T>]"
     );
-    assert_eq!(owed("Flow").matches("System.IO.Stream#").count(), 8, "{}", owed("Flow"));
-    assert_eq!(owed("Odd").matches("System.IAsyncResult#").count(), 3, "{}", owed("Odd"));
+    assert_eq!(missing("Flow").matches("System.IO.Stream#").count(), 8, "{}", missing("Flow"));
+    assert_eq!(missing("Odd").matches("System.IAsyncResult#").count(), 3, "{}", missing("Odd"));
     for none in ["Whole", "Other", "Wide", "Text", "Link", "Failed"] {
-        assert_eq!(owed(none), "", "{none}");
+        assert_eq!(missing(none), "", "{none}");
     }
     let mut sample = Sample::from_files(&[("a.cs", text)]);
     let (symbols, disk) = (sample.names(), sample.world());
     let mut beside = |key: &str| {
-        let found = debts(&mut sample, &symbols, &*disk, key).expect("outputs");
+        let found = missing_members(&mut sample, &symbols, &*disk, key).expect("outputs");
         (found.undescribed.into_iter().collect::<Vec<_>>().join(" "), found.of_dotnet.len())
     };
     assert_eq!(beside("Link"), ("System.Data.Common.DbConnection".to_owned(), 0));

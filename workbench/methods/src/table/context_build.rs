@@ -194,7 +194,7 @@ impl Method for Build {
         files.sort();
         files.dedup();
         let inheritance = before.inheritance(&ComparedQuery::new(&self.query, &files));
-        let ground = Ground {
+        let inputs = AnswerInputs {
             names,
             known,
             mentions,
@@ -205,13 +205,13 @@ impl Method for Build {
             inheritance,
             weights,
         };
-        let Draft { mut answer, round } = self.in_room(desk, &ground)?;
+        let ComposedAnswer { mut answer, round } = self.in_room(desk, &inputs)?;
         if let Some(id) = &self.conversation {
             let (id, round) = write_round(&root, id, Round { files, ..round })?;
             answer.conversation = Some(RoundOf {
                 id,
                 round,
-                threshold: ground.inheritance.threshold,
+                threshold: inputs.inheritance.threshold,
                 lives: format!("until {MOST} other conversations of this checkout were used after it"),
             });
         }
@@ -337,11 +337,11 @@ impl Build {
     }
 
     /// Finds the longest answer whose sent form fits the budget and the answer's limit.
-    fn in_room(&self, desk: &mut Desk<'_>, ground: &Ground) -> Result<Draft, Failed> {
+    fn in_room(&self, desk: &mut Desk<'_>, inputs: &AnswerInputs) -> Result<ComposedAnswer, Failed> {
         let room = desk.context.room();
         let most = room.map_or(self.budget, |room| room.most.min(self.budget));
-        let mut within = |budget: usize| -> Result<(Draft, usize), Failed> {
-            let mut draft = self.draft(desk, ground, budget)?;
+        let mut within = |budget: usize| -> Result<(ComposedAnswer, usize), Failed> {
+            let mut draft = self.compose_answer(desk, inputs, budget)?;
             if most < self.budget {
                 let why = format!(
                     "the budget is cut from {} to {most} tokens: an answer here has no room for more",
@@ -385,37 +385,37 @@ impl Build {
     }
 
     /// Composes the answer for a budget, and its round; stores nothing.
-    fn draft(&self, desk: &mut Desk<'_>, ground: &Ground, budget: usize) -> Result<Draft, Failed> {
-        let index = &ground.known.index;
-        let question = ground.question();
+    fn compose_answer(&self, desk: &mut Desk<'_>, inputs: &AnswerInputs, budget: usize) -> Result<ComposedAnswer, Failed> {
+        let index = &inputs.known.index;
+        let question = inputs.question();
         let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
         let choice = choose(&question, most, budget / 4, LISTED);
         let wanted = gather::GatherRequest {
             chosen: &choice.chosen,
-            mentions: &ground.mentions,
-            words: &ground.words,
+            mentions: &inputs.mentions,
+            words: &inputs.words,
         };
-        let texts = gather(desk, &ground.known, wanted, budget)?;
+        let texts = gather(desk, &inputs.known, wanted, budget)?;
         let others: Vec<String> = choice.others.iter().map(|(at, ..)| index.key(*at).to_owned()).collect();
         let material = Material {
             chosen: &choice.chosen,
             texts: &texts,
-            files: &ground.attached,
+            files: &inputs.attached,
             others: &others,
         };
         let made = compose(&self.query, material, budget, &o200k);
-        let quality = Quality::from_composed(index, &ground.words, &ground.log, &choice.chosen, &texts, &made);
+        let quality = Quality::from_composed(index, &inputs.words, &inputs.log, &choice.chosen, &texts, &made);
         let report = ContextReport {
             question: &question,
             choice: &choice,
             texts: &texts,
-            attached: &ground.attached,
+            attached: &inputs.attached,
             made: &made,
             budget,
         };
         let items = report.items();
         let (left_out, left_out_total) = report.left_out(most);
-        let state = report.completeness(&ground.names, &items, left_out_total);
+        let state = report.completeness(&inputs.names, &items, left_out_total);
         let round = self.round(&report);
         let answer = Built {
             state,
@@ -424,15 +424,15 @@ impl Build {
             items,
             left_out,
             left_out_total,
-            mentions: ground.mentions.clone(),
+            mentions: inputs.mentions.clone(),
             tokens: made.tokens,
             context_text: made.text,
             budget,
             quality,
-            weights: ground.weights,
+            weights: inputs.weights,
             conversation: None,
         };
-        Ok(Draft { answer, round })
+        Ok(ComposedAnswer { answer, round })
     }
 
     fn round(&self, report: &ContextReport<'_>) -> Round {
@@ -461,7 +461,7 @@ impl Build {
 }
 
 /// Inputs of an answer that do not depend on its length.
-struct Ground {
+struct AnswerInputs {
     names: WorkspaceNames,
     known: Arc<IndexWithSources>,
     mentions: Vec<Mention>,
@@ -473,7 +473,7 @@ struct Ground {
     weights: Factors,
 }
 
-impl Ground {
+impl AnswerInputs {
     fn question(&self) -> Question<'_> {
         Question {
             index: &self.known.index,
@@ -489,7 +489,7 @@ impl Ground {
 }
 
 /// An answer, and its round to store if it is sent.
-struct Draft {
+struct ComposedAnswer {
     answer: Built,
     round: Round,
 }

@@ -7,7 +7,7 @@ use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::money::{amount, spent};
 use crate::render::{Style, duration, format_count, moment, plural, printable};
-use engine::store::ledger::Outcome as Became;
+use engine::store::ledger::Outcome as AnswerOutcome;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -112,7 +112,7 @@ fn money(sum: &Sum) -> String {
 /// Returns the cost of the same changes if a model had answered each anew.
 fn against_new_answers(found: &Spending) -> Option<String> {
     let mut patched = Sum::default();
-    for outcome in [Became::Patch, Became::Unchanged] {
+    for outcome in [AnswerOutcome::Patch, AnswerOutcome::Unchanged] {
         let sum = found.by_outcome.get(&outcome).cloned().unwrap_or_default();
         patched.times += sum.times;
         patched.spent.add(&sum.spent);
@@ -159,10 +159,10 @@ fn cost_text(answer: &Cost, style: Style) -> String {
         ));
     };
     for (outcome, name) in [
-        (Became::Full, "new answers"),
-        (Became::Patch, "patches"),
-        (Became::Unchanged, "confirmed answers"),
-        (Became::Rejected, "unusable answers"),
+        (AnswerOutcome::Full, "new answers"),
+        (AnswerOutcome::Patch, "patches"),
+        (AnswerOutcome::Unchanged, "confirmed answers"),
+        (AnswerOutcome::Rejected, "unusable answers"),
     ] {
         if let Some(sum) = found.by_outcome.get(&outcome) {
             line(name, sum);
@@ -173,7 +173,7 @@ fn cost_text(answer: &Cost, style: Style) -> String {
             line(&printable(model), sum);
         }
     }
-    if let Some(saved) = found.by_outcome.get(&Became::Saved) {
+    if let Some(saved) = found.by_outcome.get(&AnswerOutcome::Saved) {
         text.push_str(&format!("{} {}\n", style.bold("saved"), money(saved)));
         text.push_str(&format!(
             "  stored answers               {:>5} × {}\n",
@@ -218,7 +218,7 @@ mod tests {
             first: Some(0),
             ..Spending::default()
         };
-        found.by_outcome.insert(Became::Saved, Sum::default());
+        found.by_outcome.insert(AnswerOutcome::Saved, Sum::default());
         let answer = Cost {
             since: 0,
             by: None,

@@ -20,16 +20,16 @@ use workbench::edit::response::Response;
 use workbench::edit::symbol::Refused;
 use workbench::rename::Obstacles;
 use workbench::symbols::index::is_within;
-use workbench::symbols::unimplemented::{Debts, debts};
+use workbench::symbols::unimplemented::{MissingMembers, missing_members};
 
 fn of_file(path: &str, why: &Refused) -> Failed {
     wrong_argument(&format!("{path}: {}", why.why), &why.hint)
 }
 
 /// Returns the members that a type with stubs still lacks, as obstacles.
-fn still_owed(found: &Debts, named: &BTreeSet<String>) -> Result<(), Obstacles> {
-    let owed = found.owed.iter().filter(|one| named.contains(&one.path));
-    let way: BTreeSet<String> = owed.map(|one| format!("{} would not be implemented by it", one.path)).collect();
+fn check_no_member_missing(found: &MissingMembers, named: &BTreeSet<String>) -> Result<(), Obstacles> {
+    let missing = found.members.iter().filter(|one| named.contains(&one.path));
+    let way: BTreeSet<String> = missing.map(|one| format!("{} would not be implemented by it", one.path)).collect();
     if way.is_empty() { Ok(()) } else { Err(Obstacles(way)) }
 }
 
@@ -84,10 +84,13 @@ impl SymbolEdit<'_> {
             &refusal,
             "nothing was changed; write the members with `add_member`",
         );
-        let (planned, key, owed) = self.to.plan_in(desk, Edit::NAME, |desk| self.plan_stubs(desk, &rewriting))?;
+        let (planned, key, missing) = self.to.plan_in(desk, Edit::NAME, |desk| self.plan_stubs(desk, &rewriting))?;
         self.saved_if(desk, &rewriting, planned, |inside, names| {
             let world: Arc<dyn World> = inside.open_to_build()?.0.engine.world.clone();
-            Ok(still_owed(&debts(inside, &names.symbols, &*world, &key)?, &owed))
+            Ok(check_no_member_missing(
+                &missing_members(inside, &names.symbols, &*world, &key)?,
+                &missing,
+            ))
         })
     }
 
@@ -104,7 +107,7 @@ impl SymbolEdit<'_> {
             ));
         }
         let world: Arc<dyn World> = desk.open_to_build()?.0.engine.world.clone();
-        let found = debts(desk, symbols, &*world, of.key())?;
+        let found = missing_members(desk, symbols, &*world, of.key())?;
         if !found.unknown.is_empty() {
             let way = found.unknown.into_iter().map(|why| format!("{}: {why}", of.path));
             return Err(rewriting.refused(&Obstacles(way.collect())));
@@ -117,7 +120,7 @@ impl SymbolEdit<'_> {
         for class in &found.undescribed {
             left.push_str(&format!("; whether {class} has abstract members is not known here"));
         }
-        if found.owed.is_empty() {
+        if found.members.is_empty() {
             let files = vec![Rewritten::of(path, before.clone(), before)];
             let summary = format!("{} has every member that the workspace's types ask of it{left}", of.path);
             return Ok((Planned { files, summary }, of.key().to_owned(), BTreeSet::new()));
@@ -136,13 +139,17 @@ impl SymbolEdit<'_> {
             is_namespace: &is_namespace,
         };
         let defines = defines_of(desk, &path)?;
-        let made = with_stubs(&before, symbol_of(of.key()), &found.owed, &defines, &known).map_err(|why| of_file(&path, &why))?;
+        let made = with_stubs(&before, symbol_of(of.key()), &found.members, &defines, &known).map_err(|why| of_file(&path, &why))?;
         let usings: String = made.usings.iter().map(|one| format!(", `using {one}`")).collect();
         let keys: Vec<&str> = made.keys.iter().map(String::as_str).collect();
         let planned = Planned {
             summary: format!("added {} to {}{usings}{left}", keys.join(", "), of.path),
             files: vec![Rewritten::of(path, before, made.text)],
         };
-        Ok((planned, of.key().to_owned(), found.owed.into_iter().map(|one| one.path).collect()))
+        Ok((
+            planned,
+            of.key().to_owned(),
+            found.members.into_iter().map(|one| one.path).collect(),
+        ))
     }
 }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::edit::encoding::{Encoding, Form};
 use workbench::overlay::patch::{self, Patched};
-use workbench::overlay::put::{self, Became};
+use workbench::overlay::put::{self, PutEffect};
 
 /// Put a document into an overlay, in place of a file.
 ///
@@ -102,7 +102,7 @@ impl Method for Put {
                 ));
             }
         };
-        let (path, became, overlay) = put::write_over(
+        let (path, effect, overlay) = put::write_over(
             &replaceable_files(desk)?,
             &self.name,
             &self.path,
@@ -113,12 +113,12 @@ impl Method for Put {
         Ok(Done {
             name: self.name.clone(),
             path,
-            status: match became {
-                Became::Changed => "changed",
-                Became::Added => "added",
-                Became::Removed => "removed",
-                Became::Dropped => "dropped",
-                Became::Same => "same",
+            status: match effect {
+                PutEffect::Changed => "changed",
+                PutEffect::Added => "added",
+                PutEffect::Removed => "removed",
+                PutEffect::Dropped => "dropped",
+                PutEffect::Same => "same",
             }
             .to_owned(),
             documents: overlay.documents.len(),

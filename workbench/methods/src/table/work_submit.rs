@@ -38,7 +38,7 @@ pub struct Submit {
 /// Result of submitting an answer.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Became {
+pub struct SubmitResult {
     id: String,
     label: String,
     /// `filed`; `before` if the target already had an answer; `part` if the target has more questions.
@@ -61,9 +61,9 @@ impl Method for Submit {
     const NAME: &'static str = "work submit";
     const EFFECT: Effect = Effect::Acts;
     const FROM_FILE: Option<&'static str> = Some("answer");
-    type Answer = Became;
+    type Answer = SubmitResult;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Became, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<SubmitResult, Failed> {
         let agent = work::checked_agent_name(&self.agent)?;
         let wrong = |why: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, why).hint(hint));
         if self.answer.trim().is_empty() {
@@ -102,7 +102,7 @@ impl Method for Submit {
         self.outcome_of_submission(desk, &note, ours, round)
     }
 
-    fn text(answer: &Became) -> String {
+    fn text(answer: &SubmitResult) -> String {
         let mut text = match answer.status.as_str() {
             "before" => format!("{} had an answer already\n", answer.label),
             "part" => format!("{}: taken; there is more to answer about it\n", answer.label),
@@ -116,7 +116,7 @@ impl Method for Submit {
 }
 
 impl Submit {
-    fn outcome_of_submission(&self, desk: &mut Desk<'_>, note: &Note, ours: bool, round: Round) -> Result<Became, Failed> {
+    fn outcome_of_submission(&self, desk: &mut Desk<'_>, note: &Note, ours: bool, round: Round) -> Result<SubmitResult, Failed> {
         let label = note.label.clone();
         let about = |code: ErrorCode, why: String| Diagnostic::error(code, why).label(&label);
         let (workspace, _) = desk.open_to_build()?;
@@ -147,7 +147,7 @@ impl Submit {
             (_, false) if round.has_output(&label) => "before",
             _ => return Err(self.stale(note, &round)),
         };
-        Ok(Became {
+        Ok(SubmitResult {
             id: self.id.clone(),
             status: status.to_owned(),
             next: self.opened_questions(desk, &label)?,

@@ -1,7 +1,7 @@
 //! Answers queries from a session: patterns by a survey of the engine, sets and walks over its graph.
 
 use super::eval::Evaluation;
-use super::{Attribute, Expr, Ground, Query};
+use super::{Attribute, Expr, Query, QueryGraph};
 use crate::paid::is_paid;
 use engine::build::engine::EngineError;
 use engine::build::file_path;
@@ -57,25 +57,25 @@ pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<Query
     if !answer.refused.is_empty() {
         return Ok(answer);
     }
-    let mut ground = SessionGround {
+    let mut graph = SessionGraph {
         session,
         survey: &survey,
         links: OnceCell::new(),
     };
-    let ids = Evaluation::new(&mut ground, query.variables).ordered_nodes(&query.expr)?;
+    let ids = Evaluation::new(&mut graph, query.variables).ordered_nodes(&query.expr)?;
     let number: BTreeMap<NodeId, usize> = ids.iter().copied().zip(0..).collect();
     answer.unsure = survey.unsure.iter().filter(|id| number.contains_key(id)).count();
     if edges {
         for (at, &id) in ids.iter().enumerate() {
-            let reads = ground.reads(id);
+            let reads = graph.reads(id);
             let reads: BTreeSet<usize> = reads.iter().filter_map(|read| number.get(read).copied()).collect();
             answer.edges.extend(reads.into_iter().map(|read| (at, read)));
         }
     }
     let node = |&id: &NodeId| QueryNode {
         id,
-        label: ground.session.graph.node(id).label.clone(),
-        kind: ground.kind(id),
+        label: graph.session.graph.node(id).label.clone(),
+        kind: graph.kind(id),
     };
     answer.nodes = ids.iter().map(node).collect();
     Ok(answer)
@@ -99,13 +99,13 @@ fn reach(expr: &Expr) -> Reach {
     }
 }
 
-struct SessionGround<'a> {
+struct SessionGraph<'a> {
     session: &'a mut Session,
     survey: &'a Survey,
     links: OnceCell<Links>,
 }
 
-impl Ground for SessionGround<'_> {
+impl QueryGraph for SessionGraph<'_> {
     fn matched_nodes(&self, pattern: usize) -> &[NodeId] {
         &self.survey.targets[pattern]
     }
