@@ -1,6 +1,6 @@
 //! Blobs of the server: finding the missing ones, sending and reading them in batches, large ones singly.
 
-use crate::cache_counters::Doubt;
+use crate::cache_counters::ServerFault;
 use crate::names::BlobName;
 use crate::request_sender::{RequestKind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
@@ -216,7 +216,7 @@ impl Server {
             };
             if response.status.is_some_and(|status| status.code != Code::Ok as i32) {
                 self.counters
-                    .count_wrong_answer_about(WrongRemoteAnswer::MissingBlob, Doubt::Blob(name));
+                    .count_wrong_answer_about(WrongRemoteAnswer::MissingBlob, ServerFault::Blob(name));
                 continue;
             }
             let came = response.data.len() as u64;
@@ -229,14 +229,14 @@ impl Server {
                 Some(data) => found.push((name, data)),
                 None => self
                     .counters
-                    .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(name)),
+                    .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, ServerFault::Blob(name)),
             }
             self.counters.update_summary(|summary| {
                 summary.blobs_down += 1;
                 summary.bytes_down += came;
             });
         }
-        let missing = wanted.into_iter().map(Doubt::Blob);
+        let missing = wanted.into_iter().map(ServerFault::Blob);
         missing.for_each(|blob| self.counters.count_wrong_answer_about(WrongRemoteAnswer::MissingBlob, blob));
         found
     }

@@ -4,7 +4,7 @@
 
 use crate::blobs::NotTaken;
 use crate::bundle::{self, BundleContent};
-use crate::cache_counters::Doubt;
+use crate::cache_counters::ServerFault;
 use crate::client::Inner;
 use crate::graph_pieces::GraphAddress;
 use crate::names::BlobName;
@@ -242,7 +242,7 @@ impl Inner {
         match self.wait(looking).and_then(|mut found| found.pop()) {
             Some(Ok(Some(_))) => true,
             Some(Ok(None)) => {
-                self.counters.count_damaged(&Doubt::Result(result.key));
+                self.counters.count_damaged(&ServerFault::Result(result.key));
                 false
             }
             Some(Err(_)) | None => false,

@@ -15,7 +15,7 @@ const TELLING: u64 = 64 << 10;
 
 /// Something on the server that was found to be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Doubt {
+pub(crate) enum ServerFault {
     /// A blob.
     Blob(BlobName),
     /// The result of a key.
@@ -33,7 +33,7 @@ struct CounterState {
     summary: RemoteSummary,
     round_trip: Option<Duration>,
     transfers: Transfers,
-    doubted: HashSet<Doubt>,
+    doubted: HashSet<ServerFault>,
     /// Keys of the results that were counted as hits.
     found: HashSet<ActionKey>,
 }
@@ -100,24 +100,24 @@ impl CacheCounters {
     }
 
     /// Counts something wrong on the server, the first time.
-    pub(crate) fn count_wrong_answer_about(&self, wrong_answer: WrongRemoteAnswer, what: Doubt) {
+    pub(crate) fn count_wrong_answer_about(&self, wrong_answer: WrongRemoteAnswer, what: ServerFault) {
         if self.lock_counts().doubted.insert(what) {
             self.count_wrong_answer(wrong_answer);
         }
     }
 
     /// Doubts something for a reason that is counted elsewhere.
-    pub(crate) fn doubt(&self, what: Doubt) {
+    pub(crate) fn doubt(&self, what: ServerFault) {
         self.lock_counts().doubted.insert(what);
     }
 
     /// Returns whether something is in doubt.
-    pub(crate) fn is_doubted(&self, what: &Doubt) -> bool {
+    pub(crate) fn is_doubted(&self, what: &ServerFault) -> bool {
         self.lock_counts().doubted.contains(what)
     }
 
     /// Ends a doubt, because the right contents were read.
-    pub(crate) fn end_doubt(&self, what: &Doubt) {
+    pub(crate) fn end_doubt(&self, what: &ServerFault) {
         let mut state = self.lock_counts();
         if state.doubted.remove(what) {
             state.summary.healed += 1;
@@ -125,10 +125,10 @@ impl CacheCounters {
     }
 
     /// Counts something that is still wrong after it was sent again.
-    pub(crate) fn count_damaged(&self, what: &Doubt) {
+    pub(crate) fn count_damaged(&self, what: &ServerFault) {
         let description = match what {
-            Doubt::Blob(name) => format!("{}/{}", Digest(name.hash), name.len),
-            Doubt::Result(key) => format!("result of {}", key.0),
+            ServerFault::Blob(name) => format!("{}/{}", Digest(name.hash), name.len),
+            ServerFault::Result(key) => format!("result of {}", key.0),
         };
         let mut state = self.lock_counts();
         if state.summary.broken.len() < TOLD {
@@ -161,7 +161,7 @@ impl CacheCounters {
     pub(crate) fn count_unusable(&self, key: &ActionKey) {
         self.count_left(key);
         let mut state = self.lock_counts();
-        state.doubted.insert(Doubt::Result(*key));
+        state.doubted.insert(ServerFault::Result(*key));
     }
 
     /// Keeps the first error, as a sentence.

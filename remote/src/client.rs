@@ -4,8 +4,8 @@ use crate::agreed_capabilities::AgreedCapabilities;
 use crate::blobs::NotTaken;
 use crate::bundle::{self, BundleContent};
 use crate::bundling::Prepared;
-use crate::cache_counters::{CacheCounters, Doubt};
-use crate::clock::{Moments, RealMoments};
+use crate::cache_counters::{CacheCounters, ServerFault};
+use crate::clock::{Clock, SystemClock};
 use crate::farm::Workers;
 use crate::graph_pieces::GraphAddress;
 use crate::names::{BlobName, ServerNames};
@@ -87,14 +87,14 @@ impl Client {
     /// # Errors
     /// When no thread can be started.
     pub fn new(def: RemoteDef, usage: CacheUse, around: Surroundings) -> std::io::Result<Self> {
-        Self::with_moments(def, usage, around, Arc::new(RealMoments::default()))
+        Self::with_clock(def, usage, around, Arc::new(SystemClock::default()))
     }
 
     /// Creates a client with another clock.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn with_moments(def: RemoteDef, usage: CacheUse, around: Surroundings, moments: Arc<dyn Moments>) -> std::io::Result<Self> {
+    pub fn with_clock(def: RemoteDef, usage: CacheUse, around: Surroundings, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("remote")
@@ -105,7 +105,7 @@ impl Client {
             def,
             usage,
             names: Arc::default(),
-            sender: Arc::new(RequestSender::new(moments, around.deadlines, counters.clone())),
+            sender: Arc::new(RequestSender::new(clock, around.deadlines, counters.clone())),
             counters,
             around,
             server: Arc::default(),
@@ -222,7 +222,7 @@ impl Inner {
     /// Notes that the server returned a blob with the right digest.
     pub(crate) fn is_sound_now(&self, name: BlobName) {
         self.sound.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
-        self.counters.end_doubt(&Doubt::Blob(name));
+        self.counters.end_doubt(&ServerFault::Blob(name));
     }
 
     /// Returns whether the server still takes offers.
@@ -326,7 +326,7 @@ impl Inner {
                 true => self.is_sound_now(*name),
                 false => self
                     .counters
-                    .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(*name)),
+                    .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, ServerFault::Blob(*name)),
             }
             is_sound
         });
@@ -337,7 +337,7 @@ impl Inner {
     fn decoded<T>(&self, piece: &BlobName, read: Option<T>) -> Option<T> {
         if read.is_none() {
             self.counters
-                .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*piece));
+                .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, ServerFault::Blob(*piece));
         }
         read
     }
@@ -377,7 +377,7 @@ impl Inner {
                 }
                 None => self
                     .counters
-                    .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(*name)),
+                    .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, ServerFault::Blob(*name)),
             }
             genuine
         };
@@ -418,7 +418,7 @@ impl RemoteCache for Client {
     }
 
     fn is_spoiled(&self, key: &ActionKey) -> bool {
-        self.inner.counters.is_doubted(&Doubt::Result(*key))
+        self.inner.counters.is_doubted(&ServerFault::Result(*key))
     }
 
     fn find_bundle(&self, names: &[Digest]) -> Option<Bundle> {

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 /// Clock and source of random numbers.
-pub trait Moments: Send + Sync {
+pub trait Clock: Send + Sync {
     /// Returns the time since some moment in the past; never goes back.
     fn now(&self) -> Duration;
 
@@ -18,15 +18,15 @@ pub trait Moments: Send + Sync {
 }
 
 /// Clock of the machine.
-pub struct RealMoments(Instant);
+pub struct SystemClock(Instant);
 
-impl Default for RealMoments {
+impl Default for SystemClock {
     fn default() -> Self {
         Self(Instant::now())
     }
 }
 
-impl Moments for RealMoments {
+impl Clock for SystemClock {
     fn now(&self) -> Duration {
         self.0.elapsed()
     }

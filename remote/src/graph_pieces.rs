@@ -2,7 +2,7 @@
 //! earlier ones.
 
 use crate::blobs::NotTaken;
-use crate::cache_counters::Doubt;
+use crate::cache_counters::ServerFault;
 use crate::client::Inner;
 use crate::names::BlobName;
 use crate::piece::{self, BundlePiece};
@@ -186,7 +186,7 @@ impl Inner {
             for name in names {
                 let Some(read) = piece::decode_piece::<Vec<T>>(found.get(name)?) else {
                     self.counters
-                        .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*name));
+                        .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, ServerFault::Blob(*name));
                     return None;
                 };
                 left = left.saturating_sub(name.len);

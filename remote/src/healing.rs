@@ -1,6 +1,6 @@
 //! Healing: sends blobs and results that are wrong on the server again, although the server has them, and reads them back.
 
-use crate::cache_counters::Doubt;
+use crate::cache_counters::ServerFault;
 use crate::client::Inner;
 use crate::names::BlobName;
 use crate::server::Server;
@@ -14,7 +14,7 @@ const AT_ONCE: u64 = 32 << 20;
 impl Inner {
     /// Returns whether a blob was found to be wrong on the server.
     pub(crate) fn is_wrong(&self, name: &BlobName) -> bool {
-        self.counters.is_doubted(&Doubt::Blob(*name))
+        self.counters.is_doubted(&ServerFault::Blob(*name))
     }
 
     /// Reads blobs that the server has, except those already found sound in this run. Doubts those that are missing or have another digest. Returns
@@ -40,7 +40,7 @@ impl Inner {
                         all = false;
                         if came.is_some() {
                             self.counters
-                                .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(name));
+                                .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, ServerFault::Blob(name));
                         }
                     }
                 }
@@ -53,7 +53,7 @@ impl Inner {
     pub(crate) fn tell_broken(&self, server: &Arc<Server>, sent: Vec<BlobName>) {
         self.read_back(server, sent.iter().copied());
         for name in sent.iter().filter(|name| self.is_wrong(name)) {
-            self.counters.count_damaged(&Doubt::Blob(*name));
+            self.counters.count_damaged(&ServerFault::Blob(*name));
         }
     }
 
@@ -61,7 +61,7 @@ impl Inner {
     pub(crate) fn tell_broken_results(&self, server: &Arc<Server>, filed: Vec<Wanted>) {
         let doubted: Vec<Wanted> = filed
             .into_iter()
-            .filter(|wanted| self.counters.is_doubted(&Doubt::Result(wanted.key)))
+            .filter(|wanted| self.counters.is_doubted(&ServerFault::Result(wanted.key)))
             .collect();
         if doubted.is_empty() {
             return;
@@ -71,8 +71,8 @@ impl Inner {
             .find_results(self.names.clone(), self.def.salt.as_str().into(), doubted.clone());
         for (found, wanted) in self.wait(looking).into_iter().flatten().zip(doubted) {
             match found {
-                Ok(Some(_)) => self.counters.end_doubt(&Doubt::Result(wanted.key)),
-                Ok(None) => self.counters.count_damaged(&Doubt::Result(wanted.key)),
+                Ok(Some(_)) => self.counters.end_doubt(&ServerFault::Result(wanted.key)),
+                Ok(None) => self.counters.count_damaged(&ServerFault::Result(wanted.key)),
                 // The server did not answer.
                 Err(_) => {}
             }

@@ -1,7 +1,7 @@
 //! Blobs that are too large for a message: sent and read in pieces.
 
 use crate::blobs::{NotTaken, compress, decompress};
-use crate::cache_counters::Doubt;
+use crate::cache_counters::ServerFault;
 use crate::names::BlobName;
 use crate::request_sender::{RequestKind, Unanswered};
 use crate::server::{LONGEST_ANSWER, Server};
@@ -74,7 +74,7 @@ impl Server {
     pub(crate) async fn read_large(&self, name: &BlobName) -> Option<Vec<u8>> {
         if name.len > LARGEST {
             self.counters
-                .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, Doubt::Blob(*name));
+                .count_wrong_answer_about(WrongRemoteAnswer::Undecodable, ServerFault::Blob(*name));
             return None;
         }
         // Incompressible data grows slightly.
@@ -107,7 +107,7 @@ impl Server {
             Err(Unanswered::Down) => return None,
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => {
                 self.counters
-                    .count_wrong_answer_about(WrongRemoteAnswer::MissingBlob, Doubt::Blob(*name));
+                    .count_wrong_answer_about(WrongRemoteAnswer::MissingBlob, ServerFault::Blob(*name));
                 return None;
             }
             Err(Unanswered::Said(status)) => {
@@ -128,7 +128,7 @@ impl Server {
         let blob = blob.filter(|blob| blob.len() as u64 == name.len);
         if blob.is_none() {
             self.counters
-                .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, Doubt::Blob(*name));
+                .count_wrong_answer_about(WrongRemoteAnswer::WrongBytes, ServerFault::Blob(*name));
         }
         blob
     }

@@ -38,7 +38,7 @@ mod volume;
 
 pub use agreed_capabilities::AgreedCapabilities;
 pub use client::{CacheUse, Client, Ping};
-pub use clock::{Moments, RealMoments};
+pub use clock::{Clock, SystemClock};
 pub use credentials::Variables;
 pub use farm::Workers;
 pub use names::Function;

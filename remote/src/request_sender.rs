@@ -2,7 +2,7 @@
 
 use crate::breaker::Breaker;
 use crate::cache_counters::CacheCounters;
-use crate::clock::Moments;
+use crate::clock::Clock;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -69,16 +69,16 @@ const PATIENCE: u32 = 8;
 
 /// Sends requests, with retries.
 pub(crate) struct RequestSender {
-    moments: Arc<dyn Moments>,
+    clock: Arc<dyn Clock>,
     deadlines: Deadlines,
     breaker: Mutex<Breaker>,
     counters: Arc<CacheCounters>,
 }
 
 impl RequestSender {
-    pub(crate) fn new(moments: Arc<dyn Moments>, deadlines: Deadlines, counters: Arc<CacheCounters>) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>, deadlines: Deadlines, counters: Arc<CacheCounters>) -> Self {
         Self {
-            moments,
+            clock,
             deadlines,
             breaker: Mutex::default(),
             counters,
@@ -91,12 +91,12 @@ impl RequestSender {
 
     /// Returns whether a request would be sent now.
     pub(crate) fn is_up(&self) -> bool {
-        self.breaker().is_closed(self.moments.now())
+        self.breaker().is_closed(self.clock.now())
     }
 
     /// Returns a random number.
     pub(crate) fn random(&self) -> u64 {
-        self.moments.random()
+        self.clock.random()
     }
 
     /// Returns the time-out of a request of this kind.
@@ -130,10 +130,10 @@ impl RequestSender {
         F: Future<Output = Result<T, Status>>,
     {
         for again in 0..=RETRIES {
-            if !self.breaker().may_ask(self.moments.now()) {
+            if !self.breaker().may_ask(self.clock.now()) {
                 return Err(Unanswered::Down);
             }
-            let began = self.moments.now();
+            let began = self.clock.now();
             self.counters.update_summary(|summary| summary.requests += 1);
             let deadline = self.deadline(kind);
             if let RequestKind::Read(bytes) = kind {
@@ -144,13 +144,13 @@ impl RequestSender {
                 Err(_) => Err(Status::deadline_exceeded("the server did not answer in time")),
             };
             if let RequestKind::Read(bytes) = kind {
-                self.counters.end_transfer(bytes, self.moments.now(), answer.is_ok());
+                self.counters.end_transfer(bytes, self.clock.now(), answer.is_ok());
             }
             match answer {
                 Ok(answer) => {
                     self.breaker().note_answer();
                     if kind == RequestKind::Lookup {
-                        self.counters.note_duration(self.moments.now().saturating_sub(began));
+                        self.counters.note_duration(self.clock.now().saturating_sub(began));
                     }
                     return Ok(answer);
                 }
@@ -165,15 +165,15 @@ impl RequestSender {
                     // A server that is too busy still answers.
                     match status.code() {
                         Code::ResourceExhausted => self.breaker().note_answer(),
-                        _ if is_final => self.breaker().count_silence(self.moments.now()),
-                        _ => self.breaker().count_failure(self.moments.now()),
+                        _ if is_final => self.breaker().count_silence(self.clock.now()),
+                        _ => self.breaker().count_failure(self.clock.now()),
                     }
                     self.counters.trouble(|| format!("{what} failed: {}", sentence(&status)));
                     if is_final {
                         break;
                     }
                     if again < RETRIES {
-                        self.moments.sleep(self.pause(again)).await;
+                        self.clock.sleep(self.pause(again)).await;
                     }
                 }
             }
@@ -184,7 +184,7 @@ impl RequestSender {
     /// Returns the pause before a retry: twice the last one, plus up to half at random, so that many clients do not retry at the same time.
     fn pause(&self, again: u32) -> Duration {
         let base = self.deadlines.pause * 2_u32.pow(again);
-        let chance = (self.moments.random() % 1_000) as u32;
+        let chance = (self.clock.random() % 1_000) as u32;
         base + base * chance / 2_000
     }
 }
@@ -232,8 +232,8 @@ mod tests {
     use crate::tests::Stopped;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    fn sender(moments: &Arc<Stopped>) -> RequestSender {
-        RequestSender::new(moments.clone(), Deadlines::default(), Arc::default())
+    fn sender(clock: &Arc<Stopped>) -> RequestSender {
+        RequestSender::new(clock.clone(), Deadlines::default(), Arc::default())
     }
 
     async fn call_with_retries(sender: &RequestSender, status: impl Fn(u32) -> Result<(), Status>) -> (Result<(), Unanswered>, u32) {
@@ -245,25 +245,25 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_is_taken_as_it_is() {
-        let moments = Arc::new(Stopped::default());
-        let sender = sender(&moments);
+        let clock = Arc::new(Stopped::default());
+        let sender = sender(&clock);
         for code in [Code::NotFound, Code::Internal, Code::Unauthenticated] {
             let (answer, times) = call_with_retries(&sender, |_| Err(Status::new(code, ""))).await;
             assert!(matches!(answer, Err(Unanswered::Said(status)) if status.code() == code));
             assert_eq!(times, 1, "{code:?}");
         }
-        assert!(moments.slept().is_empty());
+        assert!(clock.slept().is_empty());
     }
 
     #[tokio::test]
     async fn a_busy_server_is_retried_with_growing_pauses() {
-        let moments = Arc::new(Stopped::default());
-        let sender = sender(&moments);
+        let clock = Arc::new(Stopped::default());
+        let sender = sender(&clock);
         let busy = |times| if times < 2 { Err(Status::unavailable("busy")) } else { Ok(()) };
         let (answer, times) = call_with_retries(&sender, busy).await;
         assert!(answer.is_ok());
         assert_eq!(times, 3);
-        let slept = moments.slept();
+        let slept = clock.slept();
         assert_eq!(slept.len(), 2);
         for (slept, base) in slept.iter().zip([100, 200]) {
             let base = Duration::from_millis(base);
@@ -273,15 +273,15 @@ mod tests {
 
     #[tokio::test]
     async fn an_unreachable_server_is_not_asked_during_the_pause() {
-        let moments = Arc::new(Stopped::default());
-        let sender = sender(&moments);
+        let clock = Arc::new(Stopped::default());
+        let sender = sender(&clock);
         let (answer, times) = call_with_retries(&sender, |_| Err(Status::unavailable("gone"))).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!(times, 3, "the breaker opens");
         let (answer, times) = call_with_retries(&sender, |_| Ok(())).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!((times, sender.is_up()), (0, false));
-        moments.pass(Duration::from_secs(30));
+        clock.pass(Duration::from_secs(30));
         assert!(sender.is_up());
         let (answer, times) = call_with_retries(&sender, |_| Ok(())).await;
         assert!(answer.is_ok());
@@ -291,11 +291,11 @@ mod tests {
 
     #[tokio::test]
     async fn an_overloaded_server_is_retried_and_stays_up() {
-        let moments = Arc::new(Stopped::default());
-        let sender = sender(&moments);
+        let clock = Arc::new(Stopped::default());
+        let sender = sender(&clock);
         let (answer, times) = call_with_retries(&sender, |_| Err(Status::resource_exhausted("too much at once"))).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
-        assert_eq!((times, moments.slept().len()), (4, 3));
+        assert_eq!((times, clock.slept().len()), (4, 3));
         assert!(sender.is_up());
     }
 
@@ -319,8 +319,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_cannot_be_reached_at_first_is_asked_once() {
-        let moments = Arc::new(Stopped::default());
-        let sender = sender(&moments);
+        let clock = Arc::new(Stopped::default());
+        let sender = sender(&clock);
         let times = AtomicU32::new(0);
         let refused = || {
             times.fetch_add(1, Ordering::Relaxed);
@@ -331,7 +331,7 @@ mod tests {
         let answer = sender.send_until_answered("connecting", RequestKind::Greeting, refused).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!((times.into_inner(), sender.is_up()), (1, false));
-        assert!(moments.slept().is_empty());
+        assert!(clock.slept().is_empty());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::action::{self, RECORD};
 use crate::blobs::NotTaken;
-use crate::cache_counters::Doubt;
+use crate::cache_counters::ServerFault;
 use crate::inline_outputs;
 use crate::names::{BlobName, ServerNames};
 use crate::record;
@@ -132,7 +132,8 @@ impl Server {
     /// Returns a result with its record or the record's location, if the result succeeded and lists a record.
     fn with_record(&self, wanted: &Wanted, found: ActionResult) -> Option<(ActionResult, RecordLocation)> {
         let wrong = |wrong_answer| {
-            self.counters.count_wrong_answer_about(wrong_answer, Doubt::Result(wanted.key));
+            self.counters
+                .count_wrong_answer_about(wrong_answer, ServerFault::Result(wanted.key));
             None
         };
         if found.exit_code != 0 {
@@ -165,13 +166,13 @@ impl Server {
             let file = found.output_files.iter().find(|file| file.path == path)?;
             BlobName::from_message(file.digest.as_ref()?)
         };
-        let doubt = Doubt::Result(wanted.key);
+        let doubt = ServerFault::Result(wanted.key);
         let bytes = match &at {
             RecordLocation::Here(bytes) => bytes,
             RecordLocation::There(name) => match records.get(name) {
                 Some(bytes) => bytes,
                 // The damaged blob is already counted.
-                None if self.counters.is_doubted(&Doubt::Blob(*name)) => {
+                None if self.counters.is_doubted(&ServerFault::Blob(*name)) => {
                     self.counters.doubt(doubt);
                     return Ok(None);
                 }
@@ -183,7 +184,9 @@ impl Server {
             Ok(None)
         };
         if of_file(RECORD) != Some(self.terms.function.name_of_bytes(bytes)) {
-            of_file(RECORD).into_iter().for_each(|name| self.counters.doubt(Doubt::Blob(name)));
+            of_file(RECORD)
+                .into_iter()
+                .for_each(|name| self.counters.doubt(ServerFault::Blob(name)));
             return wrong(WrongRemoteAnswer::WrongBytes);
         }
         let result = match record::decode_wanted(bytes, wanted, &self.trusted) {

@@ -1,6 +1,6 @@
 //! Commands of a conversation: lines that begin with `/`. Their answers are Markdown, like those of models.
 
-use super::conversation::Talk;
+use super::conversation::ChatConversation;
 use super::tools;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
@@ -42,20 +42,20 @@ pub fn is_command(line: &str) -> bool {
 ///
 /// # Errors
 /// When no such command exists, or it fails.
-pub fn obey(talk: &mut Talk, line: &str, cancel: &Cancel) -> Result<String, Failed> {
+pub fn obey(conversation: &mut ChatConversation, line: &str, cancel: &Cancel) -> Result<String, Failed> {
     let mut words = line.split_whitespace();
     let command = words.next().unwrap_or_default();
     let names: Vec<&str> = words.collect();
     match command {
-        "/pin" => pin(talk, &names),
-        "/unpin" => unpin(talk, &names),
-        "/context" => Ok(last(talk, |last| last.context.clone())),
-        "/why" => Ok(last(talk, |last| format!("```\n{}\n```", last.reasons))),
-        "/diff" => Ok(format_proposal(talk, cancel)),
-        "/edit" => edit(talk, names.first().copied(), cancel),
-        "/undo" => undo(talk, cancel),
-        "/cost" => Ok(cost(talk)),
-        "/model" => model(talk, names.first().copied()),
+        "/pin" => pin(conversation, &names),
+        "/unpin" => unpin(conversation, &names),
+        "/context" => Ok(last(conversation, |last| last.context.clone())),
+        "/why" => Ok(last(conversation, |last| format!("```\n{}\n```", last.reasons))),
+        "/diff" => Ok(format_proposal(conversation, cancel)),
+        "/edit" => edit(conversation, names.first().copied(), cancel),
+        "/undo" => undo(conversation, cancel),
+        "/cost" => Ok(cost(conversation)),
+        "/model" => model(conversation, names.first().copied()),
         "/help" => Ok(help()),
         other => Err(unknown_command(other)),
     }
@@ -83,53 +83,54 @@ fn help() -> String {
 }
 
 /// Formats a part of the last question.
-fn last(talk: &Talk, what: fn(&Exchange) -> String) -> String {
-    match talk.transcript.exchanges.last() {
+fn last(conversation: &ChatConversation, what: fn(&Exchange) -> String) -> String {
+    match conversation.transcript.exchanges.last() {
         None => "nothing was asked yet".to_owned(),
         Some(last) if last.context.is_empty() => "nothing was found for the last question".to_owned(),
         Some(last) => what(last),
     }
 }
 
-fn pin(talk: &mut Talk, names: &[&str]) -> Result<String, Failed> {
+fn pin(conversation: &mut ChatConversation, names: &[&str]) -> Result<String, Failed> {
     for name in names {
         let name = name.trim_start_matches(['@', '#']).replace('`', "");
-        if !name.is_empty() && !talk.transcript.pins.contains(&name) {
-            talk.transcript.pins.push(name);
+        if !name.is_empty() && !conversation.transcript.pins.contains(&name) {
+            conversation.transcript.pins.push(name);
         }
     }
-    list_pins(talk)
+    list_pins(conversation)
 }
 
-fn unpin(talk: &mut Talk, names: &[&str]) -> Result<String, Failed> {
+fn unpin(conversation: &mut ChatConversation, names: &[&str]) -> Result<String, Failed> {
     let names: Vec<&str> = names.iter().map(|name| name.trim_start_matches(['@', '#'])).collect();
-    talk.transcript
+    conversation
+        .transcript
         .pins
         .retain(|pin| !names.is_empty() && !names.contains(&pin.as_str()));
-    list_pins(talk)
+    list_pins(conversation)
 }
 
 /// Lists the pins, and saves them if the conversation already has a file.
-fn list_pins(talk: &Talk) -> Result<String, Failed> {
-    if !talk.transcript.id.is_empty() {
-        talk.save_transcript()?;
+fn list_pins(conversation: &ChatConversation) -> Result<String, Failed> {
+    if !conversation.transcript.id.is_empty() {
+        conversation.save_transcript()?;
     }
-    Ok(match talk.transcript.pins.as_slice() {
+    Ok(match conversation.transcript.pins.as_slice() {
         [] => "nothing is pinned".to_owned(),
         pins => format!("pinned: `{}`", pins.join("`, `")),
     })
 }
 
 /// Formats the proposed change.
-fn format_proposal(talk: &Talk, cancel: &Cancel) -> String {
-    match talk.proposal(cancel) {
+fn format_proposal(conversation: &ChatConversation, cancel: &Cancel) -> String {
+    match conversation.proposal(cancel) {
         Some(diff) => format!("```diff\n{diff}\n```"),
         None => "nothing is proposed".to_owned(),
     }
 }
 
-fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, Failed> {
-    let Some(session) = talk.transcript.proposal.clone() else {
+fn edit(conversation: &mut ChatConversation, what: Option<&str>, cancel: &Cancel) -> Result<String, Failed> {
+    let Some(session) = conversation.transcript.proposal.clone() else {
         return Ok("nothing is proposed".to_owned());
     };
     let op = match what {
@@ -138,11 +139,11 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
         _ => {
             return Ok(format!(
                 "{}\n\n`/edit accept` saves it, `/edit drop` drops it",
-                format_proposal(talk, cancel)
+                format_proposal(conversation, cancel)
             ));
         }
     };
-    let answer: Value = talk.call_method("edit", json!({"op": op, "session": session}), cancel)?;
+    let answer: Value = conversation.call_method("edit", json!({"op": op, "session": session}), cancel)?;
     let text = answer["summary"].as_str().unwrap_or_default().to_owned();
     let went = matches!(answer["status"].as_str(), Some("Success" | "NoOp"));
     if !went {
@@ -150,19 +151,19 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
             "nothing was saved: {text}; `/diff` shows the change, `/edit drop` drops it, and the model can propose it again"
         ));
     }
-    talk.transcript.proposal = None;
+    conversation.transcript.proposal = None;
     let message = match op {
         "commit" => {
-            talk.transcript.accepted.push(session);
+            conversation.transcript.accepted.push(session);
             format!("saved: {text}; `/undo` undoes it")
         }
         _ => {
             // An edit session that is not closed expires.
-            let _ = talk.call_method("edit", json!({"op": "close", "session": session}), cancel);
+            let _ = conversation.call_method("edit", json!({"op": "close", "session": session}), cancel);
             "dropped".to_owned()
         }
     };
-    talk.save_transcript()?;
+    conversation.save_transcript()?;
     Ok(message)
 }
 
@@ -170,68 +171,68 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
 const MOST_EDITS: usize = 200;
 
 /// Reverts the last accepted change: undoes each of its edits, then saves.
-fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
-    let Some(session) = talk.transcript.accepted.last().cloned() else {
+fn undo(conversation: &mut ChatConversation, cancel: &Cancel) -> Result<String, Failed> {
+    let Some(session) = conversation.transcript.accepted.last().cloned() else {
         return Ok("nothing was accepted in this conversation; `cortex edit undo` undoes the last edit of the checkout".to_owned());
     };
-    let ask = |talk: &Talk, op: &str| talk.call_method("edit", json!({"op": op, "session": session}), cancel);
-    let mut last = ask(talk, "undo")?;
+    let ask = |conversation: &ChatConversation, op: &str| conversation.call_method("edit", json!({"op": op, "session": session}), cancel);
+    let mut last = ask(conversation, "undo")?;
     for _ in 0..MOST_EDITS {
         if last["status"] != "Success" {
             break;
         }
-        last = ask(talk, "undo")?;
+        last = ask(conversation, "undo")?;
     }
     // All edits are undone when there is no further one.
     let is_whole = last["status"] == "NoMatch";
-    let saved = if is_whole { ask(talk, "commit")? } else { last };
+    let saved = if is_whole { ask(conversation, "commit")? } else { last };
     let text = saved["summary"].as_str().unwrap_or_default();
     if !is_whole || !matches!(saved["status"].as_str(), Some("Success" | "NoOp")) {
         // The files have changed since, so the change can never be reverted.
-        let _ = ask(talk, "discard");
-        forget_accepted(talk, &session, cancel)?;
+        let _ = ask(conversation, "discard");
+        forget_accepted(conversation, &session, cancel)?;
         return Ok(format!(
             "nothing was undone: {text}; the change stays, and the next `/undo` undoes the one before it"
         ));
     }
-    forget_accepted(talk, &session, cancel)?;
+    forget_accepted(conversation, &session, cancel)?;
     Ok(format!("undone: {text}"))
 }
 
 /// Ends the edit session of the last accepted change.
-fn forget_accepted(talk: &mut Talk, session: &str, cancel: &Cancel) -> Result<(), Failed> {
+fn forget_accepted(conversation: &mut ChatConversation, session: &str, cancel: &Cancel) -> Result<(), Failed> {
     // An edit session that is not closed expires.
-    let _ = talk.call_method("edit", json!({"op": "close", "session": session}), cancel);
-    talk.transcript.accepted.pop();
-    talk.save_transcript()
+    let _ = conversation.call_method("edit", json!({"op": "close", "session": session}), cancel);
+    conversation.transcript.accepted.pop();
+    conversation.save_transcript()
 }
 
-fn cost(talk: &Talk) -> String {
+fn cost(conversation: &ChatConversation) -> String {
     let mut lines = vec![
-        format!("- this run: {}", money::spent(&talk.used)),
-        format!("- this conversation: {}", money::spent(&talk.transcript.spent)),
+        format!("- this run: {}", money::spent(&conversation.used)),
+        format!("- this conversation: {}", money::spent(&conversation.transcript.spent)),
     ];
-    if let Some(most) = talk.limits.max_cost {
+    if let Some(most) = conversation.limits.max_cost {
         lines.push(format!("- at most: {}", money::amount(most)));
     }
-    if let Some(most) = talk.limits.max_calls {
+    if let Some(most) = conversation.limits.max_calls {
         lines.push(format!("- at most: {most} calls"));
     }
-    if let Some(most) = talk.limits.max_tokens {
+    if let Some(most) = conversation.limits.max_tokens {
         lines.push(format!("- at most: {most} tokens"));
     }
     lines.push("- `cortex cost` has all of this checkout".to_owned());
     lines.join("\n")
 }
 
-fn model(talk: &mut Talk, name: Option<&str>) -> Result<String, Failed> {
+fn model(conversation: &mut ChatConversation, name: Option<&str>) -> Result<String, Failed> {
     if let Some(name) = name {
-        talk.choose_model(name)?;
+        conversation.choose_model(name)?;
         return Ok(format!("`{name}` answers from now on"));
     }
-    Ok(match (&talk.model, talk.models.as_slice()) {
+    Ok(match (&conversation.model, conversation.models.as_slice()) {
         (Some(model), models) => format!("`{model}` answers; there are: {}", models.join(", ")),
-        (None, _) => talk.no_model(),
+        (None, _) => conversation.no_model(),
     })
 }
 

@@ -58,7 +58,7 @@ pub enum Event {
 pub type Tell = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// A conversation.
-pub struct Talk {
+pub struct ChatConversation {
     /// Answers method calls.
     pub host: Arc<Host>,
     /// The workspace.
@@ -81,7 +81,7 @@ pub struct Talk {
     pub used: Spent,
 }
 
-impl Talk {
+impl ChatConversation {
     /// Answers a question. Returns whether the answer is complete, as a code.
     pub fn ask_and_report(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Code {
         self.answer_question(question, cancel, tell)

@@ -12,7 +12,7 @@ mod tools;
 use crate::cli::ChatArgs;
 use crate::command_context::CommandContext;
 use crate::service::Host;
-use conversation::Talk;
+use conversation::ChatConversation;
 use engine::manifest::model::Manifest;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -27,16 +27,16 @@ use workbench::context::withheld_files::never_send_of;
 
 /// Runs `cortex chat`.
 pub fn run_chat(context: &CommandContext, args: &ChatArgs) -> Outcome {
-    let mut talk = open_conversation(context, args)?;
+    let mut conversation = open_conversation(context, args)?;
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if is_terminal && args.question.is_none() && !context.prints_json() {
-        return session::run_conversation(context, talk);
+        return session::run_conversation(context, conversation);
     }
-    plain::answer_plainly(context, &mut talk, args.question.as_deref())
+    plain::answer_plainly(context, &mut conversation, args.question.as_deref())
 }
 
 /// Opens the conversation that the flags name. Reports errors of manifest and store at once.
-fn open_conversation(context: &CommandContext, args: &ChatArgs) -> Result<Talk, Failed> {
+fn open_conversation(context: &CommandContext, args: &ChatArgs) -> Result<ChatConversation, Failed> {
     let workspace = context.workspace("chat")?;
     let manifest = workspace.manifest()?;
     let root = workspace.root.clone();
@@ -46,7 +46,7 @@ fn open_conversation(context: &CommandContext, args: &ChatArgs) -> Result<Talk, 
         None => (Transcript::default(), None),
         Some(id) => resume_conversation(&root, id)?,
     };
-    let mut talk = Talk {
+    let mut conversation = ChatConversation {
         host: Arc::new(Host::new(context.global.clone())),
         root,
         transcript,
@@ -59,10 +59,10 @@ fn open_conversation(context: &CommandContext, args: &ChatArgs) -> Result<Talk, 
         used: Default::default(),
     };
     match &args.model {
-        Some(name) => talk.choose_model(name)?,
-        None => talk.model = default_model(&manifest, &talk.models),
+        Some(name) => conversation.choose_model(name)?,
+        None => conversation.model = default_model(&manifest, &conversation.models),
     }
-    Ok(talk)
+    Ok(conversation)
 }
 
 /// Returns the models that answer at once.

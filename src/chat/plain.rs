@@ -1,7 +1,7 @@
 //! A question without a terminal: read completely, answered once, printed plainly. The answer goes to standard output, the rest to standard error.
 
 use super::chat_methods::Fault;
-use super::conversation::{Event, Talk, Tell};
+use super::conversation::{ChatConversation, Event, Tell};
 use super::screen::cells::printable_clusters;
 use crate::command_context::CommandContext;
 use crate::commands::show::outcome_of_write;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const LONGEST: u64 = 64 << 10;
 
 /// Answers `question`, or the one on standard input.
-pub fn answer_plainly(context: &CommandContext, talk: &mut Talk, question: Option<&str>) -> Outcome {
+pub fn answer_plainly(context: &CommandContext, conversation: &mut ChatConversation, question: Option<&str>) -> Outcome {
     let question = match question {
         Some(question) => question.to_owned(),
         None => read_line()?,
@@ -46,19 +46,23 @@ pub fn answer_plainly(context: &CommandContext, talk: &mut Talk, question: Optio
         }
     });
     let cancel = context.cancel();
-    let code = talk.ask_and_report(question, &cancel, &tell);
-    let last = talk.transcript.exchanges.last().filter(|_| !talk.transcript.id.is_empty());
+    let code = conversation.ask_and_report(question, &cancel, &tell);
+    let last = conversation
+        .transcript
+        .exchanges
+        .last()
+        .filter(|_| !conversation.transcript.id.is_empty());
     let answer = last.map_or("", |last| last.answer.as_str());
     let mut out = context.stdout();
     if context.prints_json() {
         let document = json!({
-            "conversation": talk.transcript.id,
+            "conversation": conversation.transcript.id,
             "question": question,
             "answer": answer,
             "state": last.map(|last| last.state),
-            "model": talk.model,
-            "spent": talk.used,
-            "proposal": talk.transcript.proposal,
+            "model": conversation.model,
+            "spent": conversation.used,
+            "proposal": conversation.transcript.proposal,
         });
         outcome_of_write(writeln!(out, "{document:#}"))?;
         return Ok(code);
@@ -66,8 +70,8 @@ pub fn answer_plainly(context: &CommandContext, talk: &mut Talk, question: Optio
     if !answer.is_empty() {
         outcome_of_write(writeln!(out, "{}", printable_clusters(answer)))?;
     }
-    if let Some(session) = &talk.transcript.proposal {
-        let diff = talk.proposal(&cancel).unwrap_or_default();
+    if let Some(session) = &conversation.transcript.proposal {
+        let diff = conversation.proposal(&cancel).unwrap_or_default();
         outcome_of_write(writeln!(out, "\n{}", printable(&diff)))?;
         note_line!(
             "{}",

@@ -3,7 +3,7 @@
 
 use super::chat_methods::{COMPLETE, Completed};
 use super::commands;
-use super::conversation::{Event, Talk, Tell};
+use super::conversation::{ChatConversation, Event, Tell};
 use super::plain;
 use super::screen::input::Input;
 use super::screen::keys::Key;
@@ -90,19 +90,19 @@ struct Candidates {
 }
 
 /// Runs a conversation until the person leaves.
-pub fn run_conversation(context: &CommandContext, talk: Talk) -> Outcome {
+pub fn run_conversation(context: &CommandContext, conversation: ChatConversation) -> Outcome {
     let (news, hears) = channel();
-    let host = talk.host.clone();
-    let mut screen = Screen::new(context.out, &talk);
-    let welcome = welcome(&talk);
+    let host = conversation.host.clone();
+    let mut screen = Screen::new(context.out, &conversation);
+    let welcome = welcome(&conversation);
     let terminal = Terminal::enter_raw_mode().map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_IO, format!("the terminal cannot be used: {error}"));
         Failed::new(Code::Io, why.hint("pipe the question in: echo QUESTION | cortex chat"))
     })?;
     let ends = news.clone();
     signals::on_signal(move || drop(ends.send(News::Gone)), terminal::restore);
-    follow_sources(context, talk.host.clone());
-    let jobs = answer_jobs(talk, news.clone());
+    follow_sources(context, conversation.host.clone());
+    let jobs = answer_jobs(conversation, news.clone());
     let completes = complete_jobs(host, news.clone());
     read_keys(news);
     screen.say(&welcome);
@@ -111,33 +111,33 @@ pub fn run_conversation(context: &CommandContext, talk: Talk) -> Outcome {
     code
 }
 
-fn welcome(talk: &Talk) -> String {
+fn welcome(conversation: &ChatConversation) -> String {
     let mut text = String::new();
-    let exchanges = &talk.transcript.exchanges;
+    let exchanges = &conversation.transcript.exchanges;
     for exchange in &exchanges[exchanges.len().saturating_sub(RECALLED)..] {
         text.push_str(&format!("> {}\n\n{}\n\n", exchange.question.replace('\n', "\n> "), exchange.answer));
     }
     if exchanges.last().is_some_and(|last| last.state != ExchangeState::Answered) {
         text.push_str("The last answer is not whole: `/again` continues it.\n");
     }
-    if talk.model.is_none() {
-        text.push_str(&talk.no_model().replacen("quoted from", "answers are quoted from", 1));
+    if conversation.model.is_none() {
+        text.push_str(&conversation.no_model().replacen("quoted from", "answers are quoted from", 1));
     }
     text
 }
 
 /// Returns the conversation and its model, for the line above the question.
-fn title(talk: &Talk) -> String {
-    let id = match talk.transcript.id.as_str() {
+fn title(conversation: &ChatConversation) -> String {
+    let id = match conversation.transcript.id.as_str() {
         "" => "new",
         id => id,
     };
-    let pending = if talk.transcript.proposal.is_some() {
+    let pending = if conversation.transcript.proposal.is_some() {
         " · a change is proposed: /edit"
     } else {
         ""
     };
-    format!("{id} · {}{pending}", talk.model.as_deref().unwrap_or("no model"))
+    format!("{id} · {}{pending}", conversation.model.as_deref().unwrap_or("no model"))
 }
 
 /// Watches the sources during the conversation, so that requests need not scan them. Prints nothing; if the watch cannot start, each request
@@ -152,21 +152,23 @@ fn follow_sources(context: &CommandContext, host: Arc<Host>) {
 }
 
 /// Starts the thread that owns the conversation.
-fn answer_jobs(mut talk: Talk, news: Sender<News>) -> Sender<Job> {
+fn answer_jobs(mut conversation: ChatConversation, news: Sender<News>) -> Sender<Job> {
     let (jobs, wanted) = channel::<Job>();
     let work = move || {
         for Job { line, cancel } in wanted {
             let hears = news.clone();
             let tell: Tell = Arc::new(move |event| drop(hears.send(News::Of(event))));
             if line == "/again" {
-                talk.resume_answer(&cancel, &tell);
+                conversation.resume_answer(&cancel, &tell);
             } else if commands::is_command(&line) {
-                let answer = commands::obey(&mut talk, &line, &cancel).unwrap_or_else(|why| commands::failure_markdown(&why));
+                let answer = commands::obey(&mut conversation, &line, &cancel).unwrap_or_else(|why| commands::failure_markdown(&why));
                 let _ = news.send(News::Told(answer));
             } else {
-                talk.ask_and_report(&line, &cancel, &tell);
+                conversation.ask_and_report(&line, &cancel, &tell);
             }
-            let _ = news.send(News::Done { title: title(&talk) });
+            let _ = news.send(News::Done {
+                title: title(&conversation),
+            });
         }
     };
     // If the thread cannot start, the first question reports that.
@@ -198,8 +200,8 @@ fn read_keys(news: Sender<News>) {
 }
 
 impl Screen {
-    fn new(style: Style, talk: &Talk) -> Self {
-        let questions = talk.transcript.exchanges.iter().map(|one| one.question.clone());
+    fn new(style: Style, conversation: &ChatConversation) -> Self {
+        let questions = conversation.transcript.exchanges.iter().map(|one| one.question.clone());
         Self {
             style,
             size: Terminal::size(),
@@ -208,7 +210,7 @@ impl Screen {
             growing: None,
             doing: None,
             waiting: 0,
-            title: title(talk),
+            title: title(conversation),
             candidates: None,
         }
     }

@@ -273,14 +273,14 @@ impl Host {
         context: &RequestContext,
         (cancel, patience): (&Cancel, Patience),
     ) -> Result<Answered, Failed> {
-        let seat = Seat {
+        let access = HostAccess {
             host: self,
             context,
             method: entry.name,
             cancel,
             patience,
         };
-        let mut desk = Desk::new(context, entry.name).served_by(&seat);
+        let mut desk = Desk::new(context, entry.name).served_by(&access);
         let answered = (entry.call)(&mut desk, arguments);
         desk.part();
         // Only the answer is left: release the locks to other processes, and the turn to the next request.
@@ -429,7 +429,7 @@ impl Host {
 }
 
 /// Access of a request to the host.
-struct Seat<'h> {
+struct HostAccess<'h> {
     host: &'h Arc<Host>,
     context: &'h RequestContext,
     method: &'static str,
@@ -437,7 +437,7 @@ struct Seat<'h> {
     patience: Patience,
 }
 
-impl Seat<'_> {
+impl HostAccess<'_> {
     fn wait_for_turn<'t>(&self, turn: &'t Turn) -> Result<AcquiredTurn<'t>, Failed> {
         let (patience, long) = match self.patience {
             Patience::Short => (OF_CLIENTS, LOADS),
@@ -480,7 +480,7 @@ impl CheckoutTurn for RequestTurn {
     }
 }
 
-impl Seat<'_> {
+impl HostAccess<'_> {
     /// Registers `acquired` to be released while the request waits: the right to build together with the checkout.
     fn giving_back<'t>(&self, acquired: AcquiredTurn<'t>, is_beside: bool) -> AcquiredTurn<'t> {
         self.context.gives_back(Arc::new(RequestTurn {
@@ -492,7 +492,7 @@ impl Seat<'_> {
     }
 }
 
-impl Serving for Seat<'_> {
+impl Serving for HostAccess<'_> {
     fn turn(&self) -> Result<AcquiredTurn<'_>, Failed> {
         self.host.end_build_ahead();
         self.wait_for_turn(&self.host.turn)

@@ -6,7 +6,7 @@ use crate::generating;
 use crate::health::Health;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::engine::EngineError;
-use engine::build::outlook::Outlook;
+use engine::build::outlook::RunForecast;
 use engine::build::query::{NodeState, NodeStatus};
 use engine::build::ruled_nodes::RuledNodes;
 use engine::build::session::Session;
@@ -104,7 +104,7 @@ pub struct Status {
     /// Nodes by target name.
     pub targets: BTreeMap<String, Counts>,
     /// Runs that are needed to build all targets.
-    pub outlook: Outlook,
+    pub outlook: RunForecast,
     /// Types, as they were last counted.
     pub types: usize,
     /// Types by the state of their summary (seed 000 §3.2).

@@ -7,7 +7,7 @@ use super::graph_memory::GraphMemory;
 use super::jobs::JobContext;
 use super::layout::{KnownFiles, LayoutResult};
 use super::lazy_exports::LazyExports;
-use super::outlook::{Outlook, Prospect, marked_nodes};
+use super::outlook::{ForecastGraph, RunForecast, marked_nodes};
 use super::overtaken::Checkout;
 use super::request::{Report, Request};
 use super::run::{Leftover, Options, Roots, Run, Setup, UNSET};
@@ -370,10 +370,15 @@ fn lay_out_targets(
 }
 
 /// Reports which producers a build would run, and which ones it may run.
-fn report_outlook(run: &mut Run<'_>, marked: &FxHashSet<NodeId>, engine: &Engine, observer: &dyn Observer) -> Result<Outlook, EngineError> {
-    let prospect = Prospect::from_run(run, marked)?;
-    let outlook = prospect.outlook(run.graph(), &*engine.store, engine.view)?;
-    let may_run = prospect.may_run(run.graph());
+fn report_outlook(
+    run: &mut Run<'_>,
+    marked: &FxHashSet<NodeId>,
+    engine: &Engine,
+    observer: &dyn Observer,
+) -> Result<RunForecast, EngineError> {
+    let forecast_graph = ForecastGraph::from_run(run, marked)?;
+    let outlook = forecast_graph.outlook(run.graph(), &*engine.store, engine.view)?;
+    let may_run = forecast_graph.may_run(run.graph());
     for (labels, certain) in [(&outlook.will_run, true), (&may_run, false)] {
         for label in labels {
             observer.event(&Event::WouldRun { label, certain });

@@ -3,7 +3,7 @@
 use super::engine::EngineError;
 use super::explanation_chain::Step;
 use super::input_changes::{InputChange, changes_between_records};
-use super::outlook::{Gate, Prospect, describe_gate, marked_nodes};
+use super::outlook::{ForecastGraph, Gate, describe_gate, marked_nodes};
 use super::query::{NodeState, Reach, node_status};
 use super::redefinition::{Redefinition, redefinitions};
 use super::remarks::{FailedTry, Remark, Wait};
@@ -116,14 +116,14 @@ impl Session {
         let registry = self.engine.registry.clone();
         let mut explanation = self.run_dry(|run| {
             run.settle_all(&[id])?;
-            let prospect = Prospect::from_run(run, &before.marked)?;
+            let forecast_graph = ForecastGraph::from_run(run, &before.marked)?;
             let mut gates = Vec::new();
-            for nodes in prospect.gates_before(id) {
+            for nodes in forecast_graph.gates_before(id) {
                 gates.push(describe_gate(&nodes, 0, run.graph(), &*store, view)?);
             }
             let mut finder = Finder {
                 run,
-                prospect: &prospect,
+                forecast_graph: &forecast_graph,
                 store: &*store,
                 view,
                 before: &before,
@@ -251,7 +251,7 @@ impl Session {
 
 pub(super) struct Finder<'a, 'r> {
     pub(super) run: &'a mut Run<'r>,
-    pub(super) prospect: &'a Prospect,
+    pub(super) forecast_graph: &'a ForecastGraph,
     pub(super) store: &'a dyn Store,
     pub(super) view: ViewId,
     pub(super) before: &'a Before,

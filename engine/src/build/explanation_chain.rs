@@ -259,7 +259,7 @@ impl Finder<'_, '_> {
     fn distance(&self, input: &InputChange) -> u32 {
         let InputChangeKind::Open { .. } = input.how else { return 0 };
         let node = self.run.graph().find(&input.label);
-        node.and_then(|id| self.prospect.distance(id)).map_or(u32::MAX, |far| far + 1)
+        node.and_then(|id| self.forecast_graph.distance(id)).map_or(u32::MAX, |far| far + 1)
     }
 
     /// Returns the next input of the chain: a certain change, otherwise the shortest path to one.

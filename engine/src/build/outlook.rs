@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Producers that a build would run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outlook {
+pub struct RunForecast {
     /// Labels of the targets whose producers certainly run.
     pub will_run: Vec<Arc<str>>,
     /// Number of further targets that may run, depending on those.
@@ -49,7 +49,7 @@ pub(super) fn marked_nodes(graph: &Graph) -> FxHashSet<NodeId> {
 }
 
 /// The nodes that may run after a dry run, with their dependencies.
-pub(super) struct Prospect {
+pub(super) struct ForecastGraph {
     /// Nodes that certainly run or may run, sorted.
     nodes: Vec<NodeId>,
     /// By node: distance from the nearest one that runs without a changed input.
@@ -61,8 +61,8 @@ pub(super) struct Prospect {
     candidates: Vec<Vec<u32>>,
 }
 
-impl Prospect {
-    /// Derives the prospect from a dry run that has settled its request.
+impl ForecastGraph {
+    /// Derives the graph from a dry run that has settled its request.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -183,7 +183,7 @@ impl Prospect {
     }
 
     /// Returns the outlook, with the gates that protect at least two thirds of the nodes that may run.
-    pub(super) fn outlook(&self, graph: &Graph, store: &dyn Store, view: ViewId) -> Result<Outlook, EngineError> {
+    pub(super) fn outlook(&self, graph: &Graph, store: &dyn Store, view: ViewId) -> Result<RunForecast, EngineError> {
         let may_run = self.nodes.len() - self.certain.len();
         let mut found: Vec<(usize, &Vec<u32>)> = Vec::new();
         for candidate in &self.candidates {
@@ -198,7 +198,7 @@ impl Prospect {
             .map(|(behind, nodes)| describe_gate(&self.ids(nodes), behind, graph, store, view));
         let mut will_run: Vec<Arc<str>> = self.certain.iter().map(|&id| graph.node(id).label.clone()).collect();
         will_run.sort();
-        Ok(Outlook {
+        Ok(RunForecast {
             will_run,
             may_run,
             gates: gates.collect::<Result<_, _>>()?,

@@ -6,7 +6,7 @@
 use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::JobContext;
-use super::outlook::{Outlook, Prospect, marked_nodes};
+use super::outlook::{ForecastGraph, RunForecast, marked_nodes};
 use super::prune::{Vanished, vanished};
 use super::remarks::{FailedTry, Remark, Wait, end_of_wait};
 use super::run::dry_run::Certainty;
@@ -239,13 +239,16 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn statuses_and_outlook(&mut self, nodes: &[NodeId]) -> Result<(Vec<NodeStatus>, Outlook), EngineError> {
+    pub fn statuses_and_outlook(&mut self, nodes: &[NodeId]) -> Result<(Vec<NodeStatus>, RunForecast), EngineError> {
         let made = self.have_results(nodes);
         let remarks = self.remarks()?;
         let (marked, store, view) = (marked_nodes(&self.graph), self.engine.store.clone(), self.engine.view);
         let (mut statuses, outlook) = self.run_dry(|run| {
             let statuses = statuses_in_run(run, nodes, &made, &remarks)?;
-            Ok((statuses, Prospect::from_run(run, &marked)?.outlook(run.graph(), &*store, view)?))
+            Ok((
+                statuses,
+                ForecastGraph::from_run(run, &marked)?.outlook(run.graph(), &*store, view)?,
+            ))
         })?;
         self.correct_removed(nodes, &made, &mut statuses);
         Ok((statuses, outlook))

@@ -3,7 +3,7 @@
 use super::bundle_import::ImportCounts;
 use super::engine::EngineError;
 use super::layout::LayoutResult;
-use super::outlook::Outlook;
+use super::outlook::RunForecast;
 use super::remote_costs::ProducerCost;
 use super::run::{Leftover, Options, Priced, Root, Tally};
 use super::session::Session;
@@ -62,7 +62,7 @@ pub struct Report {
     /// Whether the disk is full.
     pub no_space: bool,
     /// For a dry run: the producers that would run.
-    pub outlook: Option<Outlook>,
+    pub outlook: Option<RunForecast>,
     /// If only priced: questions of paid targets.
     pub plans: Vec<Priced>,
     /// Results of other machines for the same sources.

@@ -6,7 +6,7 @@
 use super::call_failures::Trouble;
 use super::exchange::ServerCall;
 use super::keys::Access;
-use super::pending_batches::{Batch, FetchedAnswer, Note, Shelf};
+use super::pending_batches::{Batch, BatchFolder, FetchedAnswer, Note};
 use super::replay::digest_of_turns;
 use super::runtime::{FailedTryUsage, PreparedQuestion, Runtime};
 use super::settings::{Api, Model, Reach};
@@ -31,13 +31,13 @@ const KEY_DIGITS: usize = 60;
 
 /// All batches of a run.
 pub(super) struct Batches {
-    shelf: Shelf,
+    batch_folder: BatchFolder,
     state: Mutex<BatchState>,
 }
 
 #[derive(Default)]
 struct BatchState {
-    /// The batches on the shelf when the first question was asked.
+    /// The batches in the folder when the first question was asked.
     batches: Option<Vec<Batch>>,
     /// Batches whose progress this run has requested.
     polled: BTreeSet<String>,
@@ -68,7 +68,7 @@ pub(super) enum Progress {
 impl Batches {
     pub(super) fn new(root: &Path) -> Self {
         Self {
-            shelf: Shelf::new(root),
+            batch_folder: BatchFolder::new(root),
             state: Mutex::default(),
         }
     }
@@ -125,11 +125,11 @@ impl Batches {
         None
     }
 
-    /// Whether a batch on the shelf has exactly this question; requests no progress.
+    /// Whether a batch in the folder has exactly this question; requests no progress.
     pub(super) fn is_handed_over(&self, runtime: &Runtime, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
         let mut state = self.lock_batches();
         if state.batches.is_none() {
-            state.batches = self.shelf.read_batches(now_of_runtime(runtime)).ok();
+            state.batches = self.batch_folder.read_batches(now_of_runtime(runtime)).ok();
         }
         let (id, digest) = (custom_id(key, attempt), digest_of_turns(turns).to_string());
         let mut batches = state.batches.iter().flatten();
@@ -168,18 +168,18 @@ impl Batches {
         Err(Failure::Deferred)
     }
 
-    /// Returns the batches on the shelf; the first call of a run reads them.
+    /// Returns the batches in the folder; the first call of a run reads them.
     fn load_once<'b>(&self, batches: &'b mut Option<Vec<Batch>>, runtime: &Runtime) -> Result<&'b mut Vec<Batch>, Failure> {
         match batches {
             Some(batches) => Ok(batches),
             None => {
-                let found = self.shelf.read_batches(now_of_runtime(runtime));
+                let found = self.batch_folder.read_batches(now_of_runtime(runtime));
                 Ok(batches.insert(found.map_err(|error| disk("cannot be read", &error))?))
             }
         }
     }
 
-    /// Loads the shelf once per run, and polls each batch of this server once; without `--batch` only those that have the question.
+    /// Loads the folder once per run, and polls each batch of this server once; without `--batch` only those that have the question.
     fn look_after(
         &self,
         state: &mut BatchState,
@@ -215,7 +215,7 @@ impl Batches {
         for at in waiting {
             let claimed: BTreeSet<String> = batches.iter().filter_map(|batch| batch.note.remote.clone()).collect();
             let batch = &mut batches[at];
-            let progress = runtime.patiently(&line.called, &window, cancel, || {
+            let progress = runtime.call_with_retries(&line.called, &window, cancel, || {
                 if batch.note.remote.is_none() {
                     batch.note.remote = batch_wire::find_sent_batch(&line, &batch.id, &batch.note, &claimed, cancel)?;
                 }
@@ -228,17 +228,17 @@ impl Batches {
             match progress {
                 // The remote batch may have been found only now.
                 Progress::Running => {
-                    let noted = self.shelf.write_note(&batch.id, &batch.note);
+                    let noted = self.batch_folder.write_note(&batch.id, &batch.note);
                     noted.map_err(|error| disk("cannot be written", &error))?;
                 }
                 Progress::Finished(mut answers) => {
                     answers.retain(|answer| batch.note.items.contains_key(&answer.id));
-                    let written = self.shelf.write_answers(&batch.id, &answers);
+                    let written = self.batch_folder.write_answers(&batch.id, &answers);
                     written.map_err(|error| disk("cannot be written", &error))?;
                     batch.answers = Some(answers);
                 }
                 Progress::Gone(why) => {
-                    self.shelf.remove_batch(&batch.id);
+                    self.batch_folder.remove_batch(&batch.id);
                     gone.insert(batch.id.clone());
                     let Some(why) = why else { continue };
                     let why = batch_failure(batch, prepared.reach.label, &access.secrets.redacted_line(&why));
@@ -321,18 +321,22 @@ impl Batches {
             items: group.iter().map(|(id, item)| (id.clone(), item.digest.clone())).collect(),
         };
         let id = self
-            .shelf
+            .batch_folder
             .free_name(&Digest::of(format!("{sent} {:?}", note.items).as_bytes()).short());
-        let write = |note: &Note| self.shelf.write_note(&id, note).map_err(|error| disk("cannot be written", &error));
+        let write = |note: &Note| {
+            self.batch_folder
+                .write_note(&id, note)
+                .map_err(|error| disk("cannot be written", &error))
+        };
         // Write the note before sending, so that the next run can find the batch if this one is killed in between.
         write(&note)?;
         let requests: Vec<(&str, &Value)> = group.iter().map(|(id, item)| (id.as_str(), &item.body)).collect();
         let window = runtime.rate_window(&reach, &model);
         let mut unsure = false;
         let created = runtime
-            .patiently(&line.called, &window, cancel, || batch_wire::upload(&line, &requests, cancel))
+            .call_with_retries(&line.called, &window, cancel, || batch_wire::upload(&line, &requests, cancel))
             .and_then(|file| {
-                runtime.patiently(&line.called, &window, cancel, || {
+                runtime.call_with_retries(&line.called, &window, cancel, || {
                     let created = batch_wire::create(&line, &file, &requests, &id, cancel);
                     // Only a refusal proves that the batch does not exist: a retry after silence might create a second one.
                     match created {
@@ -356,14 +360,14 @@ impl Batches {
             }
             Err(failure) => {
                 if !unsure {
-                    self.shelf.remove_batch(&id);
+                    self.batch_folder.remove_batch(&id);
                 }
                 Err(failure)
             }
         }
     }
 
-    /// Removes returned answers from the shelf, except those whose node waits for a further attempt: it will ask for them again.
+    /// Removes returned answers from the folder, except those whose node waits for a further attempt: it will ask for them again.
     fn remove_returned_answers(&self, state: &mut BatchState) {
         let BatchState {
             batches,
@@ -398,10 +402,10 @@ impl Batches {
             let before = answers.len();
             answers.retain(|answer| !is_used(&answer.id));
             if answers.is_empty() {
-                self.shelf.remove_batch(&batch.id);
+                self.batch_folder.remove_batch(&batch.id);
             } else if answers.len() < before {
                 // If this fails, unneeded answers stay until they expire.
-                let _ = self.shelf.write_answers(&batch.id, answers);
+                let _ = self.batch_folder.write_answers(&batch.id, answers);
             }
         }
         batches.retain(|batch| batch.answers.as_ref().is_none_or(|answers| !answers.is_empty()));

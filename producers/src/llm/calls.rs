@@ -20,7 +20,7 @@ const WORTH_TELLING: Duration = Duration::from_secs(5);
 
 impl Runtime {
     /// Calls until it succeeds, fails for good, or has failed as often as the model's settings allow.
-    pub(super) fn patiently<T>(
+    pub(super) fn call_with_retries<T>(
         &self,
         called: &Called<'_>,
         window: &RateWindow,

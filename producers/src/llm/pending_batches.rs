@@ -54,7 +54,7 @@ pub(super) struct Batch {
 }
 
 /// The folder of the batches.
-pub(super) struct Shelf(PathBuf);
+pub(super) struct BatchFolder(PathBuf);
 
 impl FetchedAnswer {
     pub(super) fn from_result(id: &str, result: Result<Reply, Complaint>) -> Self {
@@ -95,7 +95,7 @@ impl FetchedAnswer {
     }
 }
 
-impl Shelf {
+impl BatchFolder {
     pub(super) fn new(root: &Path) -> Self {
         Self(root.join(".cortex").join("batches"))
     }

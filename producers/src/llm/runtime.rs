@@ -267,7 +267,7 @@ impl Runtime {
         }
         let mut vain = FailedTryUsage::default();
         let mut broken_off = String::new();
-        let answered = self.patiently(&line.called, &window, cancel, || {
+        let answered = self.call_with_retries(&line.called, &window, cancel, || {
             let (mut hold, _) = self.reserve_call(prepared, false, cancel).map_err(Trouble::Settled)?;
             let number = window
                 .wait_for_room(rates, prepared.most_tokens(), &*self.world, cancel)

@@ -33,7 +33,7 @@ impl Base {
         notes.get("mode").filter(|mode| *mode != "withheld")?;
         let text = std::str::from_utf8(&previous.output).ok()?;
         let heads = document::heads_then(text, &subject.heads, |key| renames.present_key(key));
-        let mut summaries = document::parse_sections(text, &heads, &material.wishes.sections);
+        let mut summaries = document::parse_sections(text, &heads, &material.parameters.sections);
         subject.theirs.insert_into(&mut summaries);
         Some(Self {
             corrected: subject.theirs.places(),
@@ -92,7 +92,7 @@ pub(super) fn decide(
     let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
     // Types that joined a group have no earlier answer.
     let (known, new): (Vec<_>, Vec<_>) = about.iter().copied().partition(|(key, _)| base.summaries.contains_key(*key));
-    if known.is_empty() || !answer::missing_sections(&base.summaries, &known, &material.wishes.sections).is_empty() {
+    if known.is_empty() || !answer::missing_sections(&base.summaries, &known, &material.parameters.sections).is_empty() {
         return full("the earlier answer lacks sections that are wanted");
     }
     if base.notes.get("prompt").is_some_and(|then| *then == note_digest(prompt)) {
@@ -122,19 +122,19 @@ pub(super) fn decide(
         base.shown = Some(carried.slots);
         return Ok(AnswerPlan::Unchanged(why));
     }
-    let wishes = material.wishes;
-    if let Some(why) = carried_answers::reason(wishes.carry, &changes, &carried.slots, material.slots, &base.summaries) {
+    let parameters = material.parameters;
+    if let Some(why) = carried_answers::reason(parameters.carry, &changes, &carried.slots, material.slots, &base.summaries) {
         base.shown = Some(carried.slots);
         return Ok(AnswerPlan::Carried(why));
     }
-    if base.chain >= wishes.max_patches {
-        return full(&format!("{} patches in a row are the most (max_patches)", wishes.max_patches));
+    if base.chain >= parameters.max_patches {
+        return full(&format!("{} patches in a row are the most (max_patches)", parameters.max_patches));
     }
-    if changes.share > wishes.max_diff {
+    if changes.share > parameters.max_diff {
         let why = format!(
             "{:.0} % of what a model is shown changed, more than {:.0} % (max_diff)",
             changes.share * 100.0,
-            wishes.max_diff * 100.0
+            parameters.max_diff * 100.0
         );
         return Ok(AnswerPlan::Full(why, Some(Box::new(changes))));
     }

@@ -2,7 +2,7 @@
 
 use super::answer_plan::{self, AnswerPlan, Base};
 use super::document::SummaryHead;
-use super::parameters::Wishes;
+use super::parameters::SummaryParameters;
 use super::prompt::Material;
 use super::prompt_slots::Slot;
 use super::renames::Renames;
@@ -13,9 +13,9 @@ use engine::seams::producer::{Failure, Inputs};
 /// The author of a summary.
 pub(super) enum Author {
     /// Its group, which is summarised as one.
-    PartOfGroup(Subject, Wishes),
+    PartOfGroup(Subject, SummaryParameters),
     /// No model: its source is never sent, or it is generated code.
-    Withheld(Subject, Wishes),
+    Withheld(Subject, SummaryParameters),
     /// A model.
     Asked(Box<SummaryCase>),
 }
@@ -23,7 +23,7 @@ pub(super) enum Author {
 /// A summary by a model.
 pub(super) struct SummaryCase {
     /// Its parameters.
-    pub(super) wishes: Wishes,
+    pub(super) parameters: SummaryParameters,
     /// Its subject.
     pub(super) subject: Subject,
     /// The template of the question.
@@ -40,19 +40,19 @@ impl Author {
     /// # Errors
     /// When an input or the template is wrong.
     pub(super) fn from_inputs(inputs: &Inputs<'_>) -> Result<Self, Failure> {
-        let wishes = Wishes::from_params(inputs.params, inputs.settings);
-        let subject = Subject::from_inputs(inputs, &wishes)?;
+        let parameters = SummaryParameters::from_params(inputs.params, inputs.settings);
+        let subject = Subject::from_inputs(inputs, &parameters)?;
         if !inputs.all("grouped").is_empty() {
-            return Ok(Self::PartOfGroup(subject, wishes));
+            return Ok(Self::PartOfGroup(subject, parameters));
         }
         let heads = subject.visible_heads();
         if heads.is_empty() {
-            return Ok(Self::Withheld(subject, wishes));
+            return Ok(Self::Withheld(subject, parameters));
         }
-        let template = subject::template(inputs, &wishes)?;
+        let template = subject::template(inputs, &parameters)?;
         let slots = subject.slots(&subject.blobs)?;
         Ok(Self::Asked(Box::new(SummaryCase {
-            wishes,
+            parameters,
             subject,
             template,
             heads,
@@ -66,7 +66,7 @@ impl SummaryCase {
     pub(super) fn material(&self) -> Material<'_> {
         Material {
             template: &self.template,
-            wishes: &self.wishes,
+            parameters: &self.parameters,
             heads: &self.heads,
             slots: &self.slots,
         }

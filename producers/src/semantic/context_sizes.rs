@@ -1,6 +1,6 @@
 //! Learnt context sizes of models: a size that a server refused as too long is not tried again in this process, for any target.
 
-use super::parameters::Wishes;
+use super::parameters::SummaryParameters;
 use crate::llm::Ask;
 use engine::seams::producer::Params;
 use engine::values::diagnostic::Diagnostic;
@@ -16,21 +16,21 @@ pub(super) struct LearntContextSizes(Mutex<BTreeMap<String, u64>>);
 pub(super) struct ModelContextSize<'a> {
     pub(super) rooms: &'a LearntContextSizes,
     pub(super) ask: &'a dyn Ask,
-    pub(super) wishes: &'a Wishes,
+    pub(super) parameters: &'a SummaryParameters,
     pub(super) settings: &'a Params,
 }
 
 impl ModelContextSize<'_> {
     fn describe_room(&self) -> String {
-        let model = serde_json::to_string(&self.wishes.model).expect("invariant: parameters have text keys");
+        let model = serde_json::to_string(&self.parameters.model).expect("invariant: parameters have text keys");
         let address = self.settings.get("base_url").and_then(|address| address.as_str());
         format!("{model} {}", address.unwrap_or_default())
     }
 
     /// Returns the tokens of a question and an answer about so many types.
     fn tokens_needed(&self, text: &str, types: usize) -> u64 {
-        let prompt_tokens = self.ask.count(&self.wishes.model, text).tokens;
-        prompt_tokens.saturating_add(self.wishes.answer_tokens(types))
+        let prompt_tokens = self.ask.count(&self.parameters.model, text).tokens;
+        prompt_tokens.saturating_add(self.parameters.answer_tokens(types))
     }
 
     /// Checks whether a question and its answer fit; the error has the needed and the available tokens.
@@ -38,7 +38,7 @@ impl ModelContextSize<'_> {
         let rooms = self.rooms.0.lock().unwrap_or_else(PoisonError::into_inner);
         let learnt = rooms.get(&self.describe_room()).copied();
         drop(rooms);
-        let Some(limit) = self.wishes.context_tokens().into_iter().chain(learnt).min() else {
+        let Some(limit) = self.parameters.context_tokens().into_iter().chain(learnt).min() else {
             return Ok(());
         };
         let needed = self.tokens_needed(text, types);

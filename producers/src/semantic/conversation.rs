@@ -7,7 +7,7 @@ use super::churn_guard;
 use super::context_sizes::{LearntContextSizes, ModelContextSize};
 use super::document::SummaryHead;
 use super::evidence::EvidenceNames;
-use super::parameters::{ROLE, Section, Wishes};
+use super::parameters::{ROLE, Section, SummaryParameters};
 use super::prompt::{self, Material};
 use super::prompt_slots::Slot;
 use super::shrink;
@@ -79,11 +79,11 @@ pub(super) struct Fitting {
 }
 
 /// The conversation of one node with its model.
-pub(super) struct Talk<'a> {
+pub(super) struct ModelConversation<'a> {
     inputs: &'a Inputs<'a>,
     ask: &'a dyn Ask,
     rooms: &'a LearntContextSizes,
-    wishes: &'a Wishes,
+    parameters: &'a SummaryParameters,
     template: &'a Template,
     pub(super) spent: Option<Spent>,
     /// The part of it that paid for stored answers: not lost when a later one fails.
@@ -101,19 +101,19 @@ pub(super) struct Talk<'a> {
     pub(super) remarks: Vec<Diagnostic>,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> ModelConversation<'a> {
     pub(super) fn new(
         inputs: &'a Inputs<'a>,
         ask: &'a dyn Ask,
         rooms: &'a LearntContextSizes,
-        wishes: &'a Wishes,
+        parameters: &'a SummaryParameters,
         template: &'a Template,
     ) -> Self {
         Self {
             inputs,
             ask,
             rooms,
-            wishes,
+            parameters,
             template,
             spent: None,
             filed: Spent::default(),
@@ -130,7 +130,7 @@ impl<'a> Talk<'a> {
     pub(super) fn material<'m>(&'m self, heads: &'m [SummaryHead], slots: &'m [Slot]) -> Material<'m> {
         Material {
             template: self.template,
-            wishes: self.wishes,
+            parameters: self.parameters,
             heads,
             slots,
         }
@@ -139,12 +139,12 @@ impl<'a> Talk<'a> {
     /// Asks once. A failure includes the cost of earlier answers.
     fn question(&mut self, turns: &[Turn], types: usize, faults: &[String]) -> Result<ModelReply, Failure> {
         let question = Question {
-            model: &self.wishes.model,
+            model: &self.parameters.model,
             settings: self.inputs.settings,
             key: self.inputs.key,
             attempt: self.attempts,
             turns,
-            max_tokens: self.wishes.answer_tokens(types),
+            max_tokens: self.parameters.answer_tokens(types),
             wants: Wants::Text,
             about: About {
                 label: self.inputs.label,
@@ -153,20 +153,26 @@ impl<'a> Talk<'a> {
                 faults,
             },
         };
-        if self.attempts == 0 && self.ask.answers_at_once(&self.wishes.model) {
+        if self.attempts == 0 && self.ask.answers_at_once(&self.parameters.model) {
             self.inputs.question_lock.acquire()?;
         }
         self.attempts += 1;
-        let answer = joint_questions::ask_together(self.ask, &question, self.inputs.job_group, self.wishes.together, self.inputs.cancel)
-            .map_err(|failure| {
-                if let Failure::Permanent(diagnostic) = &failure
-                    && diagnostic.code == ErrorCode::E_CONTEXT
-                {
-                    self.context_size()
-                        .learn_limit(&prompt::conversation_text(turns), types, diagnostic);
-                }
-                self.in_vain(failure)
-            })?;
+        let answer = joint_questions::ask_together(
+            self.ask,
+            &question,
+            self.inputs.job_group,
+            self.parameters.together,
+            self.inputs.cancel,
+        )
+        .map_err(|failure| {
+            if let Failure::Permanent(diagnostic) = &failure
+                && diagnostic.code == ErrorCode::E_CONTEXT
+            {
+                self.context_size()
+                    .learn_limit(&prompt::conversation_text(turns), types, diagnostic);
+            }
+            self.in_vain(failure)
+        })?;
         self.spent.get_or_insert_default().add(&answer.spent);
         self.raw.clone_from(&answer.text);
         self.remarks.extend(answer.remarks.iter().cloned());
@@ -204,7 +210,7 @@ impl<'a> Talk<'a> {
         ModelContextSize {
             rooms: self.rooms,
             ask: self.ask,
-            wishes: self.wishes,
+            parameters: self.parameters,
             settings: self.inputs.settings,
         }
     }
@@ -256,7 +262,8 @@ impl<'a> Talk<'a> {
     pub(super) fn full(&mut self, heads: &[SummaryHead], slots: &[Slot], why: String) -> Result<AnswerInProgress, Failure> {
         (self.why, self.patch) = (why.clone(), false);
         let mut made = AnswerInProgress::new("full", why, Summaries::new());
-        let lost = |failure: Failure, talk: &Self| failure.after_spending(talk.in_vain_so_far().as_ref(), &talk.raw);
+        let lost =
+            |failure: Failure, conversation: &Self| failure.after_spending(conversation.in_vain_so_far().as_ref(), &conversation.raw);
         let mut open = self.parts(heads, slots, 0).map_err(|failure| lost(failure, self))?;
         open.reverse();
         while let Some(part) = open.pop() {
@@ -286,8 +293,8 @@ impl<'a> Talk<'a> {
         let about: Vec<(&str, &str)> = part.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
         let name = Digest::of(prompt::conversation_text(&self.material(&part.heads, &part.slots).full()).as_bytes());
         if let Some((answer, spent)) = self.inputs.parts.find(&name) {
-            let read = answer::parse_summary_answer(&String::from_utf8_lossy(&answer), &about, &self.wishes.sections);
-            if read.faults.is_empty() && answer::missing_sections(&read.summaries, &about, &self.wishes.sections).is_empty() {
+            let read = answer::parse_summary_answer(&String::from_utf8_lossy(&answer), &about, &self.parameters.sections);
+            if read.faults.is_empty() && answer::missing_sections(&read.summaries, &about, &self.parameters.sections).is_empty() {
                 self.spent.get_or_insert_default().add(&spent);
                 self.filed.add(&spent);
                 return Ok(read.summaries);
@@ -334,11 +341,11 @@ impl<'a> Talk<'a> {
     }
 
     fn check_answer(&self, answer: &ModelReply, about: &[(&str, &str)]) -> Result<Summaries, Vec<String>> {
-        let read = answer::parse_summary_answer(&answer.text, about, &self.wishes.sections);
+        let read = answer::parse_summary_answer(&answer.text, about, &self.parameters.sections);
         let mut faults = read.faults;
-        faults.extend(answer::missing_sections(&read.summaries, about, &self.wishes.sections));
+        faults.extend(answer::missing_sections(&read.summaries, about, &self.parameters.sections));
         if answer.cut {
-            let most = self.wishes.answer_tokens(about.len());
+            let most = self.parameters.answer_tokens(about.len());
             faults.insert(0, format!("it was cut off at {most} tokens; be briefer"));
         }
         if faults.is_empty() { Ok(read.summaries) } else { Err(faults) }
@@ -423,7 +430,7 @@ impl<'a> Talk<'a> {
     /// Whether a patch would cost more than a new answer.
     fn is_dearer(&self, material: &Material<'_>, base: &Base, changes: &ChangedTexts) -> bool {
         let cost = |turns: &[Turn], output: u64| {
-            let input = self.ask.count(&self.wishes.model, &prompt::conversation_text(turns)).tokens;
+            let input = self.ask.count(&self.parameters.model, &prompt::conversation_text(turns)).tokens;
             let price = self.ask.price(self.inputs.settings, input, 0, output);
             // Without a price, a token of an answer counts as four tokens of a question.
             price.unwrap_or(input + 4 * output)
@@ -435,7 +442,7 @@ impl<'a> Talk<'a> {
         );
         let full = cost(
             &material.full(),
-            (GUESSED_ANSWER * types).min(self.wishes.answer_tokens(material.heads.len())),
+            (GUESSED_ANSWER * types).min(self.parameters.answer_tokens(material.heads.len())),
         );
         patch > full
     }
@@ -449,13 +456,13 @@ impl<'a> Talk<'a> {
     ) -> Result<Result<Option<ParsedSections>, String>, Failure> {
         let about: Vec<(&str, &str)> = heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
         let new: Vec<(&str, &str)> = about.iter().copied().filter(|(key, _)| new_types.contains(*key)).collect();
-        let most = self.wishes.answer_tokens(about.len());
+        let most = self.parameters.answer_tokens(about.len());
         let does_not_fit = || Ok(Err("the patch does not fit into the model's context".to_owned()));
         let first = match self.question(turns, about.len(), &[]) {
             Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
-        let faults = match patch_of(&first, (&about, &new), &self.wishes.sections, most) {
+        let faults = match patch_of(&first, (&about, &new), &self.parameters.sections, most) {
             Ok(read) => return Ok(Ok(read)),
             Err(faults) => faults,
         };
@@ -468,7 +475,7 @@ impl<'a> Talk<'a> {
             Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
-        let read = patch_of(&again, (&about, &new), &self.wishes.sections, most);
+        let read = patch_of(&again, (&about, &new), &self.parameters.sections, most);
         Ok(read.map_err(|faults| format!("the patch could not be put in: {}", faults.first().map_or("", String::as_str))))
     }
 

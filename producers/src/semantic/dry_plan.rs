@@ -4,8 +4,8 @@ use super::answer_plan::AnswerPlan;
 use super::author::{Author, SummaryCase};
 use super::changed_texts::ChangedTexts;
 use super::context_sizes::LearntContextSizes;
-use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, guessed_patch, names_of_corrections};
-use super::parameters::{self, Wishes};
+use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, ModelConversation, guessed_patch, names_of_corrections};
+use super::parameters::{self, SummaryParameters};
 use super::prompt;
 use super::subject::Withholding;
 use crate::llm::{Ask, Turn, joint_questions};
@@ -22,15 +22,15 @@ const GUESSED_ROLE: u64 = 60;
 /// When an input or the template is wrong, or no prompt fits.
 pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Plan, Failure> {
     let case = match Author::from_inputs(inputs)? {
-        Author::PartOfGroup(_, wishes) => return Ok(free_plan(&wishes, inputs, ask, "part", "its group is asked about as one")),
-        Author::Withheld(subject, wishes) => {
+        Author::PartOfGroup(_, parameters) => return Ok(free_plan(&parameters, inputs, ask, "part", "its group is asked about as one")),
+        Author::Withheld(subject, parameters) => {
             let reason = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
-            return Ok(free_plan(&wishes, inputs, ask, "withheld", &reason));
+            return Ok(free_plan(&parameters, inputs, ask, "withheld", &reason));
         }
         Author::Asked(case) => case,
     };
     let SummaryCase {
-        wishes,
+        parameters,
         template,
         heads,
         slots,
@@ -39,8 +39,8 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
     let material = case.material();
     let mut base = case.base(inputs);
     let (way, _) = case.plan_answer(inputs, base.as_mut())?;
-    let talk = Talk::new(inputs, ask, rooms, wishes, template);
-    let way = talk.by_price(&material, base.as_ref(), way);
+    let conversation = ModelConversation::new(inputs, ask, rooms, parameters, template);
+    let way = conversation.by_price(&material, base.as_ref(), way);
     let mut types = heads.len();
     let (mode, why, questions, guess) = match way {
         // If inputs must be built first, the earlier answer may be invalid afterwards: plan the more expensive case.
@@ -55,10 +55,10 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
             )
         }
         AnswerPlan::Unchanged(why) => {
-            return Ok(free_plan(wishes, inputs, ask, "unchanged", &why));
+            return Ok(free_plan(parameters, inputs, ask, "unchanged", &why));
         }
         AnswerPlan::Carried(why) => {
-            return Ok(free_plan(wishes, inputs, ask, "carried", &why));
+            return Ok(free_plan(parameters, inputs, ask, "carried", &why));
         }
         AnswerPlan::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
@@ -67,24 +67,27 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
             ("patch", why, vec![turns], guessed_patch(&changes))
         }
         AnswerPlan::Full(why, _) => {
-            let parts = talk.parts(heads, slots, 0)?;
-            let questions = parts.iter().map(|part| talk.material(&part.heads, &part.slots).full()).collect();
+            let parts = conversation.parts(heads, slots, 0)?;
+            let questions = parts
+                .iter()
+                .map(|part| conversation.material(&part.heads, &part.slots).full())
+                .collect();
             ("full", why, questions, GUESSED_ANSWER)
         }
     };
-    let (mut cost, shown) = count_questions(inputs, ask, wishes, &questions);
+    let (mut cost, shown) = count_questions(inputs, ask, parameters, &questions);
     if cost.calls == 0 {
         return Ok(Plan {
             prompt: format!("{}\n", shown.trim_end()),
-            ..free_plan(wishes, inputs, ask, "pending", "it was handed over in a batch")
+            ..free_plan(parameters, inputs, ask, "pending", "it was handed over in a batch")
         });
     }
     cost.input_tokens += inputs.unknown as u64 * GUESSED_ROLE;
     let each = if mode == "full" { guess * heads.len() as u64 } else { guess };
-    cost.output_tokens = each.min(wishes.answer_tokens(types));
+    cost.output_tokens = each.min(parameters.answer_tokens(types));
     cost.micros = ask.price(inputs.settings, cost.input_tokens, 0, cost.output_tokens);
     let joint = match &questions[..] {
-        [turns] => joint(inputs, ask, wishes, turns, types),
+        [turns] => joint(inputs, ask, parameters, turns, types),
         _ => None,
     };
     Ok(Plan {
@@ -97,9 +100,9 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
 }
 
 /// Counts the tokens of questions that are not handed over yet. Returns the cost without answers, and the texts of all.
-fn count_questions(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, questions: &[Vec<Turn>]) -> (Spent, String) {
+fn count_questions(inputs: &Inputs<'_>, ask: &dyn Ask, parameters: &SummaryParameters, questions: &[Vec<Turn>]) -> (Spent, String) {
     let mut cost = Spent {
-        model: wishes.model_name().to_owned(),
+        model: parameters.model_name().to_owned(),
         calls: u32::try_from(questions.len()).unwrap_or(u32::MAX),
         ..Spent::default()
     };
@@ -111,7 +114,7 @@ fn count_questions(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, question
             shown.push_str(&text);
             continue;
         }
-        let count = ask.count(&wishes.model, &text);
+        let count = ask.count(&parameters.model, &text);
         cost.input_tokens += count.tokens;
         cost.estimated |= !count.exact || inputs.unknown > 0;
         shown.push_str(&text);
@@ -120,19 +123,19 @@ fn count_questions(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, question
 }
 
 /// Returns how a question can be asked with others; `None` if it is asked alone.
-fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, turns: &[Turn], types: usize) -> Option<JointPlan> {
-    let turns: &[Turn; 2] = turns.try_into().ok().filter(|_| wishes.together > 1)?;
-    if !ask.joins(&wishes.model, inputs.settings) {
+fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, parameters: &SummaryParameters, turns: &[Turn], types: usize) -> Option<JointPlan> {
+    let turns: &[Turn; 2] = turns.try_into().ok().filter(|_| parameters.together > 1)?;
+    if !ask.joins(&parameters.model, inputs.settings) {
         return None;
     }
-    let rules = ask.count(&wishes.model, &prompt::conversation_text(&turns[..1])).tokens;
+    let rules = ask.count(&parameters.model, &prompt::conversation_text(&turns[..1])).tokens;
     Some(JointPlan {
         size: joint_questions::size_of_question(
             ask,
-            (&wishes.model, inputs.settings),
+            (&parameters.model, inputs.settings),
             turns,
-            wishes.answer_tokens(types),
-            wishes.together,
+            parameters.answer_tokens(types),
+            parameters.together,
         ),
         rules: Spent {
             input_tokens: rules,
@@ -145,13 +148,13 @@ fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, turns: &[Turn], ty
 }
 
 /// Returns a plan without a question.
-fn free_plan(wishes: &Wishes, inputs: &Inputs<'_>, ask: &dyn Ask, mode: &str, why: &str) -> Plan {
+fn free_plan(parameters: &SummaryParameters, inputs: &Inputs<'_>, ask: &dyn Ask, mode: &str, why: &str) -> Plan {
     Plan {
         mode: mode.to_owned(),
         why: why.to_owned(),
         prompt: String::new(),
         cost: Spent {
-            model: wishes.model_name().to_owned(),
+            model: parameters.model_name().to_owned(),
             micros: ask.price(inputs.settings, 0, 0, 0),
             ..Spent::default()
         },

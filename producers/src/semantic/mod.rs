@@ -54,7 +54,7 @@ pub fn register_semantic(registry: &mut Registry, ask: Arc<dyn Ask>) {
     registry.add(Role);
 }
 
-/// The producer `semantic`; `wishes` are its parameters.
+/// The producer `semantic`.
 pub struct Semantic {
     ask: Arc<dyn Ask>,
     rooms: context_sizes::LearntContextSizes,

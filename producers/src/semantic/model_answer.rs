@@ -7,10 +7,10 @@ use super::answer::{self, Sections, Summaries};
 use super::answer_plan::{AnswerPlan, Base};
 use super::author::{Author, SummaryCase};
 use super::context_sizes::LearntContextSizes;
-use super::conversation::{AnswerInProgress, Talk};
+use super::conversation::{AnswerInProgress, ModelConversation};
 use super::document;
 use super::evidence::{self, EvidenceNames};
-use super::parameters::Wishes;
+use super::parameters::SummaryParameters;
 use super::prompt::Material;
 use super::prompt_slots::Slot;
 use super::shown_texts;
@@ -29,12 +29,12 @@ use std::collections::BTreeMap;
 /// When there is no summary; see [`Failure`].
 pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Output, Failure> {
     let case = match Author::from_inputs(inputs)? {
-        Author::PartOfGroup(subject, wishes) => return part_of_group(inputs, &subject, &wishes),
-        Author::Withheld(subject, wishes) => return Ok(withheld_summary(&subject, &wishes)),
+        Author::PartOfGroup(subject, parameters) => return part_of_group(inputs, &subject, &parameters),
+        Author::Withheld(subject, parameters) => return Ok(withheld_summary(&subject, &parameters)),
         Author::Asked(case) => case,
     };
     let SummaryCase {
-        wishes,
+        parameters,
         subject,
         template,
         heads,
@@ -42,45 +42,45 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextS
     } = &*case;
     let mut base = case.base(inputs);
     let (way, prompt) = case.plan_answer(inputs, base.as_mut())?;
-    let mut talk = Talk::new(inputs, ask, rooms, wishes, template);
-    let mut made = match talk.by_price(&case.material(), base.as_ref(), way) {
+    let mut conversation = ModelConversation::new(inputs, ask, rooms, parameters, template);
+    let mut made = match conversation.by_price(&case.material(), base.as_ref(), way) {
         AnswerPlan::Unchanged(why) => AnswerInProgress::free("unchanged", why, base.as_ref()),
         AnswerPlan::Carried(why) => AnswerInProgress::free("carried", why, base.as_ref()),
-        AnswerPlan::Full(why, None) => talk.full(heads, slots, why)?,
+        AnswerPlan::Full(why, None) => conversation.full(heads, slots, why)?,
         AnswerPlan::Full(why, Some(changes)) => {
             let base = base.as_ref().expect("invariant: an earlier answer has known changes");
-            let made = talk.full(heads, slots, why)?;
-            talk.keep_words(&case.material(), base, &changes, made)
+            let made = conversation.full(heads, slots, why)?;
+            conversation.keep_words(&case.material(), base, &changes, made)
         }
         AnswerPlan::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
-            match talk.patch(&case.material(), base, &changes, why)? {
+            match conversation.patch(&case.material(), base, &changes, why)? {
                 Ok(made) => made,
                 Err(fallback) => {
-                    let made = talk.full(heads, slots, fallback)?;
-                    talk.keep_words(&case.material(), base, &changes, made)
+                    let made = conversation.full(heads, slots, fallback)?;
+                    conversation.keep_words(&case.material(), base, &changes, made)
                 }
             }
         }
     };
-    let mut diagnostics = std::mem::take(&mut talk.remarks);
-    let mut notes = finish_answer(&mut made, subject, slots, wishes, base.as_ref(), &mut diagnostics);
+    let mut diagnostics = std::mem::take(&mut conversation.remarks);
+    let mut notes = finish_answer(&mut made, subject, slots, parameters, base.as_ref(), &mut diagnostics);
     notes.insert("prompt".to_owned(), note_digest(&prompt));
     notes.insert("rules".to_owned(), case.material().rules());
-    if talk.repaired {
+    if conversation.repaired {
         notes.insert("repaired".to_owned(), "1".to_owned());
     }
-    if let Some(step) = talk.step.filter(|step| *step > 0) {
+    if let Some(step) = conversation.step.filter(|step| *step > 0) {
         let left_out = shrink::describe_step(step);
         notes.insert("left_out".to_owned(), left_out.to_owned());
         let message = format!("the prompt did not fit into the model's context; it was asked without {left_out}");
         diagnostics
             .push(Diagnostic::warning(ErrorCode::W_CONTEXT, message).hint("raise context_tokens of the model, or use a model with more"));
     }
-    let text = write_model_answer(subject, &made.summaries, wishes);
-    let whole_tokens = [&prompt, &text].map(|text| ask.count(&wishes.model, text).tokens).iter().sum();
-    let spent = talk.spent.unwrap_or_else(|| Spent {
-        model: wishes.model_name().to_owned(),
+    let text = write_model_answer(subject, &made.summaries, parameters);
+    let whole_tokens = [&prompt, &text].map(|text| ask.count(&parameters.model, text).tokens).iter().sum();
+    let spent = conversation.spent.unwrap_or_else(|| Spent {
+        model: parameters.model_name().to_owned(),
         ..Spent::default()
     });
     Ok(Output {
@@ -97,13 +97,13 @@ fn finish_answer(
     made: &mut AnswerInProgress,
     subject: &Subject,
     slots: &[Slot],
-    wishes: &Wishes,
+    parameters: &SummaryParameters,
     base: Option<&Base>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Notes {
     let mut notes = Notes::new();
     let corrected = subject.theirs.places();
-    if wishes.evidence && !made.is_free() {
+    if parameters.evidence && !made.is_free() {
         let names = EvidenceNames::from_slots(slots);
         let (mut kept, mut dropped) = (0, 0);
         for (key, sections) in &mut made.summaries {
@@ -145,7 +145,7 @@ fn finish_answer(
     }
     for (key, withholding) in &subject.withheld {
         let summary = withholding.summary();
-        let none = wishes.sections.iter().map(|section| (section.name.clone(), summary.to_owned()));
+        let none = parameters.sections.iter().map(|section| (section.name.clone(), summary.to_owned()));
         made.summaries.insert(key.clone(), none.collect());
     }
     if !made.kept_sentences.is_empty() {
@@ -156,28 +156,28 @@ fn finish_answer(
         ("mode".to_owned(), made.mode.to_owned()),
         ("chain".to_owned(), made.chain.to_string()),
         ("why".to_owned(), std::mem::take(&mut made.why)),
-        ("model".to_owned(), wishes.model_name().to_owned()),
+        ("model".to_owned(), parameters.model_name().to_owned()),
     ]);
     notes
 }
 
-fn write_model_answer(subject: &Subject, summaries: &Summaries, wishes: &Wishes) -> String {
-    let source = wishes.model_name().replace(|c: char| c.is_control(), " ");
+fn write_model_answer(subject: &Subject, summaries: &Summaries, parameters: &SummaryParameters) -> String {
+    let source = parameters.model_name().replace(|c: char| c.is_control(), " ");
     match &subject.group {
-        Some(id) => document::write_group(id, &subject.heads, &source, summaries, &wishes.sections),
+        Some(id) => document::write_group(id, &subject.heads, &source, summaries, &parameters.sections),
         None => {
             let none = Sections::new();
             let head = &subject.heads[0];
-            document::write_summary(head, &source, summaries.get(&head.key).unwrap_or(&none), &wishes.sections)
+            document::write_summary(head, &source, summaries.get(&head.key).unwrap_or(&none), &parameters.sections)
         }
     }
 }
 
 /// Returns the summary of a subject about which no model is asked; it only states the reason.
-fn withheld_summary(subject: &Subject, wishes: &Wishes) -> Output {
+fn withheld_summary(subject: &Subject, parameters: &SummaryParameters) -> Output {
     let sections = |withholding: &Withholding| -> Sections {
         let summary = withholding.summary();
-        wishes
+        parameters
             .sections
             .iter()
             .map(|section| (section.name.clone(), summary.to_owned()))
@@ -186,8 +186,13 @@ fn withheld_summary(subject: &Subject, wishes: &Wishes) -> Output {
     let all = subject.heads.iter().zip(subject.withheld.values());
     let summaries: Summaries = all.map(|(head, withholding)| (head.key.clone(), sections(withholding))).collect();
     let text = match &subject.group {
-        Some(id) => document::write_group(id, &subject.heads, "withheld", &summaries, &wishes.sections),
-        None => document::write_summary(&subject.heads[0], "withheld", &summaries[&subject.heads[0].key], &wishes.sections),
+        Some(id) => document::write_group(id, &subject.heads, "withheld", &summaries, &parameters.sections),
+        None => document::write_summary(
+            &subject.heads[0],
+            "withheld",
+            &summaries[&subject.heads[0].key],
+            &parameters.sections,
+        ),
     };
     let why = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
     let mut diagnostics = Vec::new();
@@ -216,7 +221,7 @@ fn withheld_summary(subject: &Subject, wishes: &Wishes) -> Output {
 }
 
 /// Returns the summary of a type in a group: its part of the group's.
-fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Result<Output, Failure> {
+fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, parameters: &SummaryParameters) -> Result<Output, Failure> {
     let group = inputs.single("group")?;
     let text = std::str::from_utf8(&group.bytes).map_err(|_| Failure::permanent("input 'group' is not UTF-8 text"))?;
     let head = &subject.heads[0];
@@ -230,10 +235,10 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
     ]);
     // Once the type leaves the group, its next question is compared with these texts.
     if subject.withheld.is_empty() {
-        let (template, slots) = (subject::template(inputs, wishes)?, subject.slots(&subject.blobs)?);
+        let (template, slots) = (subject::template(inputs, parameters)?, subject.slots(&subject.blobs)?);
         let material = Material {
             template: &template,
-            wishes,
+            parameters,
             heads: &[],
             slots: &[],
         };
@@ -243,10 +248,10 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
     // A person may have corrected the part; the group does not contain that.
     if !subject.theirs.is_empty() {
         let heads = std::slice::from_ref(head);
-        let mut summaries = document::parse_sections(&part, heads, &wishes.sections);
+        let mut summaries = document::parse_sections(&part, heads, &parameters.sections);
         subject.theirs.insert_into(&mut summaries);
         let sections = summaries.remove(&head.key).unwrap_or_default();
-        output.bytes = document::write_summary(head, wishes.model_name(), &sections, &wishes.sections).into_bytes();
+        output.bytes = document::write_summary(head, parameters.model_name(), &sections, &parameters.sections).into_bytes();
     }
     subject.theirs.report_sections(true, &mut output.notes, &mut output.diagnostics);
     Ok(output)

@@ -61,7 +61,7 @@ pub(super) struct Section {
 
 /// The parsed parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wishes {
+pub(super) struct SummaryParameters {
     /// The model as bound.
     pub(super) model: Params,
     /// The seed's sections and the user's, in this order.
@@ -90,7 +90,7 @@ pub(super) struct Wishes {
     pub(super) template: Option<String>,
 }
 
-impl Wishes {
+impl SummaryParameters {
     /// Reads bound parameters; missing ones have their defaults.
     pub(super) fn from_params(params: &Params, settings: &Params) -> Self {
         let texts = |name: &str| -> Vec<String> {
@@ -388,9 +388,14 @@ mod tests {
         let bound = bind_semantic_params(&written, &BTreeMap::from([("team".to_owned(), team)]));
         let expected = serde_json::json!({"asks": true, "docs": false, "max_tokens": 90, "model": {"api": "openai", "name": "m"}, "structures": true, "template": null});
         assert_eq!(Value::Object(bound.params.clone()), expected);
-        let wishes = Wishes::from_params(&bound.params, &bound.settings);
+        let parameters = SummaryParameters::from_params(&bound.params, &bound.settings);
         assert_eq!(
-            (wishes.max_diff, wishes.max_patches, wishes.model_name(), wishes.answer_tokens(3)),
+            (
+                parameters.max_diff,
+                parameters.max_patches,
+                parameters.model_name(),
+                parameters.answer_tokens(3)
+            ),
             (0.1, 32, "m", 270)
         );
     }

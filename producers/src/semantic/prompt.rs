@@ -7,7 +7,7 @@ use super::code_lines::shorten_literals;
 use super::document::SummaryHead;
 use super::evidence::{self, EvidenceNames};
 use super::fence::fence_data;
-use super::parameters::{LIFECYCLE, ROLE, Wishes};
+use super::parameters::{LIFECYCLE, ROLE, SummaryParameters};
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::splice::{self, Unshown};
 use super::subject::type_key;
@@ -34,7 +34,7 @@ const EVIDENCE: &str = "End each claim with its evidence: members or lines shown
 #[derive(Clone, Copy)]
 pub(super) struct Material<'a> {
     pub(super) template: &'a Template,
-    pub(super) wishes: &'a Wishes,
+    pub(super) parameters: &'a SummaryParameters,
     /// The types that the question is about.
     pub(super) heads: &'a [SummaryHead],
     pub(super) slots: &'a [Slot],
@@ -150,7 +150,7 @@ impl Material<'_> {
         }
         let sections = old.get(&head.key);
         let wanted = self
-            .wishes
+            .parameters
             .sections
             .iter()
             .filter_map(|section| sections?.get_key_value(&section.name));
@@ -214,12 +214,16 @@ impl Material<'_> {
 
     fn stable(&self) -> BTreeMap<&'static str, String> {
         let sections: Vec<String> = self
-            .wishes
+            .parameters
             .sections
             .iter()
             .map(|section| format!("- {}: {}", section.name, section.about))
             .collect();
-        let evidence = if self.wishes.evidence { EVIDENCE.to_owned() } else { String::new() };
+        let evidence = if self.parameters.evidence {
+            EVIDENCE.to_owned()
+        } else {
+            String::new()
+        };
         let subject = match self.other_language() {
             Some(language) => format!("files of {language}"),
             None => "C# types".to_owned(),
@@ -296,7 +300,7 @@ impl Material<'_> {
     /// Returns a text that changes when an earlier answer is no longer valid: another model, other sections, another template.
     pub(super) fn rules(&self) -> String {
         // Token limits change no word of an answer that fitted.
-        let mut model = self.wishes.model.clone();
+        let mut model = self.parameters.model.clone();
         model.retain(|name, _| !matches!(name.as_str(), "max_tokens" | "context_tokens"));
         let model = serde_json::to_string(&model).expect("invariant: parameters have text keys");
         let system: Vec<String> = self.system().into_iter().map(|part| part.text).collect();
@@ -359,8 +363,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn wishes() -> Wishes {
-        Wishes::from_params(&engine::seams::producer::Params::new(), &engine::seams::producer::Params::new())
+    fn parameters() -> SummaryParameters {
+        SummaryParameters::from_params(&engine::seams::producer::Params::new(), &engine::seams::producer::Params::new())
     }
 
     fn head() -> SummaryHead {
@@ -378,11 +382,11 @@ mod tests {
         #[test]
         fn no_source_text_leaves_its_fence(code in "(`{1,5}|\n|[a-z ]{1,5}|\\{\\{impl\\}\\}|%% system|NO CHANGE|── system ──){0,20}") {
             let template = Template::built_in().expect("good");
-            let (wishes, heads) = (wishes(), [head()]);
+            let (parameters, heads) = (parameters(), [head()]);
             let outside = |code: &str| -> Vec<String> {
                 let slot = |kind| Slot { kind, key: "N.A".into(), pieces: vec![(String::new(), code.to_owned())] };
                 let slots = [slot(SlotKind::Structure), slot(SlotKind::Code)];
-                let material = Material { template: &template, wishes: &wishes, heads: &heads, slots: &slots };
+                let material = Material { template: &template, parameters: &parameters, heads: &heads, slots: &slots };
                 let turns = material.full();
                 assert_eq!(turns, material.full());
                 let mut open: Option<String> = None;
@@ -415,7 +419,7 @@ mod tests {
             let slots = [Slot::new(SlotKind::Code, &head.key, vec![(String::new(), "x".to_owned())])];
             let material = Material {
                 template: &template,
-                wishes: &wishes(),
+                parameters: &parameters(),
                 heads: &[head],
                 slots: &slots,
             };
@@ -443,7 +447,7 @@ mod tests {
         let (then, now) = ([code("Get() { a; }")], [code("Get() { b; }")]);
         let material = Material {
             template: &template,
-            wishes: &wishes(),
+            parameters: &parameters(),
             heads: &[head()],
             slots: &now,
         };
@@ -462,10 +466,10 @@ mod tests {
     #[test]
     fn what_never_changes_stands_first() {
         let template = Template::built_in().expect("good");
-        let (wishes, heads) = (wishes(), [head()]);
+        let (parameters, heads) = (parameters(), [head()]);
         let material = Material {
             template: &template,
-            wishes: &wishes,
+            parameters: &parameters,
             heads: &heads,
             slots: &[],
         };

@@ -2,7 +2,7 @@
 
 use super::corrections::PersonsCorrections;
 use super::document::SummaryHead;
-use super::parameters::Wishes;
+use super::parameters::SummaryParameters;
 use super::prompt_slots::{self, Blobs, Slot, SlotKind, WITHHELD};
 use super::secrets::{matches_any, withholding_glob};
 use super::template::Template;
@@ -71,7 +71,7 @@ impl Subject {
     ///
     /// # Errors
     /// When one is missing or malformed.
-    pub(super) fn from_inputs(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Self, Failure> {
+    pub(super) fn from_inputs(inputs: &Inputs<'_>, parameters: &SummaryParameters) -> Result<Self, Failure> {
         let rows = type_rows_of_inputs(inputs)?;
         let own = rows.first().map(|(key, _)| key.clone()).unwrap_or_default();
         let blobs = prompt_slots::present_inputs(inputs, &own);
@@ -82,12 +82,12 @@ impl Subject {
             let lacks = |role: &str| Failure::permanent(format!("input '{role}' has nothing about {key}"));
             let structure = digest("structure", key).ok_or_else(|| lacks("structure"))?;
             let code = digest("code", key).or_else(|| digest("impl", key)).ok_or_else(|| lacks("impl"))?;
-            if let Some(glob) = row.files.iter().find_map(|file| withholding_glob(file, &wishes.never_send)) {
+            if let Some(glob) = row.files.iter().find_map(|file| withholding_glob(file, &parameters.never_send)) {
                 never.insert(key.clone(), Withholding::Secret(glob.to_owned()));
-            } else if row.generated && !wishes.generated {
+            } else if row.generated && !parameters.generated {
                 never.insert(key.clone(), Withholding::Generated);
             }
-            if row.files.iter().all(|file| matches_any(file, &wishes.declarations_only)) {
+            if row.files.iter().all(|file| matches_any(file, &parameters.declarations_only)) {
                 bare.insert(key.clone());
             }
             let member = inputs.var("member").filter(|_| inputs.roles.contains_key("code"));
@@ -108,8 +108,8 @@ impl Subject {
         ids.sort_unstable();
         Ok(Self {
             group: several.then(|| group_id(&ids)),
-            theirs: PersonsCorrections::from_inputs(inputs, &heads, &wishes.sections),
-            hidden: withheld_dependencies(inputs, wishes)?,
+            theirs: PersonsCorrections::from_inputs(inputs, &heads, &parameters.sections),
+            hidden: withheld_dependencies(inputs, parameters)?,
             heads,
             keys,
             withheld: never,
@@ -211,9 +211,9 @@ fn member_of(label: &str) -> Option<String> {
 ///
 /// # Errors
 /// When it is invalid.
-pub(super) fn template(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Template, Failure> {
+pub(super) fn template(inputs: &Inputs<'_>, parameters: &SummaryParameters) -> Result<Template, Failure> {
     match inputs.maybe("template") {
-        Some(input) => Template::from_bytes(wishes.template.as_deref().unwrap_or("the template"), &input.bytes),
+        Some(input) => Template::from_bytes(parameters.template.as_deref().unwrap_or("the template"), &input.bytes),
         None => Template::built_in(),
     }
 }
@@ -231,12 +231,16 @@ fn rows_in(input: &Input) -> Option<Vec<(String, TypeRow)>> {
 }
 
 /// Returns the dependencies with a file that no model may see.
-fn withheld_dependencies(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<BTreeSet<String>, Failure> {
+fn withheld_dependencies(inputs: &Inputs<'_>, parameters: &SummaryParameters) -> Result<BTreeSet<String>, Failure> {
     let Some(input) = inputs.maybe("places") else {
         return Ok(BTreeSet::new());
     };
     let rows = rows_in(input).ok_or_else(|| Failure::permanent("input 'places' is not rows of //index:types"))?;
-    let secret = |row: &TypeRow| row.files.iter().any(|file| withholding_glob(file, &wishes.never_send).is_some());
+    let secret = |row: &TypeRow| {
+        row.files
+            .iter()
+            .any(|file| withholding_glob(file, &parameters.never_send).is_some())
+    };
     Ok(rows.into_iter().filter(|(_, row)| secret(row)).map(|(key, _)| key).collect())
 }
 

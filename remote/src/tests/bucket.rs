@@ -113,7 +113,7 @@ impl ObjectStore {
             ..around
         };
         let usage = CacheUse { read: true, write: true };
-        Client::with_moments(def, usage, around, Arc::new(Stopped::default())).unwrap()
+        Client::with_clock(def, usage, around, Arc::new(Stopped::default())).unwrap()
     }
 }
 

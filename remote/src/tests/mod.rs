@@ -12,7 +12,7 @@ mod lies;
 mod trouble;
 mod worker;
 
-use crate::clock::Moments;
+use crate::clock::Clock;
 use crate::server::Surroundings;
 use crate::{CacheUse, Client, Deadlines};
 use engine::manifest::remote::RemoteDef;
@@ -45,7 +45,7 @@ impl Stopped {
     }
 }
 
-impl Moments for Stopped {
+impl Clock for Stopped {
     fn now(&self) -> Duration {
         *self.now.lock().unwrap()
     }
@@ -92,10 +92,10 @@ fn client(def: RemoteDef) -> (Client, Arc<Stopped>) {
 }
 
 fn client_within(def: RemoteDef, lookup: Duration) -> (Client, Arc<Stopped>) {
-    let moments = Arc::new(Stopped::default());
+    let clock = Arc::new(Stopped::default());
     let usage = CacheUse { read: true, write: true };
-    let client = Client::with_moments(def, usage, around(lookup), moments.clone()).unwrap();
-    (client, moments)
+    let client = Client::with_clock(def, usage, around(lookup), clock.clone()).unwrap();
+    (client, clock)
 }
 
 fn result(key: &str, outputs: &[&[u8]]) -> (SharedResult, Vec<Arc<[u8]>>) {

@@ -14,11 +14,11 @@ use std::time::Duration;
 fn a_busy_server_is_asked_again() {
     let server = start(sha256());
     let (made, blobs) = result("a", &[b"abc"]);
-    let (one, moments) = client(def(&server.endpoint()));
+    let (one, clock) = client(def(&server.endpoint()));
     server.habit(Habit::Busy(2));
     one.offer(made.clone(), blobs);
     let summary = one.finish(None);
-    assert_eq!((summary.stored, moments.slept().len()), (1, 2));
+    assert_eq!((summary.stored, clock.slept().len()), (1, 2));
     assert!(summary.trouble.is_some_and(|trouble| trouble.contains("busy")));
 }
 
@@ -26,7 +26,7 @@ fn a_busy_server_is_asked_again() {
 fn a_silent_server_costs_one_deadline_and_is_then_left_alone() {
     let server = start(sha256());
     let (made, _) = result("a", &[b"abc"]);
-    let (one, moments) = client_within(def(&server.endpoint()), Duration::from_millis(50));
+    let (one, clock) = client_within(def(&server.endpoint()), Duration::from_millis(50));
     server.habit(Habit::Silent);
     assert_eq!(one.find(&[lookup_of(&made)]), [None]);
     assert!(!one.reads());
@@ -36,7 +36,7 @@ fn a_silent_server_costs_one_deadline_and_is_then_left_alone() {
     assert_eq!(one.offer(made.clone(), vec![b"abc".as_slice().into()]), Offered::Off);
     assert_eq!(server.calls("look up"), asked, "nobody is asked");
     server.habit(Habit::Honest);
-    moments.pass(Duration::from_secs(30));
+    clock.pass(Duration::from_secs(30));
     assert!(one.reads());
     assert_eq!(one.find(&[lookup_of(&made)]), [None]);
     assert_eq!(server.calls("look up"), asked + 1, "one finds out");

@@ -11,7 +11,7 @@ pub use causes::{Cause, Changed, DiffReason};
 pub use difference::{Difference, difference};
 pub use past_sources::{FileChange, Past};
 pub use removed_symbols::{Vanished, find_removed_symbol};
-pub use removed_targets::{Departure, Files, departure, files_behind};
+pub use removed_targets::{Files, TargetRemoval, files_behind, target_removal};
 
 use engine::store::builds::BuildRecord;
 use engine::store::{Part, Store, StoreError, ViewId};

@@ -1,7 +1,7 @@
 //! Types and members that no longer exist: identifies the one that a label was about, with the time and cause of its removal. Reads the log, History
 //! and stored old outputs.
 
-use super::removed_targets::{Departure, departure, files_behind};
+use super::removed_targets::{TargetRemoval, files_behind, target_removal};
 use crate::last_good::{first_version_without, gone_member, is_type, label_of_type};
 use engine::build::session::Session;
 use engine::store::StoreError;
@@ -15,7 +15,7 @@ pub struct Vanished {
     /// The label of the requested target.
     pub label: String,
     /// Cause of the target's removal.
-    pub why: Departure,
+    pub why: TargetRemoval,
     /// Whether History has versions of that target.
     pub kept: bool,
 }
@@ -35,16 +35,16 @@ pub fn find_removed_symbol(session: &Session, key: &str, rest: &str) -> Result<O
     Ok(Some(Vanished { path, label, why, kept }))
 }
 
-type LastDeparture = Option<(String, String, Departure)>;
+type LastRemoval = Option<(String, String, TargetRemoval)>;
 
-fn of_type(session: &Session, key: &str, rest: &str) -> Result<LastDeparture, StoreError> {
+fn of_type(session: &Session, key: &str, rest: &str) -> Result<LastRemoval, StoreError> {
     if is_type(session, key)? {
         return Ok(None);
     }
     let label = label_of_type(key, rest);
-    let asked = departure(session, &label)?;
+    let asked = target_removal(session, &label)?;
     // Every built type had this target; others may never have been built.
-    let whole = departure(session, &self::label_of_type(key, ":complete"))?;
+    let whole = target_removal(session, &self::label_of_type(key, ":complete"))?;
     let since = first_version_without(session, key)?;
     if asked.is_none() && whole.is_none() && since.is_none() {
         return Ok(None);
@@ -61,18 +61,18 @@ fn of_type(session: &Session, key: &str, rest: &str) -> Result<LastDeparture, St
     Ok(Some((key.to_owned(), label, why)))
 }
 
-fn of_member(session: &Session, key: &str, member: &str, target: &str) -> Result<LastDeparture, StoreError> {
+fn of_member(session: &Session, key: &str, member: &str, target: &str) -> Result<LastRemoval, StoreError> {
     let Some(gone) = gone_member(session, key, member)? else {
         return Ok(None);
     };
     let files = files_behind(session, &gone.told_by, gone.last.key)?;
-    let why = Departure {
+    let why = TargetRemoval {
         build: gone.since.build,
         at: Some(gone.since.at),
         made: gone.last.at,
         changed: if files.removed.is_empty() { files.changed } else { Vec::new() },
         removed: files.removed,
-        ..Departure::default()
+        ..TargetRemoval::default()
     };
     let label = label_of_type(key, &format!("#{}:{target}", escape_joined(&gone.name)));
     Ok(Some((format!("{key}#{}", gone.name), label, why)))

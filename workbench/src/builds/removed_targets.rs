@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The cause of a target's removal.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Departure {
+pub struct TargetRemoval {
     /// The number of the build, if the log names it.
     pub build: Option<u64>,
     /// When that build ended, in seconds since 1970.
@@ -32,7 +32,7 @@ pub struct Departure {
     pub changed: Vec<String>,
 }
 
-impl Departure {
+impl TargetRemoval {
     /// Whether the cause is known.
     pub(super) fn is_explained(&self) -> bool {
         !(self.removed.is_empty() && self.undeclared.is_empty() && self.unread.is_empty() && self.changed.is_empty())
@@ -46,34 +46,34 @@ const STEPS: usize = 400;
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, StoreError> {
+pub fn target_removal(session: &Session, label: &str) -> Result<Option<TargetRemoval>, StoreError> {
     let (store, view) = (&*session.engine.store, session.engine.view);
     if session.graph.find(label).is_some() {
         return Ok(None);
     }
     let last = store.history(view, label)?.pop();
     let builds = log(store, view)?;
-    let mut departure = Departure {
+    let mut removal = TargetRemoval {
         made: last.as_ref().map_or(0, |last| last.at),
-        ..Departure::default()
+        ..TargetRemoval::default()
     };
     if let Some(build) = builds.iter().rev().find(|build| build.gone.labels.iter().any(|gone| gone == label)) {
-        (departure.build, departure.at) = (Some(build.number), Some(build.end_seconds()));
+        (removal.build, removal.at) = (Some(build.number), Some(build.end_seconds()));
     }
     let Some(last) = last else {
         // The log has the removal of an evicted target.
-        return Ok(departure.build.map(|_| departure));
+        return Ok(removal.build.map(|_| removal));
     };
     let files = files_behind(session, label, last.key)?;
-    departure.removed = files.removed;
-    departure.undeclared = files_without_target(session, label);
-    if departure.removed.is_empty() && departure.undeclared.is_empty() {
-        departure.unread = files.unread;
-        if departure.unread.is_empty() {
-            departure.changed = files.changed;
+    removal.removed = files.removed;
+    removal.undeclared = files_without_target(session, label);
+    if removal.removed.is_empty() && removal.undeclared.is_empty() {
+        removal.unread = files.unread;
+        if removal.unread.is_empty() {
+            removal.changed = files.changed;
         }
     }
-    Ok(Some(departure))
+    Ok(Some(removal))
 }
 
 /// The state of the source files behind a result.

@@ -8,7 +8,7 @@ use super::choose::Chosen;
 use super::compose::ComposedText;
 use super::forms::Form;
 use super::index::Index;
-use super::members::Stretch;
+use super::members::MemberText;
 use super::words::for_each_word;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ impl ComposedText<'_> {
         let mut found: Vec<(f32, usize, usize)> = Vec::new();
         for (at, text) in self.material.texts.iter().enumerate().filter(|(at, _)| !self.is_named(*at)) {
             let fitting = text.members.iter().enumerate().filter(|(_, member)| member.fit > 0.0);
-            found.extend(fitting.map(|(member, stretch)| (stretch.fit + OF_TYPE * worth[at], at, member)));
+            found.extend(fitting.map(|(member, member_text)| (member_text.fit + OF_TYPE * worth[at], at, member)));
         }
         found.sort_by(|one, other| other.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(other.1, other.2))));
         found.into_iter().map(|(_, at, member)| (at, member)).collect()
@@ -108,9 +108,9 @@ pub(super) fn worth(chosen: &[Chosen], sizes: &[usize], room: usize) -> Vec<f32>
 }
 
 /// Sets the fit of each member to words: BM25 over its name, code and documentation; the best member has 1.
-pub fn rate<'s>(index: &Index, asked: &[String], members: impl Iterator<Item = &'s mut Stretch>) {
+pub fn rate<'s>(index: &Index, asked: &[String], members: impl Iterator<Item = &'s mut MemberText>) {
     let rarity: FxHashMap<&str, f32> = asked.iter().map(|word| (word.as_str(), index.rarity(word))).collect();
-    let mut members: Vec<&mut Stretch> = members.collect();
+    let mut members: Vec<&mut MemberText> = members.collect();
     let mut best = f32::MIN_POSITIVE;
     for member in &mut members {
         member.fit = bm25(&rarity, member);
@@ -119,7 +119,7 @@ pub fn rate<'s>(index: &Index, asked: &[String], members: impl Iterator<Item = &
     members.into_iter().for_each(|member| member.fit /= best);
 }
 
-fn bm25(rarity: &FxHashMap<&str, f32>, member: &Stretch) -> f32 {
+fn bm25(rarity: &FxHashMap<&str, f32>, member: &MemberText) -> f32 {
     let mut counted: BTreeMap<&str, f32> = BTreeMap::new();
     let mut length = 0.0;
     for (text, counts) in [(member.name(), IN_NAME), (member.text.as_str(), 1.0)] {
@@ -147,8 +147,8 @@ mod tests {
     use super::super::words::distinct;
     use super::*;
 
-    fn member(path: &str, text: &str) -> Stretch {
-        Stretch {
+    fn member(path: &str, text: &str) -> MemberText {
+        MemberText {
             path: path.to_owned(),
             places: vec![format!("{}.cs:7-9", path.split('#').next().unwrap_or_default())],
             text: text.to_owned(),

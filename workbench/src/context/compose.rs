@@ -8,7 +8,7 @@
 use super::attached::{Attached, Fitted};
 use super::choose::Chosen;
 use super::forms::{Form, TypeTexts, section};
-use super::members::Stretch;
+use super::members::MemberText;
 use std::collections::BTreeSet;
 
 /// Tokens reserved for the lines that name what is not shown, at most this fraction of the budget.
@@ -141,8 +141,8 @@ impl ComposedText<'_> {
 
     fn section_about(&self, at: usize, form: Form, members: &[usize], most: usize, asked: Option<&BTreeSet<String>>) -> Option<Section> {
         let text = &self.material.texts[at];
-        let stretches: Vec<&Stretch> = members.iter().map(|member| &text.members[*member]).collect();
-        let section = section(text, form, &stretches, asked)?;
+        let member_texts: Vec<&MemberText> = members.iter().map(|member| &text.members[*member]).collect();
+        let section = section(text, form, &member_texts, asked)?;
         // A token rarely has more than 16 bytes: do not count longer texts.
         let tokens = (section.len() / 16 <= most)
             .then(|| (self.count)(&section))
@@ -439,8 +439,8 @@ mod tests {
         assert!(made.text.contains("Pour3"), "{}", made.text);
     }
 
-    fn member(key: &str, words: usize) -> Stretch {
-        Stretch {
+    fn member(key: &str, words: usize) -> MemberText {
+        MemberText {
             path: format!("{key}#Fill()"),
             places: vec![format!("src/{key}.cs:7-9")],
             text: "word ".repeat(words),

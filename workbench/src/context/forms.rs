@@ -1,6 +1,6 @@
 //! The forms in which a type can be shown: its source, its outline, or in brief; named members come first in all forms but the source.
 
-use super::members::Stretch;
+use super::members::MemberText;
 use super::words::for_each_word;
 use crate::symbols::index::simple_name;
 use schemars::JsonSchema;
@@ -40,7 +40,7 @@ pub struct TypeTexts {
     /// Source of the type; `None` if it was not read: a named type far larger than the budget, or another type beyond the first ones.
     pub code: Option<String>,
     /// Members: those that the query names, then those that may answer it.
-    pub members: Vec<Stretch>,
+    pub members: Vec<MemberText>,
     /// Number of `members` that the query names.
     pub named: usize,
     /// Estimated tokens of the source: by its bytes if it was read, else by the type's outputs.
@@ -49,7 +49,7 @@ pub struct TypeTexts {
 
 /// Renders a type in a form, with the sources of `members` unless all of its source is shown; `None` when the form has no text. The brief form
 /// includes the lines with words of `asked`; without `asked` it is only its name and position.
-pub fn section(text: &TypeTexts, form: Form, members: &[&Stretch], asked: Option<&BTreeSet<String>>) -> Option<String> {
+pub fn section(text: &TypeTexts, form: Form, members: &[&MemberText], asked: Option<&BTreeSet<String>>) -> Option<String> {
     let places = text.places.join(", ");
     let mut head = format!("## {}\n{places}\n", text.key);
     if form != Form::Code {

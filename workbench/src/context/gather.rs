@@ -1,11 +1,11 @@
-//! Gathers the texts of chosen types, from the shelf or the workspace: outlines of all, and sources of named types that may fit, of named
+//! Gathers the texts of chosen types, from the cache or the workspace: outlines of all, and sources of named types that may fit, of named
 //! members, and of the first other types with their members.
 
 use super::answering_members::{LOOKED_AT, rate};
 use super::choose::Chosen;
 use super::document::Document;
 use super::forms::TypeTexts;
-use super::members::{Stretch, mentioned_members};
+use super::members::{MemberText, mentioned_members};
 use super::mentioned::Mention;
 use super::source_cache::{Code, IndexWithSources};
 use crate::symbols::meaning::Candidate;
@@ -48,9 +48,9 @@ pub fn gather<O: Outputs>(
     let others = documents().filter(|(one, _)| one.mention.is_none()).take(LOOKED_AT);
     let outlines = outlines(outputs, known, chosen)?;
     let codes = codes(outputs, known, named.chain(others).map(|(one, document)| (one.at, &**document)))?;
-    let stretches = mentioned_members(outputs, &known.index, mentions)?;
+    let member_texts = mentioned_members(outputs, &known.index, mentions)?;
     let texts = documents().map(|(one, document)| {
-        let named: Vec<Stretch> = stretches
+        let named: Vec<MemberText> = member_texts
             .iter()
             .filter(|member| known.index.find(&member.path) == Some(one.at))
             .cloned()
@@ -82,11 +82,11 @@ pub fn gather<O: Outputs>(
     Ok(texts)
 }
 
-/// Returns the outlines of types by their indices: reads those that the shelf lacks and stores them there.
+/// Returns the outlines of types by their indices: reads those that the cache lacks and stores them there.
 fn outlines<O: Outputs>(outputs: &mut O, known: &IndexWithSources, chosen: &[Chosen]) -> Result<BTreeMap<usize, Arc<[u8]>>, O::Error> {
     let (mut outlines, mut missing) = (BTreeMap::new(), Vec::new());
     for one in chosen {
-        match (known.shelf.outline(one.at), known.index.document(one.at)) {
+        match (known.sources.outline(one.at), known.index.document(one.at)) {
             (Some(outline), _) => _ = outlines.insert(one.at, outline),
             (None, Some(document)) if document.language.is_none() => missing.push((one.at, type_label(&document.key, "outline"))),
             (None, _) => {}
@@ -98,14 +98,14 @@ fn outlines<O: Outputs>(outputs: &mut O, known: &IndexWithSources, chosen: &[Cho
     let by_label: BTreeMap<String, Option<Arc<[u8]>>> = read.into_iter().map(|output| (output.label, output.bytes)).collect();
     for (at, label) in missing {
         if let Some(Some(outline)) = by_label.get(&label) {
-            known.shelf.insert_outline(at, outline.clone());
+            known.sources.insert_outline(at, outline.clone());
             outlines.insert(at, outline.clone());
         }
     }
     Ok(outlines)
 }
 
-/// Returns the sources of types by their indices: reads those that the shelf lacks and stores them there.
+/// Returns the sources of types by their indices: reads those that the cache lacks and stores them there.
 fn codes<'d, O: Outputs>(
     outputs: &mut O,
     known: &IndexWithSources,
@@ -113,7 +113,7 @@ fn codes<'d, O: Outputs>(
 ) -> Result<BTreeMap<usize, Arc<Code>>, O::Error> {
     let (mut codes, mut missing) = (BTreeMap::new(), Vec::new());
     for (at, document) in types {
-        match known.shelf.get(at) {
+        match known.sources.get(at) {
             Some(code) => drop(codes.insert(at, code)),
             None if document.language.is_some() => {
                 let text = read_one(outputs, file_label(&document.key, "bytes"))?;
@@ -122,7 +122,7 @@ fn codes<'d, O: Outputs>(
                     places: document.files.clone(),
                     members: Vec::new(),
                 });
-                known.shelf.insert_source(at, code.clone());
+                known.sources.insert_source(at, code.clone());
                 codes.insert(at, code);
             }
             None => missing.push((at, Candidate::from_path(&document.key, &document.files))),
@@ -139,9 +139,9 @@ fn codes<'d, O: Outputs>(
                     true => source.parts.iter().map(|part| part.file_and_lines()).collect(),
                     false => symbol.files.clone(),
                 },
-                members: members.iter().map(Stretch::from_source).collect(),
+                members: members.iter().map(MemberText::from_source).collect(),
             });
-            known.shelf.insert_source(*at, code.clone());
+            known.sources.insert_source(*at, code.clone());
             codes.insert(*at, code);
         }
     }

@@ -125,7 +125,7 @@ fn overlaps_lines(span: &Span, (from, to): Lines) -> bool {
 
 /// The source of a member.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stretch {
+pub struct MemberText {
     /// Path of the member.
     pub path: String,
     /// `FILE:START-END` of each part.
@@ -136,8 +136,8 @@ pub struct Stretch {
     pub fit: f32,
 }
 
-impl Stretch {
-    /// Creates the stretch from the source of a member.
+impl MemberText {
+    /// Creates the text from the source of a member.
     pub fn from_source(source: &Source) -> Self {
         Self {
             path: source.path.clone(),
@@ -162,7 +162,7 @@ impl Stretch {
 ///
 /// # Errors
 /// When the outputs cannot be read or are malformed.
-pub fn mentioned_members<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention]) -> Result<Vec<Stretch>, O::Error> {
+pub fn mentioned_members<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention]) -> Result<Vec<MemberText>, O::Error> {
     let mut wanted: Vec<Candidate> = Vec::new();
     for path in mentions.iter().flat_map(|mention| &mention.members) {
         let document = index.find(path).and_then(|at| index.document(at));
@@ -173,11 +173,11 @@ pub fn mentioned_members<O: Outputs>(outputs: &mut O, index: &Index, mentions: &
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let mut found: Vec<Stretch> = Vec::new();
+    let mut found: Vec<MemberText> = Vec::new();
     for source in sources(outputs, &wanted.iter().collect::<Vec<_>>(), usize::MAX)? {
         let places: Vec<String> = source.parts.iter().map(|part| part.file_and_lines()).collect();
         if !places.is_empty() && !found.iter().any(|known| known.places == places) {
-            found.push(Stretch::from_source(&source));
+            found.push(MemberText::from_source(&source));
         }
     }
     Ok(found)
@@ -190,23 +190,23 @@ mod tests {
     use crate::other_languages::names::OtherNames;
     use crate::symbols::samples::Sample;
 
-    fn stretches_of_query(query: &str) -> (Vec<Mention>, Vec<Stretch>) {
+    fn member_texts_of_query(query: &str) -> (Vec<Mention>, Vec<MemberText>) {
         named_in(Sample::default(), query)
     }
 
-    fn named_in(mut sample: Sample, query: &str) -> (Vec<Mention>, Vec<Stretch>) {
+    fn named_in(mut sample: Sample, query: &str) -> (Vec<Mention>, Vec<MemberText>) {
         let symbols = sample.names();
         let index = Index::from_outputs(&mut sample, &symbols, &OtherNames::default(), |_| None, Default::default()).expect("an index");
         let mut mentions = mentions(query, &index);
         find_members(&mut sample, &symbols, &index, &mut mentions).expect("members");
-        let stretches = mentioned_members(&mut sample, &index, &mentions).expect("sources");
-        (mentions, stretches)
+        let member_texts = mentioned_members(&mut sample, &index, &mentions).expect("sources");
+        (mentions, member_texts)
     }
 
     fn member_texts(query: &str) -> Vec<String> {
-        let (_, stretches) = stretches_of_query(query);
-        let place = |one: &Stretch| format!("{} {}", one.path, one.places.join(" "));
-        stretches.iter().map(place).collect()
+        let (_, member_texts) = member_texts_of_query(query);
+        let place = |one: &MemberText| format!("{} {}", one.path, one.places.join(" "));
+        member_texts.iter().map(place).collect()
     }
 
     #[test]
@@ -274,17 +274,17 @@ mod tests {
             ("Thing.IThing.Do", "My.Core.Thing`1#IThing.Do()"),
             ("at My.Core.Thing`1.My.Core.IThing.Do()", "My.Core.Thing`1#IThing.Do()"),
         ] {
-            let (mentions, stretches) = named_in(Sample::from_files(&[("src/Thing.cs", source)]), query);
-            let paths: Vec<&str> = stretches.iter().map(|one| one.path.as_str()).collect();
+            let (mentions, member_texts) = named_in(Sample::from_files(&[("src/Thing.cs", source)]), query);
+            let paths: Vec<&str> = member_texts.iter().map(|one| one.path.as_str()).collect();
             assert_eq!(paths, [expected], "{query}: {mentions:?}");
         }
     }
 
     #[test]
     fn what_is_not_there_is_said_and_bases_come_with_their_members() {
-        let (mentions, _) = stretches_of_query("BigStore.Nope");
+        let (mentions, _) = member_texts_of_query("BigStore.Nope");
         assert_eq!(mentions[0].not_shown.as_deref(), Some("its type has no such member"));
-        let (mentions, _) = stretches_of_query("BigStore.Count at Store.cs:23");
+        let (mentions, _) = member_texts_of_query("BigStore.Count at Store.cs:23");
         assert_eq!(mentions[0].types, ["Box.BigStore", "Box.Store"]);
         assert_eq!(mentions[1].types[..3], ["Box.Store+Entry`1+Kind", "Box.Store+Entry`1", "Box.Store"]);
     }
@@ -300,7 +300,7 @@ mod tests {
             ("Stores.cs:5-", vec![("src/Stores.cs", (13, 13))]),
             ("Stores.cs:1-4", vec![("src/Stores.cs", (1, 2))]),
         ] {
-            let (mentions, _) = stretches_of_query(query);
+            let (mentions, _) = member_texts_of_query(query);
             let outside = mentions[0].outside.iter().map(|(file, lines)| (file.as_str(), *lines));
             assert_eq!(outside.collect::<Vec<_>>(), expected, "{query}");
             assert_eq!(mentions[0].not_shown, None, "{query}");

@@ -1,7 +1,7 @@
 //! Sources of recently shown types, kept with their index; after a change both are replaced. The source shown longest ago is evicted first.
 
 use super::index::Index;
-use super::members::Stretch;
+use super::members::MemberText;
 use super::withheld_files::{Secrets, WithheldFiles};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ pub struct Code {
     /// `FILE:START-END` of each part, or files alone.
     pub places: Vec<String>,
     /// Members of the type, in the order of its files; their fit is not set yet.
-    pub members: Vec<Stretch>,
+    pub members: Vec<MemberText>,
 }
 
 /// An index with the sources that were read for it.
@@ -26,17 +26,17 @@ pub struct IndexWithSources {
     /// The index.
     pub index: Index,
     /// The sources.
-    pub shelf: Shelf,
+    pub sources: SourceCache,
     /// The types that no model may see.
     pub secrets: Secrets,
 }
 
 impl IndexWithSources {
-    /// Creates an index with an empty shelf, and the files that no model may see.
+    /// Creates an index with an empty cache, and the files that no model may see.
     pub fn new(index: Index, withheld: WithheldFiles) -> Self {
         Self {
             index,
-            shelf: Shelf::default(),
+            sources: SourceCache::default(),
             secrets: Secrets::new(withheld),
         }
     }
@@ -50,7 +50,7 @@ impl IndexWithSources {
 
 /// The sources that were read last.
 #[derive(Debug, Default)]
-pub struct Shelf(Mutex<Kept>);
+pub struct SourceCache(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -59,7 +59,7 @@ struct Kept {
     outlines: FxHashMap<usize, Arc<[u8]>>,
 }
 
-impl Shelf {
+impl SourceCache {
     /// Returns the source of the type at an index, if it is kept.
     pub fn get(&self, at: usize) -> Option<Arc<Code>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,21 +101,21 @@ mod tests {
 
     #[test]
     fn what_was_shown_longest_ago_goes_first() {
-        let shelf = Shelf::default();
+        let cache = SourceCache::default();
         for at in 0..MOST {
-            shelf.insert_source(at, Arc::default());
+            cache.insert_source(at, Arc::default());
         }
-        assert!(shelf.get(0).is_some());
-        shelf.insert_source(MOST, Arc::default());
+        assert!(cache.get(0).is_some());
+        cache.insert_source(MOST, Arc::default());
         assert_eq!(
-            (shelf.get(0).is_some(), shelf.get(1).is_some(), shelf.get(MOST).is_some()),
+            (cache.get(0).is_some(), cache.get(1).is_some(), cache.get(MOST).is_some()),
             (true, false, true)
         );
         let code = Code {
             text: Some("new".to_owned()),
             ..Code::default()
         };
-        shelf.insert_source(0, Arc::new(code));
-        assert_eq!(shelf.get(0).and_then(|code| code.text.clone()).as_deref(), Some("new"));
+        cache.insert_source(0, Arc::new(code));
+        assert_eq!(cache.get(0).and_then(|code| code.text.clone()).as_deref(), Some("new"));
     }
 }

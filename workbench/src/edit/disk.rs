@@ -125,7 +125,7 @@ fn one_name_each(saves: &[Save]) -> Result<(), SaveError> {
 }
 
 impl Files for Disk {
-    type Alone = FolderLock;
+    type EditLock = FolderLock;
 
     fn lock_for_editing(&self) -> io::Result<FolderLock> {
         checkout::hold_private(&self.root, FOLDER)

@@ -97,13 +97,13 @@ fn begins_anew(found: &[u8], from: &[u8], to: &[u8]) -> bool {
 /// Files of the workspace by path below its root, and notes by name.
 pub trait Files {
     /// Lock that keeps other processes from editing in this checkout, until dropped.
-    type Alone;
+    type EditLock;
 
     /// Waits until no other process edits in this checkout, and acquires the lock.
     ///
     /// # Errors
     /// When the lock cannot be acquired.
-    fn lock_for_editing(&self) -> io::Result<Self::Alone>;
+    fn lock_for_editing(&self) -> io::Result<Self::EditLock>;
 
     /// Returns the path below the workspace of the real file behind a path.
     ///

@@ -133,7 +133,7 @@ impl Memory {
 }
 
 impl Files for Memory {
-    type Alone = ();
+    type EditLock = ();
 
     fn lock_for_editing(&self) -> io::Result<()> {
         Ok(())

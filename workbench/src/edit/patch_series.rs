@@ -81,14 +81,14 @@ fn series<'p, F: Files>(
 }
 
 /// The files of a series.
-struct Course {
+struct PatchSeries {
     /// Paths in the order of the series, with whether it expects them to exist.
     met: Vec<(String, bool)>,
     /// Origin of each path after the series.
     ends: BTreeMap<String, Option<Origin>>,
 }
 
-impl Course {
+impl PatchSeries {
     /// # Errors
     /// When the series contradicts itself: uses a file that it deleted, or creates one that it created.
     fn from_series(series: &[Vec<FileStep<'_>>]) -> Result<Self, Trouble> {
@@ -141,7 +141,7 @@ pub(super) fn open<F: Files>(
     resolve: impl Fn(&EditRun<'_, F>, &str) -> Result<String, Trouble>,
 ) -> Result<Vec<String>, Trouble> {
     let series = series(run, parts, resolve)?;
-    let Course { met, ends } = Course::from_series(&series)?;
+    let PatchSeries { met, ends } = PatchSeries::from_series(&series)?;
     let end = |path: &String| ends.get(path).cloned().flatten();
     let new: Vec<String> = met
         .iter()

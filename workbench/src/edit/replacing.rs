@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Place of a declaration.
-pub(super) struct Stand<'s> {
+pub(super) struct DeclarationSpan<'s> {
     /// Bytes of the declaration.
     pub(super) own: &'s Range<usize>,
     /// Bytes of the declaration with surrounding lines that belong to it.
@@ -20,13 +20,13 @@ pub(super) struct Stand<'s> {
 /// a comma where the declarations are separated by commas.
 pub(super) fn place_declaration(
     text: &str,
-    stand: &Stand<'_>,
+    span: &DeclarationSpan<'_>,
     where_to: Where,
     new: &str,
     defines: &BTreeSet<String>,
 ) -> (String, Range<usize>) {
     let usual = Ends::from_text(text).most_frequent();
-    let (own, around) = (stand.own, stand.around);
+    let (own, around) = (span.own, span.around);
     let parted = Parted::from_text(text, own);
     let start = line_start(text, around.start);
     let plain = parted.fit(new, where_to, defines);

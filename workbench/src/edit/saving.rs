@@ -39,7 +39,7 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
 
 /// State of a file after its save was interrupted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
+enum InterruptedSave {
     /// The file has the new content.
     Saved,
     /// The file has the old content.
@@ -62,20 +62,23 @@ impl<F: Files> EditRun<'_, F> {
             return self.recover_taking_back(&all);
         }
         let states = self.states_of_saves(&all);
-        if !states.iter().any(|half| matches!(half, Half::Saved | Half::Torn | Half::Since)) {
+        if !states
+            .iter()
+            .any(|state| matches!(state, InterruptedSave::Saved | InterruptedSave::Torn | InterruptedSave::Since))
+        {
             return;
         }
         let rest = all
             .iter()
             .zip(&states)
-            .filter(|(_, half)| !matches!(half, Half::Saved | Half::Since));
+            .filter(|(_, state)| !matches!(state, InterruptedSave::Saved | InterruptedSave::Since));
         let rest: Vec<Saving> = rest.map(|(saving, _)| saving.clone()).collect();
         if !rest.is_empty() {
             let what = self.cut_short(&all);
-            if !states.contains(&Half::Lost) && self.write_files(&rest, |saving| &saving.to) {
+            if !states.contains(&InterruptedSave::Lost) && self.write_files(&rest, |saving| &saving.to) {
                 self.notes.push(format!("{what} has been completed"));
             } else {
-                if !states.contains(&Half::Since) {
+                if !states.contains(&InterruptedSave::Since) {
                     self.note_taking_back(&all);
                     if self.put_back(&all) {
                         self.notes.push(format!("{what} was reverted, its edits wait in the buffer"));
@@ -87,7 +90,7 @@ impl<F: Files> EditRun<'_, F> {
             }
         }
         for (saving, state) in all.iter().zip(&states) {
-            if *state == Half::Since || self.half(saving) == Half::Saved {
+            if *state == InterruptedSave::Since || self.state_of_save(saving) == InterruptedSave::Saved {
                 self.settle(saving);
             }
         }
@@ -102,7 +105,7 @@ impl<F: Files> EditRun<'_, F> {
         }
         self.notes.push(format!("{what} cannot be reverted: check its files"));
         for saving in all {
-            if self.half(saving) == Half::Saved {
+            if self.state_of_save(saving) == InterruptedSave::Saved {
                 self.settle(saving);
             }
         }
@@ -116,7 +119,8 @@ impl<F: Files> EditRun<'_, F> {
 
     /// Restores the old content of the saved files; returns whether that succeeded.
     fn put_back(&mut self, all: &[Saving]) -> bool {
-        let is_written = |run: &mut Self, saving: &Saving| matches!(run.half(saving), Half::Saved | Half::Torn);
+        let is_written =
+            |run: &mut Self, saving: &Saving| matches!(run.state_of_save(saving), InterruptedSave::Saved | InterruptedSave::Torn);
         let written: Vec<Saving> = all.iter().filter(|saving| is_written(self, saving)).cloned().collect();
         written.is_empty() || self.write_files(&written, |saving| &saving.from)
     }
@@ -134,44 +138,44 @@ impl<F: Files> EditRun<'_, F> {
     /// Returns the states of files saved together. They are staged and saved in order: a file without a staged file is saved if a later file is still
     /// staged or any file was saved, and so is every file before a saved one. If such a file has its old content, another program reverted it. A
     /// single file's content may be a coincidence, so that needs a later staged file, or all others saved.
-    fn states_of_saves(&mut self, all: &[Saving]) -> Vec<Half> {
-        let mut states: Vec<Half> = all.iter().map(|saving| self.half(saving)).collect();
+    fn states_of_saves(&mut self, all: &[Saving]) -> Vec<InterruptedSave> {
+        let mut states: Vec<InterruptedSave> = all.iter().map(|saving| self.state_of_save(saving)).collect();
         let waits: Vec<bool> = all.iter().map(|saving| self.files.is_staged(&saving.path)).collect();
-        let is_written = |half: &Half| matches!(half, Half::Saved | Half::Torn);
-        let written = states.iter().filter(|half| is_written(half)).count();
+        let is_written = |state: &InterruptedSave| matches!(state, InterruptedSave::Saved | InterruptedSave::Torn);
+        let written = states.iter().filter(|state| is_written(state)).count();
         let last = states.iter().rposition(is_written);
         let last_waits = waits.iter().rposition(|waits| *waits);
-        for (at, half) in states.iter_mut().enumerate() {
+        for (at, state) in states.iter_mut().enumerate() {
             let later_waits = !waits[at] && last_waits > Some(at);
-            let was_saved = match half {
-                Half::Lost => later_waits || last > Some(at) || !waits[at] && last.is_some(),
-                Half::Waits => later_waits || !waits[at] && written > 0 && written + 1 == all.len(),
-                Half::Saved | Half::Torn | Half::Since => false,
+            let was_saved = match state {
+                InterruptedSave::Lost => later_waits || last > Some(at) || !waits[at] && last.is_some(),
+                InterruptedSave::Waits => later_waits || !waits[at] && written > 0 && written + 1 == all.len(),
+                InterruptedSave::Saved | InterruptedSave::Torn | InterruptedSave::Since => false,
             };
             if was_saved {
-                *half = Half::Since;
+                *state = InterruptedSave::Since;
             }
         }
         states
     }
 
     /// Returns the state of a file in an interrupted save, read again.
-    fn half(&mut self, saving: &Saving) -> Half {
+    fn state_of_save(&mut self, saving: &Saving) -> InterruptedSave {
         let in_place = self.files.is_in_place(&saving.path);
-        self.half_of(saving, in_place)
+        self.state_of_save_in(saving, in_place)
     }
 
-    fn half_of(&mut self, saving: &Saving, in_place: bool) -> Half {
+    fn state_of_save_in(&mut self, saving: &Saving, in_place: bool) -> InterruptedSave {
         let Saving { path, from, to, .. } = saving;
         match self.see(path) {
-            Ok(found) if found == *to => Half::Saved,
-            Ok(found) if found == *from => Half::Waits,
-            Ok(_) if !in_place => Half::Lost,
+            Ok(found) if found == *to => InterruptedSave::Saved,
+            Ok(found) if found == *from => InterruptedSave::Waits,
+            Ok(_) if !in_place => InterruptedSave::Lost,
             Ok(found) => match [&found, from, to].map(|content| self.bytes(path, content)) {
-                [Ok(Some(found)), Ok(Some(from)), Ok(Some(to))] if is_torn(&found, &from, &to) => Half::Torn,
-                _ => Half::Lost,
+                [Ok(Some(found)), Ok(Some(from)), Ok(Some(to))] if is_torn(&found, &from, &to) => InterruptedSave::Torn,
+                _ => InterruptedSave::Lost,
             },
-            Err(_) => Half::Lost,
+            Err(_) => InterruptedSave::Lost,
         }
     }
 
@@ -283,7 +287,8 @@ impl<F: Files> EditRun<'_, F> {
             SaveError::Io { saved, .. } => saving.len().min(saved + 1),
             _ => 0,
         };
-        let written = |run: &mut Self, one: &Saving| matches!(run.half_of(one, true), Half::Saved | Half::Torn);
+        let written =
+            |run: &mut Self, one: &Saving| matches!(run.state_of_save_in(one, true), InterruptedSave::Saved | InterruptedSave::Torn);
         let written: Vec<Saving> = saving[..tried].iter().filter(|one| written(self, one)).cloned().collect();
         let status = self.record_for_all(&paths, Event::Unsaved);
         if !written.is_empty() {
@@ -302,12 +307,12 @@ impl<F: Files> EditRun<'_, F> {
     fn settle_some(&mut self, written: &[Saving], all: usize) {
         let mut whole = 0;
         for one in written {
-            match self.half_of(one, true) {
-                Half::Saved => {
+            match self.state_of_save_in(one, true) {
+                InterruptedSave::Saved => {
                     self.settle(one);
                     whole += 1;
                 }
-                Half::Torn => {
+                InterruptedSave::Torn => {
                     let found = self.looked.get(&one.path).and_then(|looked| looked.content.clone());
                     if let Some(document) = self.session.documents.get_mut(&one.path) {
                         document.now.base.clone_from(&found);
@@ -315,8 +320,8 @@ impl<F: Files> EditRun<'_, F> {
                     }
                     self.notes.push(format!("{} is half written, its text is in the buffer", one.path));
                 }
-                Half::Lost | Half::Since => self.notes.push(format!("{} is something else: check it", one.path)),
-                Half::Waits => {}
+                InterruptedSave::Lost | InterruptedSave::Since => self.notes.push(format!("{} is something else: check it", one.path)),
+                InterruptedSave::Waits => {}
             }
         }
         if whole > 0 {

@@ -10,7 +10,7 @@ use super::directive_settings::around;
 pub use super::head::HeadPolicy;
 use super::head::{Replaced, keep_missing_head_parts};
 use super::meaning::find_declaration;
-use super::replacing::{Stand, place_declaration};
+use super::replacing::{DeclarationSpan, place_declaration};
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Syntax, Tier};
 use producers::csharp::parse;
@@ -125,11 +125,11 @@ fn edit_under_defines(text: &str, request: &SymbolEdit, defines: &BTreeSet<Strin
             kept: None,
         },
     };
-    let stand = Stand {
+    let span = DeclarationSpan {
         own: &own,
         around: around.as_ref().unwrap_or(&own),
     };
-    let (made, old) = place_declaration(text, &stand, request.at, &new, defines);
+    let (made, old) = place_declaration(text, &span, request.at, &new, defines);
     let replaced = (request.at == Where::Replace).then_some(found);
     let old = replaced.map_or(old.clone(), |found| old.start.min(found.range.start)..old.end);
     let place = EditRange {

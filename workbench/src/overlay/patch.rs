@@ -125,9 +125,9 @@ fn other(error: &OverlayError) -> io::Error {
 }
 
 impl<F: Files> Files for Within<'_, F> {
-    type Alone = F::Alone;
+    type EditLock = F::EditLock;
 
-    fn lock_for_editing(&self) -> io::Result<F::Alone> {
+    fn lock_for_editing(&self) -> io::Result<F::EditLock> {
         let alone = self.files.lock_for_editing()?;
         // From now on, use the record as it is under the lock.
         *self.overlay.borrow_mut() = Some(unexpired_overlay(self.files, self.name, self.now).map_err(|error| other(&error))?);

@@ -91,7 +91,7 @@ pub struct ReportTarget {
 
 /// A step of the path to the cause of a stale node: the node, and at the end of the path the cause.
 #[derive(Clone, Debug)]
-pub struct Because {
+pub struct CauseStep {
     /// The node.
     pub label: Arc<str>,
     /// The cause, at the end of the path.
@@ -104,7 +104,7 @@ pub struct Drawn {
     /// Index of the node's target.
     pub target: usize,
     /// The path to the cause of the node's staleness, if it is stale.
-    pub because: Vec<Because>,
+    pub because: Vec<CauseStep>,
     /// Number of inputs of the node that are not drawn.
     pub more_inputs: usize,
     /// Number of readers of the node that are not drawn.
@@ -358,11 +358,11 @@ impl Survey {
         session: &Session,
         marked: &HashMap<NodeId, Marked>,
         reasons: &HashMap<NodeId, Reason>,
-    ) -> Vec<Because> {
+    ) -> Vec<CauseStep> {
         let mut way = Vec::new();
         let mut at = Some(id);
         while let Some(mark) = at.take().and_then(|id| marked.get(&id)) {
-            way.push(Because {
+            way.push(CauseStep {
                 label: session.graph.node(mark.node).label.clone(),
                 reason: reasons.get(&mark.node).cloned(),
             });

@@ -291,7 +291,7 @@ impl Search<'_> {
             let is_class = self
                 .symbols
                 .find(&base)
-                .is_some_and(|at| self.symbols.glance(at).kind != "interface");
+                .is_some_and(|at| self.symbols.brief(at).kind != "interface");
             // The parameters of an inherited member are in terms of the heir's base.
             let level = [Shape::of_key(self.contract)];
             let levels = if all_parameters(self.contract) == 0 { &level[..] } else { &[] };

@@ -51,7 +51,7 @@ pub struct Declared<'s> {
 
 /// Facts about a type for ordering and filtering.
 #[derive(Clone, Copy, Debug)]
-pub struct Glance<'s> {
+pub struct TypeBrief<'s> {
     /// Accessibility in effect.
     pub access: Access,
     /// `class`, `record struct` …
@@ -216,18 +216,18 @@ impl Symbols {
     }
 
     /// Returns the facts for ordering; an unreadable row counts as private.
-    pub fn glance(&self, at: usize) -> Glance<'_> {
+    pub fn brief(&self, at: usize) -> TypeBrief<'_> {
         #[derive(Deserialize)]
         struct Words<'w> {
             accessibility: &'w str,
             kind: &'w str,
         }
         match serde_json::from_slice::<Words<'_>>(self.table().row(at).1) {
-            Ok(words) => Glance {
+            Ok(words) => TypeBrief {
                 access: Access::parse(words.accessibility),
                 kind: words.kind,
             },
-            Err(_) => Glance {
+            Err(_) => TypeBrief {
                 access: Access::Private,
                 kind: "",
             },
@@ -477,7 +477,7 @@ mod tests {
         let row = symbols.type_row(at).expect("a row");
         assert_eq!(symbols.with_id(&row.id), Some(at));
         assert_eq!(symbols.with_id("T_"), None);
-        assert_eq!((symbols.find("Box"), symbols.glance(at).kind), (None, "class"));
+        assert_eq!((symbols.find("Box"), symbols.brief(at).kind), (None, "class"));
         assert_eq!(symbols.owners("Get"), ["Box.IStore", "Box.Store"]);
         assert_eq!(symbols.spelled("get"), ["Get"]);
         assert!(symbols.declares("Box.Store", ".ctor") && !symbols.declares("Box.IStore", ".ctor"));

@@ -183,7 +183,7 @@ pub(super) fn newly_unimplemented<O: Outputs>(
     for key in looked.iter().take(super::lost_names::MOST_READERS) {
         let is_class = symbols
             .find(key)
-            .is_some_and(|at| !matches!(symbols.glance(at).kind, "interface" | "enum" | "delegate"));
+            .is_some_and(|at| !matches!(symbols.brief(at).kind, "interface" | "enum" | "delegate"));
         if !is_class || may_be_generated(outputs, symbols, key)? {
             continue;
         }

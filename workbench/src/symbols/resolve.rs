@@ -506,7 +506,7 @@ impl<O: Outputs> Asking<'_, O> {
         near.sort_by_cached_key(|(edits, at)| {
             let key = symbols.key(*at);
             let used = recent.iter().position(|path| path == key).unwrap_or(usize::MAX);
-            (*edits, used, symbols.is_generated(key), rank(key, symbols.glance(*at).access))
+            (*edits, used, symbols.is_generated(key), rank(key, symbols.brief(*at).access))
         });
         near.into_iter().map(|(_, at)| of_type(at)).collect()
     }
@@ -544,7 +544,7 @@ impl<O: Outputs> Asking<'_, O> {
 
     fn rank(&self, found: &MemberCandidate) -> (usize, Access, usize, String) {
         let key = self.symbols.key(found.at);
-        let (levels, access, _, _) = rank(key, self.symbols.glance(found.at).access);
+        let (levels, access, _, _) = rank(key, self.symbols.brief(found.at).access);
         let path = path_of(key, found.member.as_ref());
         (levels, access, path.len(), path)
     }

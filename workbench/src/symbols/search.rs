@@ -438,7 +438,7 @@ impl<'q> ParsedQuery<'q> {
             types.sort_by_cached_key(|&at| (self.skips_humps(matched, simple_name(symbols.key(at))), type_order(symbols, at)));
             for at in types {
                 let key = symbols.key(at);
-                let passes = self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.glance(at).kind));
+                let passes = self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.brief(at).kind));
                 found.add_entry(symbols, self, key, matched, passes, NameMatch::Type(at));
             }
         }
@@ -515,7 +515,7 @@ impl<'q> ParsedQuery<'q> {
         types.sort_by_cached_key(|(at, name)| (type_order(symbols, *at), *name));
         types.dedup_by_key(|(at, _)| *at);
         for (at, name) in types {
-            let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
+            let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.brief(at).kind);
             found.add_entry(symbols, self, symbols.key(at), Matched::Former, passes, NameMatch::Former(at, name));
         }
     }
@@ -531,7 +531,7 @@ impl<'q> ParsedQuery<'q> {
             .collect();
         near.sort_by_cached_key(|(edits, at)| (*edits, type_order(symbols, *at)));
         for (_, at) in near {
-            let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
+            let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.brief(at).kind);
             found.add_entry(symbols, self, symbols.key(at), Matched::Fuzzy, passes, NameMatch::Type(at));
         }
         let mut names: Vec<(usize, usize, &str)> = (0..symbols.name_count())
@@ -553,7 +553,7 @@ fn in_order(wanted: &str, folded: &str) -> bool {
 
 fn type_order(symbols: &Symbols, at: usize) -> (usize, &str, (usize, Access, usize, &str)) {
     let (key, folded) = (symbols.key(at), simple_name(symbols.folded(at)));
-    (folded.len(), folded, rank(key, symbols.glance(at).access))
+    (folded.len(), folded, rank(key, symbols.brief(at).access))
 }
 
 /// Returns a cursor: offset, digest of the names and digest of the query.

@@ -23,7 +23,7 @@ pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, types: &[(f32, &str)])
     }
     let mut page = Page::default();
     for (likeness, key) in types {
-        let passes = |at: &usize| asked.wants_type(symbols.glance(*at).kind) && asked.is_within(key);
+        let passes = |at: &usize| asked.wants_type(symbols.brief(*at).kind) && asked.is_within(key);
         let Some(at) = symbols.find(key).filter(passes) else {
             page.filtered += 1;
             continue;

@@ -431,7 +431,7 @@ impl<'s> Search<'s> {
 
     /// Whether one of two classes hides the members of the other, its base, so that a call refers to the members of its own type.
     fn is_hidden(&self, symbols: &Symbols, other: &str, same: Option<&[Overload]>) -> bool {
-        let is_class = |key: &str| symbols.find(key).is_some_and(|at| symbols.glance(at).kind != "interface");
+        let is_class = |key: &str| symbols.find(key).is_some_and(|at| symbols.brief(at).kind != "interface");
         let declaring = self.subject.declaring();
         let (Some(wanted), Some(same)) = (&self.wanted, same) else {
             return false;

@@ -151,7 +151,7 @@ fn is_internal_type(symbols: &Symbols, key: &str) -> bool {
         let outer = &symbol[..end];
         symbols.find(&format!("{outer}{scope}")).or_else(|| symbols.find(outer))
     });
-    around.into_iter().any(|at| is_internal(symbols.glance(at).access))
+    around.into_iter().any(|at| is_internal(symbols.brief(at).access))
 }
 
 /// Returns the type that declares the outermost private type among a type and the types around it. No code outside of it sees the type.
@@ -161,7 +161,7 @@ pub fn confining_type(symbols: &Symbols, key: &str) -> Option<String> {
     let is_private = |end: usize| {
         let own = &symbol[..end];
         let at = symbols.find(&format!("{own}{scope}")).or_else(|| symbols.find(own));
-        at.is_some_and(|at| symbols.glance(at).access == Access::Private)
+        at.is_some_and(|at| symbols.brief(at).access == Access::Private)
     };
     let pair = ends.windows(2).find(|pair| is_private(pair[1]))?;
     Some(format!("{}{scope}", &symbol[..pair[0]]))

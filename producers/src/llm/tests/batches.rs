@@ -134,14 +134,14 @@ fn a_batch_is_sent_waited_for_and_picked_up_for_half_the_price() {
     each(|provider, asking| {
         sends(&asking, &["one", "two"]);
         assert_eq!(provider.requests.lock().expect("lock").len(), 2);
-        let shelf = asking.shelf();
-        assert_eq!(shelf.len(), 1);
+        let files = asking.batch_files();
+        assert_eq!(files.len(), 1);
         let key = &Digest::of(b"one").to_string()[..60];
         assert!(
-            shelf[0].1.contains(&format!("{key}-0")) && shelf[0].1.contains("\"b-1\""),
-            "{shelf:?}"
+            files[0].1.contains(&format!("{key}-0")) && files[0].1.contains("\"b-1\""),
+            "{files:?}"
         );
-        assert!(!shelf[0].1.contains("Be brief") && !shelf[0].1.contains(KEY), "{shelf:?}");
+        assert!(!files[0].1.contains("Be brief") && !files[0].1.contains(KEY), "{files:?}");
 
         let running = asking.runtime();
         assert_eq!(asking.ask_of(&running, "one"), Err(Failure::Deferred));
@@ -153,12 +153,12 @@ fn a_batch_is_sent_waited_for_and_picked_up_for_half_the_price() {
         assert_eq!((answer.text.as_str(), answer.spent.micros), ("Code: two", Some((40 + 100) / 2)));
         runtime.flush().expect("nothing to send");
         assert!(
-            !asking.shelf().iter().any(|(_, text)| text.contains("Code: two")),
+            !asking.batch_files().iter().any(|(_, text)| text.contains("Code: two")),
             "what was used is gone"
         );
         drop(runtime);
         assert_eq!(asking.ask_of(&asking.runtime(), "one").expect("an answer").text, "Code: one");
-        assert!(asking.shelf().is_empty(), "all is used: {:?}", asking.shelf());
+        assert!(asking.batch_files().is_empty(), "all is used: {:?}", asking.batch_files());
         assert_eq!(provider.created.load(Ordering::Relaxed), 1);
     });
 }
@@ -208,7 +208,7 @@ fn a_repair_keeps_the_first_answer_until_it_comes() {
         asking.ask_of(&runtime, "one").expect("the first answer is still there");
         asking.ask_as(&runtime, "one", 1, &cancel).expect("and the repair");
         drop(runtime);
-        assert!(asking.shelf().is_empty(), "{:?}", asking.shelf());
+        assert!(asking.batch_files().is_empty(), "{:?}", asking.batch_files());
     });
 }
 
@@ -217,7 +217,7 @@ fn other_words_under_the_same_key_are_another_question() {
     each(|provider, asking| {
         sends(&asking, &["one"]);
         provider.ended.store(true, Ordering::Relaxed);
-        let file = asking.root().join(".cortex/batches").join(&asking.shelf()[0].0);
+        let file = asking.root().join(".cortex/batches").join(&asking.batch_files()[0].0);
         let note = std::fs::read_to_string(&file).expect("a note");
         let mut note: Value = serde_json::from_str(&note).expect("JSON");
         let items = note["items"].as_object_mut().expect("items");
@@ -267,12 +267,16 @@ fn batches_that_fail_or_expire_or_grow_old_are_asked_anew() {
     sends(&asking, &["one"]);
     assert_eq!(provider.created.load(Ordering::Relaxed), 3);
 
-    let file = asking.shelf().remove(0);
+    let file = asking.batch_files().remove(0);
     let old = file.1.replace("\"sent\": 1795297200", "\"sent\": 1");
     assert_ne!(old, file.1);
     std::fs::write(asking.root().join(".cortex/batches").join(&file.0), old).expect("written");
     assert_eq!(asking.ask_of(&asking.runtime(), "two"), Err(Failure::Deferred));
-    assert!(!asking.shelf().iter().any(|(name, _)| *name == file.0), "{:?}", asking.shelf());
+    assert!(
+        !asking.batch_files().iter().any(|(name, _)| *name == file.0),
+        "{:?}",
+        asking.batch_files()
+    );
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Asking {
     }
 
     /// Returns the content of the folder of pending batches.
-    pub(super) fn shelf(&self) -> Vec<(String, String)> {
+    pub(super) fn batch_files(&self) -> Vec<(String, String)> {
         let folder = self.root().join(".cortex/batches");
         let entries = std::fs::read_dir(folder)
             .into_iter()

@@ -12,7 +12,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
-use workbench::builds::{Departure, departure, find_removed_symbol};
+use workbench::builds::{TargetRemoval, find_removed_symbol, target_removal};
 use workbench::last_good::{
     behind, files_with_errors, label_of_type, last_good, meant_member, newest_type_of_name, note_of_lost_parts, parts,
 };
@@ -97,7 +97,9 @@ pub fn remark_missing(
 
 /// Reports since when and why a label that is not of a type is gone, or when it was last built. Returns whether it reported anything.
 fn remark_made(context: &RequestContext, session: &Session, label: &str) -> Result<bool, Failed> {
-    let Some(why) = departure(session, label)? else { return Ok(false) };
+    let Some(why) = target_removal(session, label)? else {
+        return Ok(false);
+    };
     let has_versions = !session.engine.store.history(session.engine.view, label)?.is_empty();
     context.say(&[describe_removal("it", &why, has_versions.then_some(label)).label(label)]);
     Ok(true)
@@ -107,7 +109,7 @@ fn remark_made(context: &RequestContext, session: &Session, label: &str) -> Resu
 const FILES: usize = 3;
 
 /// `N.Box is gone since build 4, 2026-11-22 10:08 UTC: src/Box.cs was removed`. `kept`: a label that still has versions.
-fn describe_removal(what: &str, why: &Departure, has_versions: Option<impl AsRef<str>>) -> Diagnostic {
+fn describe_removal(what: &str, why: &TargetRemoval, has_versions: Option<impl AsRef<str>>) -> Diagnostic {
     let build = why.build.map_or(String::new(), |build| format!("build {build}, "));
     let list = |files: &[String], one: &str, many: &str| {
         let named = files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");

@@ -2,7 +2,7 @@
 
 use super::money::spent;
 use super::{Style, diagnostic, duration, format_count, printable};
-use engine::build::outlook::{Gate, Outlook};
+use engine::build::outlook::{Gate, RunForecast};
 use engine::build::request::Report;
 use engine::build::{Priced, Tally};
 use engine::seams::joint;
@@ -142,7 +142,7 @@ const SHOWN: usize = 5;
 
 /// Formats the outlook of a dry run: the targets that certainly run, and the gate that most of the rest waits for.
 /// `names_all` names the flag that lists all targets.
-pub fn outlook(outlook: &Outlook, names_all: &str, style: Style) -> String {
+pub fn outlook(outlook: &RunForecast, names_all: &str, style: Style) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name:<8}"))));
     for (at, label) in outlook.will_run.iter().take(SHOWN).enumerate() {
@@ -312,9 +312,9 @@ mod tests {
 
     #[test]
     fn it_is_told_what_names_the_targets_that_are_left_out() {
-        let looked = Outlook {
+        let looked = RunForecast {
             will_run: (0..6).map(|at| format!("//a:{at}").into()).collect(),
-            ..Outlook::default()
+            ..RunForecast::default()
         };
         let text = outlook(&looked, "--json", Style::plain());
         assert!(text.ends_with("… 6 in all, --json names them"), "{text}");

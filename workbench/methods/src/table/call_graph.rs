@@ -25,7 +25,7 @@ use workbench::symbols::usages::Subject;
 pub struct Callers {
     #[command(flatten)]
     #[serde(flatten)]
-    of: Of,
+    of: CallQuery,
 }
 
 /// List the members that a member uses, with the places of these uses.
@@ -37,13 +37,13 @@ pub struct Callers {
 pub struct Callees {
     #[command(flatten)]
     #[serde(flatten)]
-    of: Of,
+    of: CallQuery,
 }
 
 /// Arguments of both methods: the member, and the limits of the search.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Of {
+struct CallQuery {
     /// A member, by any unambiguous name; the name of a method means all its overloads.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
@@ -82,7 +82,7 @@ pub struct Calls {
     state: AnswerState,
 }
 
-impl Of {
+impl CallQuery {
     fn answer_calls(&self, desk: &mut Desk<'_>, walks_up: bool) -> Result<Calls, Failed> {
         if self.depth == 0 {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "a depth is at least 1");

@@ -99,7 +99,7 @@ impl SymbolEdit<'_> {
         let (of, _) = symbols::resolve_for_edit(desk, &names, self.symbol)?;
         let symbols = &names.symbols;
         let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
-        let kind = symbols.find(of.key()).map(|at| symbols.glance(at).kind).unwrap_or_default();
+        let kind = symbols.find(of.key()).map(|at| symbols.brief(at).kind).unwrap_or_default();
         if of.member().is_some() || !matches!(kind, "class" | "struct" | "record" | "record struct") {
             return Err(wrong_argument(
                 &format!("{} is neither a class nor a struct, and owes no members", of.path),

@@ -24,7 +24,7 @@ use workbench::symbols::resolve::{Candidate, Resolved};
 pub struct Deps {
     #[command(flatten)]
     #[serde(flatten)]
-    of: Of,
+    of: TypeQuery,
     /// List the types that depend on it instead.
     #[arg(long)]
     #[serde(default)]
@@ -38,13 +38,13 @@ pub struct Deps {
 pub struct Rdeps {
     #[command(flatten)]
     #[serde(flatten)]
-    of: Of,
+    of: TypeQuery,
 }
 
 /// Arguments of both methods: the type, and the limits of the search.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Of {
+struct TypeQuery {
     /// A type, by any unambiguous name.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     symbol: String,
@@ -92,7 +92,7 @@ pub struct Related {
     state: AnswerState,
 }
 
-impl Of {
+impl TypeQuery {
     /// Returns the health of the projects of a type.
     fn health_of(&self, desk: &mut Desk<'_>, found: &Candidate) -> Result<Health, Failed> {
         let mut health = desk.health()?;

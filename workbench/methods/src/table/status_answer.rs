@@ -2,7 +2,7 @@
 
 use crate::desk::figures::Service;
 use crate::render::{Style, diagnostic, format_count, format_size, printable, summary};
-use engine::build::outlook::Outlook;
+use engine::build::outlook::RunForecast;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub struct WorkspaceStatus {
     pub targets: BTreeMap<String, Counts>,
     /// Expected work of a build of all targets.
     #[schemars(with = "Value")]
-    pub outlook: Outlook,
+    pub outlook: RunForecast,
     /// Number of types by the state of their summary.
     #[schemars(with = "Value")]
     pub semantic: Counts,

@@ -10,7 +10,7 @@ use engine::build::explanation_chain::Step;
 use engine::build::input_changes::InputChange;
 use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthChar;
-use workbench::report::{Because, Drawn, DrawnState, FocusGraph, Report};
+use workbench::report::{CauseStep, Drawn, DrawnState, FocusGraph, Report};
 
 /// Limit of changes and steps listed.
 const SHOWN: usize = 12;
@@ -357,7 +357,7 @@ fn node_entry(html: &mut Html, node: &Drawn, report: &Report) {
     }
 }
 
-fn write_causes(html: &mut Html, way: &[Because]) {
+fn write_causes(html: &mut Html, way: &[CauseStep]) {
     html.element("ol", &[("class", "chain")], |html| {
         let end = way.len() - 1;
         for (at, step) in way.iter().enumerate() {
