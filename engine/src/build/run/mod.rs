@@ -6,6 +6,7 @@
 //! Collecting → Settled/Running, `finish` Running → Settled/Failed.
 
 mod check;
+mod checkout;
 mod decide;
 mod demand;
 mod difference;

@@ -268,56 +268,6 @@ impl Run<'_> {
         })?)
     }
 
-    /// Releases the store if another process waits for it. Commits this run's results before, so that gc sees them.
-    ///
-    /// # Errors
-    /// When a batch could not be committed.
-    pub(in crate::build) fn release_if_wanted(&mut self) -> Result<(), RunError> {
-        if self.store.is_wanted() {
-            self.make_durable()?;
-            self.store.release_lock();
-        }
-        Ok(())
-    }
-
-    /// Releases the checkout, once. The held action locks keep other processes from making the same calls to models and programs.
-    ///
-    /// # Errors
-    /// When a batch could not be committed.
-    pub(super) fn release_checkout(&mut self) -> Result<(), RunError> {
-        let turn = self.turn.clone().filter(|_| !self.has_released_checkout);
-        if let Some(turn) = turn {
-            self.graph.read_all();
-            self.release_store()?;
-            turn.release_checkout();
-            self.has_released_checkout = true;
-        }
-        Ok(())
-    }
-
-    /// Whether other processes may have built the checkout since this run started.
-    pub(in crate::build) fn has_released_checkout(&self) -> bool {
-        self.has_released_checkout
-    }
-
-    /// Releases the store lock. A build releases it before it waits for the checkout, so that two processes never wait for each other.
-    ///
-    /// # Errors
-    /// When a batch could not be committed.
-    pub(in crate::build) fn release_store(&mut self) -> Result<(), RunError> {
-        self.make_durable()?;
-        self.store.release_lock();
-        Ok(())
-    }
-
-    pub(super) fn make_durable(&mut self) -> Result<(), RunError> {
-        let nothing = self.batch.is_empty() && self.ledger.is_empty() && self.used.is_empty() && self.held_action_locks.is_empty();
-        if !nothing && !self.options.dry_run {
-            self.send_batch()?;
-        }
-        Ok(self.writer.finish()?)
-    }
-
     /// Sends deferred questions. Called when nothing else can proceed; reports each failure once.
     ///
     /// # Errors
