@@ -194,7 +194,7 @@ fn the_engine_is_layered() {
 #[test]
 fn the_methods_are_layered() {
     let layer = |module: &str| {
-        ["code", "failed", "render", "desk", "table"]
+        ["code", "failed", "render", "desk", "catalog"]
             .iter()
             .position(|known| *known == module)
     };
@@ -243,7 +243,7 @@ fn files_of_methods_import_each_other_in_no_circle() {
     let found = circle_of_imports("desk", &[]);
     assert!(found.is_empty(), "in a circle, or above one: {found:?}");
     // The edits of symbols are still one circle.
-    let found = circle_of_imports("table", &["edit", "rename", "rewriting"]);
+    let found = circle_of_imports("catalog", &["edit", "rename", "rewriting"]);
     assert!(found.is_empty(), "in a circle, or above one: {found:?}");
 }
 
@@ -274,7 +274,11 @@ fn each_dependency_stays_in_its_place() {
         ("indicatif", &["src/render/"]),
         (
             "clap",
-            &["src/", "workbench/methods/src/desk/model_limits.rs", "workbench/methods/src/table/"],
+            &[
+                "src/",
+                "workbench/methods/src/desk/model_limits.rs",
+                "workbench/methods/src/catalog/",
+            ],
         ),
         ("rmcp", &["src/mcp/"]),
         ("hyper", &["src/http/", "src/mcp/", "src/page/"]),
@@ -322,7 +326,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/kill_points.rs",
         "workbench/src/trust.rs",
         "workbench/src/window/state.rs",
-        "workbench/methods/src/table/doctor.rs",
+        "workbench/methods/src/catalog/doctor.rs",
         "workbench/src/workspace.rs",
         "src/commands/produce_shard.rs",
         "src/commands/output_file.rs",

@@ -10,11 +10,11 @@ use engine::seams::paid::Spent;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::catalog;
 use methods::code::Code;
 use methods::desk::model_limits::AskingArgs;
 use methods::failed::Failed;
 use methods::render::{Style, format_count, money};
-use methods::table;
 use producers::converse::TurnData;
 use producers::llm::Used;
 use producers::llm::tokens::o200k;
@@ -152,7 +152,7 @@ impl ChatConversation {
 
     /// Builds the transcript's entry of a question, its context and the reasons for it.
     fn exchange(&self, question: &str, context: &Value) -> Result<Exchange, Failed> {
-        let entry = table::find_method("context build").expect("invariant: the table has it");
+        let entry = catalog::find_method("context build").expect("invariant: the table has it");
         let text = (entry.text)(context, Style::plain()).map_err(|error| Failed::bug(&error))?;
         let reasons = text.split_once("── why ──\n").map_or("", |(_, reasons)| reasons);
         Ok(Exchange {
@@ -345,7 +345,7 @@ impl ChatConversation {
 
     /// Calls a method and returns its answer.
     pub fn call_method(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<Value, Failed> {
-        let entry = table::find_method(name).expect("invariant: the table has the methods that conversations use");
+        let entry = catalog::find_method(name).expect("invariant: the table has the methods that conversations use");
         let Outcome { result, .. } = self.host.call_with(entry, arguments, cancel, Asker::with_patience(Patience::Long));
         Ok(result?.answer)
     }

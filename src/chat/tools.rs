@@ -8,9 +8,9 @@ use crate::mcp::tools::{self, ToolAvailability, ToolMethods};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::producer::Cancel;
+use methods::catalog::{self, Answered, MethodEntry};
 use methods::failed::Failed;
 use methods::render::{Style, diagnostic};
-use methods::table::{self, Answered, MethodEntry};
 use producers::converse::TurnData;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -195,7 +195,7 @@ impl Tools<'_> {
         let Some(symbol) = fields.get("symbol").cloned().filter(|_| !fields.contains_key("path")) else {
             return;
         };
-        let resolve = table::find_method("resolve").expect("invariant: the table has it");
+        let resolve = catalog::find_method("resolve").expect("invariant: the table has it");
         let found = self.call_shown_method(resolve, json!({ "symbol": symbol }));
         if let Ok((answer, _)) = found
             && let Some(file) = answer["candidates"][0]["files"][0].as_str()

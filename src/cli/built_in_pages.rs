@@ -2,7 +2,7 @@
 
 use super::default_jobs;
 use clap::{Args, Subcommand, ValueEnum};
-use methods::table::guarded_pattern::unguard_label;
+use methods::catalog::guarded_pattern::unguard_label;
 use std::path::PathBuf;
 
 /// List or print the built-in rulesets.

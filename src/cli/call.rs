@@ -3,7 +3,7 @@
 use super::edit_line::{edit_command, edit_from_line};
 use super::file_argument::{FILE, file_argument};
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
-use methods::table::{METHODS, MethodEntry};
+use methods::catalog::{METHODS, MethodEntry};
 use serde_json::Value;
 use std::path::PathBuf;
 

@@ -3,8 +3,8 @@
 use super::file_argument::{FILE, file_argument};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command};
-use methods::table::edit_operations::{ALWAYS, EditOperation, OPERATIONS, PATH};
-use methods::table::{FileForm, MethodEntry};
+use methods::catalog::edit_operations::{ALWAYS, EditOperation, OPERATIONS, PATH};
+use methods::catalog::{FileForm, MethodEntry};
 use serde_json::Value;
 
 /// Destination of a file on a command line.
@@ -96,7 +96,7 @@ fn operation_command(operation: &EditOperation, whole: &Command) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use methods::table::find_method;
+    use methods::catalog::find_method;
 
     fn edit() -> &'static MethodEntry {
         find_method("edit").expect("a method")

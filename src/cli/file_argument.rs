@@ -1,7 +1,7 @@
 //! The flag of a command line for a file that holds an argument.
 
 use clap::Arg;
-use methods::table::FileForm;
+use methods::catalog::FileForm;
 use std::path::PathBuf;
 
 /// Name of the flag for a file with an argument.

@@ -25,9 +25,9 @@ pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
+use methods::catalog::guarded_pattern::{GUARD, unguard_label};
+use methods::catalog::query_answer::Drawing;
 use methods::desk::model_limits::AskingArgs;
-use methods::table::guarded_pattern::{GUARD, unguard_label};
-use methods::table::query_answer::Drawing;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

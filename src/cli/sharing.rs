@@ -2,9 +2,9 @@
 
 use super::default_jobs;
 use clap::{Args, Subcommand};
+use methods::catalog::guarded_pattern::unguard_label;
+use methods::catalog::since::Since;
 use methods::desk::model_limits::AskingArgs;
-use methods::table::guarded_pattern::unguard_label;
-use methods::table::since::Since;
 use std::path::PathBuf;
 
 /// Build targets and store them in the remote cache, for other machines.

@@ -15,7 +15,7 @@ pub fn run_dev(context: &CommandContext, command: &DevCommand) -> Outcome {
     match command {
         DevCommand::Facts => facts::run_facts(context),
         DevCommand::Errors => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::render::codes::codes_page())),
-        DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::table::reference::methods_page())),
+        DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::catalog::reference::methods_page())),
         DevCommand::Commands => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::reference_page())),
         DevCommand::StoreBench { folder, blobs, size } => {
             let measured = workbench::fill_store::measure(folder, *blobs, *size)?;

@@ -5,11 +5,11 @@ use crate::cli::LsArgs;
 use crate::command_context::CommandContext;
 use engine::build::redefinition::template_text;
 use engine::build::session::Session;
+use methods::catalog::query::find_nodes;
+use methods::catalog::query_answer;
 use methods::desk::names;
 use methods::failed::{Failed, Outcome};
 use methods::render::{Style, format_count};
-use methods::table::query::find_nodes;
-use methods::table::query_answer;
 use std::fmt::Write as _;
 use std::io::Write as _;
 

@@ -6,10 +6,10 @@ use crate::command_context::CommandContext;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::catalog::since::Since;
 use methods::code::Code;
 use methods::failed::{Failed, Outcome};
 use methods::render::{format_count, format_size, moment};
-use methods::table::since::Since;
 use std::io::Write;
 
 /// Runs `cortex remote`.

@@ -5,9 +5,9 @@ use super::tools;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
+use methods::catalog::{self, MethodEntry};
 use methods::code::Code;
 use methods::failed::Failed;
-use methods::table::{self, MethodEntry};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 const OP: &str = "op";
 
 fn operation_names(tool: &str) -> Vec<&'static str> {
-    table::operations(tool).map(|entry| entry.group_and_word().1).collect()
+    catalog::operations(tool).map(|entry| entry.group_and_word().1).collect()
 }
 
 /// Returns the method that runs without `op`.
 fn default_operation(tool: &str) -> Option<&'static MethodEntry> {
-    table::operations(tool).find(|entry| entry.group_and_word().1 == tool)
+    catalog::operations(tool).find(|entry| entry.group_and_word().1 == tool)
 }
 
 /// Builds the tool with the arguments of all its methods.
@@ -30,7 +30,7 @@ pub fn tool_of_group(tool: &'static str) -> Tool {
 
 /// Builds the tool from those of its methods that `is_offered` accepts.
 pub fn definition_with(tool: &'static str, is_offered: impl Fn(&MethodEntry) -> bool) -> Tool {
-    let entries: Vec<&MethodEntry> = table::operations(tool).filter(|entry| is_offered(entry)).collect();
+    let entries: Vec<&MethodEntry> = catalog::operations(tool).filter(|entry| is_offered(entry)).collect();
     let names: Vec<&str> = entries.iter().map(|entry| entry.group_and_word().1).collect();
     let mut op = json!({"type": "string", "enum": names});
     let usual = default_operation(tool).filter(|usual| is_offered(usual));
@@ -60,7 +60,7 @@ pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static Meth
     let all = format!("there are {}", words.join(", "));
     let (why, hint) = match arguments.remove(OP) {
         Some(Value::String(op)) => {
-            if let Some(entry) = table::operations(tool).find(|entry| entry.group_and_word().1 == op) {
+            if let Some(entry) = catalog::operations(tool).find(|entry| entry.group_and_word().1 == op) {
                 return Ok((entry, arguments.into()));
             }
             let near = nearest(&op, words.iter().copied(), 1);
@@ -120,7 +120,7 @@ mod tests {
     fn the_tool_has_the_arguments_of_all_its_methods() {
         let tool = tool_of_group("overlay");
         let fields = tool.input_schema["properties"].as_object().expect("fields");
-        for entry in table::operations("overlay") {
+        for entry in catalog::operations("overlay") {
             let own = tools::input(entry);
             assert!(
                 own["properties"]

@@ -12,8 +12,8 @@ use engine::seams::producer::Cancel;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
+use methods::catalog;
 use methods::desk::figures::Service;
-use methods::table;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -70,7 +70,7 @@ impl Mcp {
     async fn figures(&self) -> Service {
         let host = self.host.clone();
         let status = move || {
-            let entry = table::find_method("status")?;
+            let entry = catalog::find_method("status")?;
             let answered = host.call(entry, serde_json::json!({}), &Cancel::default()).result.ok()?;
             serde_json::from_value::<Service>(answered.answer.get("service")?.clone()).ok()
         };

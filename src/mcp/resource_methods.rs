@@ -1,9 +1,9 @@
 //! Methods that only resources need: the types of the workspace page by page, and existing packs. They run like other methods.
 
 use engine::values::table::Table;
+use methods::catalog::{Effect, Method, MethodEntry, entry};
 use methods::desk::Desk;
 use methods::failed::Failed;
-use methods::table::{Effect, Method, MethodEntry, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@ use super::resource_methods::{PACK, TYPES};
 use super::{first_sentence, tools};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use methods::table::{self, METHODS, MethodEntry, reference};
+use methods::catalog::{self, METHODS, MethodEntry, reference};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::model::{Resource, ResourceTemplate};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ pub enum Meant {
 /// Parses an address; `None` if no resource has it.
 pub fn parse_address(uri: &str) -> Option<Meant> {
     if uri == WINDOW.0 {
-        return Some(Meant::Asked(table::find_method(WINDOW.1)?, json!({})));
+        return Some(Meant::Asked(catalog::find_method(WINDOW.1)?, json!({})));
     }
     let mut parts = uri.strip_prefix("cortex://")?.split('/');
     let (kind, name, what) = (parts.next()?, parts.next()?, parts.next());
@@ -48,14 +48,14 @@ pub fn parse_address(uri: &str) -> Option<Meant> {
     let name = percent_decode_str(name).decode_utf8().ok()?.into_owned();
     match (kind, what) {
         ("type", Some(what)) if OF_TYPES.contains(&what) && is_symbol(&name) => {
-            let entry = table::find_method(what)?;
+            let entry = catalog::find_method(what)?;
             Some(Meant::Asked(entry, arguments_about(entry, &name)?))
         }
         ("pack", None) if name.len() <= LONGEST && name.split('/').all(is_word) => {
-            table::find_method("pack build")?;
+            catalog::find_method("pack build")?;
             Some(Meant::Asked(&PACK, json!({"name": name})))
         }
-        ("operation", None) if is_word(&name) => Some(Meant::Asked(table::find_method(OPERATION)?, json!({"opId": name}))),
+        ("operation", None) if is_word(&name) => Some(Meant::Asked(catalog::find_method(OPERATION)?, json!({"opId": name}))),
         ("method", None) if is_word(&name) => methods_of_name(&name).map(Meant::References),
         _ => None,
     }
@@ -63,8 +63,8 @@ pub fn parse_address(uri: &str) -> Option<Meant> {
 
 /// Returns the method of that name, or the operations of the tool of that name.
 fn methods_of_name(name: &str) -> Option<Vec<&'static MethodEntry>> {
-    let found = table::find_method(name).map(|entry| vec![entry]);
-    found.or_else(|| Some(table::operations(name).collect()).filter(|all: &Vec<_>| !all.is_empty()))
+    let found = catalog::find_method(name).map(|entry| vec![entry]);
+    found.or_else(|| Some(catalog::operations(name).collect()).filter(|all: &Vec<_>| !all.is_empty()))
 }
 
 /// Returns whether a name can be that of a type or member. Labels and paths are refused.
@@ -89,13 +89,13 @@ fn arguments_about(entry: &MethodEntry, symbol: &str) -> Option<Value> {
 /// Returns the address templates with a name in them.
 pub fn templates() -> Vec<ResourceTemplate> {
     let of_types = OF_TYPES.iter().filter_map(|what| {
-        let entry = table::find_method(what)?;
+        let entry = catalog::find_method(what)?;
         let about = reference::method_description(entry);
         Some(template(&format!("cortex://type/{{symbol}}/{what}"), what, first_sentence(&about)))
     });
     let packs =
-        table::find_method("pack build").map(|_| template("cortex://pack/{name}", "pack", "A pack: what is known of chosen types."));
-    let operations = table::find_method(OPERATION).map(|entry| {
+        catalog::find_method("pack build").map(|_| template("cortex://pack/{name}", "pack", "A pack: what is known of chosen types."));
+    let operations = catalog::find_method(OPERATION).map(|entry| {
         let about = reference::method_description(entry);
         template("cortex://operation/{id}", OPERATION, first_sentence(&about))
     });
@@ -113,7 +113,7 @@ fn template(uri: &str, name: &str, about: &str) -> ResourceTemplate {
 
 /// Returns the resources that always exist.
 pub fn fixed_resources() -> Vec<Resource> {
-    let window = table::find_method(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
+    let window = catalog::find_method(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
     let methods = METHODS.iter().map(|entry| {
         let about = reference::method_description(entry);
         let uri = format!("cortex://method/{}", tools::tool_name(entry));

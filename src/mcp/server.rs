@@ -13,10 +13,10 @@ use crate::service::{Host, message};
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode as Why;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use methods::catalog::{Answered, MethodEntry, reference};
 use methods::code::Code;
 use methods::failed::Failed;
 use methods::render::{Style, diagnostic, printable};
-use methods::table::{Answered, MethodEntry, reference};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,

@@ -5,10 +5,10 @@
 use super::answer_form::{Form, MOST};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use methods::catalog::{MethodEntry, reference};
 use methods::code::Code;
 use methods::failed::Failed;
 use methods::render::Style;
-use methods::table::{MethodEntry, reference};
 use producers::llm::tokens;
 use serde_json::Value;
 
@@ -257,8 +257,8 @@ fn weigh(value: &Value, place: &mut String, heaviest: &mut Heaviest) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use methods::catalog::{Effect, METHODS, Method, entry};
     use methods::desk::Desk;
-    use methods::table::{Effect, METHODS, Method, entry};
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
 

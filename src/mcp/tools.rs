@@ -5,8 +5,8 @@ use super::answer_form::Form;
 use super::tool_purposes::purpose;
 use super::{first_sentence, group};
 use engine::manifest::model::Manifest;
+use methods::catalog::{AsTool, Effect, METHODS, MethodEntry};
 use methods::failed::Failed;
-use methods::table::{AsTool, Effect, METHODS, MethodEntry};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -392,7 +392,7 @@ mod tests {
             let Some(schema) = tool.output_schema.as_deref().cloned().map(Value::Object) else {
                 continue;
             };
-            let full = (methods::table::find_method(&tool.name).expect("a method").answers)();
+            let full = (methods::catalog::find_method(&tool.name).expect("a method").answers)();
             assert_eq!(schema["required"], full.as_value()["required"], "{}", tool.name);
             for (name, field) in schema["properties"].as_object().into_iter().flatten() {
                 let kind = &full.as_value()["properties"][name]["type"];
@@ -517,7 +517,7 @@ mod tests {
 
     #[test]
     fn what_is_seldom_wanted_is_left_to_the_reference() {
-        let method = |name: &str| methods::table::find_method(name).expect("a method");
+        let method = |name: &str| methods::catalog::find_method(name).expect("a method");
         let edit = input(method("edit"));
         let is_listed = |name: &str| edit["properties"].get(name).is_some();
         assert!(is_listed("op") && is_listed("oldText") && is_listed("whole"));
@@ -532,7 +532,7 @@ mod tests {
     #[test]
     fn effects_are_told() {
         let effects =
-            |name: &str| serde_json::to_value(annotations(&[methods::table::find_method(name).expect("a method")])).expect("JSON");
+            |name: &str| serde_json::to_value(annotations(&[methods::catalog::find_method(name).expect("a method")])).expect("JSON");
         let reads = json!({"readOnlyHint": true});
         assert_eq!(effects("outline"), reads);
         let sets = json!({"destructiveHint": false, "idempotentHint": true});
@@ -544,7 +544,7 @@ mod tests {
         assert_eq!((effects("semantic"), effects("pack_build")), (asks.clone(), asks));
         assert_eq!(effects("investigate"), json!({"destructiveHint": false}));
         // A group gets the worst annotations of its methods: it writes, and may ask a model.
-        let group: Vec<&MethodEntry> = methods::table::operations("overlay").collect();
+        let group: Vec<&MethodEntry> = methods::catalog::operations("overlay").collect();
         assert_eq!(serde_json::to_value(annotations(&group)).expect("JSON"), json!({}));
         // A method that takes limits for models must be marked as asking.
         for entry in METHODS {

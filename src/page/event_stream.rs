@@ -6,7 +6,7 @@ use engine::seams::producer::Cancel;
 use engine::watch::Batch;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame};
-use methods::table;
+use methods::catalog;
 use serde::Serialize;
 use serde_json::json;
 use std::convert::Infallible;
@@ -110,7 +110,7 @@ async fn built_elsewhere(host: Arc<Host>) -> bool {
 /// Returns the number of the newest build; `None` if it is not available now.
 async fn newest_build(host: Arc<Host>) -> Option<u64> {
     let read_newest = move || {
-        let entry = table::find_method("node builds")?;
+        let entry = catalog::find_method("node builds")?;
         let answered = host.call(entry, json!({"count": 1}), &Cancel::default()).result.ok()?;
         let builds = answered.answer["document"]["builds"].as_array()?.clone();
         Some(builds.first().map_or(0, |build| build["number"].as_u64().unwrap_or(0)))

@@ -2,8 +2,8 @@
 
 use crate::exit::code_of_number;
 use engine::values::diagnostic::Diagnostic;
+use methods::catalog::{Answered, Effect, MethodEntry};
 use methods::code::Code;
-use methods::table::{Answered, Effect, MethodEntry};
 use os::sockets::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};

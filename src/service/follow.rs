@@ -4,7 +4,7 @@
 use super::message::{self, code};
 use super::peer::Peer;
 use engine::seams::producer::Cancel;
-use methods::table;
+use methods::catalog;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -128,7 +128,7 @@ impl Peer {
     /// Returns the new events, the client's next position, and whether the operation finished. With `waits`, waits for an event.
     async fn news(&self, place: StreamPosition, waits: bool, cancel: &Cancel) -> Result<(StreamPosition, Vec<Value>, bool), Stopped> {
         let entry =
-            table::find_method("operation").ok_or_else(|| Stopped(Box::new(|id| message::error(id, code::METHOD, "no operations"))))?;
+            catalog::find_method("operation").ok_or_else(|| Stopped(Box::new(|id| message::error(id, code::METHOD, "no operations"))))?;
         loop {
             let arguments = json!({"opId": place.op_id, "since": place.seen});
             let (host, stop) = (self.shared.host.clone(), cancel.clone());

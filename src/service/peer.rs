@@ -8,11 +8,11 @@ use super::message::{self, Message, code};
 use super::outbox::{self, Outbox, Queue};
 use crate::exit::exit_number;
 use engine::seams::producer::Cancel;
+use methods::catalog::{self, MethodEntry};
 use methods::code::Code;
 use methods::desk::request_context::Tell;
 use methods::failed::Failed;
 use methods::render::diagnostic;
-use methods::table::{self, MethodEntry};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -35,7 +35,7 @@ pub(super) const STOP: &str = "cortex.stop";
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// Table of methods, as clients get it.
-static LISTING: LazyLock<Value> = LazyLock::new(table::reference::listing);
+static LISTING: LazyLock<Value> = LazyLock::new(catalog::reference::listing);
 
 /// State that all clients share.
 #[derive(Clone)]
@@ -389,7 +389,7 @@ impl MethodCall {
     pub(super) fn from_request(method: &str, params: Value) -> Result<Self, (i32, String)> {
         if method == "cortex.cli" {
             let name = params["method"].as_str().unwrap_or_default();
-            let entry = table::find_method(name).ok_or_else(|| unknown_method(name))?;
+            let entry = catalog::find_method(name).ok_or_else(|| unknown_method(name))?;
             if params["version"] != super::version() {
                 return Err((code::REQUEST, "the service is of another version".to_owned()));
             }
@@ -400,7 +400,7 @@ impl MethodCall {
                 progress: None,
             });
         }
-        let entry = table::find_method(method).ok_or_else(|| unknown_method(method))?;
+        let entry = catalog::find_method(method).ok_or_else(|| unknown_method(method))?;
         let mut named = match params {
             Value::Null => Map::new(),
             Value::Object(named) => named,
@@ -433,7 +433,7 @@ fn by_position(entry: &MethodEntry, values: Vec<Value>) -> Result<Map<String, Va
     if let [Value::Object(named)] = values.as_slice() {
         return Ok(named.clone());
     }
-    let names = table::reference::argument_names(entry);
+    let names = catalog::reference::argument_names(entry);
     if values.len() > names.len() {
         return Err((code::PARAMS, format!("'{}' takes {} arguments at most", entry.name, names.len())));
     }

@@ -5,8 +5,8 @@
 use super::chunks::order_of_chunk;
 use super::ids::short_hash;
 use super::index_entries::SEPARATOR;
-use super::layout::Layout;
 use super::pack::form::PackFacts;
+use super::project_ownership::Layout;
 use super::structure::{Config, check_flags};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use rustc_hash::FxHashMap;

@@ -4,7 +4,7 @@
 //! token of its line, outside comments and strings of active code; inactive lines are not lexed. A `#!` line at the very top and `#:` lines are
 //! blanked, too. Unbalanced `#if`s are accepted: an `#if` still open at the end of the text ends there, with a fault.
 
-use super::condition::{evaluate, symbols_of_condition};
+use super::if_condition::{evaluate, symbols_of_condition};
 use super::lexer::{comment_end, line_end, literal_end};
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -6,9 +6,9 @@
 
 use super::changed_files::{ChangedFiles, has_row};
 use super::deps::index::{Entry, Globals, Index, NameIndex};
-use super::layout::Layout;
 use super::mentions::{join_path, levels};
 use super::names::Names;
+use super::project_ownership::Layout;
 use super::symbols::{Symbols, add_part, bases_of_bases, bound_bases, entry, globals_places, named_within, names_on_path, written_name};
 use super::types::{TypeRow, json, symbol_of};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};

@@ -6,10 +6,10 @@
 //! asked. The next question shows the difference from the texts that the model saw last, with all carried changes.
 
 use super::answer::Summaries;
+use super::body_facts::facts;
 use super::changed_texts::{self, ChangedTexts};
 use super::churn_guard;
 use super::evidence::{self, EvidenceNames};
-use super::facts::facts;
 use super::parameters::ROLE;
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::subject::type_key;

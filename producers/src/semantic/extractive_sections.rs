@@ -1,6 +1,6 @@
 //! The five sections of a semantic file, drawn from facts of the code: no model, and no guess without its reason.
 
-use super::facts::{BodyFacts, Throw, facts, quote};
+use super::body_facts::{BodyFacts, Throw, facts, quote};
 use crate::csharp::implementation::{ImplHeader, ImplMember};
 use crate::csharp::outline_info::is_interface_name;
 use crate::csharp::render::doc;

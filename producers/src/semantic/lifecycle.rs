@@ -1,7 +1,7 @@
 //! LIFECYCLE: how instances are created, what they refer to, how they end.
 
+use super::body_facts::quote;
 use super::extractive_sections::{Sections, TypeFacts, first_names};
-use super::facts::quote;
 use crate::csharp::structure::ApiMember;
 
 /// Fills in LIFECYCLE, with consequences for callers.

@@ -6,6 +6,7 @@
 mod answer;
 mod answer_plan;
 mod author;
+mod body_facts;
 mod carried_answers;
 mod changed_texts;
 mod churn_guard;
@@ -18,7 +19,6 @@ mod dry_plan;
 mod evidence;
 mod extractive;
 mod extractive_sections;
-mod facts;
 pub(crate) mod fence;
 mod foreign_text;
 mod group_answers;

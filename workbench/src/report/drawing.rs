@@ -1,6 +1,6 @@
 //! The graph near one node, with few nodes, computed without reading all others: for a page for which a person waits.
 
-use super::near::neighbourhood;
+use super::drawn_nodes::neighbourhood;
 use super::{DrawnState, distinct, reported_state};
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;

@@ -2,12 +2,13 @@
 //! differences. This module runs and writes nothing; others render the report.
 
 pub mod drawing;
+pub mod drawn_nodes;
 pub mod lineage;
-pub mod near;
 pub mod timeline;
 
 use crate::spending::{Spending, spending};
 use crate::workspace::{WorkbenchError, Workspace};
+use drawn_nodes::{Neighbourhood, neighbourhood};
 use engine::build::engine::EngineError;
 use engine::build::explain::Explanation;
 use engine::build::query::NodeState;
@@ -21,7 +22,6 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::event::Reason;
 use engine::values::pattern::{Pattern, PatternSet};
 use lineage::{Lineage, Sources, lineage};
-use near::{Neighbourhood, neighbourhood};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::index::Symbols;
 use super::outputs::{SymbolError, Trouble};
 use super::search::{Hit, MOST, Matched, NameMatch, Page, ParsedQuery, Query, hit_of_symbol};
-use crate::neighbours::to_two_digits;
+use crate::similar_types::to_two_digits;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 

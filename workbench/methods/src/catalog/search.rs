@@ -13,7 +13,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::aliases::Aliases;
-use workbench::neighbours::{REMAKE, Vectors};
+use workbench::similar_types::{REMAKE, Vectors};
 use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::describe::{describe, locate_hits};
 use workbench::symbols::search::{Matched, Page, Query, USUAL, search};

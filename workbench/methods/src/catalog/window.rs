@@ -2,11 +2,11 @@
 
 use super::symbols::{learns, resolve_one};
 use super::{AsTool, Effect, Method};
+use crate::catalog::pack;
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::printable;
-use crate::table::pack;
 use engine::build::query::NodeState;
 use engine::values::case_folding::strip_end;
 use engine::values::codes::ErrorCode;

@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn arguments_by_position_end_with_the_overlay() {
-        let last = |name: &str| argument_names(crate::table::find_method(name).expect("a method")).pop();
+        let last = |name: &str| argument_names(crate::catalog::find_method(name).expect("a method")).pop();
         assert_eq!(last("context build").as_deref(), Some("overlay"));
         for entry in METHODS {
             let is_last = argument_names(entry).last().is_some_and(|last| last == ARGUMENT);

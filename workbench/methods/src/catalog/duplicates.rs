@@ -11,7 +11,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::neighbours::{Vectors, to_two_digits};
+use workbench::similar_types::{Vectors, to_two_digits};
 use workbench::symbols::answer_state::AnswerState;
 
 /// List pairs of types with nearly equal declarations, documentation and code, most similar first. Needs the ruleset embeddings.
