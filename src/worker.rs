@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// File name of the static program beside this one.
+/// File name of the static program next to this one.
 const BESIDE: &str = "cortex-static";
 /// Number of bytes at the start of a program that contain its headers.
 const HEAD: u64 = 4 << 10;
@@ -115,7 +115,7 @@ mod tests {
         );
         assert_eq!(found("script"), Err("./script is not a program that workers can run".to_owned()));
         assert_eq!(found("none"), Err("there is no program for workers at ./none".to_owned()));
-        // The test program is dynamically linked, and no static one is beside it.
+        // The test program is dynamically linked, and no static one is next to it.
         let why = program(&def(None), folder.path()).unwrap_err();
         assert!(why.ends_with("/cortex-static; scripts/static.sh builds it"), "{why}");
     }

@@ -313,7 +313,7 @@ fn an_unchanged_set_is_not_read_for_its_members() {
     bench.store.lose(names.expect("an output"));
     bench.put("other", "two");
     assert_eq!(bench.build_as(&["//name/..."], &how).ran(), ["//name/alpha:also"]);
-    // An item that left the set meanwhile is detected, whatever else changed.
+    // An item that has left the set since is detected, whatever else changed.
     bench.put("docs/a.txt", "beta=1\n");
     bench.put("other", "three");
     assert_eq!(

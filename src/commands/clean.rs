@@ -9,7 +9,7 @@ use methods::failed::{Failed, Outcome};
 use methods::render::{format_count, format_size};
 use std::io::Write as _;
 
-/// Runs `cortex clean`. Locks the checkout, so that no build writes these files meanwhile.
+/// Runs `cortex clean`. Locks the checkout, so that no build writes these files at the same time.
 pub fn run_clean(context: &CommandContext) -> Outcome {
     let workspace = context.building("clean")?;
     let removed = workbench::clean::clean(&workspace.root).map_err(|error| {

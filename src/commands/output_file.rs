@@ -28,7 +28,7 @@ pub fn replaceable(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<(), F
     Err(Failed::new(Code::Usage, why))
 }
 
-/// Writes a file atomically, through a temporary file beside it. Writes directly to anything but a regular file, for example a pipe.
+/// Writes a file atomically, through a temporary file next to it. Writes directly to anything but a regular file, for example a pipe.
 ///
 /// # Errors
 /// When the file cannot be written.

@@ -65,7 +65,7 @@ fn files_of_tree(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<S
         })
 }
 
-/// Writes files to a new folder, through a temporary folder beside it.
+/// Writes files to a new folder, through a temporary folder next to it.
 fn write_folder(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()> {
     let above = folder
         .parent()
@@ -84,7 +84,7 @@ fn write_folder(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()>
         }
     }
     os::modes::set_mode(beside.path(), 0o755)?;
-    // The rename replaces a folder created meanwhile only if it is empty.
+    // The rename replaces a folder that another process created only if it is empty.
     fs::rename(beside.path(), folder)?;
     let _ = beside.keep();
     Ok(())

@@ -96,7 +96,7 @@ const TO_READ: Duration = Duration::from_millis(100);
 /// Limit of questions answered at once during a build of the checkout. Each loads the graph and builds the outputs that it reads.
 const READERS: usize = 2;
 
-/// Attempts to answer a question whose sources change meanwhile.
+/// Attempts to answer a question whose sources change during an attempt.
 const TRIES: usize = 5;
 
 /// A word index, and the moment of the watch at which it was true, if there is a watch.
@@ -111,7 +111,7 @@ pub struct Host {
     store: Option<PathBuf>,
     /// The right to build.
     pub turn: Turn,
-    /// The right to read beside a build.
+    /// The right to read while a build runs.
     beside: Turn,
     warm: Warm,
     names: Mutex<Option<(WorkspaceNames, Option<Moment>)>>,
@@ -164,11 +164,11 @@ impl Observer for Load {
     }
 }
 
-/// Result of a request, with the diagnostics reported meanwhile.
+/// Result of a request, with the diagnostics reported during it.
 pub struct Outcome {
     /// The answer, or the reason for its absence.
     pub result: Result<Answered, Failed>,
-    /// Diagnostics reported meanwhile.
+    /// Diagnostics reported during the request.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -452,7 +452,7 @@ impl HostAccess<'_> {
     }
 }
 
-/// A request's turn to build, or to read beside a build; released while the request waits for a model or a program.
+/// A request's turn to build, or to read while a build runs; released while the request waits for a model or a program.
 struct RequestTurn {
     host: Arc<Host>,
     ticket: Ticket,

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore};
 /// Limit of clients, if the process may open as many files. A further client may still ask about the service itself.
 const CLIENTS: usize = 1024;
 
-/// Limit of further clients that are heard at once; beyond it, a client is refused unheard.
+/// Limit of extra clients whose one question is read; further ones are refused unread.
 const HEARINGS: usize = 16;
 
 /// Open files per client.

@@ -195,7 +195,7 @@ pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     let mut names = Vec::new();
     for entry in folder.entries()? {
         let name = entry?.name().to_string_lossy().into_owned();
-        // Skip an entry that was removed meanwhile.
+        // Skip an entry that was removed since the listing.
         if let (Ok(found), false) = (folder.info_of(&name), name.starts_with('.')) {
             names.push((name, found.size));
         }

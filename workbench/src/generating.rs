@@ -46,7 +46,7 @@ impl Generating {
     fn write_progress(&self, noted: &mut Noted) {
         let process = std::process::id();
         let own = noted.labels.iter().map(|label| (process, self.number, label.clone()));
-        // Builds that wait for a model run beside each other. A concurrent write may lose a line; that only affects displays.
+        // Builds that wait for a model run at the same time. A concurrent write may lose a line; that only affects displays.
         let others = lines_of_running_builds(&self.root)
             .into_iter()
             .filter(|line| (line.0, line.1) != (process, self.number));

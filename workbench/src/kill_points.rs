@@ -48,12 +48,12 @@ mod stopped {
         static FAILS: Cell<Option<usize>> = const { Cell::new(None) };
     }
 
-    /// Makes one step of this thread fail, after so many more; `None`: none. Returns whether one was still to fail.
+    /// Makes the step after the next `at` steps fail; `None` cancels. Returns whether a failure was pending.
     pub fn fail(at: Option<usize>) -> bool {
         FAILS.replace(at).is_some()
     }
 
-    /// Stops this thread after so many more steps; `None` lets it continue, as a new process.
+    /// Stops this thread after `steps` more steps; `None` lets it continue, as a new process.
     pub fn kill_after(steps: Option<usize>) {
         LEFT.set(steps);
     }

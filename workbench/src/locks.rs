@@ -50,8 +50,8 @@ pub(crate) struct LockTerms {
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl Hold {
-    /// Wraps an open store in a folder; `checkout_lock` if the command may build, with its terms if it builds the checkout itself. Warns if a store in
-    /// another folder laid out files here.
+    /// Wraps an open store in a folder; `checkout_lock` if the command may build, with its terms if it builds the checkout itself. Warns if a store
+    /// in another folder laid out files here.
     pub(crate) fn new(
         root: &Path,
         folder: &Path,

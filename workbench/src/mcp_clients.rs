@@ -118,7 +118,7 @@ impl Client {
         }
         let entry = format!("[mcp_servers.{NAME}]\ncommand = \"{NAME}\"\nargs = [\"mcp\"]\n");
         let made = below(text, &entry);
-        // `mcp_servers = {…}` allows no table beside it.
+        // `mcp_servers = {…}` allows no table in addition.
         match made.parse::<Table>() {
             Ok(_) => Ok(made),
             Err(error) => Err(Unconfigured::Unread(self.config_path(), error.message().to_owned())),

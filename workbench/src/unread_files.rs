@@ -41,7 +41,7 @@ pub fn word_of(path: &str) -> Option<String> {
 }
 
 /// Returns the lines of unread files that contain the name of a type or a member as a whole word. `beside` limits the files for a private name: a
-/// page is a part of the type that the file beside it declares.
+/// page is a part of the type that the file next to it declares.
 pub fn find_unread_uses<'p>(world: &dyn World, paths: impl IntoIterator<Item = &'p str>, beside: Option<&[String]>) -> UnreadUses {
     let words: BTreeSet<String> = paths.into_iter().filter_map(word_of).collect();
     let pattern = words.iter().map(String::as_str).collect::<Vec<_>>().join("|");

@@ -94,7 +94,7 @@ impl ReportedChanges {
                 });
             }
         }
-        // A change that disappeared was built meanwhile, or was reverted.
+        // A change that disappeared was built, or was reverted.
         if session.state.generation == self.generation {
             let back = self.files.keys().filter(|path| !now.contains_key(*path));
             news.extend(back.map(|path| ChangedFile {

@@ -83,7 +83,7 @@ pub enum Access {
     Beside,
     /// As [`Self::Build`] if the checkout is free, else as [`Self::Beside`]; never waits for another build.
     Read,
-    /// Build: no other process may write rows of the checkout meanwhile. In an overlay the same as [`Self::Beside`].
+    /// Build: no other process may write rows of the checkout at the same time. In an overlay the same as [`Self::Beside`].
     Build,
 }
 
@@ -143,7 +143,7 @@ pub struct Workspace {
     /// Digest of the manifest, all rulesets and the packs made at run time.
     pub digest: Digest,
     text: String,
-    /// Rows of data tables beside the manifest; see [`crate::packs`].
+    /// Rows of data tables next to the manifest; see [`crate::packs`].
     packs: String,
     manifest: OnceCell<ParsedManifest>,
     trust: Arc<Trusted>,
@@ -287,7 +287,7 @@ impl Workspace {
             packs,
             manifest: OnceCell::new(),
             trust,
-            // Unsaved edits are not shared, and a reader beside a build does not wait for a remote cache.
+            // Unsaved edits are not shared, and a reader during a build does not wait for a remote cache.
             connect: opening.connect.filter(|_| !is_beside),
             remote: OnceCell::new(),
             root,

@@ -106,7 +106,7 @@ impl Session {
             self.commit_ad_hoc(wanted, &made, saved)?;
             return Ok(Ok(made));
         }
-        // A model or a program may be slow: release the store and the checkout meanwhile.
+        // A model or a program may be slow: release the store and the checkout until it answers.
         let turn = self.engine.turn.clone().filter(|_| keyed.is_waited_for());
         let stored = self.engine.stored_state()?;
         if turn.is_some() {

@@ -49,7 +49,7 @@ pub(super) fn latest_key(producer: &ProducerId, params: &Params, label: &str) ->
     ActionKey(Digest(*hasher.finalize().as_bytes()))
 }
 
-/// Stores an answer in the remote cache. The first answer under a key stays, for all machines: if another machine stored one meanwhile, that
+/// Stores an answer in the remote cache. The first answer under a key stays, for all machines: if another machine stored one before, that
 /// replaces this one, whose cost is reported all the same. A `fresh` one, requested by a person, replaces the stored one.
 ///
 /// Also stores it under the key `latest`, if the next question may be asked as a change of it.

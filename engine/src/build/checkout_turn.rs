@@ -13,7 +13,7 @@ pub trait CheckoutTurn: Send + Sync {
     /// Releases the right: other processes may build the checkout from now on.
     fn release_checkout(&self);
 
-    /// Acquires the checkout again, and waits for another holder until `is_cancelled`. Returns whether no other process held it meanwhile.
+    /// Acquires the checkout again, and waits for another holder until `is_cancelled`. Returns whether no other process held it in between.
     ///
     /// # Errors
     /// When another process keeps it until the time-out, or the wait was cancelled.

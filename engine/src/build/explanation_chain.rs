@@ -137,7 +137,7 @@ impl Finder<'_, '_> {
         // The inputs are unknown until their deciding nodes are built.
         if planned.known != Certainty::Present {
             changes.retain(|one| !matches!(one.how, InputChangeKind::Added { .. } | InputChangeKind::Dropped { .. }));
-            // Then no rows of a table are known, and only a table that may run may have other ones: otherwise its deciding node changed.
+            // Rows are unknown then. Only a table that may run can have changed; otherwise its deciding node would have.
             if self.first_unknown_discovery(&planned).is_some() {
                 changes.retain(|one| !matches!(one.how, InputChangeKind::Open { .. }) || self.distance(one) < u32::MAX);
             }

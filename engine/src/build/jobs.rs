@@ -165,7 +165,7 @@ pub enum JobMode {
         fresh: bool,
         /// Whether it costs money.
         paid: bool,
-        /// Whether no other process may build the same meanwhile.
+        /// Whether no other process may build the same at the same time.
         reserved: bool,
         /// The unwanted result under its key, if that is why it is rebuilt.
         mark: Option<InvalidatedResult>,

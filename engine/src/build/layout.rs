@@ -52,7 +52,7 @@ pub trait Finish: Send + Sync {
         false
     }
 
-    /// Returns the labels of nodes from which files beside the outputs derive, such as a list of former names.
+    /// Returns the labels of nodes from which files next to the outputs derive, such as a list of former names.
     fn name_sources(&self) -> &[&str] {
         &[]
     }
@@ -300,7 +300,8 @@ impl Run<'_> {
         Ok(self.retain_changed(&all, &along, known, &changed, exports, laid))
     }
 
-    /// Returns nodes beside the `roots` that are laid out because the roots read them: present inputs of changed roots, and those laid out before.
+    /// Returns the nodes other than `roots` that are laid out because the roots read them: present inputs of changed roots, and those laid out
+    /// before.
     fn laid_with_readers(&mut self, roots: &[NodeId], known: Option<&KnownFiles<'_>>) -> Result<FxHashSet<NodeId>, RunError> {
         let mut along = FxHashSet::default();
         let rules = &self.rules.manifest().rules;

@@ -90,7 +90,7 @@ const ENDING: Duration = Duration::from_millis(600);
 pub enum From {
     /// In a pool of this machine.
     Here(Pool),
-    /// In a group, beside the pools.
+    /// In a group, outside of the pools.
     JobGroup,
     /// By a farm.
     Farm,
@@ -141,7 +141,7 @@ impl Pools {
             rayon: None,
             cpu_waiting: Vec::new(),
             cpu_out: 0,
-            // Dispatch one job more than runs for each thread: otherwise a thread waits for the loop, which programs keep off the cores.
+            // Queue one extra job per thread: running programs may delay the loop that refills the queue.
             slow: Lane::new(Pool::Slow, threads, threads),
             // A call takes seconds: choose the next question when a thread is free.
             paid: Lane::new(Pool::Paid, paid.clamp(1, MOST_THREADS), 0),

@@ -1,5 +1,5 @@
-//! Question locks: before a question is paid for, a record in the remote cache tells other machines that its answer is on the way, so that they wait for
-//! the answer in place of paying for another one.
+//! Question locks: before a question is paid for, a record in the remote cache tells other machines that its answer is on the way, so that they
+//! wait for the answer in place of paying for another one.
 //!
 //! A lock is a result under a key derived from the answer's. It is advisory: a machine that finds no lock, or one older than [`LIFE`], asks. Two
 //! machines that write theirs at the same moment both read back: the later lock stays, so that in most orders one of them waits. If both ask, one

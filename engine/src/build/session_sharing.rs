@@ -34,7 +34,7 @@ impl Session {
         if !is_large && (!is_first || self.is_known_current(request)?) {
             return Ok(ImportCounts::default());
         }
-        // The cache may be slow: release the checkout meanwhile.
+        // The cache may be slow: release the checkout until it answers.
         let stored = self.engine.stored_state()?;
         self.engine.store.release_lock();
         self.engine.turn.iter().for_each(|turn| turn.release_checkout());
@@ -95,7 +95,7 @@ impl Session {
         self.pointers(|nearby| nearby.merge_base().into_iter().collect()).pop()
     }
 
-    /// Returns the names of the present tree's bundle beside the tree's name.
+    /// Returns the names of the present tree's bundle in addition to the tree's name.
     pub fn own_pointers(&self) -> Vec<Digest> {
         self.pointers(|nearby| nearby.bundle_names())
     }

@@ -319,7 +319,7 @@ impl Exports {
         let result = self
             .write_file(&root, path, digest, bytes, old.as_ref())
             .or_else(|error| match error {
-                // The open directory was removed meanwhile.
+                // The open directory was removed after it was opened.
                 WorldError::Io { .. } if lock_pages(&self.directories).remove(split_path(path).0).is_some() => {
                     self.write_file(&root, path, digest, bytes, old.as_ref())
                 }

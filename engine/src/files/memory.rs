@@ -69,7 +69,7 @@ impl MemoryWorld {
         };
     }
 
-    /// Causes reads of a source to fail, or to work again. Its digest is missing meanwhile, as on a disk.
+    /// Causes reads of a source to fail, or to work again. Until then it has no digest, as on a disk.
     pub fn fail_reads(&self, path: &str, fail: bool) {
         let mut state = self.locked_state();
         if fail {

@@ -84,7 +84,7 @@ impl Root {
             .map_err(|_| SystemError::ELSEWHERE)
     }
 
-    /// Opens a path without links component by component, so that none can be replaced by a link meanwhile.
+    /// Opens a path without links component by component, so that none can be replaced by a link in between.
     fn open_plain(&self, path: &Path) -> Result<File, SystemError> {
         let mut at: Option<Folder> = None;
         let mut components = path.components().peekable();
@@ -98,7 +98,7 @@ impl Root {
         Err(SystemError::IS_FOLDER)
     }
 
-    /// Reads and hashes a whole file; again if its stamp changes meanwhile.
+    /// Reads and hashes a whole file; again if its stamp changes during that.
     pub(crate) fn hash(&self, path: &str) -> Result<Hashed, SystemError> {
         let mut last = None;
         for _ in 0..ATTEMPTS {

@@ -179,6 +179,6 @@ pub struct OutSpec {
     pub path: Template,
     /// Further variables of the path, each a set of exactly one item.
     pub vars: Vec<(Arc<str>, SetSpec)>,
-    /// Whether to lay out the output beside every target that reads it, too.
+    /// Whether to lay out the output with every target that reads it, too.
     pub with_readers: bool,
 }

@@ -31,7 +31,7 @@ pub struct RemoteDef {
     pub upload_inputs: bool,
     /// Whether the server's workers run producers for this machine.
     pub execute: bool,
-    /// Path of the program that they run; `None` for the one beside this program.
+    /// Path of the program that they run; `None` for the one next to this program.
     pub worker: Option<String>,
     /// Properties by which the server chooses workers.
     pub platform: BTreeMap<String, String>,

@@ -255,7 +255,7 @@ impl Store for Fetching {
         for volumes in self.volumes_of(&lacking)?.chunks(AT_ONCE) {
             let mut guard = self.remote_index();
             let remote_index = self.index(&mut guard)?;
-            // Another thread may have fetched some meanwhile.
+            // Another thread may have fetched some in between.
             let wanted: Vec<usize> = volumes
                 .iter()
                 .copied()

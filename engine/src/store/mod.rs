@@ -310,7 +310,7 @@ pub trait Store: Send + Sync {
         false
     }
 
-    /// Releases the store lock until the next call. Meanwhile gc may remove anything not committed.
+    /// Releases the store lock until the next call. Until then gc may remove anything not committed.
     fn release_lock(&self) {}
 
     /// Waits until no other process requests the paid result of this key, and locks out others while the returned value lives. `None` if

@@ -59,7 +59,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts a parcel in a temporary file beside `path`, its final place.
+    /// Starts a parcel in a temporary file next to `path`, its final place.
     ///
     /// # Errors
     /// When no file can be created there.

@@ -27,7 +27,7 @@ pub use watcher::{WatchProblem, Watcher};
 /// The file in the root that defines the sources; its changes are reported although it is no source.
 const MANIFEST: &str = "cortex.toml";
 
-/// Rows of data tables, a file beside the manifest and part of its definitions. Its folder is not watched, so the watcher checks the file
+/// Rows of data tables, a file next to the manifest and part of its definitions. Its folder is not watched, so the watcher checks the file
 /// itself.
 const ROWS: &str = ".cortex/packs.toml";
 

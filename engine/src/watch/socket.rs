@@ -1,4 +1,4 @@
-//! An exclusive server socket: a Unix socket of this user alone, and a lock file beside it that names its process.
+//! An exclusive server socket: a Unix socket of this user alone, and a lock file next to it that names its process.
 
 use os::info::FileInfo;
 use os::plain_files::MoreOptions;
@@ -37,7 +37,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Binds the socket at `path`, with a lock file beside it that excludes other processes. Takes over the socket of a killed process.
+    /// Binds the socket at `path`, with a lock file next to it that excludes other processes. Takes over the socket of a killed process.
     ///
     /// # Errors
     /// When another process has it, or it cannot be created.
@@ -93,7 +93,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         // The path may belong to another process now. If this file stays, the next process takes it over, and nothing answers there
-        // meanwhile.
+        // until then.
         if self.is_in_place() {
             let _ = std::fs::remove_file(&self.path);
         }

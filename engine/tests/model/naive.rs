@@ -327,7 +327,7 @@ impl<'a> Naive<'a> {
         }
         let mut seen = BTreeSet::new();
         roots.retain(|label| seen.insert(label.clone()));
-        // An empty set is not an error beside other targets.
+        // An empty set is not an error if there are other targets.
         refused |= any_over_nothing && !any_label;
         (!refused).then_some(roots)
     }

@@ -24,8 +24,8 @@ pub(super) struct ServerCall<'a> {
 }
 
 impl ServerCall<'_> {
-    /// Asks a question. `go_on` sees the reply so far and decides whether to continue. A failure comes with the reply so far: that may have to be
-    /// paid for.
+    /// Asks a question. `go_on` sees the reply so far and decides whether to continue. A failure includes the partial reply, because it may
+    /// be billed.
     pub(super) fn ask_provider(
         &self,
         model: &Model<'_>,

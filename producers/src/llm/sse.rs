@@ -1,4 +1,4 @@
-//! Parses server-sent events: takes bytes in pieces cut anywhere, and returns the data of whole events.
+//! Incremental parser of server-sent events; input may be split anywhere.
 
 /// Takes pieces and returns events.
 #[derive(Default)]

@@ -101,7 +101,7 @@ pub(super) fn code_lines(code: &str) -> String {
     out
 }
 
-/// Whether a line of a list ends behind this item. The item itself decides, so that an inserted one moves no other line ends.
+/// Whether to break after this item. Only its own text decides, so an insertion moves no other break.
 fn ends_line(item: &str, len: usize) -> bool {
     let items_in_line = (LONGEST / (item.len() + 1)).max(1);
     usize::from(Digest::of(item.as_bytes()).0[0]).is_multiple_of(items_in_line) || len > 4 * LONGEST

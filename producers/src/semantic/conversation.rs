@@ -410,7 +410,7 @@ impl<'a> ModelConversation<'a> {
             // A type's role follows from its declarations; summaries of its readers depend on these words.
             let is_for = name == ROLE && changes.own && !changes.whole.contains(type_key(key)) && !changes.declared.contains(type_key(key));
             let stays = || is_for && !churn_guard::rests_on_changes(old, type_key(key), changes, &names);
-            // Other words of a ROLE would concern all readers; of other sections, only what a change reaches was asked about.
+            // Rewording ROLE affects every reader; for other sections, only what the change reaches was asked.
             let needless = churn_guard::needless(old, new, type_key(key), changes, &names);
             let needless = needless.filter(|why| patch.is_none() || name == ROLE || *why != churn_guard::REWORDED);
             needless.or_else(|| stays().then_some("no declaration changed"))

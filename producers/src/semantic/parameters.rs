@@ -82,7 +82,7 @@ pub(super) struct SummaryParameters {
     pub(super) carry: Carry,
     /// Limit of questions that are asked as one.
     pub(super) together: usize,
-    /// Globs of files that no model sees, beside the built-in ones.
+    /// Globs of files that no model sees, in addition to the built-in ones.
     pub(super) never_send: Vec<String>,
     /// Globs of files of whose types only the declarations are shown.
     pub(super) declarations_only: Vec<String>,

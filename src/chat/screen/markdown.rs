@@ -333,7 +333,7 @@ mod tests {
                 assert!(line.cells <= width.max(1), "{line:?}");
                 line.drawn
             }).collect();
-            // Line ends at the end may be drawn before the final answer comes without them.
+            // Trailing line ends may be on screen before the final answer arrives without them.
             let mut expected = rows(&text, width);
             for rows in [&mut drawn, &mut expected] {
                 rows.truncate(rows.iter().rposition(|row| !row.trim().is_empty()).map_or(0, |at| at + 1));

@@ -18,7 +18,7 @@ const BY_FIT: f32 = 0.6;
 const BY_DEPENDENCY: f32 = 0.2;
 const BY_WHOLENESS: f32 = 0.1;
 const BY_ACCESS: f32 = 0.1;
-/// Weight of the type's value beside the fit of a member.
+/// Weight of the type's value compared with the fit of a member.
 const OF_TYPE: f32 = 0.5;
 /// Shares of the room for members: in a room of [`SMALL`] tokens or less, and of [`LARGE`] or more; between them the share grows.
 const FOR_MEMBERS: (f32, f32) = (0.6, 0.85);

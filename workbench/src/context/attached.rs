@@ -60,7 +60,7 @@ pub fn attach(mentions: &mut Vec<Mention>, place: WorkspaceFiles<'_>) -> Vec<Att
         for (path, lines) in std::mem::take(&mut mention.outside) {
             let is_all = mention.wanted == MentionedPart::Lines(lines);
             let read = read_lines(&path, &path, Some(lines), place);
-            // Beside types, a line of brackets carries no information.
+            // Next to types, a line of brackets carries no information.
             if is_all || read.as_ref().is_ok_and(|file| file.text.contains(char::is_alphanumeric)) {
                 add_file(mention, read, &mut found);
             }

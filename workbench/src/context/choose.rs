@@ -1,4 +1,5 @@
-//! Chooses and orders the types that answer a query: those that it names, then repeatedly the one that fits best beside the types chosen so far.
+//! Chooses and orders the types that answer a query: those that it names, then repeatedly the one that fits best together with the types chosen so
+//! far.
 //!
 //! A type whose name the query says in words fits better, and one of tests less well if the query does not ask for tests. Among types that fit
 //! about equally well, one related to a chosen type comes first, then one that can be shown whole. Pure: the same index, log and query give the same
@@ -78,7 +79,7 @@ pub struct Chosen {
 pub struct Choice {
     /// The chosen types, in the order of their importance.
     pub chosen: Vec<Chosen>,
-    /// The best types that were considered and not chosen, with their scores beside all chosen ones.
+    /// The best types that were considered and not chosen, with their scores given all chosen ones.
     pub others: Vec<(usize, f32, Passed)>,
     /// The number of types that were considered and not chosen.
     pub others_total: usize,
@@ -91,7 +92,7 @@ pub struct Choice {
 pub enum Passed {
     /// The limit of chosen types was reached.
     Full,
-    /// The type's score is too low beside the best.
+    /// The type's score is too low compared with the best.
     Little,
     /// The type's score is zero.
     Nothing,

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 /// Tokens reserved for the lines that name what is not shown, at most this fraction of the budget.
 const FOR_THE_REST: (usize, usize) = (60, 8);
-/// Fraction of the budget for files that the query names, beside types: as much as one whole type.
+/// Fraction of the budget for files that the query names, if there are types: as much as one whole type.
 const FOR_FILES: usize = 4;
 /// Heading of types that are shown in one line.
 const LINES: &str = "## More that may belong to it\n";
@@ -204,7 +204,7 @@ impl ComposedText<'_> {
                 Some(now) => (Some(now.form), now.members.clone()),
                 None => (None, Vec::new()),
             };
-            // The brief form is shown beside members of a named type that are shown already.
+            // The brief form is shown in addition to members of a named type that are shown already.
             if before < Some(form) || named && form == Form::Brief {
                 self.show(at, form, &members, self.free_tokens());
             }

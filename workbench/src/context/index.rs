@@ -76,7 +76,7 @@ impl Postings {
             searched.flat_map(|(own, document)| document.words.iter().map(move |(word, counts, _)| (*word as usize, own, *counts)))
         };
         let bound = words().map(|(word, ..)| word + 1).max().unwrap_or(0);
-        // Count one place further on, then sum up: a word's entry is then the start of its types.
+        // Prefix sums, shifted by one slot, give the start of each word's postings.
         let mut starts = vec![0_u32; bound + 2];
         words().for_each(|(word, ..)| starts[word + 2] += 1);
         for at in 2..starts.len() {

@@ -221,7 +221,7 @@ mod tests {
     use crate::symbols::samples::Sample;
     use std::collections::BTreeSet;
 
-    /// Reads the index of a sample beside documents that were saved.
+    /// Reads the index of a sample together with documents that were saved.
     fn index_beside(sample: &mut Sample, saved: &SavedDocuments) -> Index {
         let symbols = sample.names();
         Index::from_outputs(

@@ -191,7 +191,7 @@ fn insert_using(text: &str, compiled: &str, new: &str, wanted: &Using, before: &
 /// Sort key of directives of one rank.
 type SortKey<'k> = &'k dyn Fn(&str) -> (bool, String);
 
-/// Returns the directive beside which to insert a new one, and whether to insert after it.
+/// Returns the directive next to which to insert a new one, and whether to insert after it.
 fn neighbour<'s>(all: &'s [UsingDirective], rank: u8, target: &str) -> Option<(&'s UsingDirective, bool)> {
     let alike: Vec<&UsingDirective> = all.iter().filter(|one| one.rank == rank).collect();
     let system = |name: &str| !(name == "System" || name.starts_with("System."));
@@ -334,7 +334,7 @@ mod tests {
     }
 
     proptest! {
-        /// Beside the directive every byte stays, the file declares what it did, and a second time there is nothing to do.
+        /// Apart from the directive every byte stays, the file declares what it did, and a second time there is nothing to do.
         #[test]
         fn all_else_stays_byte_for_byte(
             usings in proptest::collection::vec("(static |X[0-9] = |)[A-E](\\.[A-E]){0,2}", 0..5),
@@ -353,7 +353,7 @@ mod tests {
             let Some(made) = with(&text, &given).expect("a directive") else { return Ok(()) };
             let same = text.bytes().zip(made.bytes()).take_while(|(one, other)| one == other).count();
             let added = made.len() - text.len();
-            // Equal bytes around a stretch that came leave where it begins open.
+            // If the bytes around an insertion are equal, its start is ambiguous.
             prop_assert!((0..=same).any(|at| made.is_char_boundary(at) && text[at..] == made[at + added..]));
             prop_assert_eq!(with(&made, &given), Ok(None));
             if crlf {

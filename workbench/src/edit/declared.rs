@@ -146,7 +146,7 @@ pub(super) struct EditRange {
 }
 
 impl EditRange {
-    /// Maps a range of the old text beside or around the place to the new text.
+    /// Maps a range of the old text next to or around the place to the new text.
     fn range_after_edit(&self, range: &Range<usize>) -> Range<usize> {
         let behind = |at: usize| at - self.old.end + self.new.end;
         let start = if range.start >= self.old.end {
@@ -170,7 +170,7 @@ fn join_names<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Checks an edit: every declaration beside or around its place keeps its properties and position, a replaced symbol remains the same symbol, and no
+/// Checks an edit: every declaration next to or around its place keeps its properties and position, a replaced symbol remains the same symbol, and no
 /// new declaration clashes with another one.
 ///
 /// # Errors

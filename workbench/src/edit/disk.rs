@@ -64,7 +64,7 @@ impl Disk {
         }
     }
 
-    /// Opens the folder of a file; returns it with the file's name. A resolved path has no links: a link found now was added meanwhile.
+    /// Opens the folder of a file; returns it with the file's name. A resolved path has no links: a link found now was added since.
     pub(super) fn folder<'p>(&self, path: &'p str, make: bool) -> io::Result<(Folder, &'p str)> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut folder = Folder::open(&self.root)?;

@@ -1,4 +1,4 @@
-//! Counts of applied, failed and undone edits of this checkout, in a file beside the sessions, which it outlives.
+//! Counts of applied, failed and undone edits of this checkout, in a file next to the sessions, which it outlives.
 
 use super::files::Files;
 use schemars::JsonSchema;

@@ -222,7 +222,7 @@ impl Model {
             Act::Append(text) if !busy => self.edit(mode, format!("{}{text}", self.buffer)),
             Act::Commit if !busy && self.buffer != self.base => self.save(),
             Act::Discard => {
-                // Dropping candidates keeps the edits, whatever another program wrote meanwhile.
+                // Dropping candidates keeps the edits, whatever another program wrote before.
                 self.selection = None;
                 if !offered && (self.out.is_some() || self.buffer != self.base) {
                     self.drop_edits();

@@ -66,7 +66,7 @@ pub(super) fn place_declaration(
                 Some(at) => (at, usual, ""),
                 None => (behind, " ", ""),
             };
-            // Beside other declarations on a line, it starts where it is inserted.
+            // Next to other declarations on a line, it starts where it is inserted.
             let new = if before == " " { plain.as_str() } else { new };
             match parted {
                 Parted::Last { .. } => {

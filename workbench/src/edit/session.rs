@@ -269,7 +269,7 @@ impl EditSession {
         files.write_note(&note_name(&self.id), &serde_json::to_vec(self)?)
     }
 
-    /// Writes a journal with the running save beside the stored session; after a crash, [`Self::interrupted`] finds it.
+    /// Writes a journal with the running save next to the stored session; after a crash, [`Self::interrupted`] finds it.
     ///
     /// # Errors
     /// When it cannot be written.

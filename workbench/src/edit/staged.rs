@@ -1,5 +1,5 @@
-//! Staged files of a save: the complete new file is first written beside the old one, with its mode, owner and attributes. In a save of several files
-//! each has a staged file until it is saved, which shows the next process after a crash how far the save got.
+//! Staged files of a save: the complete new file is first written next to the old one, with its mode, owner and attributes. In a save of several
+//! files each has a staged file until it is saved, which shows the next process after a crash how far the save got.
 
 use super::disk::{Disk, stamp, stat_if_exists};
 use super::files::{Save, SaveError};
@@ -143,7 +143,7 @@ pub(super) fn staged_name(name: &str) -> String {
     format!(".{}.cortex-new", &blake3::hash(name.as_bytes()).to_hex()[..16])
 }
 
-/// Writes the staged file beside the old one.
+/// Writes the staged file next to the old one.
 fn stage(folder: &Folder, name: &str, bytes: &[u8], save: &Save, before: Option<&FileInfo>) -> io::Result<How> {
     // The lock excludes other editing processes.
     let new = staged_name(name);

@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-/// Many edits of one second, each in its own session, are recorded once, in order, whether an observer looks meanwhile or later.
+/// Many edits of one second, each in its own session, are recorded once, in order, whether an observer looks in between or later.
 #[test]
 fn quick_edits_are_told_once() {
     let folder = tempfile::tempdir().expect("folder");

@@ -1,4 +1,4 @@
-//! Storage of journals: `.cortex/live/KEY/journal.json`, and beside it each text of a version or an anchor, under its digest. A text is written
+//! Storage of journals: `.cortex/live/KEY/journal.json`, and next to it each text of a version or an anchor, under its digest. A text is written
 //! before the journal refers to it, so that a kill leaves a complete journal.
 
 use super::journal::Journal;

@@ -31,7 +31,7 @@ pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents,
     texts::documents(files, &overlay_or_session(files, name, now)?.documents)
 }
 
-/// Returns a store for a build beside its checkout: another process may build the checkout meanwhile.
+/// Returns a store for a build outside of its checkout: another process may build the checkout at the same time.
 pub fn store_beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
     Arc::new(SnapshotStore::new(store, view))
 }
@@ -47,7 +47,7 @@ pub fn engine_over_documents(engine: Engine, documents: Documents, root: &Path, 
     engine_on_documents(engine, documents, Box::new(on_results))
 }
 
-/// Returns the engine of a reader beside a build of the workspace: an overlay without documents, which records no results.
+/// Returns the engine of a reader while a build of the workspace runs: an overlay without documents, which records no results.
 pub fn reading(engine: Engine) -> Engine {
     engine_on_documents(engine, Documents::new(), Box::new(|_: &[ActionKey]| {}))
 }

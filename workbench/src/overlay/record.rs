@@ -281,7 +281,7 @@ pub fn list_overlays<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
         let Some(name) = file.strip_suffix(".json").filter(|name| check_name(name).is_ok()) else {
             continue;
         };
-        // Skip an overlay that was removed meanwhile.
+        // Skip an overlay that was removed since the listing.
         if let Some(overlay) = read_overlay_record(files, name)? {
             let name = name.to_owned();
             listed.push(Listed { name, overlay });

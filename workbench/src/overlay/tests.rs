@@ -470,7 +470,7 @@ fn conflicts_are_told_by_their_lines_and_nothing_is_written() {
         ]
     );
     assert_eq!(place.read("b.cs"), b"b\n", "nothing is written");
-    // A folder in the place of a file, and a link that was created meanwhile.
+    // A folder in the place of a file, and a link that was created since.
     fs::remove_file(place.root.join("a.cs")).expect("removed");
     fs::create_dir(place.root.join("a.cs")).expect("folder");
     fs::remove_file(place.root.join("b.cs")).expect("removed");

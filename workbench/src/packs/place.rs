@@ -192,7 +192,7 @@ mod tests {
         ] {
             assert_eq!(place_of_error(manifest, "&"), "filter:1:1", "{manifest}");
         }
-        // It was edited meanwhile: only the filter's beginning is certain.
+        // It was edited since: only the filter's beginning is certain.
         assert_eq!(place_of_error("[pack.'p/q']\nfilter = \"x\"", "type:A & b"), "cortex.toml:2:10");
         let other = Diagnostic::error("E_X", "another").at("filter", 1, 1).label("//types/A:outline");
         assert_eq!(locate_filter_error(Path::new("/nowhere"), other.clone()), other);

@@ -151,7 +151,7 @@ pub struct Report {
     pub lineages: Vec<Lineage>,
 }
 
-/// Number of often changed targets whose versions are reported, beside the focus.
+/// Number of often changed targets whose versions are reported, in addition to the focus.
 const LINEAGES: usize = 5;
 
 impl Report {

@@ -149,7 +149,7 @@ impl Run<'_> {
         let (mut low, mut high) = (0, roots.len());
         let (mut at, mut step) = (guess.min(high), 1);
         while low < high {
-            // At first away from the guess in growing steps, then by halves.
+            // Gallop away from the guess with doubling steps, then bisect.
             let look = at.clamp(low, high - 1);
             let is_behind = !precedes(look)?;
             if is_behind {

@@ -192,7 +192,7 @@ fn word_len(text: &str) -> usize {
 }
 
 /// Finds parts of a line that may be keys: values of telling names, and words that look like keys. Works on malformed TOML, too, so that no
-/// syntax error beside a key prints it.
+/// syntax error next to a key prints it.
 fn secrets_of(line: &str) -> Vec<Range<usize>> {
     let mut hidden = Vec::new();
     for prefix in SECRET_PREFIXES {

@@ -400,7 +400,7 @@ impl Medium for Folder {
     fn collector(&self) -> Result<Option<Lock>, StoreError> {
         let terms = Terms {
             purpose: &self.options.purpose,
-            // Never wait for it: so it can be acquired whatever other locks are held.
+            // Do not wait: then holding other locks cannot cause a deadlock.
             timeout: Duration::ZERO,
             waiting: None,
             on_wait: None,

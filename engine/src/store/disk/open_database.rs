@@ -416,7 +416,7 @@ impl Handle {
         match copied {
             Ok(true) => {}
             Ok(false) => return Ok(false),
-            // No space for a copy beside the file.
+            // No space for a copy next to the file.
             Err(Fault::NoSpace) => return self.compact_in_place(&mut state, notices).map(|()| true),
             Err(fault) => {
                 drop(state);

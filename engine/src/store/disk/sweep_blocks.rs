@@ -45,7 +45,7 @@ impl DiskStore {
             self.remove_some(&mut STEP.clone(), |database, _| {
                 let mut txn = database.begin_write()?;
                 txn.set_quick_repair(true);
-                // Skip blobs that were removed meanwhile.
+                // Skip blobs that were removed since.
                 let is_thin = |_: &Digest, record: Option<&codec::BlobRecord>| record.is_some_and(|record| thin.contains(&record.seq));
                 BlobTables::open_tables(&txn)?.write_rows(&rows, is_thin)?;
                 txn.commit()?;

@@ -86,7 +86,7 @@ impl Verified {
 }
 
 impl DiskStore {
-    /// Opens every row, hashes every blob, follows every reference. Sees one state of the store: does not release it meanwhile.
+    /// Opens every row, hashes every blob, follows every reference. Sees one state of the store: does not release it before the end.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -94,8 +94,8 @@ impl DiskStore {
         self.verify_with(|| {})
     }
 
-    /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that others store or remove meanwhile count as no
-    /// damage; their soundness may be left to the next verification.
+    /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that others store or remove during that count
+    /// as no damage; their soundness may be left to the next verification.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -214,7 +214,7 @@ pub(super) fn find_unreachable(table: Table, open: &ReadTable, key: &[u8]) -> Re
 }
 
 /// Counts the rows of a table; a walk met `met` of them before. A table that claims more rows than a walk finds has lost some to damage. Other
-/// processes may have changed rows meanwhile, so only a walk in one transaction proves it.
+/// processes may have changed rows since, so only a walk in one transaction proves it.
 pub(super) fn count_rows(table: Table, open: &ReadTable, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
     let claimed = open.len()?;
     let mut walked = met;

@@ -95,7 +95,7 @@ const NEAR: usize = 16;
 const LONGEST: usize = 64 << 10;
 /// Average tokens per chosen type: most of them are a line.
 const EACH: usize = 40;
-/// Least number of chosen types, if so many match the query, and most.
+/// Minimum (if enough types match) and maximum number of chosen types.
 const CHOSEN: (usize, usize) = (10, 250);
 
 /// A context.

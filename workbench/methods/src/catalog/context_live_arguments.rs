@@ -95,7 +95,7 @@ fn person() -> String {
 }
 
 impl Show {
-    /// Returns notes about other sessions with edits of the document, and about the file beside the shown version.
+    /// Returns notes about other sessions with edits of the document, and about the file in addition to the shown version.
     pub(super) fn notes_beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Result<&str, &Diagnostic>) -> Vec<String> {
         let others = unsaved.iter().filter(|session| Some(*session) != self.session.as_ref());
         let mut notes: Vec<String> = others

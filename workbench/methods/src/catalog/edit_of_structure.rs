@@ -96,7 +96,7 @@ impl SymbolEdit<'_> {
         })
     }
 
-    /// Returns the file to which a type is moved: the requested one, or one named after it, beside the old file.
+    /// Returns the file to which a type is moved: the requested one, or one named after it, next to the old file.
     pub(super) fn target_file(&self, desk: &mut Desk<'_>, path: &str, key: &str, given: Option<&str>) -> Result<String, Failed> {
         let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let target = given.map_or_else(|| format!("{folder}{}.cs", simple_name(key)), str::to_owned);

@@ -188,7 +188,7 @@ impl Method for List {
                 Some(overlay) if !overlay.merging.is_empty() => "merging",
                 Some(_) => "open",
             };
-            // An overlay that was deleted meanwhile or is damaged is still listed.
+            // An overlay that has been deleted since or is damaged is still listed.
             let compared = match status {
                 "open" | "merging" => compare(&files, &name, now).unwrap_or_default(),
                 _ => Vec::new(),

@@ -214,7 +214,7 @@ fn exit_code_of(failures: &[Diagnostic]) -> Code {
     let found = own.into_iter().find(|(code, _)| failures.iter().any(|why| why.code == *code));
     match found {
         Some((_, code)) => code,
-        // The mistake is in the manifest, or in the file of packs beside it.
+        // The mistake is in the manifest, or in the file of packs next to it.
         None if failures.iter().all(|why| why.code == ErrorCode::InvalidFilter) => Code::Usage,
         None => Code::TargetFailed,
     }

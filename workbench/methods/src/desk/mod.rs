@@ -109,7 +109,7 @@ impl Drop for Saving {
 pub trait Serving {
     /// Waits for the right to build.
     fn turn(&self) -> Result<AcquiredTurn<'_>, Failed>;
-    /// Waits briefly for the right to build, else for the right to read beside the build. Returns whether it is the right to build.
+    /// Waits briefly for the right to build, else for the right to read while a build runs. Returns whether it is the right to build.
     fn turn_to_read(&self) -> Result<(AcquiredTurn<'_>, bool), Failed>;
     /// Returns how long to wait for another process that builds the checkout.
     fn patience(&self) -> Duration;

@@ -71,7 +71,7 @@ pub struct RequestContext {
     overlay: OnceCell<String>,
     /// Wait for other processes, if it differs from the flags.
     patience: Cell<Option<Duration>>,
-    /// Whether the workspace is read beside another build of the checkout.
+    /// Whether the workspace is read while another build of the checkout runs.
     is_beside: Cell<bool>,
     /// Last graph that the service loaded; `None` outside a service.
     graphs: Option<GraphMemory>,
@@ -180,7 +180,7 @@ impl RequestContext {
                 let display = person.display_build();
                 build(display.observer(), display.cancel())
             }
-            // The observer gets events only of builds in the request's turn, not of reads beside another build.
+            // The observer gets events only of builds in the request's turn, not of reads while another build runs.
             Voice::Caller { cancel, .. } if self.is_beside.get() => build(&Silent, cancel),
             Voice::Caller { cancel, observer, .. } => build(&**observer, cancel),
         }
@@ -230,7 +230,7 @@ impl RequestContext {
         self.open_workspace(purpose, asking, if may_build { Access::Read } else { Access::Beside })
     }
 
-    /// Returns whether the workspace is read beside another build of the checkout.
+    /// Returns whether the workspace is read while another build of the checkout runs.
     pub fn is_beside(&self) -> bool {
         self.is_beside.get()
     }

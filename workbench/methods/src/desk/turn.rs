@@ -1,4 +1,4 @@
-//! Turns of requests: one request at a time has the checkout, and a few read beside it.
+//! Turns of requests: one request at a time has the checkout, and a few read at the same time.
 
 use engine::seams::producer::Cancel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

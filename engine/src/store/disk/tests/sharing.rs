@@ -28,7 +28,7 @@ fn waiting_writers_and_readers_all_progress() {
                     };
                     store.commit(ViewId(writer), commit).unwrap();
                     store.release_if_wanted();
-                    // Its earlier commits are there, whichever handle had the store meanwhile.
+                    // Its earlier commits are there, whichever handle had the store in between.
                     assert!(store.action(&key(&name)).unwrap().is_some());
                 }
             });
