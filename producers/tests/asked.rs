@@ -106,7 +106,7 @@ fn an_answer_from_a_cache_is_patched_as_one_that_was_asked_for_here() {
 }
 
 #[test]
-fn what_a_reader_does_not_use_waits_for_its_next_edit() {
+fn a_change_that_a_reader_does_not_use_waits_for_its_next_edit() {
     let desk = store("");
     desk.answers(|asked| Ok(whole(asked).replace("The limitations of N.Store", "Trusts IClock")));
     desk.build(LABEL);
@@ -128,7 +128,7 @@ fn what_a_reader_does_not_use_waits_for_its_next_edit() {
 }
 
 #[test]
-fn what_a_model_is_not_shown_is_not_asked_about() {
+fn a_change_that_a_model_is_not_shown_causes_no_question() {
     let desk = store("");
     desk.build(LABEL);
     // A member of a dependency that Store does not use changes the key, but not the prompt.

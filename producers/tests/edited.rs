@@ -59,7 +59,7 @@ fn an_edited_body_runs_its_own_type_only() {
 }
 
 #[test]
-fn what_comes_after_edits_is_what_a_build_from_nothing_gives() {
+fn builds_after_edits_equal_a_build_from_nothing() {
     let first = generated(12, 3, "x = 1;", "");
     let edited = desk(&first);
     let texts = [

@@ -123,7 +123,7 @@ fn a_renamed_type_of_a_group_asks_nothing() {
 }
 
 #[test]
-fn what_else_changed_is_a_patch_without_the_names() {
+fn changes_besides_a_rename_are_a_patch_without_the_names() {
     let desk = desk();
     desk.rename("N.Store", "N.Vault");
     desk.put("src/Store.cs", &edited(&STORE.replace("Store", "Vault"), "Trim(16)", "Trim(32)"));

@@ -166,7 +166,7 @@ fn a_part_that_fails_is_asked_alone_and_takes_none_with_it() {
 }
 
 #[test]
-fn what_cannot_be_asked_at_once_is_asked_one_by_one() {
+fn questions_too_large_together_are_asked_one_by_one() {
     let desk = desk("params.together = 2");
     desk.answers(|asked| match questions(asked).len() {
         0 => Ok(whole(asked)),

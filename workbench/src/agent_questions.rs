@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_most_waits_for_comes_first_and_readers_are_those_that_name_it() {
+    fn questions_with_most_readers_come_first() {
         let row = |references, depth, group: Option<&str>, dependencies: &[&str]| GraphRow {
             references,
             depth,
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_is_shown_by_lines_and_not_without_end() {
+    fn changed_lines_are_shown_up_to_a_limit() {
         assert_eq!(changed_lines("a\nb\n", "a\nc\n"), "-b\n+c");
         let long: String = (0..100).map(|line| format!("{line}\n")).collect();
         assert!(changed_lines(&long, "").ends_with("-19\n… 80 lines more"));

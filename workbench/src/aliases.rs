@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_reads_as_empty() {
+    fn foreign_files_read_as_no_aliases() {
         let folder = tempfile::tempdir().expect("folder");
         std::fs::create_dir_all(folder.path().join(".cortex/out")).expect("folders");
         assert_eq!(read_aliases(folder.path()), Aliases::default());

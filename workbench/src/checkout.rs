@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_is_not_written() {
+    fn equal_content_is_not_written_again() {
         let root = tempfile::tempdir().expect("folder");
         let since = || std::fs::metadata(root.path().join(FILE)).expect("file");
         write_file(root.path(), FILE, b"one").expect("written");

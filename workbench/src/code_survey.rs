@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_folder_is_counted() {
+    fn files_of_a_folder_are_counted() {
         let temp = tempfile::tempdir().expect("folder");
         let files = [
             ("src/A.csproj", "<Project/>"),

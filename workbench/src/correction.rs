@@ -177,7 +177,7 @@ mod tests {
     const OLD: &str = "# Semantic: A T_1\nImplHash: x\n\nROLE:\n- Does it.\n\nEDGE_CASES:\nNone.\n";
 
     #[test]
-    fn what_a_person_changed_is_marked_and_stays_marked() {
+    fn sections_that_a_person_changed_stay_marked() {
         let new = compose_correction(OLD, &OLD.replace("Does it.", "Does it well.")).expect("a correction");
         let first = notes_of_correction(OLD, &new, &Notes::new());
         assert_eq!(first[CORRECTED], "ROLE");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_stand_is_refused() {
+    fn invalid_corrections_are_refused() {
         let refused = |text: &str| compose_correction(OLD, text).expect_err(text);
         assert_eq!(refused("ROLE:\nx\n"), Refused::Missing(vec!["EDGE_CASES".to_owned()]));
         assert_eq!(refused("a\nb\u{1b}[2J"), Refused::Control(2));

@@ -116,7 +116,7 @@ mod tests {
     use engine::values::digest::Digest;
 
     #[test]
-    fn what_is_asked_for_is_noted_until_it_is_there() {
+    fn paid_targets_are_noted_until_their_answer_arrives() {
         let folder = tempfile::tempdir().unwrap();
         let of = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
         let build = Generating::new(folder.path());

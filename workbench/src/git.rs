@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_commit_is_not_taken() {
+    fn a_head_that_leads_to_no_commit_has_no_revision() {
         let folder = tempfile::tempdir().unwrap();
         let git = folder.path().join(".git");
         fs::create_dir_all(&git).unwrap();

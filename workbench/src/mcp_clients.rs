@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_there_stays() {
+    fn existing_settings_of_clients_stay() {
         let before =
             "// mine\r\n{\r\n  \"theme\": \"dark\", // yes\r\n  \"mcpServers\": {\r\n    \"a\": {\"command\": \"a\"}\r\n  }\r\n}\r\n";
         let made = Client::Gemini.configured(Some(before)).expect("made");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_form_is_refused() {
+    fn malformed_settings_of_clients_are_refused() {
         for (client, text) in [
             (Client::Claude, "{"),
             (Client::Claude, "[]"),

@@ -305,7 +305,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_shares_words_is_nearest() {
+    fn types_that_share_words_are_nearest() {
         let table = table(&TEXTS);
         let vectors = Vectors::from_table(&table, |_| true).unwrap();
         let near = vectors
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn vectors_that_are_not_compared_are_counted() {
         let vector = |numbers: &[f32]| Vector::from_numbers(numbers).to_bytes();
         let rows = BTreeMap::from([
             ("A", vector(&[1.0, 0.5])),

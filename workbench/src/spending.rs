@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_saved_is_not_spent_and_what_has_no_price_is_counted_apart() {
+    fn savings_are_not_spending_and_unpriced_calls_are_counted_apart() {
         let entries = [
             entry("//a:s", Outcome::Full, Some(30)),
             entry("//a:s", Outcome::Saved, Some(30)),

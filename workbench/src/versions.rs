@@ -210,7 +210,7 @@ mod tests {
     use super::was_there;
 
     #[test]
-    fn what_was_collected_and_made_again_was_not_there() {
+    fn a_collected_result_that_was_built_again_was_absent_before() {
         assert!(was_there(5, 9, [].into_iter()), "an older result");
         assert!(was_there(5, 5, [5].into_iter()), "made and found within one second");
         assert!(!was_there(5, 5, [].into_iter()), "made for it");

@@ -413,7 +413,7 @@ proptest! {
 
 /// During a collection, a checkout stores a result that the collection was about to remove.
 #[test]
-fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
+fn results_stored_during_a_collection_are_not_removed() {
     let mut bench = Bench::new();
     bench.build(0, bench.disk.clone());
     bench.worlds[0].write_source("docs/0", "second");
@@ -457,7 +457,7 @@ fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
 
 /// Found by a random run: without `--paid`, an unheld paid result stays, and so do its inputs.
 #[test]
-fn what_a_paid_result_that_stays_was_made_of_stays() {
+fn inputs_of_a_retained_paid_result_stay() {
     let mut bench = Bench::new();
     let gc = |keep_versions, paid, max_size| Step::Gc {
         older_than: 0,

@@ -45,7 +45,7 @@ fn a_program_gets_targets_and_hears_of_changes() {
 }
 
 #[test]
-fn what_means_nothing_is_refused_with_the_reason() {
+fn invalid_labels_and_queries_are_refused_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let library = library(folder.path());
     for wrong in ["//types/N.B:outline", "no label", "//types/N.A:nothing"] {

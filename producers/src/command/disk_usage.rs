@@ -57,7 +57,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn what_a_folder_holds_counts_however_deep_and_empty_it_is() {
+    fn deep_and_empty_entries_of_a_folder_are_counted() {
         let folder = tempfile::tempdir().expect("folder");
         for name in ["b", "c"] {
             std::fs::write(folder.path().join(name), "").expect("written");

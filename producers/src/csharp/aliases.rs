@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_two_is_none() {
+    fn a_rename_with_two_possible_successors_is_not_recognized() {
         assert_eq!(renamed(&BEFORE.replace("Other", "One")), pair("N.Other", "N.One"));
         let other = &BEFORE[BEFORE.find("public class Other").expect("there")..];
         let two = format!(

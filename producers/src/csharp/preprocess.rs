@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compiled_is_told_by_byte() {
+    fn each_byte_is_known_to_be_compiled_or_not() {
         let source = "a\n#if A\nb\n#if B\nc\n#endif\n#else\nd\n#if A\ne\n#endif\n#endif\nf";
         let run = active(source, &defined(&["A"]));
         let compiled: String = "abcdef"

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_said_to_have_given_nothing() {
+    fn a_binary_file_has_no_syntax_and_a_diagnostic() {
         let tier = |bytes: &[u8]| {
             let roles = vec![("bytes", vec![blob("", bytes)]), ("defines", vec![blob("", "[]")])];
             let output = run(&SyntaxProducer, "", "{}", roles).expect("a syntax");

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_above_a_type_does_not_move_its_row() {
+    fn edits_above_a_type_do_not_change_its_row() {
         let below = "namespace N;\nclass A { int x; }\nclass B {\n  int y; void F() { }\n  class C { } }";
         let moved =
             "namespace N;\n\nclass A {\n int x;\n\n void G() { } } class New { }  class B {\n  int y; void F() { }\n  class C { } }";

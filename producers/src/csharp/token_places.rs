@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_branch_compiles_is_skipped() {
+    fn code_of_another_branch_is_skipped() {
         // A later block begins like the body.
         let file = "{\n throw f();\n if (v is null) { x(); }\n void l() {\n if (v is string) { x(); } }\n}";
         let body = "{ if (v is null) { x(); } void l() { if (v is string) { x(); } } }";

@@ -321,7 +321,7 @@ X.N = 1; } }",
 }
 
 #[test]
-fn what_an_overload_would_convert_that_may_be_meant_is_possible() {
+fn a_conversion_for_a_possible_overload_is_a_possible_use() {
     let world = World::of_texts(&[(
         "A.cs",
         "class L { public static implicit operator L(string s) => null; }

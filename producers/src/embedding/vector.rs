@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_vector_is_none() {
+    fn text_that_is_no_vector_is_rejected() {
         for text in ["", "{}", "{\"vector\": [200]}", "{\"vector\": [0.5]}", "{\"vector\": \"x\"}"] {
             assert_eq!(Vector::from_text(text.as_bytes()), None, "{text}");
         }

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_a_section_is_no_answer() {
+    fn text_without_a_section_is_no_answer() {
         assert_eq!(
             parse_findings("EVIDENCE:\n- x", "q", "m", &case_of_two_types()),
             Err(Unanswered::Missing("CONCLUSION"))

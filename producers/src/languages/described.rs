@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_says_of_itself_comes_before_what_its_first_class_says() {
+    fn documentation_of_a_file_precedes_that_of_its_first_class() {
         let text = "\"\"\"Keeps <notes>.\"\"\"\nclass Store:\n    \"\"\"One store.\"\"\"\n";
         let symbols = parse_tags(language("python").expect("it"), "a.py", text).expect("read").symbols;
         assert_eq!(

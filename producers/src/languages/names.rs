@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_a_type_is_used_by_its_name() {
+    fn a_constructor_is_used_by_the_name_of_its_type() {
         let symbol = |end: &str| format!("scip-typescript npm web 1.0.0 src/`api.ts`/Client#{end}");
         let names = ["", "`<get>size`().", "`<constructor>`().", "get()."].map(|end| name_of_use(&symbol(end)));
         assert_eq!(names, ["Client", "size", "Client", "get"]);

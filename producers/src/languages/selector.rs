@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_selector_is_said() {
+    fn errors_in_a_selector_are_explained() {
         let why = |file: &str, selector: &str| texts(file, "class A { }", selector).expect_err("refused");
         assert!(why("a.md", "(x)").contains("no grammar is built in for a.md"));
         assert!(

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_is_said_once() {
+    fn common_data_of_joint_questions_are_sent_once() {
         let handed = |label: &str, user: &str| JointQuestion {
             turns: [Role::System, Role::User].map(|role| Turn {
                 role,

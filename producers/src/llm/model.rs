@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reaches_a_model_is_not_in_the_key() {
+    fn settings_for_reaching_a_model_are_not_in_the_key() {
         let team = serde_json::json!({"api": "openai", "name": "m", "temperature": 0, "base_url": "http://x", "api_key_env": "K", "timeout_seconds": 3});
         let models = BTreeMap::from([("team".to_owned(), object(team))]);
         let bound = bind_model(&object(serde_json::json!({"model": "team", "docs": false})), &models);

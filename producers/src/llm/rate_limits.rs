@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_reserved_too_much_is_given_back_and_pauses_hold_for_all() {
+    fn excess_reservations_are_released_and_pauses_apply_to_all_calls() {
         let (stage, window, cancel) = (Stage::new(), RateWindow::default(), Cancel::default());
         let rates = Rates {
             requests: None,

@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_spent_before_counts_and_limits_are_told_as_they_are() {
+    fn earlier_spending_counts_and_refusals_name_the_limit() {
         let used = Used {
             calls: 2,
             tokens: 50,

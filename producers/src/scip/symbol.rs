@@ -181,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn written_symbols_are_read_back(
             words in proptest::array::uniform4("[a-z ]{0,4}[a-z]|"),
             parts in proptest::collection::vec(("[`a-zé.#(/ ]{1,6}", suffix()), 1..5),
         ) {

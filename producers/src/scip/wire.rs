@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_index_is_told_once_with_a_hint() {
+    fn bytes_that_are_no_index_are_rejected_with_a_hint() {
         for bytes in [
             &b""[..],
             b"#!/bin/sh\n",

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_twice_or_too_long_is_told() {
+    fn missing_repeated_and_too_long_sections_are_reported() {
         let text = format!("ROLE:\na\nROLE:\nb\nLIFECYCLE:\n\nEDGE_CASES:\n{}\n", "x".repeat(9000));
         let read = parse_summary_answer(&text, &ABOUT, &sample_sections());
         assert_eq!(
@@ -440,7 +440,7 @@ mod tests {
 
         /// Parsed sections, written in any order and parsed again, are the same.
         #[test]
-        fn what_was_read_is_read_again(bodies in proptest::collection::vec(body(), 6), order in Just((0..6).collect::<Vec<usize>>()).prop_shuffle()) {
+        fn parsed_sections_are_read_back_in_any_order(bodies in proptest::collection::vec(body(), 6), order in Just((0..6).collect::<Vec<usize>>()).prop_shuffle()) {
             let wanted = sample_sections();
             let text: String = wanted.iter().zip(&bodies).map(|(section, body)| format!("{}:\n{body}\n", section.name)).collect();
             let first = parse_summary_answer(&text, &ABOUT, &wanted).summaries;

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_local_is_not_renamed_safely() {
+    fn only_renamed_locals_are_recognized() {
         for (old, new) in [
             ("{ return a > size; }", "{ return a > count; }"),
             ("{ Get(out size); }", "{ Get(out count); }"),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sentence_rests_on_is_asked_about() {
+    fn an_answer_is_carried_over_unless_a_sentence_rests_on_the_change() {
         let slower = THEN.replace("Read(3)", "Read(4)");
         for (text, expected) in [
             ("- Reads three times [Load].", false),

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_is_named() {
+    fn changed_members_are_named() {
         let then = [
             slot(
                 SlotKind::Code,

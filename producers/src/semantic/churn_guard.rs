@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rests_on_members_that_did_not_move_stays() {
+    fn sentences_about_unchanged_members_stay() {
         let get = ChangedTexts {
             own: true,
             names: BTreeSet::from(["Get(int)".to_owned()]),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rests_on_nothing_that_moved_stays() {
+    fn sentences_that_rest_on_no_change_stay() {
         let role = ChangedTexts {
             dependencies: BTreeSet::from(["N.Clock`1".to_owned()]),
             ..ChangedTexts::default()

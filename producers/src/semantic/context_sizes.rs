@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_states_is_read() {
+    fn token_counts_in_the_message_of_a_server_are_read() {
         assert_eq!(
             parse_token_counts("the question is too long for m: 5000 tokens, and 4096 fit"),
             Some((Some(5000), 4096))

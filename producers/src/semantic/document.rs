@@ -165,7 +165,7 @@ mod tests {
     proptest! {
         /// Any parsed answer of a model is read back from the file unchanged.
         #[test]
-        fn what_was_answered_is_read_back(text in "((ROLE|LIFECYCLE|X_1|OTHER):?\n|# TYPE: N\\.B\n|# Semantic: N\\.A T_1\n|## N\\.B T_2\n|```\n|- [a-z ]{0,6}\n|\n|Source: x\n){0,14}") {
+        fn a_parsed_answer_is_read_back_from_its_file(text in "((ROLE|LIFECYCLE|X_1|OTHER):?\n|# TYPE: N\\.B\n|# Semantic: N\\.A T_1\n|## N\\.B T_2\n|```\n|- [a-z ]{0,6}\n|\n|Source: x\n){0,14}") {
             let heads = [head("N.A", "T_1"), head("N.B", "T_2")];
             let about = [("N.A", "T_1"), ("N.B", "T_2")];
             let wanted = sample_sections();

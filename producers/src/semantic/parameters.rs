@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_language_model_needs_is_not_in_the_key_of_the_built_in_one() {
+    fn parameters_of_language_models_are_not_in_the_key_of_the_built_in_one() {
         let written =
             object(serde_json::json!({"model": "extractive", "max_tokens": 90, "sections": [], "max_diff": 0.1, "template": "a.md"}));
         let bound = bind_semantic_params(&written, &BTreeMap::new());

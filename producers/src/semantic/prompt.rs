@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_changes_stands_first() {
+    fn stable_parts_of_a_prompt_come_first() {
         let template = Template::built_in().expect("good");
         let (parameters, heads) = (parameters(), [head()]);
         let material = Material {

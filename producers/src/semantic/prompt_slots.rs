@@ -391,7 +391,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_code_is_worth_a_question() {
+    fn only_declarations_with_bodies_hold_code() {
         for (declaration, holds) in [
             ("private readonly int _size = 16", false),
             ("public int Size { get; private set; } = Of(\"{ x }\")", false),

@@ -49,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(texts in proptest::collection::vec("[a-z {};\n]{1,40}", 1..5)) {
+        fn written_slots_are_read_back(texts in proptest::collection::vec("[a-z {};\n]{1,40}", 1..5)) {
             let slots: Vec<Slot> = texts.iter().enumerate().map(|(at, text)| slot(SlotKind::Code, &format!("N.T{at}"), text)).collect();
             let read = decode_slots(&encode_slots(&slots), str::to_owned, &BTreeSet::new(), &BTreeSet::new());
             prop_assert_eq!(read, Some(slots));
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_secret_now_is_not_shown() {
+    fn texts_that_are_secret_now_are_not_shown() {
         let slots = [
             slot(SlotKind::Signatures, "N.Old", "int Size"),
             slot(SlotKind::Role, "N.Old", "Keeps."),

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_variable_brings_is_not_looked_into() {
+    fn values_of_variables_are_not_expanded_again() {
         let template = Template::from_bytes("t.md", b"a \\{{x}} {{ structure }}|{{impl}}").expect("good");
         let values = BTreeMap::from([("structure", "{{impl}}".to_owned()), ("impl", "{{structure}} %% system".to_owned())]);
         assert_eq!(

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_came_with_its_file() {
+    fn new_nodes_are_due_to_their_new_file() {
         let came = [
             // Every target of the family reads the properties, which existed before.
             ("//b:x", between(None, &[("//files/b:bytes", "1"), ("//files/props:bytes", "p")])),

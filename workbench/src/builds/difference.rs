@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stood_after_a_build() {
+    fn the_version_after_a_build_is_found() {
         let version = |version, build, at| HistoryRecord {
             version,
             key: ActionKey(digest("k")),

@@ -137,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_of_a_growing_answer_is_shown_of_the_whole(answer in "([a-z\n]|```|`|```cortex\n|cortex|\\{\"tool\": \"a\"\\}){0,30}", cut in any::<prop::sample::Index>()) {
+        fn text_shown_of_a_partial_answer_begins_the_whole_text(answer in "([a-z\n]|```|`|```cortex\n|cortex|\\{\"tool\": \"a\"\\}){0,30}", cut in any::<prop::sample::Index>()) {
             let mut at = cut.index(answer.len() + 1);
             while !answer.is_char_boundary(at) {
                 at -= 1;

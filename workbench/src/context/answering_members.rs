@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_for_more_is_a_line_with_its_file() {
+    fn types_without_room_become_a_line_with_their_file() {
         let (order, mut texts) = ten();
         let long = |text: &mut TypeTexts| text.outline = format!("XMLDOC: {}\n", "word ".repeat(30));
         texts.iter_mut().for_each(long);

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_is_found_or_says_why_not() {
+    fn named_files_are_found_or_the_reason_is_given() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("a path");
         let world = MemoryWorld::new();

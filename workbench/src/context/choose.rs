@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_the_best_comes_with_it() {
+    fn types_that_the_best_one_uses_are_chosen_with_it() {
         let (index, choice) = choose_plain("retry backoff", 10);
         let keys = keys(&index, &choice);
         assert_eq!(keys[..3], ["Net.Retry", "Net.Client", "Net.Delay"], "{choice:?}");
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_comes_first_whatever_it_scores() {
+    fn named_types_come_first_whatever_their_scores() {
         let (index, choice) = choose_plain("retry backoff, seen from `Button`", 2);
         assert_eq!(keys(&index, &choice), ["Ui.Button", "Net.Retry"]);
         assert_eq!(choice.chosen[0].mention.as_deref(), Some("Button"));
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_chosen_says_why() {
+    fn types_that_are_not_chosen_have_a_reason() {
         let index = index();
         let passed = |most, weights: &Factors| -> Vec<Passed> {
             let words = distinct("retry backoff jitter");

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_takes_what_it_needs() {
+    fn a_named_type_is_shown_as_code() {
         let types = [texts("B", 20), texts("C", 20), texts("D", 20), texts("A", 50)];
         let mut order = [chosen(0, 0.9), chosen(1, 0.8), chosen(2, 0.7), chosen(3, 0.1)];
         let plain = composed("fill it", &order, &types, &[], 274);
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_comes_before_all_others() {
+    fn named_types_take_the_budget_before_all_others() {
         let types: Vec<TypeTexts> = ["A", "B", "C", "D", "E"].map(|key| texts(key, 30)).into();
         let mut order: Vec<Chosen> = (0..5).map(|at| chosen(at, 0.9)).collect();
         (order[0].mention, order[1].mention) = (Some("A".to_owned()), Some("B".to_owned()));
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_comes_by_name_alone_where_no_more_has_room() {
+    fn a_named_type_without_room_is_shown_by_its_name() {
         let mut types: Vec<TypeTexts> = ["A", "B", "C"].map(|key| texts(key, 30)).into();
         let lines = (0..4).map(|at| format!("  + void Pour{at}() pours much of it and says so in many words\n"));
         types[1].outline.extend(lines);

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_has_no_words() {
+    fn an_unreadable_document_has_no_words() {
         let parts = Parts {
             structure: bytes("not JSON {"),
             code: bytes("\u{0}"),

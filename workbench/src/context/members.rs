@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said_and_bases_come_with_their_members() {
+    fn missing_members_are_reported_and_bases_come_with_inherited_members() {
         let (mentions, _) = member_texts_of_query("BigStore.Nope");
         assert_eq!(mentions[0].not_shown.as_deref(), Some("its type has no such member"));
         let (mentions, _) = member_texts_of_query("BigStore.Count at Store.cs:23");

@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_looked_at_is_said() {
+    fn ignored_mentions_are_reported() {
         let text: String = (0..MOST + 5).map(|at| format!("x{at}.md ")).collect();
         let found = mentions(&text, &index());
         assert_eq!(found.len(), MOST + 1);

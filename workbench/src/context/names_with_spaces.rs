@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_name_is_in_quotes_or_ends_like_one() {
+    fn possible_file_names_are_quoted_or_end_like_one() {
         let text = "\"a b\" or 'c' `d (e)` \"f\ng <h i> “j k” it's";
         assert_eq!(Vec::from_iter(possible_file_names(text)), ["a b", "d (e)", "h i", "j k"]);
         let found = Vec::from_iter(possible_file_names("see a\nmy b (1).md:7, x"));

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inherited_depends_on_the_threshold() {
+    fn inherited_types_depend_on_the_threshold() {
         let mut conversation = Conversation::default();
         assert_eq!(inherited(&conversation, "anything", &[]), (0.4, vec![]));
         conversation.add_round(round("cache eviction order", &[], &[("A", 0.9), ("B", 0.5)]));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_answer_names_makes_its_round_relevant() {
+    fn files_that_an_answer_names_make_its_round_relevant() {
         let mut conversation = Conversation::default();
         let number = conversation.add_round(round("cache eviction", &[], &[("A", 0.9)]));
         assert_eq!(inherited(&conversation, "other words", &["src/Cache.cs"]).1, Vec::<String>::new());

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_shown_longest_ago_goes_first() {
+    fn the_least_recently_used_source_is_dropped_first() {
         let cache = SourceCache::default();
         for at in 0..MOST {
             cache.insert_source(at, Arc::default());

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_from_models_is_not_chosen_and_counted() {
+    fn withheld_types_are_counted_and_not_chosen() {
         let index = index_of(vec![
             document("Net.Retry", "retry a call", &["Net.Key"]),
             document("Net.Key", "retry with a secret", &["Net.Retry"]),

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_cannot_have_is_refused() {
+    fn members_that_a_type_cannot_have_are_refused() {
         for (text, new, why) in [
             ("class A { int x; }", "int x;", "there is a A#x already"),
             ("class A { int x; }", "int y; } class B { int z;", ""),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_heirs_owe_is_told() {
+    fn added_members_that_heirs_must_implement_are_recognized() {
         let owed = |text: &str, new: &str| with_member(text, "A", new, &BTreeSet::new()).expect("added").is_owed;
         assert!(owed("interface A { }", "int P { get; }") && owed("abstract class A { }", "protected abstract void M();"));
         assert!(!owed("interface A { }", "int P => 1;") && !owed("class A { }", "void M() { }"));

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_and_what_clashes_is_refused() {
+    fn invalid_and_conflicting_using_directives_are_refused() {
         for given in [
             "",
             "1",

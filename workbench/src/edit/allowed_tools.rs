@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_on_is_allowed() {
+    fn tools_that_the_guidance_names_are_allowed() {
         use WorkflowState::{Idle, OutOfSync, PersistPending, Refreshing, SelectionPending};
         for mode in [Mode::Immediate, Mode::Manual, Mode::Disabled] {
             for state in [Idle, SelectionPending, PersistPending, OutOfSync, Refreshing] {

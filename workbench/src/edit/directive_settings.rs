@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_for_all_below_stays_in_an_edit() {
+    fn directives_that_apply_to_later_code_stay_in_an_edit() {
         for (line, other) in [
             ("#nullable disable", "#nullable restore"),
             ("#nullable enable annotations", "#nullable enable warnings"),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_in_a_declaration_is_its_own() {
+    fn directives_restored_in_a_declaration_belong_to_it() {
         let class = |above: &str, inside: &str| format!("{above}class A {{\n    void M() {{\n{inside}\n    }}\n    int N;\n}}\n");
         for (above, inside) in [
             ("", "#nullable disable\n#nullable restore"),

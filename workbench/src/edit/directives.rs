@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_opens_or_closes_more_is_told() {
+    fn unpaired_directives_are_found() {
         let left = |text: &str| {
             let all = of(text);
             unpaired_directives(&all)

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_while_others_are_saved_is_not_written_over() {
+    fn a_file_that_changes_during_a_save_is_not_overwritten() {
         let place = Place::new();
         fs::write(place.path("a"), "old").expect("file");
         fs::hard_link(place.path("a"), place.path("b")).expect("link");
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_says_how_large_it_is() {
+    fn refusals_of_too_large_files_state_the_size() {
         let place = Place::new();
         let file = fs::File::create(place.path("a")).expect("file");
         file.set_len(300 << 20).expect("sparse");
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_no_obstacle() {
+    fn staged_files_of_a_killed_process_are_no_obstacle() {
         let place = Place::new();
         fs::write(place.path("a"), "old").expect("file");
         let save = place.save("a", Some(b"new"));

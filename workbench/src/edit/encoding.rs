@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused_by_name() {
+    fn binary_files_are_refused_with_the_reason() {
         assert_eq!(decode_error(b"ab\0c"), "it is binary: byte 2 is NUL");
         assert_eq!(decode_error(&wide("a\0", u16::to_le_bytes)), "it is binary: byte 4 is NUL");
         assert!(decode_error(b"\xff\xfe\0\0a\0\0\0").starts_with("it is UTF-32"));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_encoding_lacks_is_refused_by_name() {
+    fn characters_that_the_encoding_lacks_are_refused_by_name() {
         let (text, encoding) = decode(b"caf\xe9 \x80").expect("text");
         assert_eq!((text.as_str(), encoding.form), ("café €", Form::Windows1252));
         let why = encode("日".to_owned(), encoding).expect_err("refused").to_string();

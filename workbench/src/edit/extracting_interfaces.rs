@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_interface_is_refused() {
+    fn types_and_members_unfit_for_an_interface_are_refused() {
         for (text, symbol, request, why) in [
             (SHOP, "Shop", "IShop: Hidden", "is not public"),
             (SHOP, "Shop", "IShop: Make", "is static"),

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noticed_is_said_by_the_next_answer() {
+    fn noticed_foreign_writes_are_reported_by_the_next_answer() {
         let mut coder = Coder::opened("one\ntwo\nthree\n", Mode::Manual);
         let notice = |coder: &Coder, paths: &[&str]| notice(&coder.files, files_moved_together(paths).as_ref(), 1000).expect("noticed");
         let state = |coder: &mut Coder| coder.ask(Order::List).detail.unwrap_or_default();

@@ -79,7 +79,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn what_is_inserted_stands_as_its_neighbours_do() {
+    fn inserted_text_is_indented_like_its_neighbours() {
         let text = "class A\n{\n    int B;\n\n    int C()\n    {\n        return 1;\n    }\n}\n";
         let insert = |symbol: &str, at: Where, new: &str| {
             let request = SymbolEdit {

@@ -326,7 +326,7 @@ fn a_step_that_fails_is_told_as_it_is() {
 
 /// Restoring a file in place can tear it, too.
 #[test]
-fn what_was_torn_while_it_was_taken_back_is_made_whole() {
+fn a_file_torn_during_a_rollback_is_repaired() {
     let mut seen = 0;
     for steps in 0..40 {
         let files = Real::new();

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_equal_is_named() {
+    fn characters_that_look_equal_are_named() {
         assert_eq!(normalize_appearance("a\u{a0}b\u{200b}\n\u{feff}e\u{301}"), "a b\n\u{e9}");
         for (file, wanted, said) in [
             ("a\u{a0}b", "a b", "the file has U+00A0 (no-break space), and oldText has not"),

@@ -524,7 +524,7 @@ flags: `SelectionPending`
     }
 
     #[test]
-    fn what_is_not_of_the_form_is_told() {
+    fn malformed_responses_are_rejected() {
         let mut good = response(
             Status::MultiMatch,
             DocumentState::SelectionPending(FileRelation::Idle),
@@ -561,7 +561,7 @@ flags: `SelectionPending`
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(text in "[a|`\\\\ \n\t\\[SEL#1]{1,20}", needle in "[a|`\\\\ ]{1,2}", detail in "[a`\n]{0,12}") {
+        fn written_responses_are_read_back(text in "[a|`\\\\ \n\t\\[SEL#1]{1,20}", needle in "[a|`\\\\ ]{1,2}", detail in "[a`\n]{0,12}") {
             let found = matching::find_occurrences(&text, &needle, 0, candidate::SHOWN);
             let mut response = response(Status::MultiMatch, DocumentState::SelectionPending(FileRelation::Idle), "several", None);
             response.metrics.selection_count = Some(found.count);

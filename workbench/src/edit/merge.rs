@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_untouched_is_carried_and_nothing_else() {
+    fn edits_of_untouched_lines_are_transferred_and_no_others() {
         let base = "one\ntwo\nthree\nfour\nfive\n";
         let ours = base.replace("two", "TWO");
         let with = |theirs: &str| carry(base, &ours, theirs);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_did_alike_is_told() {
+    fn edits_that_the_other_side_made_too_are_reported() {
         let alike = |theirs: &str| super::carry("1\n2\n3\n", "one\n2\nthree\n", theirs).map(|carried| carried.alike);
         assert_eq!(alike("one\n2\n3\n"), Some(true));
         assert_eq!(alike("one\n2\nthree\n"), Some(true));

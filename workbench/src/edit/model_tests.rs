@@ -464,7 +464,7 @@ proptest! {
 }
 
 #[test]
-fn what_others_wrote_alike_is_theirs() {
+fn equal_edits_of_others_belong_to_them() {
     let edit = |old: &str| Act::Replace(old.to_owned(), "x".to_owned());
     let two = || vec![edit("one"), edit("four")];
     for (all, after) in [
@@ -506,7 +506,7 @@ fn what_others_wrote_alike_is_theirs() {
 }
 
 #[test]
-fn what_others_wrote_before_a_refresh_is_not_undone_with_it() {
+fn undo_of_a_refresh_keeps_the_writes_of_others() {
     let edit = || Act::Replace("three".to_owned(), "x".to_owned());
     for acts in [
         vec![edit(), Act::Write(2), Act::Refresh, Act::Refresh, Act::Undo, Act::Commit],

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_leave_stays() {
+    fn types_that_cannot_leave_their_file_stay() {
         for (text, symbol, why) in [
             ("class A { class B { } } class C { }", "A.B", "is nested in another type"),
             ("class A { }", "A", "has the file to itself"),

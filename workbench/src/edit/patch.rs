@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_a_patch_is_no_part_of_it() {
+    fn text_around_a_patch_is_no_part_of_it() {
         let patch = "*** Begin Patch\n*** Delete File: o.cs\n*** End Patch";
         for (begin, end) in [
             ("apply_patch <<'EOF'", "EOF"),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_patch_is_refused() {
+    fn malformed_patches_are_refused() {
         for (text, why) in [
             ("", "the patch is empty"),
             ("hello\n", "the patch has no file"),

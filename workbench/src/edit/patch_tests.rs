@@ -227,7 +227,7 @@ fn two_files_do_not_get_one_name() {
 }
 
 #[test]
-fn what_a_mail_says_is_no_patch() {
+fn text_of_a_mail_is_no_patch() {
     let (old, new) = (Tree::from([("a.cs", "a\n".to_owned())]), Tree::from([("a.cs", "b\n".to_owned())]));
     let mail = mailed(&difference(&old, &new, &[]));
     assert_eq!(patched(&old, &mail), Ok(new.clone()));
@@ -260,7 +260,7 @@ fn a_file_that_is_named_once_more_is_changed_once_more() {
 }
 
 #[test]
-fn what_comes_and_goes_in_a_series_is_no_file_of_it() {
+fn files_added_and_deleted_within_a_series_are_not_touched() {
     let (one, other) = (long(1), long(2));
     let of = |files: &[(&'static str, &String)]| files.iter().map(|(path, text)| (*path, (*text).clone())).collect::<Tree>();
     let trees = [
@@ -324,7 +324,7 @@ fn byte_order_marks_stay_come_and_go_as_git_says() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
     #[test]
-    fn what_git_says_of_two_trees_makes_one_of_the_other(
+    fn diffs_of_git_turn_one_tree_into_the_other(
         old in tree(),
         new in tree(),
         crlf in (any::<bool>(), any::<bool>()),

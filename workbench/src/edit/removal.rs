@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_go_alone_stays() {
+    fn declarations_that_cannot_be_removed_alone_stay() {
         for (text, symbol, why) in [
             ("class A { int X, Y; }", "A#X", "A#X is declared together with A#Y"),
             ("record R(int X, int Y);", "R#Y", "R#Y is a parameter of its type"),

@@ -53,7 +53,7 @@ fn every_place_is_replaced_and_counted() {
 }
 
 #[test]
-fn what_was_changed_meanwhile_stops_a_rewrite() {
+fn a_file_that_changed_since_planning_stops_a_rewrite() {
     let coder = Coder::with("one\n");
     coder.files.write("b.cs", "two\n");
     let rewrite = |before: &str| {

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_text_does_not_bring_stays() {
+    fn documentation_and_attributes_absent_from_the_new_text_stay() {
         let get = |new: &str| replace_symbol("A#Get(int)", Where::Replace, new, true).expect("edited");
         let before = "    /// <summary>Gets.</summary>\r\n    [Pure(\"]\")] // why\r\n    public int Get(int id) => id;";
         let instead = |new: &str| TEXT.replace(before, new);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_declares_nothing_or_more_than_declarations_is_refused() {
+    fn text_that_is_not_only_declarations_is_refused() {
         let why = |symbol: &str, at: Where, new: &str| replace_symbol(symbol, at, new, false).expect_err(new).why;
         for at in [Where::Before, Where::After] {
             for new in ["    // a note\r\n", "/* a note */", "    #region R\r\n    #endregion", "", "\r\n"] {
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_other_symbols_is_refused() {
+    fn edits_that_would_change_other_symbols_are_refused() {
         let why = |symbol: &str, at: Where, new: &str| replace_symbol(symbol, at, new, false).expect_err("refused").why;
         for (symbol, new, message) in [
             ("B", "x", "nothing in the file is named B"),
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_already_is_not_declared_beside_it() {
+    fn a_symbol_that_exists_is_not_declared_again() {
         let insert = |text: &str, symbol: &str, at: Where, new: &str| {
             let request = SymbolEdit {
                 symbol: symbol.to_owned(),

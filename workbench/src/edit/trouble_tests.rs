@@ -30,7 +30,7 @@ fn edited() -> Coder {
 }
 
 #[test]
-fn what_was_discarded_at_once_comes_back_at_once() {
+fn edits_discarded_together_come_back_together() {
     let mut coder = edited();
     assert_eq!(coder.ask(Order::Discard).files.len(), 3);
     let undone = coder.ask(Order::Undo);
@@ -94,7 +94,7 @@ fn a_full_disk_is_no_mistake_of_the_caller() {
 }
 
 #[test]
-fn what_cannot_be_kept_was_not_done_and_is_not_told() {
+fn orders_whose_session_cannot_be_stored_have_no_effect() {
     let unkept = |coder: &mut Coder, order: Order| {
         let before = coder.ask(Order::Diff);
         coder.files.fill(Some("sessions/"));
@@ -173,7 +173,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
 }
 
 #[test]
-fn what_is_possible_is_named_as_it_is_called() {
+fn allowed_tools_are_listed_by_the_names_that_call_them() {
     let mut coder = Coder::opened("one one\n", Mode::Manual);
     let edited = coder.replace("one\n", "two\n");
     for tool in [Tool::Batch, Tool::Write, Tool::Create, Tool::ReplaceSymbol, Tool::InsertAfter] {
@@ -272,7 +272,7 @@ fn edits_of_a_batch_see_what_those_before_them_made() {
 }
 
 #[test]
-fn what_is_dropped_in_several_files_is_told_of_each() {
+fn discards_in_several_files_are_reported_for_each() {
     let mut coder = edited();
     coder.ask_with(Order::Commit, Some("a.cs"), None);
     coder.ask_with(Order::Commit, Some("b.cs"), None);
@@ -352,7 +352,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
 }
 
 #[test]
-fn what_is_to_drop_candidates_drops_no_edits() {
+fn a_discard_of_candidates_keeps_edits() {
     let mut coder = Coder::opened("one x x\n", Mode::Manual);
     assert_eq!(coder.replace("x", "y").status, Status::MultiMatch);
     assert_eq!(coder.ask(Order::Discard).summary, "dropped the selection");
@@ -450,7 +450,7 @@ fn in_a_file_of_mixed_ends_a_text_is_found_as_it_stands() {
 }
 
 #[test]
-fn what_became_of_a_file_is_told_as_what_it_is() {
+fn changes_of_a_file_are_reported_by_their_kind() {
     let mut coder = Coder::opened("caf\u{e9}\n", Mode::Manual);
     coder.files.write("a.cs", &b"caf\xe9\n"[..]);
     let written = coder.replace("caf", "Caf").summary;
@@ -503,7 +503,7 @@ fn a_patch_makes_programs_and_no_links() {
 }
 
 #[test]
-fn what_is_a_file_is_no_folder_of_another_one() {
+fn a_file_cannot_be_the_folder_of_another_one() {
     let add = |paths: &[&str]| {
         let added: String = paths.iter().map(|path| format!("*** Add File: {path}\n+x\n")).collect();
         Order::Patch(format!("*** Begin Patch\n{added}*** End Patch\n"))
@@ -536,7 +536,7 @@ fn what_is_a_file_is_no_folder_of_another_one() {
 }
 
 #[test]
-fn what_is_not_saved_is_not_said_to_be() {
+fn unsaved_edits_are_not_reported_as_saved() {
     let mut coder = Coder::opened("one\ntwo\n", Mode::Immediate);
     coder.files.fill(Some("a.cs"));
     assert_eq!(coder.replace("one", "1").status, Status::PersistFailure);

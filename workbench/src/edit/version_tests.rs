@@ -239,7 +239,7 @@ fn a_handle_is_told_once_it_is_kept() {
 }
 
 #[test]
-fn what_was_cut_short_and_cannot_go_on_is_taken_back() {
+fn interrupted_saves_that_cannot_continue_are_rolled_back() {
     let part = |path: &str, old: &str, new: &str| BatchEdit {
         path: Some(path.to_owned()),
         old: old.to_owned(),
@@ -382,7 +382,7 @@ fn of_a_batch_each_file_is_taken_back_alone() {
 }
 
 #[test]
-fn what_a_file_held_that_went_is_saved_elsewhere() {
+fn content_of_a_removed_file_can_be_saved_elsewhere() {
     let mut coder = Coder::opened("one\n", Mode::Manual);
     coder.replace("one", "1");
     coder.files.remove("a.cs");
@@ -410,7 +410,7 @@ fn what_a_file_held_that_went_is_saved_elsewhere() {
 }
 
 #[test]
-fn what_has_nothing_to_show_says_so_alone_and_among_others() {
+fn documents_without_changes_are_reported_as_unchanged() {
     let mut coder = Coder::opened("one\n", Mode::Manual);
     let alone = coder.ask(Order::Diff);
     coder.files.write("b.cs", "two\n");
@@ -463,7 +463,7 @@ fn a_foreign_revert_can_be_redone() {
 }
 
 #[test]
-fn what_a_buffer_took_away_is_made_anew_before_it_is_saved() {
+fn a_file_deleted_in_the_buffer_can_be_created_again_before_a_save() {
     for anew in [Order::Write("new\n".to_owned()), Order::Create("new\n".to_owned())] {
         let mut coder = Coder::opened("one\n", Mode::Manual);
         coder.ask(Order::Patch("*** Begin Patch\n*** Delete File: a.cs\n*** End Patch".to_owned()));

@@ -88,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_lies_outside_is_corrected_and_said() {
+    fn positions_outside_of_the_text_are_corrected_and_reported() {
         let at = |line, column: Option<usize>, selection: Option<&str>| Editor {
             line: Some(line),
             column,

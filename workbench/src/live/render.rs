@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_cut_in_order() {
+    fn parts_that_exceed_the_budget_are_cut_in_order() {
         let text: String = (1..=400).map(|number| format!("line {number}\n")).collect();
         let versions: Vec<Version> = (1..=3).map(|number| version(number, "tool", None, &"+x\n".repeat(30))).collect();
         let editor = Editor {
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_answer_has_room_for_is_enough() {
+    fn the_room_of_an_answer_limits_the_document() {
         let room = Room {
             most: 2000,
             taken: |text| 2 * text.len() + text.matches('\t').count(),
@@ -486,7 +486,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_stands_below_leaves_the_document_as_it_is(
+        fn later_sections_do_not_change_the_document(
             text in "([ab]{0,30}\n|é{0,900}\r){0,60}",
             line in 1_usize..60,
             budget in 0_usize..900,

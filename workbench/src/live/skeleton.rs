@@ -51,7 +51,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_others_hang_on() {
+    fn lines_that_others_belong_to_form_the_skeleton() {
         let text = "using A;\nnamespace B\n{\n    /// <summary>Says.</summary>\n    class C\n    {\n        int d;\n        void E()\n        {\n            if (x)\n            {\n                y();\n            }\n        }\n    }\n}\n";
         let found: Vec<String> = skeleton(text, 10)
             .into_iter()

@@ -15,7 +15,7 @@ use std::fs;
 
 /// A text based on the file as it was at the opening does not revert changes of other writers.
 #[test]
-fn what_was_written_since_the_opening_is_not_put_over_unawares() {
+fn files_written_since_the_opening_are_not_replaced_silently() {
     let place = TestWorkspace::new();
     place.write("a.cs", "1\n2\n3\n4\n5\n");
     place.write("b.cs", "b\n");
@@ -68,7 +68,7 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
 }
 
 #[test]
-fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
+fn files_removed_or_added_since_the_opening_are_not_replaced_silently() {
     let place = TestWorkspace::new();
     for path in ["gone.cs", "moved.cs", "src/kept.cs"] {
         place.write(path, path);
@@ -185,7 +185,7 @@ fn overlays_share_what_they_were_opened_on() {
 }
 
 #[test]
-fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
+fn results_of_merged_overlays_are_retained_until_a_build_or_for_a_week() {
     let place = TestWorkspace::new();
     let results: Vec<ActionKey> = [b"one", b"two"].map(|key| ActionKey(Digest::of(key))).to_vec();
     for (name, key) in ["one", "two"].into_iter().zip(&results) {

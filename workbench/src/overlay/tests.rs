@@ -180,7 +180,7 @@ fn only_texts_of_the_workspace_are_put() {
 }
 
 #[test]
-fn what_edits_would_refuse_is_not_put_over() {
+fn files_that_edits_would_refuse_are_not_replaced() {
     let place = TestWorkspace::new();
     place.open("o");
     for bytes in [
@@ -239,7 +239,7 @@ fn a_link_is_not_taken_away_in_place_of_its_file() {
 }
 
 #[test]
-fn what_cannot_be_merged_any_more_can_be_dropped() {
+fn documents_that_can_no_longer_be_merged_can_be_dropped() {
     let place = TestWorkspace::new();
     place.write("../secret", "x");
     for path in ["a.cs", "b.cs", "c.cs"] {
@@ -363,7 +363,7 @@ fn a_patch_is_applied_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_stands_in_the_way_is_said_before_a_merge() {
+fn obstacles_are_reported_before_a_merge() {
     let place = TestWorkspace::new();
     place.write("a.cs", "one");
     place.open("o");
@@ -532,7 +532,7 @@ fn encodings_are_joined_or_conflict() {
 }
 
 #[test]
-fn what_others_made_of_the_records_is_not_followed() {
+fn tampered_records_are_not_followed() {
     let place = TestWorkspace::new();
     place.open("o");
     place.put_document("o", "a.cs", "x").expect("put");

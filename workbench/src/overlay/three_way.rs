@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_joined_is_what_each_line_became(sides in sides()) {
+        fn a_join_has_the_changed_form_of_each_line(sides in sides()) {
             let of = |pick: fn(&Side) -> &str| sides.iter().map(pick).collect::<String>();
             let base = of(|(line, ..)| line);
             let ours = of(|(line, mine, _)| mine.as_deref().unwrap_or(line));

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_leaves_everything_as_it_was() {
+    fn a_refused_pack_changes_nothing() {
         let folder = folder();
         let mut workspace = open(folder.path());
         write_pack(&mut workspace, "mine", &row("type:B")).expect("added");

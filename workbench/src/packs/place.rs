@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_stays_where_it_was() {
+    fn an_error_of_a_missing_filter_keeps_its_place() {
         for manifest in [
             "",
             "[pack.q]\nfilter = \"&\"",

@@ -39,7 +39,7 @@ fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
 }
 
 #[test]
-fn what_nothing_uses_goes() {
+fn unused_symbols_are_deleted() {
     let files = deleted("Shop#Unused").expect("nothing is in the way");
     let gone = "\t/// <summary>Goes.</summary>\r\n\tint Unused(int depth) => depth == 0 ? 0 : Unused(depth - 1); // it\r\n\r\n";
     assert_eq!(files.len(), 1);
@@ -66,7 +66,7 @@ fn tests_are_used_by_what_runs_them() {
 }
 
 #[test]
-fn what_an_unknown_attribute_may_use_stays() {
+fn symbols_that_an_unknown_attribute_may_use_stay() {
     let told = deleted("Script#Call").expect_err("a generator may call it");
     let message = "src/last.cs: Last.Script#Call() may be used because of its attribute [JsFunction(Length = 1)], which the workspace does not declare";
     assert_eq!(told, [message]);
@@ -74,7 +74,7 @@ fn what_an_unknown_attribute_may_use_stays() {
 }
 
 #[test]
-fn what_is_used_stays_with_every_place() {
+fn used_symbols_stay_and_each_use_is_reported() {
     for (symbol, ways) in [
         ("Shop#Price(string)", &[][..]),
         (

@@ -109,7 +109,7 @@ fn a_type_that_is_marked_with_its_project_is_renamed() {
 }
 
 #[test]
-fn what_generators_write_is_not_changed() {
+fn generated_files_are_not_changed() {
     let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><EmitCompilerGeneratedFiles>true</EmitCompilerGeneratedFiles>\
         <CompilerGeneratedFilesOutputPath>Out</CompilerGeneratedFilesOutputPath><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
     let files = [
@@ -130,7 +130,7 @@ fn names_written_with_an_at_sign_keep_it() {
 }
 
 #[test]
-fn what_stands_behind_if_stays_where_possible_uses_may() {
+fn possible_uses_behind_if_may_stay_unrenamed() {
     let text = "class A { public int X; }\n#if NEVER\nclass B { int M() => Other.X; }\n#endif\n";
     let message = renamed(&[("a.cs", text)], "A#X", "Y").expect_err("refused");
     assert_eq!(message.len(), 1, "{message:?}");
@@ -222,7 +222,7 @@ fn a_member_is_renamed_with_what_carries_it_on() {
 }
 
 #[test]
-fn what_is_in_the_way_is_named() {
+fn obstacles_of_a_rename_are_named() {
     let refused = |symbol: &str, new: &str| renamed(&files(), symbol, new).expect_err(new).join("\n");
     for (symbol, new, why) in [
         ("N.Shop", "class", "does not allow the name"),
@@ -286,7 +286,7 @@ fn the_type_that_declares_an_inherited_member_is_named() {
 }
 
 #[test]
-fn what_would_mean_something_else_is_refused() {
+fn a_rename_that_changes_a_meaning_is_refused() {
     let refused = |text: &str, symbol: &str, new: &str| renamed(&[("a.cs", text)], symbol, new).expect_err(text).join("\n");
     // A local of that name hides it.
     let message = refused("class A { int X; int M() { int Y = 1; return X + Y; } }", "A#X", "Y");

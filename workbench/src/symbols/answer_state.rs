@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_counted() {
+    fn missing_parts_of_an_answer_are_counted() {
         let state = AnswerState::default()
             .cut(20, 20, "")
             .unread(&[])

@@ -380,7 +380,7 @@ static void M(A on, string[] many, ref int there) { }
     }
 
     #[test]
-    fn what_is_of_the_very_type_of_a_parameter_chooses() {
+    fn an_argument_of_exactly_the_type_of_a_parameter_decides() {
         let token = "~System.Threading.CancellationToken";
         let tokens = "void F(CancellationToken t = default) {} void F(string s, CancellationToken t = default) {} void F(bool b, CancellationToken t = default) {}";
         let written = "void F(System.Threading.CancellationToken t) {} void F(Unknown x) {} void F(object x) {}";
@@ -444,7 +444,7 @@ static void M(A on, string[] many, ref int there) { }
     }
 
     #[test]
-    fn what_a_call_can_mean() {
+    fn calls_match_their_possible_overloads() {
         let (int, string, bool) = ("~System.Int32", "~System.String", "~System.Boolean");
         for (arguments, names, types, extension, expected) in [
             (&[int][..], &[][..], 0, false, "M(int)"),
@@ -475,7 +475,7 @@ static void M(A on, string[] many, ref int there) { }
     }
 
     #[test]
-    fn what_it_is_called_on_may_be_an_argument() {
+    fn the_receiver_of_an_extension_counts_as_an_argument() {
         let mut sample = Sample::from_files(&[("a.cs", TEXT)]);
         let overloads = overloads::read_overloads(&mut sample, &["A"]).expect("members").remove(0);
         let extension = overloads.iter().find(|one| one.key == "M(A,bool,bool)").expect("one");

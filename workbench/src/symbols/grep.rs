@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
+    fn invalid_patterns_are_refused() {
         for pattern in ["", "(", "a\\nb", "a\nb"] {
             assert!(query(pattern).matcher().is_err(), "{pattern}");
         }

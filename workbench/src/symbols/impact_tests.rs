@@ -71,7 +71,7 @@ fn users_heirs_and_tests_are_reached() {
 }
 
 #[test]
-fn what_lies_beyond_the_depth_is_counted_and_has_no_row() {
+fn symbols_beyond_the_depth_are_counted_and_have_no_row() {
     let mut sample = sample();
     let symbols = sample.names();
     let mut at = |depth: u32| {
@@ -103,7 +103,7 @@ fn an_impact_of_too_many_members_tells_how_to_narrow_it() {
 }
 
 #[test]
-fn what_is_reached_by_way_of_a_possible_use_is_possible() {
+fn symbols_reached_through_a_possible_use_are_possible() {
     let text = "namespace N;
 public interface IShop { int Price(); }
 public class Shop : IShop { public int Price() => 1; }
@@ -153,7 +153,7 @@ class V { void X() => new U().One(1); }
 }
 
 #[test]
-fn what_carries_on_a_change_is_reached() {
+fn implementations_and_overrides_of_a_changed_member_are_reached() {
     let (rows, _) = reached(&["N.IShop#Price(int)", "N.Shop#Rest()"], 1);
     assert!(rows.contains(&"1 implements N.Shop#Price(int)".to_owned()), "{rows:?}");
     assert!(rows.contains(&"1 overrides N.Market#Rest()".to_owned()), "{rows:?}");

@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_refused() {
+    fn bytes_that_are_no_table_are_refused() {
         let table: Arc<[u8]> = write_table(&BTreeMap::<&str, &[u8]>::new()).into();
         for broken in 0..3 {
             let mut tables = [0; 3].map(|_| table.clone());

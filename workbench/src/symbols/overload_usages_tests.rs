@@ -113,7 +113,7 @@ p.Get(own);
 }
 
 #[test]
-fn what_the_arguments_are_leaves_no_overload_of_another_type() {
+fn the_types_of_arguments_exclude_overloads_of_other_types() {
     let text = "class X { } interface I { }
 static class One { public static void Put(this X x, X y) { } }
 static class Two { public static void Put(this X x, object y) { } }

@@ -40,7 +40,7 @@ fn resolved_text(sample: &mut Sample, text: &str) -> String {
 }
 
 #[test]
-fn what_paths_mean() {
+fn paths_resolve_to_their_symbols() {
     let mut sample = Sample::default();
     for (text, expected) in [
         // Whole names, in any case and in every notation of nested types and type arguments.

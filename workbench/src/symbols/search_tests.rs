@@ -77,7 +77,7 @@ fn humps_that_follow_one_another_come_first() {
 }
 
 #[test]
-fn what_queries_find() {
+fn queries_find_matching_names() {
     let symbols = Sample::default().symbols();
     let found = |query: Query<'_>| found_names(&search(&symbols, &query).expect("an answer"));
     let of = |text| found(Query::new(text));
@@ -241,7 +241,7 @@ fn pages_join_and_cursors_are_checked() {
 }
 
 #[test]
-fn what_is_over_a_limit_or_means_nothing_is_refused() {
+fn queries_over_a_limit_or_without_meaning_are_refused() {
     let symbols = Sample::default().symbols();
     let refused = |query: Query<'_>| search(&symbols, &query).expect_err("refused").diagnostic.message;
     assert_eq!(refused(Query::new(&"x".repeat(100_000))), "a query has at most 1024 characters");

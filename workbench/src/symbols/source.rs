@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_said() {
+    fn a_missing_declaration_is_reported() {
         let mut sample = Sample::default();
         let gone = Candidate {
             path: "Box.Store#Gone()".to_owned(),

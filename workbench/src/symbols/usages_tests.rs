@@ -310,7 +310,7 @@ class TagAttribute : System.Attribute { public TagAttribute() { } }
 }
 
 #[test]
-fn what_is_not_known_is_possible() {
+fn uses_of_unknown_types_are_possible() {
     let text = "using Lost; class A { public int Go; public void Run() { } public static int One; }
 class B : Gone<A> {
 void M(dynamic d, Nowhere n) {
@@ -391,7 +391,7 @@ fn implicit_conversions_are_uses_of_the_operator() {
 }
 
 #[test]
-fn what_is_not_looked_at_is_told() {
+fn uses_that_are_not_searched_are_reported() {
     let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\npublic static explicit operator int(A a) => 1;\npublic override string ToString() => null;\n}\n";
     let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
     let mut sample = Sample::from_files(&[("a.cs", text), ("b.cs", other)]);
@@ -407,7 +407,7 @@ fn what_is_not_looked_at_is_told() {
 }
 
 #[test]
-fn what_means_nothing_or_several() {
+fn unknown_and_ambiguous_symbols_are_refused_with_a_hint() {
     let mut sample = Sample::default();
     let symbols = sample.names();
     for (symbol, code, hint) in [

@@ -7,7 +7,7 @@ use super::usages_tests::{find_usages, possible};
 use std::collections::BTreeSet;
 
 #[test]
-fn what_is_internal_only_friends_use() {
+fn internal_members_are_used_by_friends_only() {
     let project = |items: &str| {
         let properties = "<PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup>";
         format!("<Project Sdk=\"Microsoft.NET.Sdk\">{properties}<ItemGroup>{items}</ItemGroup></Project>")
@@ -131,7 +131,7 @@ fn code_inside_of_a_namespace_that_names_a_type_without_a_reference_is_told() {
 }
 
 #[test]
-fn what_no_project_compiles_comes_last() {
+fn types_that_no_project_compiles_come_last() {
     let mut sample = Sample::from_files(&[
         ("A/A.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\" />"),
         ("A/a.cs", "namespace Acme; public class Tool { public void Go() { } }"),

@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_stays_where_it_was() {
+    fn shown_cards_stay_where_they_were() {
         let cards = cards(&[("A", 50), ("B", 60), ("C", 70), ("P", 80)]);
         let mut window = window(&["P"], &["A", "B"]);
         let before = compose(&window, &cards, &[], Room::new(10_000)).text;

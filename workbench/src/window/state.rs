@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_looked_at_last_comes_first() {
+    fn recently_viewed_types_come_first() {
         let mut window = Window::default();
         for path in ["A", "B", "A", "A", "C"] {
             window.touch(path);

@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_filters_mean() {
+    fn filters_parse_to_their_meaning() {
         for (filter, meaning) in [
             ("type:A", "Type=A"),
             ("type:A type:B", "(Type=A & Type=B)"),
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_and_where() {
+    fn errors_in_filters_name_their_place() {
         let cases = [
             "",
             "type:A or",

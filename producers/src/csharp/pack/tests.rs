@@ -167,7 +167,7 @@ fn short(key: &str) -> String {
 }
 
 #[test]
-fn what_primaries_mean() {
+fn each_primary_of_a_filter_selects_its_types() {
     let bench = Bench::new(CODE);
     for (filter, expected) in [
         ("namespace:memo.web", vec!["List`1", "Page"]),
@@ -192,7 +192,7 @@ fn what_primaries_mean() {
 }
 
 #[test]
-fn what_is_named_and_is_not_there() {
+fn names_in_a_filter_that_do_not_exist_are_reported() {
     let bench = Bench::new(CODE);
     let diagnostics = |filter: &str| match bench.select(&serde_json::json!({ "filter": filter })) {
         Err(Failure::Permanent(why)) => vec![*why],
@@ -340,7 +340,7 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
 }
 
 #[test]
-fn what_still_fits_fills_the_room_that_a_larger_type_leaves() {
+fn smaller_types_fill_the_budget_that_a_larger_type_leaves() {
     let methods: String = (0..40)
         .map(|at| format!("public int Method{at}(int first, int second) => {at}; "))
         .collect();
@@ -357,7 +357,7 @@ fn what_still_fits_fills_the_room_that_a_larger_type_leaves() {
 }
 
 #[test]
-fn what_a_filter_excludes_does_not_come_back_by_a_dependency() {
+fn types_that_a_filter_excludes_are_not_added_as_dependencies() {
     let bench = Bench::new(CODE);
     let row = |filter: &str| serde_json::json!({ "filter": filter });
     let selected = |filter: &str| {

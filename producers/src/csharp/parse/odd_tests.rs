@@ -98,7 +98,7 @@ fn compound_operators_of_shifts() {
 }
 
 #[test]
-fn what_the_grammar_does_not_know_is_no_program() {
+fn syntax_that_the_grammar_does_not_know_is_no_top_level_program() {
     for (text, shown) in [
         ("public union Pet(Cat, Dog);", "Pet[]"),
         ("union Pet(Cat, Dog);", "Pet[]"),

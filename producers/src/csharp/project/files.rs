@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_generator_left_behind_belongs_to_no_project() {
+    fn leftover_files_of_a_generator_belong_to_no_project() {
         let emitted = |project: &str, below: &str| CompiledFile {
             emitted: Some(below.to_owned()),
             link: None,

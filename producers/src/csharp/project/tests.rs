@@ -189,7 +189,7 @@ fn evaluate_single(xml: &str) -> Outcome {
 }
 
 #[test]
-fn what_only_describes_an_assembly_leaves_no_project_incomplete() {
+fn properties_that_only_describe_an_assembly_leave_no_project_incomplete() {
     let severity = |property: &str| {
         let xml = format!(
             "<Project Sdk='Microsoft.NET.Sdk'><PropertyGroup><{property}>$([System.Guid]::NewGuid())</{property}></PropertyGroup></Project>"
@@ -298,7 +298,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_expression_stays(text in "[a-z ;%'()]{0,30}") {
+    fn text_without_expressions_is_unchanged(text in "[a-z ;%'()]{0,30}") {
         prop_assert_eq!(with_scope(|scope| scope.expand(&text)), (text, 0));
     }
 

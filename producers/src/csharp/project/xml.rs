@@ -201,7 +201,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_kept_and_what_not() {
+    fn equivalent_xml_parses_to_the_same_elements() {
         let first = parse_xml(
             b"<Project Sdk='S'><!-- a --><A Condition=\"x\"> t&amp;<![CDATA[<]]> </A></Project>",
             "p",

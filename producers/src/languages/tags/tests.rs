@@ -169,7 +169,7 @@ fn names_of_all_kinds_of_statements_are_found() {
 }
 
 #[test]
-fn what_is_said_of_a_file_and_what_stands_before_a_function_are_told() {
+fn documentation_of_a_file_and_comments_before_a_function_are_read() {
     let text = "#!/usr/bin/env python\n\"\"\"Keeps notes.\"\"\"\n\n# About it.\n@cached\n@other(1)\ndef get(key: str) -> str: # reads\n    return key\n";
     let symbols = symbols("python", "a.py", text);
     let one = &symbols.definitions[0];

@@ -151,7 +151,7 @@ fn a_link_in_the_place_of_the_notes_is_not_followed() {
 }
 
 #[test]
-fn what_is_wanted_anew_forgets_its_answer() {
+fn a_question_that_is_requested_again_loses_its_answer() {
     let asking = agent();
     let runtime = asking.runtime();
     let turns = [turn(Role::User, "x")];

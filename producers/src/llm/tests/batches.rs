@@ -228,7 +228,7 @@ fn other_words_under_the_same_key_are_another_question() {
 }
 
 #[test]
-fn what_a_batch_refuses_is_told_once_and_may_be_asked_again() {
+fn a_question_that_a_batch_refuses_is_reported_once_and_can_be_asked_again() {
     each(|provider, asking| {
         sends(&asking, &["bad", "good"]);
         provider.ended.store(true, Ordering::Relaxed);

@@ -90,7 +90,7 @@ fn a_server_that_writes_more_than_it_may_is_read_no_further_than_the_limits_allo
 }
 
 #[test]
-fn what_other_calls_only_hold_is_waited_for() {
+fn a_call_waits_for_amounts_that_other_calls_only_reserve() {
     let server = Server::new(vec![stream(openai_stream("it"))]);
     // Room for the real usage of two calls, but not for the most of two at once.
     let limits = Limits {

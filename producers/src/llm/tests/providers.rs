@@ -275,7 +275,7 @@ fn wrong_json_and_cut_streams_are_tried_again() {
 }
 
 #[test]
-fn what_broke_off_is_accounted_for_when_nothing_else_comes() {
+fn a_partial_answer_is_accounted_for_if_no_other_comes() {
     let half = &openai_stream("half of it")[..150];
     let server = Server::new(vec![stream(half)]);
     let asking = Asking::openai(&server).set("price", value!({"input": 1, "output": 10}));
@@ -309,7 +309,7 @@ fn counts_that_cannot_be_are_not_believed() {
 }
 
 #[test]
-fn what_does_not_speak_the_interface_is_told_so() {
+fn a_server_that_does_not_speak_the_interface_is_reported() {
     let page = answer("200 OK", "Content-Type: text/html\r\n", "\n<!DOCTYPE html><title>Log in</title>");
     let server = Server::new(vec![page]);
     let diagnostic = why(Asking::openai(&server).ask());
@@ -357,7 +357,7 @@ fn a_busy_server_is_given_the_time_it_asks_for() {
 }
 
 #[test]
-fn what_will_fail_again_is_told_at_once() {
+fn permanent_failures_are_reported_without_retries() {
     for (status, body, code, hint) in [
         (
             "401 Unauthorized",

@@ -7,7 +7,7 @@ use engine::seams::producer::{Cancel, Failure};
 use serde_json::json;
 
 #[test]
-fn what_was_recorded_is_answered_again_without_a_server() {
+fn recorded_answers_are_replayed_without_a_server() {
     let server = Server::new(vec![stream(openai_stream("one")), stream(openai_stream("two"))]);
     let real = Asking::openai(&server).set("record", json!("deep/answers.jsonl"));
     let runtime = real.runtime();

@@ -48,7 +48,7 @@ fn a_server_gives_numbers_and_what_they_took() {
 }
 
 #[test]
-fn what_is_no_embedding_is_told() {
+fn an_answer_that_is_no_embedding_is_reported() {
     let chat = value!({"choices": [{"message": {"content": "I cannot"}}]});
     let server = Server::new(vec![json(chat.to_string())]);
     let failed = why(ask(&Asking::openai(&server).set("retries", value!(1)), "x"));

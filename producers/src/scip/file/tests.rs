@@ -87,7 +87,7 @@ fn a_document_is_read_as_its_file_stands() {
 }
 
 #[test]
-fn what_an_edit_moved_is_found_again_or_counted() {
+fn definitions_that_an_edit_moved_are_found_again_or_counted() {
     let edited = TEXT
         .replace("  größe = 0", "  count = 0")
         .replace("new Client", "const x = new Client");
@@ -175,7 +175,7 @@ fn a_use_whose_text_changed_is_none_whatever_its_line() {
 }
 
 #[test]
-fn what_stands_in_namespaces_and_enums_is_told_as_such() {
+fn members_of_namespaces_and_enums_have_their_kinds() {
     let text = "namespace Geo { dist }\nenum Color { Red }\n@decorated\nclass Dec {}\nLIMIT = 5\n";
     let all = [
         (&[0, 10, 13], "Geo/", ""),

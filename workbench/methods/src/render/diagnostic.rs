@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_targets_say_of_one_place_is_said_once() {
+    fn equal_diagnostics_of_two_targets_are_printed_once() {
         let said = |label: &str, line| Diagnostic::warning("W_X", "odd").label(label).at("a.cs", line, 1);
         let all = [said("//a:x", 1), said("//a:y", 1), said("//a:x", 2)];
         assert_eq!(texts(&all, Style::plain()).len(), 2);

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_follow_is_told() {
+    fn calls_that_cannot_follow_a_signature_are_refused() {
         for (wanted, call, why) in [
             ("a, b", "(1, x, 3)", "the removed more (params)"),
             ("a, bool c = true, b, more", "(1, x, 3)", "one by one"),

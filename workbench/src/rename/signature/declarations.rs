@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_body_does_may_be_in_the_way() {
+    fn a_body_may_prevent_a_change_of_parameters() {
         for (body, wanted, why) in [
             ("=> count;", "name", "uses the removed count"),
             ("=> $\"{count}\".Length;", "name", "uses the removed count"),

@@ -104,7 +104,7 @@ fn constructors_extensions_and_parts_follow() {
 }
 
 #[test]
-fn what_cannot_follow_is_told_with_its_place() {
+fn uses_that_cannot_follow_a_signature_are_reported_with_their_place() {
     let users = format!("{USERS}class Late {{ System.Func<int, string, int> F(N.Shop s) => s.Price; int G() => Lost.Price(1, \"\"); }}\n");
     for (users, symbol, list, why) in [
         (
@@ -192,7 +192,7 @@ fn a_type_that_is_made_as_a_type_argument_keeps_its_empty_constructor() {
 }
 
 #[test]
-fn what_only_looks_like_the_member_is_not_in_the_way() {
+fn members_of_the_same_name_are_no_obstacle() {
     // A member that hides the other is another one.
     let users = "class Base { public int Go(int a, int b) => a; }\nclass Heir : Base { public new int Go(int a, int b) => b;\n int X(Base o, Heir h) => o.Go(1, 2) + h.Go(3, 4); }\n";
     let (_, after, _) = changed(users, "Base#Go", "b, a").expect("nothing is in the way");

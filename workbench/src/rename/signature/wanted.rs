@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_parameter_lists_are_refused() {
         for (list, why) in [
             ("nope", "neither an existing parameter"),
             ("count -> class", "does not allow"),

@@ -390,7 +390,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_a_node_is_cut_at_its_beginning() {
+    fn long_labels_of_nodes_are_cut_at_their_beginning() {
         assert_eq!(ending("//types/A"), "//types/A");
         let long = ending("//types/MemoTree.Core.Caching.LruCache`2+Entry");
         assert!(
