@@ -199,6 +199,21 @@ impl Order {
             _ => Category::MatchTrace,
         }
     }
+
+    /// Whether the order only shows something and changes nothing.
+    pub fn only_shows(&self) -> bool {
+        matches!(self, Self::Diff | Self::Candidates { .. })
+    }
+
+    /// Whether the order is carried out although the file of a document cannot be read or has a conflict.
+    pub fn continues_after_read_failure(&self) -> bool {
+        matches!(self, Self::Diff | Self::Discard | Self::PersistAs(_) | Self::Close)
+    }
+
+    /// Whether the order chooses, of several documents, those with unsaved edits or a pending state.
+    pub fn chooses_documents(&self) -> bool {
+        matches!(self, Self::Commit | Self::Diff)
+    }
 }
 
 /// Most characters of a text in the log.

@@ -147,7 +147,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
     }
     let outcome = perform_in(&mut run, request);
     run.session.mode = mode;
-    let only_tells = outcome.is_err() || matches!(request.order, Order::Diff | Order::Candidates { .. });
+    let only_tells = outcome.is_err() || request.order.only_shows();
     let (done, focus) = match outcome {
         Ok(done) => {
             let focus = done.paths.first().cloned();
@@ -468,7 +468,7 @@ fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Resu
     };
     let offered: Vec<String> = paths.iter().filter(chooses).cloned().collect();
     for path in &paths {
-        let goes_on = matches!(request.order, Order::Diff | Order::Discard | Order::PersistAs(_) | Order::Close);
+        let goes_on = request.order.continues_after_read_failure();
         let found = match run.read_document_file(path) {
             // `diff` shows the buffer even if its file cannot be read.
             Err(trouble) if request.order == Order::Diff => {
@@ -490,7 +490,7 @@ fn perform_in<F: Files>(run: &mut EditRun<'_, F>, request: &EditRequest) -> Resu
         }
     }
     if let Some(tool) = request.order.tool() {
-        if paths.len() > 1 && matches!(tool, Tool::Commit | Tool::Diff) {
+        if paths.len() > 1 && request.order.chooses_documents() {
             // Of several documents, choose those with unsaved edits or a pending state.
             let first = paths.first().cloned();
             paths.retain(|path| {
