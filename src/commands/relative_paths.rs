@@ -31,7 +31,9 @@ pub fn from_root(arguments: &mut Value, root: &Path, here: &Path) {
 fn replace(text: &mut String, root: &Path, below: &Path) {
     let end = text.find(':').unwrap_or(text.len());
     let (path, lines) = text.split_at(end);
-    if path.is_empty() || path.starts_with('/') || root.join(path).exists() {
+    // `.` and `..` at the beginning say that the current folder is meant.
+    let is_below_here = path == "." || path.starts_with("./") || path.starts_with("..");
+    if path.is_empty() || path.starts_with('/') || !is_below_here && root.join(path).exists() {
         return;
     }
     let Some(joined) = joined(below, Path::new(path)).filter(|joined| root.join(joined).exists()) else {
@@ -76,6 +78,8 @@ mod tests {
             ("../a.cs", "src/a.cs"),
             ("./b.cs", "src/sql/b.cs"),
             ("..", "src"),
+            (".", "src/sql"),
+            ("./top.cs", "src/sql/top.cs"),
             ("top.cs", "top.cs"),
             ("src/a.cs", "src/a.cs"),
             ("../../../a.cs", "../../../a.cs"),

@@ -8,6 +8,7 @@ mod attributes;
 mod cursor;
 mod expression;
 pub mod facts;
+mod parameter;
 mod pattern;
 mod primary;
 mod signature;

@@ -324,9 +324,14 @@ impl Cursor<'_> {
                     clauses.push(Clause::Let(name, value, keyword));
                 }
                 "select" | "group" => {
+                    let is_group = self.is("group");
                     let keyword = self.sign(1);
                     let value = self.expression();
                     clauses.push(Clause::Select(value, keyword));
+                    // A query may be the source of another one, which goes on behind it.
+                    if !is_group && !self.is("into") {
+                        break;
+                    }
                 }
                 "into" => {
                     self.at += 1;
@@ -334,6 +339,7 @@ impl Cursor<'_> {
                     clauses.push(Clause::Into(name));
                 }
                 "where" | "orderby" | "on" | "equals" | "by" | "ascending" | "descending" | "," => {
+                    let is_key_of_group = self.is("by");
                     let mut keyword = self.sign(1);
                     if !matches!(self.peek(), "," | "select" | "group" | "where" | "from" | "let" | "join") {
                         let value = self.expression();
@@ -341,6 +347,9 @@ impl Cursor<'_> {
                             keyword.text.push_str("descending");
                         }
                         clauses.push(Clause::Value(value, keyword));
+                    }
+                    if is_key_of_group && !self.is("into") {
+                        break;
                     }
                 }
                 _ => break,

@@ -27,7 +27,23 @@ impl Cursor<'_> {
     /// Parses the embedded statement of a keyword such as `if`, as a scope.
     fn governed(&mut self) -> Vec<Statement> {
         let mut list = Vec::new();
-        self.deeper((), |cursor| cursor.statement(&mut list));
+        self.deeper((), |cursor| {
+            loop {
+                let start = cursor.at;
+                cursor.statement(&mut list);
+                // Some keywords, and labels, are read as statements of their own: the statement goes on behind them.
+                let is_longer = match (cursor.text_at(start), cursor.peek()) {
+                    ("if", next) => next == "else",
+                    ("try" | "catch", next) => matches!(next, "catch" | "finally"),
+                    ("do", next) => next == "while",
+                    ("await" | "checked" | "unchecked" | "unsafe", _) => cursor.at == start + 1,
+                    _ => cursor.at == start + 2 && cursor.text_at(start + 1) == ":",
+                };
+                if !is_longer {
+                    break;
+                }
+            }
+        });
         list
     }
 

@@ -97,12 +97,10 @@ impl<'i> Binder<'i> {
     {
         if place == Place::Attribute {
             let full = format!("{path}Attribute");
-            let last = full.rsplit(['.', ':', '+']).next().unwrap_or(&full);
-            match self.bind_as(around, &full, arity, place, certain) {
-                // The class around a missing nested one is not meant.
-                Bound::Type(entry) if full.contains('.') && simple_name(&entry.key) != last => {}
-                found @ (Bound::Type(_) | Bound::Ambiguous(_)) => return found,
-                _ => {}
+            let found = self.bind_as(around, &full, arity, place, certain);
+            let is_class_around = matches!(&found, Bound::Type(entry) if full.contains('.') && !full.ends_with(simple_name(&entry.key)));
+            if !is_class_around && matches!(found, Bound::Type(_) | Bound::Ambiguous(_)) {
+                return found;
             }
         }
         match self.bind_as(around, path, arity, place, certain) {

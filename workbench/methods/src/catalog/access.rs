@@ -32,7 +32,7 @@ fn denied_with(mut failed: Failed, mut namesakes: impl FnMut(&str) -> Vec<String
         let is_asked = why.place.as_ref().is_none_or(|place| place.file != MANIFEST);
         if is_asked && NO_NAME.iter().any(|code| why.code == *code) && symbol_of(why).is_some_and(is_outside) {
             "this path leads out of the workspace".clone_into(&mut why.message);
-            why.hint = Some("name a type, a member, a pack, a label, or a path from the workspace's root".to_owned());
+            why.hint = Some("name a type, a member, a pack, a label or a path inside the workspace".to_owned());
         } else if why.code != ErrorCode::E_READ && (why.code != ErrorCode::E_PATH || why.place.is_some()) {
             continue;
         }

@@ -1,13 +1,13 @@
 //! Calls: selects the overload, infers its type arguments, and gives lambdas their types.
 
 use super::deferred::is_deferred;
+use super::extensions::{is_undeclared, result_like, returns_vary};
 use super::numbers::numeric;
 use super::overload::{called_with, placed};
 use super::parameters::takes;
 use super::rivals::Given;
 use super::{Flow, Local};
 use crate::csharp::code::ast::{Argument, LocalFunction, Name, Parameter, Passing};
-use crate::csharp::deps::dotnet;
 use crate::csharp::deps::modifiers::Modifiers;
 use crate::csharp::deps::resolve::TypeParameter;
 use crate::csharp::deps::shape::Shape;
@@ -78,9 +78,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let around = self.around.clone();
         for own in around.iter().chain(&self.statics.clone()) {
-            let mut found = self.seen(own, text);
-            // With type arguments, the name means only methods with as many type parameters.
-            found.retain(|one| name.args.is_empty() || !one.is_method() || one.line.arity as usize == name.args.len());
+            let found = self.seen_as(own, name);
             if found.is_empty() {
                 continue;
             }
@@ -156,7 +154,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             if !candidate.is_method() {
                 // Code can call a value only if its type is a delegate; after any other value the search continues.
                 let kind = candidate.result();
-                return !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_open(&kind) || world.delegate(&kind).is_some();
+                return !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_undeclared(&kind) || world.delegate(&kind).is_some();
             }
             let generic = match name.args.len() {
                 0 => candidate.is_inferable(count_for_inference(args)),
@@ -200,43 +198,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.unknown_call(name, args)
     }
 
-    /// Returns the extension members of a name that using directives open and that take the receiver: a value, or the type itself (`of_type`).
-    pub(super) fn extensions(&self, on: &Shape, name: &str, of_type: bool) -> Vec<Candidate<'a>> {
-        let mut found: Vec<(u32, Candidate<'a>)> = Vec::new();
-        let allowed = |candidate: &Candidate<'a>| -> Option<u32> {
-            let parameters = candidate.parameters();
-            let (_, receiver) = parameters.first()?;
-            let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
-            self.conversion_rank(receiver, on, &mut bindings)
-                .filter(|_| !self.breaks_limits(candidate, &bindings))
-        };
-        for candidate in self.open_extensions(name).filter(|one| one.extends_type() == of_type) {
-            if let Some(score) = allowed(&candidate) {
-                found.push((score, candidate));
-            }
-        }
-        for (owner, line) in dotnet::extensions(name).iter().filter(|_| !of_type) {
-            let namespace = owner.rsplit_once('.').map_or("", |(namespace, _)| namespace);
-            if !self.opened.contains_key(namespace) && !crate::csharp::deps::resolve::IMPLICIT.contains(&namespace) {
-                continue;
-            }
-            let Some(line) = dotnet::MemberLine::read(line) else { continue };
-            let candidate = Candidate::new(Shape::of_key(&format!("~{owner}")), line, true);
-            if let Some(score) = allowed(&candidate) {
-                found.push((score, candidate));
-            }
-        }
-        // If some are known to accept the receiver, drop those for which it is unknown.
-        let known = found.iter().any(|(score, _)| *score > 0);
-        found.retain(|(score, _)| *score > 0 || !known);
-        // A receiver is converted to a span only if no extension method takes it as it is.
-        let is_span = |shape: &Shape| shape.key().is_some_and(|key| SPANS.contains(&key));
-        let becomes = |one: &Candidate<'a>| !is_span(on) && one.parameters().first().is_some_and(|(_, receiver)| is_span(receiver));
-        let all = found.iter().all(|(_, one)| becomes(one));
-        found.retain(|(_, one)| all || !becomes(one));
-        found.into_iter().map(|(_, candidate)| candidate).collect()
-    }
-
     /// Binds a call of one of several candidates. `receiver` is the first argument of extension methods. `value` is the receiver of the call,
     /// whose extension methods are candidates if the arguments fit none of `found`.
     fn called(
@@ -267,18 +228,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         let mut all = found.clone();
         let mut extended = receiver;
         let mut chosen = self.choose(found, receiver, &explicit, args, &shapes);
-        let others = value.map_or_else(Vec::new, |value| self.extensions(value, text, false));
-        let is_doubtful = !others.is_empty() && chosen.as_ref().is_some_and(|chosen| self.has_faults(chosen, args));
         if let Some(value) = value
-            && (is_doubtful || chosen.as_ref().is_none_or(|chosen| self.is_refused(chosen, args)))
+            && let Some((other, others)) = self.extension_instead(chosen.as_ref(), value, name, (&explicit, args, &shapes))
         {
-            let mut others = others;
-            self.prefer_by_priority(&mut others, Some(value), &explicit, args, &shapes);
-            self.prefer_nearest(&mut others, value, &explicit, args, &shapes);
-            let other = self.choose(others.clone(), Some(value), &explicit, args, &shapes);
-            if let Some(other) = other.filter(|other| other.score > NOT_CALLABLE && !(is_doubtful && self.has_faults(other, args))) {
-                (chosen, all, extended) = (Some(other), others, Some(value));
-            }
+            (chosen, all, extended) = (Some(other), others, Some(value));
         }
         let Some(chosen) = chosen else { return Shape::Unknown };
         let chosen = self.prefer_by_lambda(chosen, &all, extended, &explicit, args, &shapes);
@@ -289,16 +242,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             shapes: &shapes,
         };
         let (chosen, rivals) = self.rivals(chosen, &mut all, given);
-        // The bases of an undeclared type are not known: it may be a sequence or queryable. So if several extension methods take its value and
-        // return different types, the type of the result is as open as that of the value.
-        let origin = extended.filter(|shape| is_open(shape)).filter(|_| {
-            let result = chosen.candidate.result();
-            all.iter().any(|other| {
-                let parameters = other.parameters();
-                let takes_all = parameters.split_first().is_some_and(|(_, rest)| takes(rest, args.len()));
-                other.is_method() && takes_all && !result.args().is_empty() && other.result().key() != result.key()
-            })
-        });
+        let origin = extended.filter(|shape| is_undeclared(shape) && returns_vary(&chosen.candidate, &all, args.len()));
         let others = match self.found.uses {
             Some(_) => self.others(&chosen, all, extended, &explicit, args, &shapes),
             None => Vec::new(),
@@ -322,13 +266,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.convert(args, &shapes, (&parameters, &mut bindings), rivals, is_sure);
         let result = candidate.result();
         if let Some(origin) = origin {
-            return match (origin, result.substitute(&[], &bindings)) {
-                // A part of an undeclared collection is one, too.
-                (Shape::Named(key, own), Shape::Named(_, given)) if own.len() == 1 && given.len() == 1 => {
-                    Shape::Named(key.clone(), given).bounded()
-                }
-                _ => Shape::Unknown,
-            };
+            return result_like(origin, &result.substitute(&[], &bindings));
         }
         if is_result_open {
             return Shape::Unknown;
@@ -615,9 +553,4 @@ fn is_contravariant(key: &str) -> bool {
 fn is_other(one: &Shape, other: &Shape) -> bool {
     let is_known = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with('^'));
     is_known(one) && is_known(other) && one.key() != other.key()
-}
-
-/// Whether nothing declares a type.
-fn is_open(shape: &Shape) -> bool {
-    shape.key().is_some_and(|key| key.starts_with('^'))
 }

@@ -188,7 +188,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Like [`Self::conversion`], with at most `depth` levels of declared conversions of tuple parts.
     fn conversion_within(&self, from: &Shape, to: &Shape, depth: u32) -> Option<(Candidate<'a>, bool)> {
-        let (from, to) = (from.without_null(), to.without_null());
+        let (target, from, to) = (to, from.without_null(), to.without_null());
         let is_own = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
         let (from_own, to_own) = (is_own(from), is_own(to));
         // For `null`, it is not certain that a declared conversion applies.
@@ -223,7 +223,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             let taken = self.conversion_rank(parameter, from, &mut []);
             let taken = taken.or_else(|| converts_parts().then_some(1))?;
             let result = candidate.result();
-            let given = self.conversion_rank(to, &result, &mut []).filter(|_| !is_narrowing(&result, to));
+            let given = self.conversion_rank(target, &result, &mut []);
+            let given = given.filter(|_| !is_narrowing(result.without_null(), to));
             Some((taken, given?))
         };
         let fitting = found.iter().filter_map(|candidate| Some((rank(candidate)?, candidate)));
@@ -289,7 +290,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let takes = parameters
                 .first()
                 .is_some_and(|(_, own)| self.conversion_rank(own, from, &mut []).is_some());
-            takes && candidate.result().key() == to.key()
+            takes && candidate.result().without_null().key() == to.key()
         };
         let certain = from.is_known();
         let is_base = from.key().is_some_and(|key| self.world.as_base(to, key).is_some())

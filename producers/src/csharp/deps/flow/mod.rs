@@ -12,6 +12,7 @@ mod conversions;
 mod deconstruction;
 mod deferred;
 mod dispatch;
+mod extensions;
 mod groups;
 mod locals;
 mod numbers;
@@ -25,6 +26,7 @@ mod rivals;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod undeclared;
 mod unnamed_calls;
 mod value;
 mod visible;

@@ -161,12 +161,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         Some(local.clone())
     }
 
-    /// Whether a simple name is a discard: `_` where no variable and no member has that name. A type may have it.
-    fn is_discard(&self, name: &Name) -> bool {
-        let is_blank = name.word.text == "_" && name.args.is_empty();
-        is_blank && self.find_local("_").is_none() && self.around.iter().all(|own| self.seen(own, "_").is_empty())
-    }
-
     /// Binds a simple name that is not called.
     pub(super) fn simple(&mut self, name: &Name) -> ChainStart {
         let text = name.word.text.as_str();
@@ -183,6 +177,11 @@ impl<'f, 'a> Flow<'f, 'a> {
             let own = self.around[at].clone();
             let found = self.seen_as(&own, name);
             if let Some(first) = found.first().filter(|_| !is_object(&found)) {
+                // A nested type of an inner type hides the member of an outer one.
+                let inner: Vec<Shape> = self.around[..at].to_vec();
+                if let Some(nested) = inner.iter().find_map(|own| self.nested(own, name)) {
+                    return ChainStart::Type(nested);
+                }
                 self.used(&first.owner.clone(), text, name.word.place, true, None);
                 self.type_arguments(name);
                 let shape = if first.is_method() { Shape::Unknown } else { first.result() };
@@ -280,20 +279,6 @@ impl<'f, 'a> Flow<'f, 'a> {
                 }
                 self.as_type(&segments).unwrap_or(ChainStart::Space(segments))
             }
-        }
-    }
-
-    /// Records that a name after a simple name that nothing declares refers to no member of the workspace: the simple name is a type of a package,
-    /// or a namespace. Source generators may add members to partial types, whose values may be of any type.
-    fn note_undeclared(&mut self, segments: &[Name], name: &Name) {
-        let [only] = segments else { return };
-        let mut levels = self.around.iter().flat_map(|own| self.world.levels(own));
-        let has_partial = levels.any(|level| {
-            let line = level.key().and_then(|key| self.world.type_line(key));
-            line.is_some_and(|line| line.is_partial)
-        });
-        if !has_partial && !self.is_open_scope() && !self.resolver.is_declared(&only.word.text) {
-            self.record_non_member(name.word.place);
         }
     }
 
