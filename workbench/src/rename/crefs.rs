@@ -9,6 +9,7 @@ use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::Outputs;
 use crate::symbols::source::enclosing_lines;
 use engine::values::label::halves;
+use producers::csharp::crefs;
 use producers::csharp::lexer::lex;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -26,10 +27,10 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
     } = planning;
     let outputs = &mut **outputs;
     let carriers = Carriers::from_family(symbols, family);
-    for file in &texts.read_naming(request.sources, &["cref=", &family.old]) {
-        let Some(text) = texts.text_of(file).filter(|text| is_in_a_reference(text, &family.old)) else {
-            continue;
-        };
+    for file in &texts.read_naming(request.sources, &["cref", &family.old]) {
+        // Most files name the symbol in code alone: then they need not be lexed.
+        let is_named = |text: &&str| crefs::references(text).into_iter().any(|one| text[one].contains(&family.old));
+        let Some(text) = texts.text_of(file).filter(is_named) else { continue };
         let text = text.to_owned();
         for reference in references(&text) {
             for at in offsets_of_name(&text, &reference, family) {
@@ -46,31 +47,11 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
     Ok(())
 }
 
-/// Whether any `cref=` value in a text contains a name, so that the text must be lexed.
-fn is_in_a_reference(text: &str, name: &str) -> bool {
-    text.split("cref=").skip(1).any(|rest| match rest.chars().next() {
-        Some(quote @ ('"' | '\'')) => rest[1..].split(quote).next().is_some_and(|reference| reference.contains(name)),
-        _ => false,
-    })
-}
-
-/// Returns the values of all references in documentation.
+/// Returns the references in documentation.
 fn references(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for (from, to) in lex(text).docs {
-        let (mut at, end) = (from as usize, to as usize);
-        while let Some(next) = text[at..end].find("cref=") {
-            at += next + "cref=".len();
-            let Some(quote @ ('"' | '\'')) = text[at..end].chars().next() else {
-                continue;
-            };
-            let start = at + 1;
-            let Some(length) = text[start..end].find(quote) else { break };
-            found.push(start..start + length);
-            at = start + length;
-        }
-    }
-    found
+    let docs = lex(text).docs.into_iter().map(|(from, to)| (from as usize, to as usize));
+    docs.flat_map(|(from, to)| crefs::references(&text[from..to]).into_iter().map(move |one| from + one.start..from + one.end))
+        .collect()
 }
 
 /// Returns the offsets of the name in a reference: for a member, the last word before the parameters; for a type, any word.

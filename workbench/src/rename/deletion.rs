@@ -2,7 +2,7 @@
 
 use super::family::{Family, NAMED};
 use super::places::{ChangedPlaces, FileTexts};
-use super::{Obstacles, Planning, RenameRequest, Rewritten, Spot, directives, unread_uses};
+use super::{Obstacles, Planning, RenameRequest, Rewritten, Spot, directives, unread_uses, with_files};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::{remove_declaration, without_empty_namespace};
 use crate::edit::symbol::Refused;
@@ -195,14 +195,6 @@ fn declares_nothing(text: &str) -> bool {
 
 /// Name of a program's entry point.
 const MAIN: &str = "Main";
-
-/// Returns a symbol by its path, with its files.
-fn with_files(symbols: &Symbols, path: &str) -> Candidate {
-    let row = symbols
-        .find(Candidate::from_path(path, &[]).key())
-        .and_then(|at| symbols.type_row(at).ok());
-    Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
-}
 
 /// A text before and after, with its deleted ranges.
 type Gone = (String, String, Vec<Range<usize>>);

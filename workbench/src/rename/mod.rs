@@ -32,6 +32,14 @@ pub use signature::change_signature;
 use std::collections::{BTreeMap, BTreeSet};
 pub use verify::verify;
 
+/// Returns a symbol by its path, with its files.
+fn with_files(symbols: &Symbols, path: &str) -> Candidate {
+    let row = symbols
+        .find(Candidate::from_path(path, &[]).key())
+        .and_then(|at| symbols.type_row(at).ok());
+    Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
+}
+
 /// Arguments of a rename.
 #[derive(Clone, Copy)]
 pub struct RenameRequest<'a> {

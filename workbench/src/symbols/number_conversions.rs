@@ -1,27 +1,7 @@
 //! Implicit conversions between C# numbers, and which of two is the better target (C# standard, 10.2.3, 10.2.11, 12.6.4.7). Types are keys of .NET,
 //! `~System.Int32`; other types convert to nothing.
 
-/// A number type, and the types to which every value of it converts.
-const WIDER: [(&str, &[&str]); 10] = [
-    ("SByte", &["Int16", "Int32", "Int64", "Single", "Double", "Decimal"]),
-    (
-        "Byte",
-        &[
-            "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Single", "Double", "Decimal",
-        ],
-    ),
-    ("Int16", &["Int32", "Int64", "Single", "Double", "Decimal"]),
-    ("UInt16", &["Int32", "UInt32", "Int64", "UInt64", "Single", "Double", "Decimal"]),
-    ("Int32", &["Int64", "Single", "Double", "Decimal"]),
-    ("UInt32", &["Int64", "UInt64", "Single", "Double", "Decimal"]),
-    ("Int64", &["Single", "Double", "Decimal"]),
-    ("UInt64", &["Single", "Double", "Decimal"]),
-    (
-        "Char",
-        &["UInt16", "Int32", "UInt32", "Int64", "UInt64", "Single", "Double", "Decimal"],
-    ),
-    ("Single", &["Double"]),
-];
+pub use producers::csharp::deps::flow::widens;
 
 /// Further types to which a constant of a type converts, if its value fits.
 const CONSTANTS: [(&str, &[&str]); 2] = [
@@ -36,11 +16,6 @@ const SIGNED: [(&str, &[&str]); 4] = [
     ("Int32", &["UInt32", "UInt64"]),
     ("Int64", &["UInt64"]),
 ];
-
-/// Whether every value of `from` converts to `to`.
-pub fn widens(from: &str, to: &str) -> bool {
-    table_has(&WIDER, from, to)
-}
 
 /// Whether a literal of type `from` may convert to `to`, whatever its value.
 pub fn converts_literal(from: &str, to: &str) -> bool {

@@ -12,7 +12,7 @@ mod wanted;
 
 use super::family::Family;
 use super::places::FileTexts;
-use super::{Obstacles, Plan, RenameRequest, Rewritten, Spot, unread_uses};
+use super::{Obstacles, Plan, RenameRequest, Rewritten, Spot, unread_uses, with_files};
 use crate::edit::lines::line_and_column;
 use crate::rename::directives;
 use crate::symbols::contents::Layout;
@@ -252,14 +252,6 @@ fn check_clashes<O: Outputs>(
     }
     let _ = change;
     Ok(())
-}
-
-/// Returns a symbol by its path, with its files.
-fn with_files(symbols: &Symbols, path: &str) -> Candidate {
-    let row = symbols
-        .find(Candidate::from_path(path, &[]).key())
-        .and_then(|at| symbols.type_row(at).ok());
-    Candidate::from_path(path, &row.map_or_else(Vec::new, |row| row.files))
 }
 
 /// Marks the declarations; returns for each parameter its names in them.

@@ -41,6 +41,7 @@ use crate::csharp::mentions::levels;
 pub use conversions::IMPLICIT;
 pub use dispatch::{SENT, is_dispatcher};
 use locals::Locals;
+pub use numbers::widens;
 use rivals::Faults;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};

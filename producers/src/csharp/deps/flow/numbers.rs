@@ -51,6 +51,12 @@ pub(super) fn is_narrowing(from: &Shape, to: &Shape) -> bool {
     widened.is_some_and(|(_, wider)| !wider.contains(&name))
 }
 
+/// Whether every value of a numeric type converts implicitly to another one; both are keys, such as `~System.Int32`.
+pub fn widens(from: &str, to: &str) -> bool {
+    let found = WIDENINGS.iter().find(|(number, _)| *number == from);
+    found.is_some_and(|(_, wider)| wider.contains(&to.trim_start_matches("~System.")))
+}
+
 /// Returns the numeric types to which values of a numeric type convert implicitly, nearest first; none for other types.
 pub(super) fn wider(of: &Shape) -> impl Iterator<Item = Shape> {
     let names = of.key().and_then(|key| WIDENINGS.iter().find(|(number, _)| *number == key));
