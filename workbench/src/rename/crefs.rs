@@ -30,7 +30,9 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
     for file in &texts.read_naming(request.sources, &["cref", &family.old]) {
         // Most files name the symbol in code alone: then they need not be lexed.
         let is_named = |text: &&str| crefs::references(text).into_iter().any(|one| text[one].contains(&family.old));
-        let Some(text) = texts.text_of(file).filter(is_named) else { continue };
+        let Some(text) = texts.text_of(file).filter(is_named) else {
+            continue;
+        };
         let text = text.to_owned();
         for reference in references(&text) {
             for at in offsets_of_name(&text, &reference, family) {
@@ -50,8 +52,12 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
 /// Returns the references in documentation.
 fn references(text: &str) -> Vec<Range<usize>> {
     let docs = lex(text).docs.into_iter().map(|(from, to)| (from as usize, to as usize));
-    docs.flat_map(|(from, to)| crefs::references(&text[from..to]).into_iter().map(move |one| from + one.start..from + one.end))
-        .collect()
+    docs.flat_map(|(from, to)| {
+        crefs::references(&text[from..to])
+            .into_iter()
+            .map(move |one| from + one.start..from + one.end)
+    })
+    .collect()
 }
 
 /// Returns the offsets of the name in a reference: for a member, the last word before the parameters; for a type, any word.
