@@ -74,7 +74,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 40)
+        ProducerId::new("csharp/usages", 41)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -582,6 +582,47 @@ pub fn related_types(declarations: &[u8], key: &str, declaring: &[&str]) -> Resu
         .iter()
         .filter(|other| **other != key && (has(key, other) || has(other, key)));
     Ok(related.map(|key| (*key).to_owned()).collect())
+}
+
+/// Returns the interfaces among `declaring` that heirs of a class implement: a member of the class may implement theirs, although the class does not
+/// list them. `heirs`: all heirs of `key`.
+///
+/// # Errors
+/// When the blob is not an output of the producer.
+pub fn interfaces_of_heirs(declarations: &[u8], key: &str, heirs: &[&str], declaring: &[&str]) -> Result<BTreeSet<String>, Failure> {
+    let rows = TableRows::read(declarations)?;
+    let lookups = Lookups::new(&rows);
+    let world = World::new(&lookups);
+    let interfaces: Vec<&str> = declaring.iter().copied().filter(|one| world.kind(one) == 'i').collect();
+    let mut found = BTreeSet::new();
+    if interfaces.is_empty() || world.kind(key) == 'i' {
+        return Ok(found);
+    }
+    for heir in heirs {
+        let levels = world.levels(&Shape::of_key(heir));
+        let is_level = |one: &&&str| levels.iter().any(|level| level.key() == Some(**one));
+        found.extend(interfaces.iter().filter(is_level).map(|one| (*one).to_owned()));
+    }
+    Ok(found)
+}
+
+/// Returns the interfaces of .NET with a member of that name that heirs of a class implement, as [`interfaces_of_heirs`].
+///
+/// # Errors
+/// When the blob is not an output of the producer.
+pub fn dotnet_interfaces_of_heirs(declarations: &[u8], heirs: &[&str], member: &str) -> Result<BTreeSet<String>, Failure> {
+    let rows = TableRows::read(declarations)?;
+    let lookups = Lookups::new(&rows);
+    let world = World::new(&lookups);
+    let mut found = BTreeSet::new();
+    for heir in heirs {
+        let levels = world.levels(&Shape::of_key(heir));
+        let bases = levels.iter().filter_map(|base| base.key()?.strip_prefix('~'));
+        let declares =
+            |base: &&str| is_dotnet_interface(base) && dotnet::get(base).is_some_and(|base| base.members(member).next().is_some());
+        found.extend(bases.filter(declares).map(str::to_owned));
+    }
+    Ok(found)
 }
 
 /// Returns the bases of a type outside the workspace that declare a member of that name: full names of .NET. `declarations` is the blob of

@@ -10,7 +10,7 @@ use producers::csharp::deps::dotnet;
 use producers::csharp::deps::lookups::{Lookups, TableRows};
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::World;
-use producers::csharp::usages::related_types;
+use producers::csharp::usages::{interfaces_of_heirs, related_types};
 use std::collections::BTreeSet;
 
 /// The base of every class.
@@ -94,7 +94,9 @@ fn members_above<O: Outputs>(
     let name = short_of(&own.name).unwrap_or(&own.name).to_owned();
     let path = format!("{key}#{member}");
     let declaring = symbols.owners(&name);
-    let others = related_types(symbols.declarations(), key, &declaring).map_err(|_| SymbolError::damaged())?;
+    let mut others = related_types(symbols.declarations(), key, &declaring).map_err(|_| SymbolError::damaged())?;
+    let heirs: Vec<&str> = symbols.all_heirs(key).into_iter().collect();
+    others.extend(interfaces_of_heirs(symbols.declarations(), key, &heirs, &declaring).map_err(|_| SymbolError::damaged())?);
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     for (other, mut rows) in others.iter().zip(overloads::read_overloads(outputs, &others)?) {

@@ -22,6 +22,16 @@ pub fn possible_of<'o>(overloads: impl Iterator<Item = (&'o Overload, bool)>, ca
     let fitting: Vec<(&Overload, bool, AssignedCall<'_>)> = overloads
         .filter_map(|(one, is_seen)| Some((one, is_seen, assign_arguments(one, call)?)))
         .collect();
+    // An override counts as a member of the base: it is not called where another member of its own type fits.
+    let is_declared = |(one, ..): &(&Overload, bool, AssignedCall<'_>)| {
+        let takes_over = |(other, is_seen, by): &(&Overload, bool, AssignedCall<'_>)| {
+            !other.is_override && is_comparable(other, one, *is_seen) && fits_surely(by, call)
+        };
+        !one.is_override || !fitting.iter().any(takes_over)
+    };
+    let declared: Vec<bool> = fitting.iter().map(is_declared).collect();
+    let mut declared = declared.into_iter();
+    let fitting: Vec<(&Overload, bool, AssignedCall<'_>)> = fitting.into_iter().filter(|_| declared.next() == Some(true)).collect();
     let is_plainer = |one: &AssignedCall<'_>, other: &AssignedCall<'_>| one.is_plain && !other.is_plain && one.kinds == other.kinds;
     let is_left = |(one, _, assigned): &(&Overload, bool, AssignedCall<'_>)| {
         !fitting.iter().any(|(other, is_seen, by)| match other.priority.cmp(&one.priority) {

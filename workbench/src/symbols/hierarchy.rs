@@ -188,6 +188,11 @@ fn members<O: Outputs>(
                     Some(_) => {}
                 }
             }
+            // Heirs of a type whose member hides the wanted one (`new`) override that member.
+            let levels = base_levels(&heirs.world, heir, key);
+            if !is_met && !search.of_interface && search.hides(heir, &levels) {
+                continue;
+            }
             // No member overrides an explicit implementation, but a type may implement again what an interface implements.
             if all && (!is_explicit || heirs.is_interface(heir)) || !is_met {
                 here.push(heir);
@@ -238,6 +243,17 @@ impl Search<'_> {
         let is_one = !self.wanted.bound.is_empty() || self.wanted.parameters.is_empty();
         let times = if is_one || times == 0 { times } else { found.len() };
         found.iter().take(times).map(|one| format!("{key}#{}", one.key)).collect()
+    }
+
+    /// Whether a type declares a member that hides the wanted one of a base class from its heirs.
+    fn hides(&self, key: &str, levels: &[Shape]) -> bool {
+        let is_new = |one: &Overload| one.name == self.wanted.name && !one.is_override && one.accessibility != "private";
+        let known = self.known.get(key).into_iter().flatten();
+        let may_be = |one: &&Overload| is_new(one) && !parameters_differ(&self.wanted, levels, one);
+        let rows: Vec<Overload> = known.filter(may_be).cloned().collect();
+        counterparts(&self.wanted, &rows)
+            .iter()
+            .any(|one| one.bound.is_empty() == self.wanted.bound.is_empty() && one.bound == self.wanted.bound)
     }
 
     /// Whether a member has the written parameter types of the wanted one.
@@ -357,6 +373,14 @@ mod tests {
             format!("{} {} {}{through} {place}", one.distance, one.relation.as_str(), one.path)
         };
         found.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_new_virtual_member_ends_the_overrides_of_the_hidden_one() {
+        let text = "class A { public virtual void V() { } }\nclass B : A { public new virtual void V() { } }\nclass C : B { public override void V() { } }\n";
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
+        assert_eq!(rows_of(&mut sample, "A.V", true), Vec::<String>::new());
+        assert_eq!(rows_of(&mut sample, "B.V", true), ["1 overrides C#V() a.cs:3:32"]);
     }
 
     #[test]

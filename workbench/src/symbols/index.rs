@@ -59,6 +59,18 @@ pub struct TypeBrief<'s> {
 }
 
 impl Symbols {
+    /// Returns the keys of all heirs of a type, at any number of steps.
+    pub fn all_heirs(&self, key: &str) -> std::collections::BTreeSet<&str> {
+        let mut found = std::collections::BTreeSet::new();
+        let mut open: Vec<&str> = self.heirs(key).collect();
+        while let Some(heir) = open.pop() {
+            if found.insert(heir) {
+                open.extend(self.heirs(heir));
+            }
+        }
+        found
+    }
+
     /// Opens the three outputs.
     ///
     /// # Errors

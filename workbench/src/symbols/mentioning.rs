@@ -3,7 +3,7 @@
 use super::index::simple_name;
 use super::outputs::Outputs;
 use super::unreferenced::{Naming, mentioning_types};
-use super::usages::{IMPLIED, Subject, Usages, is_nameless};
+use super::usages::{IMPLIED, IMPLIED_IN_VALUES, Subject, Usages, is_nameless};
 use super::word_index::WordSource;
 use producers::csharp::deps::declarations::member_key;
 use producers::csharp::deps::flow::IMPLICIT;
@@ -24,7 +24,7 @@ pub(super) fn mentioning<O: Outputs>(
     for source in [WordSource::Dependencies, WordSource::Mentions, WordSource::Reach] {
         let is_source_of = |subject: &Subject| match (source, subject.name_in_uses()) {
             (WordSource::Reach, word) => word == IMPLICIT,
-            (WordSource::Dependencies, word) => is_nameless(word) || IMPLIED.contains(&word),
+            (WordSource::Dependencies, word) => is_nameless(word) || IMPLIED.contains(&word) || IMPLIED_IN_VALUES.contains(&word),
             (_, word) => !is_nameless(word),
         };
         if !subjects.iter().any(is_source_of) {

@@ -1,7 +1,7 @@
 //! Maps C# operators and conversions to names of symbols: `T.operator +(T a, T b)` is `T#op_Addition(T,T)`.
 
 /// Operators, each with the name of its member, of one operand and of two (C# specification, "Operators"; ECMA-335 I.10.3).
-pub(crate) const OPERATORS: [(&str, Option<&str>, Option<&str>); 23] = [
+pub(crate) const OPERATORS: [(&str, Option<&str>, Option<&str>); 34] = [
     ("+", Some("UnaryPlus"), Some("Addition")),
     ("-", Some("UnaryNegation"), Some("Subtraction")),
     ("!", Some("LogicalNot"), None),
@@ -25,6 +25,17 @@ pub(crate) const OPERATORS: [(&str, Option<&str>, Option<&str>); 23] = [
     (">", None, Some("GreaterThan")),
     ("<=", None, Some("LessThanOrEqual")),
     (">=", None, Some("GreaterThanOrEqual")),
+    ("+=", None, Some("AdditionAssignment")),
+    ("-=", None, Some("SubtractionAssignment")),
+    ("*=", None, Some("MultiplicationAssignment")),
+    ("/=", None, Some("DivisionAssignment")),
+    ("%=", None, Some("ModulusAssignment")),
+    ("&=", None, Some("BitwiseAndAssignment")),
+    ("|=", None, Some("BitwiseOrAssignment")),
+    ("^=", None, Some("ExclusiveOrAssignment")),
+    ("<<=", None, Some("LeftShiftAssignment")),
+    (">>=", None, Some("RightShiftAssignment")),
+    (">>>=", None, Some("UnsignedRightShiftAssignment")),
 ];
 
 /// Returns the member name of an operator; without parameters, the binary form if it exists.
@@ -53,7 +64,10 @@ pub(super) fn symbol(text: &str) -> Option<String> {
         None => {
             let (sign, checked) = split_checked(name);
             let is_unary = types.as_ref().is_some_and(|types| types.len() == 1);
-            (before, format!("{checked}{}", member_of(sign, is_unary)?))
+            // `operator ++()` without a parameter changes its own value.
+            let changes = matches!(sign, "++" | "--") && types.as_ref().is_some_and(Vec::is_empty);
+            let ending = if changes { "Assignment" } else { "" };
+            (before, format!("{checked}{}{ending}", member_of(sign, is_unary)?))
         }
     };
     let owner = owner.strip_suffix(['.', '#'])?;

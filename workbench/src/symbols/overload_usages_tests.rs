@@ -187,3 +187,44 @@ q.Put(\"a\", d: 1, b: true, c: \"c\");
     assert_eq!(lines(&find_usages(&mut sample, "X.Put").1), [4]);
     assert_eq!(lines(&find_usages(&mut sample, "Q.Put").1), [5]);
 }
+
+#[test]
+fn an_override_is_not_called_where_another_member_of_its_type_fits() {
+    let text = "class Base { public virtual void V(int i) { } }
+class Derived : Base { public override void V(int i) { } public void V(long l) { } }
+class User {
+void T(Derived d) {
+d.V(3);
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    let (_, found) = find_usages(&mut sample, "Derived.V(long)");
+    assert_eq!(certain(&found), ["5:d.V(3);"]);
+    let (_, found) = find_usages(&mut sample, "Derived.V(int)");
+    assert_eq!((certain(&found), possible(&found)), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn conversions_are_told_apart_by_parameter_and_result() {
+    let text = "struct Code {
+public static implicit operator int(Code code) => 1;
+public static implicit operator string(Code code) => \"\";
+public static implicit operator Code(int number) => default; }
+class User {
+void Text(string text) { }
+void T(Code code) {
+Code other = 5;
+Text(code);
+int number = code;
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    for (symbol, line) in [
+        ("Code#op_Implicit(Code)->string", "9:Text(code);"),
+        ("Code#op_Implicit(Code)->int", "10:int number = code;"),
+        ("Code#op_Implicit(int)->Code", "8:Code other = 5;"),
+    ] {
+        let (_, found) = find_usages(&mut sample, symbol);
+        assert_eq!((certain(&found), possible(&found)), (vec![line.to_owned()], Vec::new()), "{symbol}");
+    }
+}

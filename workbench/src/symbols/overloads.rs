@@ -142,8 +142,12 @@ pub fn bind(symbols: &Symbols, key: &str, members: &mut [Overload]) -> Result<()
     for member in members.iter_mut() {
         let row = table.get(&member_key(key, &member.name)).unwrap_or_default();
         let lines = std::str::from_utf8(row).map_err(|_| SymbolError::damaged())?.lines();
+        // The key of a conversion ends with its written result.
+        let written = member.key.rsplit_once("->").map(|(_, result)| result);
+        let has_result =
+            |line: &MemberLine<'_>| written.is_none_or(|written| type_parameters_in(written, &Shape::read(line.result, false)).is_some());
         let bound = |line: MemberLine<'_>| Some((bound_by(member, &line)?, line.result.to_owned()));
-        let mut fitting: Vec<_> = lines.filter_map(MemberLine::read).filter_map(bound).collect();
+        let mut fitting: Vec<_> = lines.filter_map(MemberLine::read).filter(has_result).filter_map(bound).collect();
         // A written name may be that of a type parameter, but a line with a type of that name fits better.
         let fewest = fitting.iter().map(|((count, _), _)| *count).min();
         fitting.retain(|((count, _), _)| Some(*count) == fewest);

@@ -19,7 +19,9 @@ use engine::values::table::Table;
 use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
-use producers::csharp::usages::{Call, Place, UseKind, dotnet_bases_with_member, is_dotnet_interface, related_types};
+use producers::csharp::usages::{
+    Call, Place, UseKind, dotnet_bases_with_member, dotnet_interfaces_of_heirs, interfaces_of_heirs, is_dotnet_interface, related_types,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Members that language constructs call without writing their names: `using`, loops, `await`, initialisers, deconstruction, queries.
@@ -48,6 +50,9 @@ pub(super) const IMPLIED: [&str; 23] = [
     "ThenByDescending",
     "Where",
 ];
+
+/// Further such members: of list patterns, ranges, collection expressions, interpolated strings.
+pub(super) const IMPLIED_IN_VALUES: [&str; 5] = ["AppendFormatted", "AppendLiteral", "Count", "Length", "Slice"];
 
 /// Members of [`IMPLIED`] that are also found on values of .NET interfaces.
 const IMPLIED_OUTSIDE: [&str; 3] = ["Dispose", "DisposeAsync", "GetEnumerator"];
@@ -320,7 +325,12 @@ impl<'s> Search<'s> {
                 true => symbols.owners(subject.name_in_uses()),
                 false => Vec::new(),
             };
-            related_of.push(related_types(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?);
+            let mut related = related_types(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?;
+            // A member may implement one of an interface that only an heir of its type lists.
+            let heirs: Vec<&str> = symbols.all_heirs(&subject.key).into_iter().collect();
+            let listed = interfaces_of_heirs(symbols.declarations(), &subject.key, &heirs, &owners);
+            related.extend(listed.map_err(|_| SymbolError::damaged())?);
+            related_of.push(related);
         }
         let members = subjects.iter().zip(&related_of).filter(|(subject, _)| subject.is_member());
         let keys: BTreeSet<&str> = members
@@ -376,6 +386,15 @@ impl<'s> Search<'s> {
         search.is_named = name == word;
         if !is_nameless(word) {
             search.outside = dotnet_bases_with_member(symbols.declarations(), declaring, word).map_err(|_| SymbolError::damaged())?;
+            let is_interface = symbols.find(declaring).is_some_and(|at| symbols.brief(at).kind == "interface");
+            let heirs: Vec<&str> = if is_interface {
+                Vec::new()
+            } else {
+                symbols.all_heirs(declaring).into_iter().collect()
+            };
+            let listed = dotnet_interfaces_of_heirs(symbols.declarations(), &heirs, word).map_err(|_| SymbolError::damaged())?;
+            let new: Vec<String> = listed.into_iter().filter(|base| !search.outside.contains(base)).collect();
+            search.outside.extend(new);
         }
         let of_type = |key: &str, is_of: &dyn Fn(&&Overload) -> bool| -> Vec<Overload> {
             rows.get(key).into_iter().flatten().filter(is_of).cloned().collect()
@@ -547,7 +566,11 @@ impl<'s> Search<'s> {
             let is_seen = access == Some(Access::Internal) && self.visibility.is_compiled_with(&place.file, &self.insiders);
             may_be_seen.then_some(is_seen)
         };
-        let left = possible_of(self.overloads.iter().filter_map(|one| Some((one, sees(one)?))), call);
+        // Conversions differ by parameter and result; the binder chose one.
+        let is_chosen = |one: &&Overload| one.bound == call.arguments && one.bound_result == call.result;
+        let is_conversion = !call.result.is_empty() && self.overloads.iter().any(|one| is_chosen(&one));
+        let listed = self.overloads.iter().filter(|one| !is_conversion || is_chosen(one));
+        let left = possible_of(listed.filter_map(|one| Some((one, sees(one)?))), call);
         if left.is_empty() {
             return Some(Err(UseDoubt::NoneFits));
         }

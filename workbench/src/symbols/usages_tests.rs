@@ -501,3 +501,45 @@ x.Id;
     let mut sample = Sample::from_files(&[("a.cs", text)]);
     assert_eq!(certain(&find_usages(&mut sample, "I.Id").1), ["5:x.Id;"]);
 }
+
+#[test]
+fn a_member_of_a_base_may_implement_an_interface_of_an_heir() {
+    let text = "interface IGo<T> { void Do(T t); }
+class Base<T> { public void Do(T t) { } public void Dispose() { } }
+class Heir : Base<int>, IGo<int>, System.IDisposable { }
+class User {
+void T(IGo<int> go, System.IDisposable used) {
+go.Do(1);
+used.Dispose();
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    let (_, found) = find_usages(&mut sample, "Base.Do");
+    assert_eq!(possible(&found), ["6:go.Do(1); through IGo`1#Do"]);
+    let (_, found) = find_usages(&mut sample, "Base.Dispose");
+    assert_eq!(possible(&found), ["7:used.Dispose(); through System.IDisposable#Dispose"]);
+}
+
+#[test]
+fn compound_assignments_call_their_own_operators_or_the_binary_ones() {
+    let text = "class Num {
+public void operator +=(int x) { }
+public void operator --() { }
+public static Num operator +(Num a, Num b) => a; }
+class User {
+void T(Num a, Num b) {
+a += 5;
+a--;
+a += b;
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    for (symbol, line) in [
+        ("Num.op_AdditionAssignment", "7:a += 5;"),
+        ("Num.op_DecrementAssignment", "8:a--;"),
+        ("Num.op_Addition", "9:a += b;"),
+    ] {
+        let (_, found) = find_usages(&mut sample, symbol);
+        assert_eq!((certain(&found), possible(&found)), (vec![line.to_owned()], Vec::new()), "{symbol}");
+    }
+}

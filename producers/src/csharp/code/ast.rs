@@ -486,9 +486,9 @@ pub enum Pattern {
         #[n(3)] Option<Designation>,
         #[n(4)] u32,
     ),
-    /// `[a, ..]`.
+    /// `[a, ..]`, with the place of its bracket.
     #[n(3)]
-    List(#[n(0)] Vec<Pattern>, #[n(1)] Option<Designation>),
+    List(#[n(0)] Vec<Pattern>, #[n(1)] Option<Designation>, #[n(2)] u32),
     /// `a or b`.
     #[n(4)]
     Or(#[n(0)] Vec<Pattern>),

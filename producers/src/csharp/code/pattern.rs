@@ -66,9 +66,10 @@ impl Cursor<'_> {
             }
             "{" => return self.recursive(None),
             "[" => {
+                let place = self.present_place();
                 let parts = self.inside(|cursor| cursor.read_list(Self::pattern)).unwrap_or_default();
                 let name = self.pattern_name();
-                return Pattern::List(parts, name);
+                return Pattern::List(parts, name, place);
             }
             "(" if self.is_cast_of_constant() => return Pattern::Value(self.shift_level()),
             "(" => return self.positional(),

@@ -204,6 +204,7 @@ impl<'a> Pass<'a, '_> {
         let web = self.sdks.iter().any(|sdk| sdk.eq_ignore_ascii_case("Microsoft.NET.Sdk.Web"));
         sdk::properties_after(&mut self.found.properties, web);
         self.common_targets();
+        sdk::properties_of_packing(&mut self.found.properties);
     }
 
     /// Evaluates `Microsoft.Common.targets`.

@@ -127,7 +127,7 @@ pub fn evaluated(
             _ => &outer,
         };
         let mut operations = operations(evaluation, project, tree, settings, report);
-        let items = run_operations(&operations, tree, &["projectreference"]);
+        let items = run_operations(&operations, folder_of_path(project), tree, &["projectreference"]);
         let mut symbols = defined_constants(evaluation);
         symbols.extend(params.defines.iter().chain(own.map_or(&[][..], |own| &own.defines)).cloned());
         if at == 0 {
@@ -437,10 +437,10 @@ pub fn compiled(evaluated: &Evaluated, sources: &Tree<'_>) -> (Vec<CompiledFile>
         else {
             continue;
         };
-        let run = run_operations(operations, sources, &["compile"]);
+        let run = run_operations(operations, home, sources, &["compile"]);
         cut |= run.cut;
         for item in run.items("compile") {
-            let emitted = (!item.get("emitted").is_empty()).then(|| item.expand_metadata("%(RecursiveDir)%(Filename)%(Extension)"));
+            let emitted = (!item.get("emitted").is_empty()).then(|| item.expand_metadata("%(RecursiveDir)%(Filename)%(Extension)", home));
             let file = files.entry(item.text.clone()).or_insert_with(|| CompiledFile {
                 emitted: None,
                 link: item.link(home),

@@ -4,8 +4,8 @@
 //! pattern work per project bounds the cost of any project file.
 
 use super::glob::Glob;
-use super::operation::{Action, Operation, Spec};
-use super::path::{ROOT, file_name, folder_of_path, rooted, stem_and_extension};
+use super::operation::{Action, Operation, Spec, TEXTS};
+use super::path::{ROOT, absolute, file_name, folder_of_path, in_workspace, relative, rooted, stem_and_extension};
 use super::tree::Tree;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,8 +36,13 @@ impl Item {
         self.metadata.get(name).map_or("", String::as_str)
     }
 
-    /// Replaces `%(…)`. Of the well-known metadata, supports only those that follow from the path.
-    pub fn expand_metadata(&self, text: &str) -> String {
+    /// Returns the text of the item as a project in folder `home` writes it: relative to that folder.
+    fn written(&self, home: &str) -> String {
+        relative(&rooted(home), &rooted(&self.text))
+    }
+
+    /// Replaces `%(…)` for a project in folder `home`. Of the well-known metadata, supports only those that follow from the path.
+    pub fn expand_metadata(&self, text: &str, home: &str) -> String {
         let mut seen = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(start) = rest.find("%(") {
@@ -48,14 +53,19 @@ impl Item {
             let name = name.rsplit('.').next().unwrap_or(&name);
             let (stem, extension) = stem_and_extension(&self.text);
             match name {
-                "identity" => seen.push_str(&self.text),
+                "identity" => seen.push_str(&self.written(home)),
                 "fullpath" => seen.push_str(&rooted(&self.text)),
                 "filename" => seen.push_str(stem),
                 "extension" => seen.push_str(extension),
                 "recursivedir" => seen.push_str(&self.recursive),
-                "relativedir" | "directory" if folder_of_path(&self.text).is_empty() => {}
-                "relativedir" | "directory" => {
-                    seen.push_str(folder_of_path(&self.text));
+                "relativedir" => {
+                    let written = self.written(home);
+                    seen.push_str(&written[..written.rfind('/').map_or(0, |slash| slash + 1)]);
+                }
+                // The absolute folder is `%(RootDir)%(Directory)`.
+                "rootdir" => seen.push('/'),
+                "directory" => {
+                    seen.push_str(rooted(folder_of_path(&self.text)).trim_start_matches('/'));
                     seen.push('/');
                 }
                 other => seen.push_str(self.get(other)),
@@ -70,14 +80,14 @@ impl Item {
     pub fn link(&self, home: &str) -> Option<String> {
         let inside =
             home.is_empty() || self.text.get(..home.len()).is_some_and(|head| head == home) && self.text[home.len()..].starts_with('/');
-        let written = self.expand_metadata(self.get("link")).replace('\\', "/");
+        let written = self.expand_metadata(self.get("link"), home).replace('\\', "/");
         if inside && written.is_empty() {
             return None;
         }
         if !written.is_empty() {
             return Some(written);
         }
-        let base = self.expand_metadata(self.get("linkbase")).replace('\\', "/");
+        let base = self.expand_metadata(self.get("linkbase"), home).replace('\\', "/");
         let base = base.trim_matches('/');
         let base = if base.is_empty() { String::new() } else { format!("{base}/") };
         Some(format!("{base}{}{}", self.recursive, file_name(&self.text)))
@@ -125,14 +135,15 @@ impl ItemLists {
     }
 }
 
-/// Runs operations over the files of a tree. Items of the types in `files` that are included by text are looked up in the tree.
-pub fn run_operations(operations: &[Operation], tree: &Tree<'_>, files: &[&str]) -> ItemLists {
+/// Runs the operations of a project in folder `home` over the files of a tree. Items of the types in `files` that are included by text are looked
+/// up in the tree.
+pub fn run_operations(operations: &[Operation], home: &str, tree: &Tree<'_>, files: &[&str]) -> ItemLists {
     let mut run = ItemLists::default();
     for operation in operations {
         match operation.action {
-            Action::Include => include(&mut run, operation, tree, files.contains(&operation.items.as_str())),
-            Action::Remove => change_items(&mut run, operation, tree, |slot, _| *slot = None),
-            Action::Update => change_items(&mut run, operation, tree, |slot, metadata| {
+            Action::Include => include(&mut run, operation, home, tree, files.contains(&operation.items.as_str())),
+            Action::Remove => change_items(&mut run, operation, home, tree, |slot, _| *slot = None),
+            Action::Update => change_items(&mut run, operation, home, tree, |slot, metadata| {
                 if let Some(item) = slot {
                     item.metadata.extend(metadata.iter().cloned());
                 }
@@ -150,15 +161,18 @@ struct Set {
 }
 
 impl Set {
-    fn from_specs(specs: &[Spec], run: &ItemLists) -> Self {
+    /// `operation`: the type of the items with which the set is compared.
+    fn from_specs(specs: &[Spec], run: &ItemLists, operation: &Operation, home: &str) -> Self {
         let mut set = Self::default();
         for spec in specs {
             match spec {
                 Spec::Text(text) => drop(set.texts.insert(text.to_lowercase())),
                 Spec::Glob(pattern) => set.globs.extend(Glob::new(ROOT, pattern)),
                 Spec::Items(name, transform) => {
-                    let seen = run.items(name).map(|item| seen_through(item, transform.as_deref()).to_lowercase());
-                    set.texts.extend(seen);
+                    let seen = run
+                        .items(name)
+                        .filter_map(|item| seen_through(item, name, transform.as_deref(), operation, home));
+                    set.texts.extend(seen.map(|text| text.to_lowercase()));
                 }
             }
         }
@@ -170,15 +184,24 @@ impl Set {
     }
 }
 
-fn seen_through(item: &Item, transform: Option<&str>) -> String {
-    let Some(transform) = transform else { return item.text.clone() };
-    let seen = item.expand_metadata(transform);
-    let seen = super::path::absolute(ROOT, &seen);
-    super::path::in_workspace(&seen).map(str::to_owned).unwrap_or_default()
+/// Returns the text of an item of the type `name` as an item of the operation's type; `None` for a path out of the workspace. Texts are taken as
+/// written, paths relative to the project's folder.
+fn seen_through(item: &Item, name: &str, transform: Option<&str>, operation: &Operation, home: &str) -> Option<String> {
+    let is_text = |items: &str| TEXTS.contains(&items);
+    let written = match transform {
+        None if is_text(name) == is_text(&operation.items) => return Some(item.text.clone()),
+        None => item.written(home),
+        Some(transform) if is_text(name) => transform.replace("%(Identity)", &item.text),
+        Some(transform) => item.expand_metadata(transform, home),
+    };
+    if is_text(&operation.items) {
+        return Some(written);
+    }
+    in_workspace(&absolute(&rooted(home), &written)).map(str::to_owned)
 }
 
-fn include(run: &mut ItemLists, operation: &Operation, tree: &Tree<'_>, files: bool) {
-    let exclude = Set::from_specs(&operation.exclude, run);
+fn include(run: &mut ItemLists, operation: &Operation, home: &str, tree: &Tree<'_>, files: bool) {
+    let exclude = Set::from_specs(&operation.exclude, run, operation, home);
     run.looks += COPY * exclude.texts.len();
     let metadata: BTreeMap<String, String> = operation.metadata.iter().cloned().collect();
     let mut added: Vec<Item> = Vec::new();
@@ -218,12 +241,23 @@ fn include(run: &mut ItemLists, operation: &Operation, tree: &Tree<'_>, files: b
                     continue;
                 }
                 let before = added.len();
-                let items = run.items(name).map(|item| Item {
-                    text: seen_through(item, transform.as_deref()),
-                    ..item.clone()
-                });
-                added.extend(items);
-                run.looks += COPY * (added.len() - before);
+                let mut missing = Vec::new();
+                for item in run.items(name) {
+                    let Some(text) = seen_through(item, name, transform.as_deref(), operation, home) else {
+                        continue;
+                    };
+                    let text = match tree.path_index(&text) {
+                        _ if !files => text,
+                        Some(at) => tree.paths()[at].to_owned(),
+                        None => {
+                            missing.push(text);
+                            continue;
+                        }
+                    };
+                    added.push(Item { text, ..item.clone() });
+                }
+                run.looks += COPY * (added.len() - before + missing.len());
+                run.missing.extend(missing);
             }
         }
     }
@@ -237,12 +271,18 @@ fn include(run: &mut ItemLists, operation: &Operation, tree: &Tree<'_>, files: b
 }
 
 /// Changes the items that the specs name.
-fn change_items(run: &mut ItemLists, operation: &Operation, tree: &Tree<'_>, change: impl Fn(&mut Option<Item>, &[(String, String)])) {
+fn change_items(
+    run: &mut ItemLists,
+    operation: &Operation,
+    home: &str,
+    tree: &Tree<'_>,
+    change: impl Fn(&mut Option<Item>, &[(String, String)]),
+) {
     if run.looks > MOST_LOOKS {
         run.cut = true;
         return;
     }
-    let set = Set::from_specs(&operation.specs, run);
+    let set = Set::from_specs(&operation.specs, run, operation, home);
     run.looks += COPY * set.texts.len();
     let Some(list) = run.lists.get_mut(&operation.items) else { return };
     for text in &set.texts {
@@ -275,7 +315,7 @@ mod tests {
             metadata: BTreeMap::new(),
             recursive: String::new(),
         };
-        assert_eq!(item.expand_metadata("x%(Filename)y%(b"), "xAy%(b");
+        assert_eq!(item.expand_metadata("x%(Filename)y%(b", ""), "xAy%(b");
     }
 
     #[test]
@@ -287,7 +327,7 @@ mod tests {
             exclude: Vec::new(),
             metadata: Vec::new(),
         };
-        let cut = |count| run_operations(&[include(count)], &Tree::new([]), &[]).cut;
+        let cut = |count| run_operations(&[include(count)], "", &Tree::new([]), &[]).cut;
         assert_eq!((cut(MOST_ITEMS), cut(MOST_ITEMS + 1)), (false, true));
     }
 }

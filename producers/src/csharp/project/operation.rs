@@ -60,7 +60,7 @@ pub struct Operation {
 const FILES: [&str; 2] = ["compile", "projectreference"];
 
 /// Types whose items are plain texts.
-const TEXTS: [&str; 4] = ["using", "internalsvisibleto", "assemblyattribute", "packagereference"];
+pub const TEXTS: [&str; 4] = ["using", "internalsvisibleto", "assemblyattribute", "packagereference"];
 
 /// Types whose items name assemblies that see internal types.
 const FRIENDS: [&str; 2] = ["internalsvisibleto", "assemblyattribute"];
@@ -80,6 +80,20 @@ const METADATA: [&str; 13] = [
     "version",
     "excludeassets",
     "includeassets",
+];
+
+/// Attributes of items that are no metadata.
+const RESERVED: [&str; 10] = [
+    "include",
+    "exclude",
+    "remove",
+    "update",
+    "condition",
+    "label",
+    "keepmetadata",
+    "removemetadata",
+    "keepduplicates",
+    "matchonmetadata",
 ];
 
 /// Returns the operations on the item types of the facts, and on types that these refer to.
@@ -127,7 +141,13 @@ fn wanted_types(evaluation: &Evaluation<'_>) -> BTreeSet<String> {
                     let end = part
                         .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
                         .unwrap_or(part.len());
-                    mentions.push((item.name.to_ascii_lowercase(), part[..end].to_ascii_lowercase()));
+                    // In `@(Name->'…')`, the `-` belongs to the arrow.
+                    let name = if part[end..].starts_with('>') {
+                        part[..end].trim_end_matches('-')
+                    } else {
+                        &part[..end]
+                    };
+                    mentions.push((item.name.to_ascii_lowercase(), name.to_ascii_lowercase()));
                 }
             }
         }
@@ -286,7 +306,10 @@ impl Reader<'_> {
         self.found.extend(found);
     }
 
+    /// Returns the metadata of an item that facts depend on; of types that only other items refer to, all metadata: transforms may use any.
     fn metadata(&self, item: &Element, file: &str) -> Vec<(String, String)> {
+        let items = item.name.to_ascii_lowercase();
+        let is_helper = !FILES.contains(&items.as_str()) && !TEXTS.contains(&items.as_str());
         let attributes = item
             .attributes
             .iter()
@@ -295,7 +318,7 @@ impl Reader<'_> {
         let children = children.map(|child| (child.name.to_ascii_lowercase(), child.text.trim(), child.line));
         attributes
             .chain(children)
-            .filter(|(name, ..)| METADATA.contains(&name.as_str()))
+            .filter(|(name, ..)| METADATA.contains(&name.as_str()) || is_helper && !RESERVED.contains(&name.as_str()))
             .map(|(name, value, line)| (name, unescape(&self.scope(Spot { file, line }).expand(value))))
             .collect()
     }

@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Increment whenever the same project files may give other facts.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// Registers the producers.
 pub fn register_projects(registry: &mut Registry) {
@@ -169,7 +169,10 @@ fn evaluation(inputs: &Inputs<'_>, params: &ProjectParams, report: &Report) -> R
     let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
     let tree = Tree::new(input_text(inputs.single("tree")?)?.lines());
     let settings = params.settings(row.solution);
-    Ok(to_json(&evaluated(project, &files, &tree, &settings, params, report)))
+    let found = evaluated(project, &files, &tree, &settings, params, report);
+    // Conditions of items; the index warns of those of properties and imports.
+    report.warn_of_unset(&files);
+    Ok(to_json(&found))
 }
 
 /// `csharp/project-files`: the files that a project compiles.
@@ -177,7 +180,7 @@ struct Sources;
 
 impl Producer for Sources {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/project-files", 2)
+        ProducerId::new("csharp/project-files", 3)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -206,7 +209,7 @@ struct References;
 
 impl Producer for References {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/project-references", 2)
+        ProducerId::new("csharp/project-references", 3)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -248,7 +251,7 @@ struct FactsOf;
 
 impl Producer for FactsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/project-facts", 1)
+        ProducerId::new("csharp/project-facts", 2)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -119,6 +119,12 @@ pub fn properties_after(properties: &mut Properties, web: bool) {
     }
 }
 
+/// Sets the properties of NuGet's targets, which the SDK imports last. Conditions of items see them: items are evaluated after all properties.
+pub fn properties_of_packing(properties: &mut Properties) {
+    let is_test = properties.is_true("IsTestProject");
+    properties.default_to("IsPackable", if is_test { "false" } else { "true" });
+}
+
 /// Sets `TargetFrameworkIdentifier` and related properties from `TargetFramework`.
 fn framework_properties(properties: &mut Properties) {
     let Some(framework) = Framework::from_moniker(properties.get("TargetFramework")) else {

@@ -48,9 +48,20 @@ impl<'f> Flow<'f, '_> {
     pub(super) fn collection_value(&mut self, parts: &'f [Expression], target: Option<&Shape>) -> Shape {
         let element = target.map(|target| self.world.element(target)).unwrap_or_default();
         // In `..values`, each element is converted, not `values` itself.
+        let target_type = target
+            .map(Shape::without_null)
+            .filter(|target| target.is_known() && !self.is_outside(target))
+            .cloned();
+        let target_type = target_type.filter(|target| matches!(self.world.kind(target.key().unwrap_or_default()), 'c' | 's'));
         self.in_doubt(|flow| {
             for part in parts {
-                flow.converted(part, &element);
+                let given = flow.converted(part, &element);
+                // A type with a builder calls that instead of `Add`, so these uses stay in doubt.
+                if let (Some(target), Some(place)) = (&target_type, part.first_place())
+                    && !flow.members_of(target, "Add").is_empty()
+                {
+                    flow.implied(target, "Add", &[given], place);
+                }
             }
         });
         target.cloned().unwrap_or_default()

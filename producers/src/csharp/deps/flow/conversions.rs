@@ -3,8 +3,9 @@
 use super::numbers::{is_narrowing, numeric};
 use super::rivals::Faults;
 use super::unnamed_calls::call_of;
-use super::{Flow, UseKind};
+use super::{Call, Flow, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Literal};
+use crate::csharp::deps::modifiers::Modifiers;
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::{NULLABLE, Shape};
 use crate::csharp::deps::world::Candidate;
@@ -43,6 +44,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let noted = noted.map(|(part, ((_, from), (_, to)))| self.note_conversion(&part.value, from, to, certain));
             return noted.fold(false, |any, noted| any | noted);
         }
+        self.note_handler(value, to, certain);
         let place = value
             .first_place()
             .filter(|_| !matches!(value, Expression::Literal(Literal::Default, _)));
@@ -58,6 +60,26 @@ impl<'f, 'a> Flow<'f, 'a> {
         is_noted
     }
 
+    /// Records the members of a workspace type that an interpolated string calls if it converts to that handler.
+    fn note_handler(&mut self, value: &Expression, to: &Shape, certain: bool) {
+        let Expression::Interpolated(parts, place) = value else { return };
+        if !to.is_known() || self.is_outside(to) {
+            return;
+        }
+        let mut appending = self
+            .members_of(to, "AppendFormatted")
+            .into_iter()
+            .chain(self.members_of(to, "AppendLiteral"));
+        let Some(handler) = appending.next() else { return };
+        let owner = Shape::of_key(handler.owner.key().unwrap_or_default());
+        self.used(&owner, super::CONSTRUCTOR, *place, certain, None);
+        // Whether there is text beside the values is not known.
+        self.used(&owner, "AppendLiteral", *place, false, None);
+        if !parts.is_empty() {
+            self.used(&owner, "AppendFormatted", *place, certain, None);
+        }
+    }
+
     /// Like [`Self::note_conversion`], for a value without an expression of its own.
     pub(super) fn note_conversion_at(&mut self, place: u32, from: &Shape, to: &Shape, certain: bool) -> bool {
         if let (Shape::Tuple(given), Shape::Tuple(wanted)) = (from.without_null(), to.without_null()) {
@@ -68,7 +90,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let Some((candidate, is_sure)) = self.conversion(from, to) else {
             return false;
         };
-        let call = call_of(std::slice::from_ref(from.without_null()), false);
+        let call = call_of_conversion(&candidate);
         let noted = self.uses();
         // No code names the type arguments of the type that declares the conversion.
         let owner = Shape::of_key(candidate.owner.key().unwrap_or_default());
@@ -296,9 +318,18 @@ impl<'f, 'a> Flow<'f, 'a> {
         let is_base = from.key().is_some_and(|key| self.world.as_base(to, key).is_some())
             || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
         if let Some((name, candidate)) = found.iter().find(converts).cloned().filter(|_| !is_base) {
-            let call = call_of(std::slice::from_ref(from), false);
-            self.used(&candidate.owner, name, place, certain, Some(call));
+            self.used(&candidate.owner, name, place, certain, Some(call_of_conversion(&candidate)));
         }
+    }
+}
+
+/// Returns the call of a declared conversion, whose overloads differ by parameter and result.
+fn call_of_conversion(candidate: &Candidate<'_>) -> Call {
+    let parameter = candidate.line.parameters.split(';').next().unwrap_or_default();
+    Call {
+        arguments: vec![Modifiers::split_from_type(parameter).1.to_owned()],
+        result: candidate.line.result.to_owned(),
+        ..Call::default()
     }
 }
 

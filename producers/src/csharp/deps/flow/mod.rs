@@ -178,6 +178,9 @@ pub struct Call {
     /// Whether the call is of an extension method on a value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub extension: bool,
+    /// Result of the chosen conversion as its declaration writes it; then `arguments` has its parameter. `""` for all other calls.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub result: String,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]

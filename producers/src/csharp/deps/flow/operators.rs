@@ -94,7 +94,14 @@ impl<'f> Flow<'f, '_> {
         }
         let given = given.or_else(|| {
             let name = short.filter(|_| left.key().is_some_and(|key| !key.starts_with(['~', '^'])))?;
-            self.operator(name, &sides, &[left, right], sign.place)
+            let given = self.operator(name, &sides, &[left, right], sign.place)?;
+            // The left operand is tested first: `&&` stops if it is false, `||` if it is true.
+            let decides = if sign.text == "&&" { "op_False" } else { "op_True" };
+            if let Some(decides_at) = self.members_of(left.without_null(), decides).first().map(|one| one.owner.clone()) {
+                let call = unnamed_calls::call_of(std::slice::from_ref(left), false);
+                self.used(&decides_at, decides, sign.place, true, Some(call));
+            }
+            Some(given)
         });
         if given.is_none() && short.is_some() {
             self.note_conversion(sides[0], left, &predefined("bool"), true);
@@ -242,6 +249,14 @@ impl<'f> Flow<'f, '_> {
             true => self.assigned(inner, None),
             false => self.value(inner, target.filter(|_| sign.text != "!")),
         };
+        let assigns = match sign.text.as_str() {
+            "++" => Some("op_IncrementAssignment"),
+            "--" => Some("op_DecrementAssignment"),
+            _ => None,
+        };
+        if assigns.is_some_and(|name| self.assigning_operator(name, &shape, &[], &[], sign.place)) {
+            return shape;
+        }
         let given = unnamed_calls::unary_name(&sign.text).and_then(|name| self.operator(name, &[inner], &[&shape], sign.place));
         match given {
             Some(given) => given,
@@ -299,13 +314,13 @@ impl<'f> Flow<'f, '_> {
                     _ if is_operand => Shape::Unknown,
                     _ => self.value(right, Some(&target)),
                 };
-                let compound = unnamed_calls::assignment_name(&sign.text).filter(|name| !self.members_of(&target, name).is_empty());
-                let extended = unnamed_calls::assignment_name(&sign.text).filter(|_| compound.is_none());
+                let assigns = unnamed_calls::assignment_name(&sign.text);
+                let is_compound = assigns.is_some_and(|name| self.assigning_operator(name, &target, &[right], &[&shape], sign.place));
+                let extended = assigns.filter(|_| !is_compound);
                 let extended = extended.and_then(|name| self.extension_operator(name, &[&target, &shape], sign.place));
-                match compound {
-                    None if extended.is_some() => {}
-                    Some(name) => _ = self.operator(name, &[right], &[&shape], sign.place),
-                    None => {
+                match is_compound || extended.is_some() {
+                    true => {}
+                    false => {
                         let name = sign.text.strip_suffix('=').and_then(unnamed_calls::binary_name);
                         let given = name.and_then(|name| self.operator(name, &[left, right], &[&target, &shape], sign.place));
                         match given {

@@ -265,6 +265,7 @@ pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape
         names: args[named..].iter().filter_map(|arg| arg.name.clone()).collect(),
         types: name.args.len(),
         extension,
+        result: String::new(),
     }
 }
 

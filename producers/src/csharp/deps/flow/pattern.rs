@@ -4,7 +4,7 @@ use super::Flow;
 use super::parameters::takes;
 use super::value::{INDEXER, RANGE};
 use crate::csharp::code::ast::{Pattern, TypeRef, Word};
-use crate::csharp::deps::resolve::Meaning;
+use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 use crate::csharp::mentions::Place;
@@ -42,8 +42,9 @@ impl<'f> Flow<'f, '_> {
                 }
                 shape
             }
-            Pattern::List(parts, name) => {
+            Pattern::List(parts, name, place) => {
                 let list = subject.without_null();
+                self.note_list_pattern(list, parts, *place);
                 let element = known_or(self.world.element(list), &self.indexed_element(list));
                 for part in parts {
                     match part {
@@ -71,6 +72,37 @@ impl<'f> Flow<'f, '_> {
                 subject.clone()
             }
             Pattern::Any => subject.clone(),
+        }
+    }
+
+    /// Records the members of a workspace type that a list pattern calls: its count, its indexer, and `Slice`.
+    fn note_list_pattern(&mut self, list: &Shape, parts: &[Pattern], place: u32) {
+        if !list.is_known() || self.is_outside(list) {
+            return;
+        }
+        self.note_count(list, place);
+        if parts.iter().any(|part| !matches!(part, Pattern::Any | Pattern::Slice(_))) {
+            self.indexed(list, &[], &[predefined("int")], place);
+        }
+        let has_slice = parts.iter().any(|part| matches!(part, Pattern::Slice(_)));
+        let takes_range = |one: &Candidate<'_>| matches!(one.parameters().as_slice(), [(_, only)] if only.key() == Some(RANGE));
+        if has_slice && !self.members_of(list, INDEXER).iter().any(takes_range) {
+            self.implied(list, "Slice", &[predefined("int"), predefined("int")], place);
+        }
+    }
+
+    /// Records the property `Length` or `Count` of a workspace type that an index from the end, a range or a list pattern reads.
+    pub(super) fn note_count(&mut self, list: &Shape, place: u32) {
+        if !list.is_known() || self.is_outside(list) {
+            return;
+        }
+        for name in ["Length", "Count"] {
+            let found = self.members_of(list, name).into_iter().find(|one| !one.is_method());
+            if let Some(found) = found {
+                let owner = Shape::of_key(found.owner.key().unwrap_or_default());
+                self.used(&owner, name, place, true, None);
+                return;
+            }
         }
     }
 

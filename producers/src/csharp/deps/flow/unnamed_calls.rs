@@ -182,6 +182,57 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
+    /// Records the operator of a compound assignment, or of `++` and `--`, that the target's type declares as an instance member; returns whether one
+    /// applies.
+    pub(super) fn assigning_operator(
+        &mut self,
+        name: &str,
+        target: &Shape,
+        values: &[&'f Expression],
+        operands: &[&Shape],
+        place: u32,
+    ) -> bool {
+        if self.is_outside(target) {
+            return false;
+        }
+        let takes_operands = |one: &&Candidate<'a>| {
+            let parameters = one.parameters();
+            let becomes = |((_, parameter), operand): (&(Modifiers, Shape), &&Shape)| {
+                !operand.is_known()
+                    || self.conversion_rank(parameter, operand, &mut []).is_some()
+                    || self.conversion(operand, parameter).is_some()
+            };
+            parameters.len() == operands.len() && parameters.iter().zip(operands).all(becomes)
+        };
+        let found = self.members_of(target, name);
+        let fitting: Vec<&Candidate<'a>> = found.iter().filter(takes_operands).collect();
+        let is_open = fitting.len() > 1;
+        let Some(chosen) = fitting
+            .into_iter()
+            .max_by_key(|one| self.operator_fit(one, values, operands))
+            .cloned()
+        else {
+            return false;
+        };
+        let arguments: Vec<Shape> = operands.iter().map(|operand| (*operand).clone()).collect();
+        // Whether the code is in a `checked` context is not known.
+        let checked = name.replacen("op_", "op_Checked", 1);
+        let has_checked = !self.members_of(&chosen.owner, &checked).is_empty();
+        let certain = !has_checked && operands.iter().all(|operand| operand.is_known());
+        self.used(&chosen.owner, name, place, certain, Some(call_of(&arguments, false)));
+        if has_checked {
+            self.record_inferred(&chosen.owner);
+            self.used(&chosen.owner, &checked, place, false, Some(call_of(&arguments, false)));
+        }
+        for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
+            match is_lambda(value) {
+                true => self.operand_lambda(value, &parameter, is_open),
+                false => _ = self.note_conversion(value, operand, &parameter, true),
+            }
+        }
+        true
+    }
+
     /// Records the members that a loop calls on its source.
     pub(super) fn record_loop(&mut self, source: &Shape, awaited: bool, place: u32) {
         let names = match awaited {

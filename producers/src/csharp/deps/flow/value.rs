@@ -549,7 +549,16 @@ impl<'f, 'a> Flow<'f, 'a> {
             && !found.iter().any(takes_range)
             && let Some(cut) = self.implied(shape, "Slice", &[predefined("int"), predefined("int")], place)
         {
+            self.note_count(shape, place);
             return cut;
+        }
+        let is_index = |one: &Candidate<'_>| {
+            one.parameters()
+                .iter()
+                .any(|(_, kind)| !kind.is_known() || kind.key() == Some("~System.Index"))
+        };
+        if matches!(values, [Expression::Unary(sign, _)] if sign.text == "^") && !found.iter().any(is_index) {
+            self.note_count(shape, place);
         }
         if found.is_empty() {
             self.record_missing_member(shape, INDEXER, place, None);
