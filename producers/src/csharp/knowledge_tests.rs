@@ -399,8 +399,8 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@15 e4dfdc986cd3
     csharp/mentions@15 b54c27ff710a
     csharp/api-deps@9 0ce448befa57
-    csharp/deps@31 a9655e293004
-    csharp/facts@22 1b8459e48cdf
+    csharp/deps@32 a9655e293004
+    csharp/facts@23 1b8459e48cdf
     csharp/signatures@19 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41

@@ -63,6 +63,7 @@ pub mod preprocess;
 pub mod priority;
 pub mod project;
 pub mod project_ownership;
+pub mod related_types;
 pub mod renamed_members;
 pub mod render;
 pub mod structure;

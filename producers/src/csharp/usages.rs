@@ -2,7 +2,7 @@
 //!
 //! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
 //! member of that name on a value of unknown type, `~KEY#Member` → uses of a member of an interface of .NET, which types of the workspace
-//! may implement, `~!#Name` → undefined names: no local, member or type, and no member of a type that is known with all its bases,
+//! may implement, `~!#Name` → undefined names: no local, member or type, `~!KEY#Name` → no member of that type, which is known with all its bases,
 //! `~>#Name` → calls of an unknown method of that name that may dispatch a value of the workspace's types as a message.
 //! References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text. The binder works
 //! on canonical text. To find the places, this producer aligns its tokens with those of the type's lines.
@@ -22,7 +22,6 @@ use super::deps::flow::{Flow, UsesFound};
 use super::deps::index::NameIndex;
 use super::deps::lookups::{Lookups, TableRows};
 use super::deps::resolve::Resolver;
-use super::deps::shape::Shape;
 use super::deps::world::World;
 use super::deps::{OWN, Subject, scopes, surroundings};
 use super::escapes;
@@ -559,82 +558,4 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
         false => words.clone().find(|word| Some(*word) == simple).or_else(|| words.next_back()),
     }
     .unwrap_or(&name.path)
-}
-
-/// Returns the types to whose member of the same name a call may refer when it refers to that of `key`: bases, whose calls may run it, and
-/// heirs, which override or implement it. `declaring` are the types that declare a member of that name; `declarations` is the blob of
-/// `//index:declarations`.
-///
-/// # Errors
-/// When the blob is not an output of the producer.
-pub fn related_types(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTreeSet<String>, Failure> {
-    let rows = TableRows::read(declarations)?;
-    let lookups = Lookups::new(&rows);
-    let world = World::new(&lookups);
-    let has = |heir: &str, base: &str| {
-        world
-            .levels(&Shape::of_key(heir))
-            .iter()
-            .skip(1)
-            .any(|shape| shape.key() == Some(base))
-    };
-    let related = declaring
-        .iter()
-        .filter(|other| **other != key && (has(key, other) || has(other, key)));
-    Ok(related.map(|key| (*key).to_owned()).collect())
-}
-
-/// Returns the interfaces among `declaring` that heirs of a class implement: a member of the class may implement theirs, although the class does not
-/// list them. `heirs`: all heirs of `key`.
-///
-/// # Errors
-/// When the blob is not an output of the producer.
-pub fn interfaces_of_heirs(declarations: &[u8], key: &str, heirs: &[&str], declaring: &[&str]) -> Result<BTreeSet<String>, Failure> {
-    let rows = TableRows::read(declarations)?;
-    let lookups = Lookups::new(&rows);
-    let world = World::new(&lookups);
-    let interfaces: Vec<&str> = declaring.iter().copied().filter(|one| world.kind(one) == 'i').collect();
-    let mut found = BTreeSet::new();
-    if interfaces.is_empty() || world.kind(key) == 'i' {
-        return Ok(found);
-    }
-    for heir in heirs {
-        let levels = world.levels(&Shape::of_key(heir));
-        let is_level = |one: &&&str| levels.iter().any(|level| level.key() == Some(**one));
-        found.extend(interfaces.iter().filter(is_level).map(|one| (*one).to_owned()));
-    }
-    Ok(found)
-}
-
-/// Returns the interfaces of .NET with a member of that name that heirs of a class implement, as [`interfaces_of_heirs`].
-///
-/// # Errors
-/// When the blob is not an output of the producer.
-pub fn dotnet_interfaces_of_heirs(declarations: &[u8], heirs: &[&str], member: &str) -> Result<BTreeSet<String>, Failure> {
-    let rows = TableRows::read(declarations)?;
-    let lookups = Lookups::new(&rows);
-    let world = World::new(&lookups);
-    let mut found = BTreeSet::new();
-    for heir in heirs {
-        let levels = world.levels(&Shape::of_key(heir));
-        let bases = levels.iter().filter_map(|base| base.key()?.strip_prefix('~'));
-        let declares =
-            |base: &&str| is_dotnet_interface(base) && dotnet::get(base).is_some_and(|base| base.members(member).next().is_some());
-        found.extend(bases.filter(declares).map(str::to_owned));
-    }
-    Ok(found)
-}
-
-/// Returns the bases of a type outside the workspace that declare a member of that name: full names of .NET. `declarations` is the blob of
-/// `//index:declarations`.
-///
-/// # Errors
-/// When the blob is not an output of the producer.
-pub fn dotnet_bases_with_member(declarations: &[u8], key: &str, member: &str) -> Result<Vec<String>, Failure> {
-    let rows = TableRows::read(declarations)?;
-    let lookups = Lookups::new(&rows);
-    let levels = World::new(&lookups).levels(&Shape::of_key(key));
-    let bases = levels.iter().filter_map(|base| base.key()?.strip_prefix('~'));
-    let declares = |base: &&str| dotnet::get(base).is_some_and(|base| base.members(member).next().is_some());
-    Ok(bases.chain(["System.Object"]).filter(declares).map(str::to_owned).collect())
 }

@@ -14,9 +14,9 @@ use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::World;
 use producers::csharp::model::{Tier, TypeKind};
 use producers::csharp::parse;
+use producers::csharp::related_types::{dotnet_bases_with_member, related_types};
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
-use producers::csharp::usages::{dotnet_bases_with_member, related_types};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of members that have names.

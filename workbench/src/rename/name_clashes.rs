@@ -7,8 +7,8 @@ use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::{Outputs, SymbolError};
 use crate::symbols::overloads::{self, short_of};
 use engine::values::label::halves;
+use producers::csharp::related_types::{dotnet_bases_with_member, related_types};
 use producers::csharp::types::symbol_of;
-use producers::csharp::usages::{dotnet_bases_with_member, related_types};
 
 impl Family {
     /// Adds obstacles for other symbols that already have the new name there.

@@ -10,7 +10,7 @@ use producers::csharp::deps::dotnet;
 use producers::csharp::deps::lookups::{Lookups, TableRows};
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::World;
-use producers::csharp::usages::{interfaces_of_heirs, related_types};
+use producers::csharp::related_types::{interfaces_of_heirs, related_types};
 use std::collections::BTreeSet;
 
 /// The base of every class.

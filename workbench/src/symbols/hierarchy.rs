@@ -7,7 +7,7 @@ use super::calls::counterparts;
 use super::index::{Symbols, simple_name};
 use super::locations::{SourceLocation, declarations_of_paths};
 use super::outputs::{Outputs, SymbolError};
-use super::overloads::{self, Overload, comparable_type, parameter_types, short_of};
+use super::overloads::{self, Overload, explicit_interface, is_alike, short_of};
 use super::resolve::Candidate;
 use super::substituted_parameters::{base_levels, differs_in_result, parameters_differ};
 use producers::csharp::deps::lookups::{Lookups, TableRows};
@@ -247,19 +247,10 @@ impl Search<'_> {
 
     /// Whether a type declares a member that hides the wanted one of a base class from its heirs.
     fn hides(&self, key: &str, levels: &[Shape]) -> bool {
-        let is_new = |one: &Overload| one.name == self.wanted.name && !one.is_override && one.accessibility != "private";
-        let known = self.known.get(key).into_iter().flatten();
-        let may_be = |one: &&Overload| is_new(one) && !parameters_differ(&self.wanted, levels, one);
-        let rows: Vec<Overload> = known.filter(may_be).cloned().collect();
-        counterparts(&self.wanted, &rows)
-            .iter()
-            .any(|one| one.bound.is_empty() == self.wanted.bound.is_empty() && one.bound == self.wanted.bound)
-    }
-
-    /// Whether a member has the written parameter types of the wanted one.
-    fn is_alike(&self, one: &Overload) -> bool {
-        let types = |of: &Overload| parameter_types(&of.key).into_iter().map(comparable_type).collect::<Vec<_>>();
-        types(one) == types(&self.wanted)
+        let is_new = |one: &&Overload| one.name == self.wanted.name && !one.is_override && one.accessibility != "private";
+        let own = self.known.get(key).into_iter().flatten().filter(is_new);
+        let rows: Vec<Overload> = own.filter(|one| !parameters_differ(&self.wanted, levels, one)).cloned().collect();
+        counterparts(&self.wanted, &rows).iter().any(|one| one.bound == self.wanted.bound)
     }
 
     /// Whether a member implements the contract's member of the wanted name explicitly.
@@ -288,9 +279,9 @@ impl Search<'_> {
         }
         let public = |one: &Overload| one.name == name && one.accessibility == "public";
         let own = self.known.get(heir).into_iter().flatten();
-        let has_same = own.filter(|one| public(one)).any(|one| self.is_alike(one));
+        let has_same = own.filter(|one| public(one)).any(|one| is_alike(one, &self.wanted));
         // Exclude explicit implementations of another overload.
-        let explicit = |one: &Overload| self.is_explicit(one) && (!has_same || self.is_alike(one));
+        let explicit = |one: &Overload| self.is_explicit(one) && (!has_same || is_alike(one, &self.wanted));
         let times = levels.len().max(1);
         let mut found = self.implementing_members(heir, levels, times, explicit);
         if !is_interface {
@@ -347,14 +338,6 @@ fn type_arguments(name: &str) -> usize {
     count
 }
 
-/// Returns the simple name of the interface that an explicit implementation names.
-pub(super) fn explicit_interface(name: &str) -> &str {
-    let Some(short) = short_of(name) else { return "" };
-    let before = &name[..name.len() - short.len() - 1];
-    let plain = before.split('<').next().unwrap_or(before);
-    plain.rsplit(['.', ':']).next().unwrap_or(plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::resolve::{Options, resolve};
@@ -380,7 +363,7 @@ mod tests {
         let text = "class A { public virtual void V() { } }\nclass B : A { public new virtual void V() { } }\nclass C : B { public override void V() { } }\n";
         let mut sample = Sample::from_files(&[("a.cs", text)]);
         assert_eq!(rows_of(&mut sample, "A.V", true), Vec::<String>::new());
-        assert_eq!(rows_of(&mut sample, "B.V", true), ["1 overrides C#V() a.cs:3:32"]);
+        assert_eq!(rows_of(&mut sample, "B.V", true), ["1 overrides C#V() a.cs:3:36"]);
     }
 
     #[test]

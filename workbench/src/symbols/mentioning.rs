@@ -1,9 +1,10 @@
 //! Finds the code that names a symbol: `//types/T:mentions`, `//types/T:deps`.
 
+use super::implied_members::{IMPLIED, IMPLIED_IN_VALUES};
 use super::index::simple_name;
 use super::outputs::Outputs;
 use super::unreferenced::{Naming, mentioning_types};
-use super::usages::{IMPLIED, IMPLIED_IN_VALUES, Subject, Usages, is_nameless};
+use super::usages::{Subject, Usages, is_nameless};
 use super::word_index::WordSource;
 use producers::csharp::deps::declarations::member_key;
 use producers::csharp::deps::flow::IMPLICIT;

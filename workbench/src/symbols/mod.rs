@@ -18,6 +18,7 @@ pub mod hierarchy;
 pub mod impact;
 #[cfg(test)]
 mod impact_tests;
+mod implied_members;
 pub mod index;
 pub mod locations;
 mod lost_calls;

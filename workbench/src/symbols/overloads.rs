@@ -332,6 +332,20 @@ pub fn short_of(name: &str) -> Option<&str> {
     (at > 0).then_some(&name[at + 1..])
 }
 
+/// Whether two members have the same written parameter types.
+pub(super) fn is_alike(one: &Overload, other: &Overload) -> bool {
+    let types = |of: &Overload| parameter_types(&of.key).into_iter().map(comparable_type).collect::<Vec<_>>();
+    types(one) == types(other)
+}
+
+/// Returns the simple name of the interface that an explicit implementation names.
+pub(super) fn explicit_interface(name: &str) -> &str {
+    let Some(short) = short_of(name) else { return "" };
+    let before = &name[..name.len() - short.len() - 1];
+    let plain = before.split('<').next().unwrap_or(before);
+    plain.rsplit(['.', ':']).next().unwrap_or(plain)
+}
+
 /// Returns the parameter types in a key, as written.
 pub fn parameter_types(key: &str) -> Vec<&str> {
     let named = name_of(key);

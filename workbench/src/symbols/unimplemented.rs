@@ -3,10 +3,9 @@
 
 use super::calls::counterparts;
 use super::contracts;
-use super::hierarchy::explicit_interface;
 use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, file_label};
-use super::overloads::{self, Overload, short_of};
+use super::overloads::{self, Overload, explicit_interface, short_of};
 use crate::edit::declared::list_declarations;
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::member_head::MemberHead;

@@ -6,6 +6,7 @@
 //! [`Usages::unseen`] lists code that was not checked.
 
 use super::calls::{can_mean, counterparts, possible_of, possible_overloads};
+use super::implied_members::{IMPLIED, IMPLIED_OUTSIDE};
 use super::index::{Symbols, simple_name};
 use super::meaning::{Candidate, Resolution};
 use super::mentioning::mentioning;
@@ -18,44 +19,10 @@ pub use super::why_possible::UseDoubt;
 use engine::values::table::Table;
 use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::hashes::Access;
+use producers::csharp::related_types::{dotnet_bases_with_member, dotnet_interfaces_of_heirs, interfaces_of_heirs, related_types};
 use producers::csharp::types::symbol_of;
-use producers::csharp::usages::{
-    Call, Place, UseKind, dotnet_bases_with_member, dotnet_interfaces_of_heirs, interfaces_of_heirs, is_dotnet_interface, related_types,
-};
+use producers::csharp::usages::{Call, Place, UseKind, is_dotnet_interface};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// Members that language constructs call without writing their names: `using`, loops, `await`, initialisers, deconstruction, queries.
-pub(super) const IMPLIED: [&str; 23] = [
-    "Add",
-    "Cast",
-    "Current",
-    "Deconstruct",
-    "Dispose",
-    "DisposeAsync",
-    "GetAsyncEnumerator",
-    "GetAwaiter",
-    "GetEnumerator",
-    "GetResult",
-    "GroupBy",
-    "GroupJoin",
-    "IsCompleted",
-    "Join",
-    "MoveNext",
-    "MoveNextAsync",
-    "OrderBy",
-    "OrderByDescending",
-    "Select",
-    "SelectMany",
-    "ThenBy",
-    "ThenByDescending",
-    "Where",
-];
-
-/// Further such members: of list patterns, ranges, collection expressions, interpolated strings.
-pub(super) const IMPLIED_IN_VALUES: [&str; 5] = ["AppendFormatted", "AppendLiteral", "Count", "Length", "Slice"];
-
-/// Members of [`IMPLIED`] that are also found on values of .NET interfaces.
-const IMPLIED_OUTSIDE: [&str; 3] = ["Dispose", "DisposeAsync", "GetEnumerator"];
 
 /// Whether uses of a member never contain its name: constructors, indexers, operators.
 pub(super) fn is_nameless(word: &str) -> bool {

@@ -36,7 +36,7 @@ impl Cursor<'_> {
                     ("if", next) => next == "else",
                     ("try" | "catch", next) => matches!(next, "catch" | "finally"),
                     ("do", next) => next == "while",
-                    ("await" | "checked" | "unchecked" | "unsafe", _) => cursor.at == start + 1,
+                    ("else" | "await" | "checked" | "unchecked" | "unsafe", _) => cursor.at == start + 1,
                     _ => cursor.at == start + 2 && cursor.text_at(start + 1) == ":",
                 };
                 if !is_longer {
@@ -65,6 +65,8 @@ impl Cursor<'_> {
                 let inner = self.governed();
                 list.push(Statement::Block(inner));
             }
+            // A chain of conditions is one list, however long it is.
+            "else" if self.ahead(1) == "if" => self.at += 1,
             "else" | "do" | "try" | "finally" => {
                 self.at += 1;
                 let inner = self.governed();

@@ -105,7 +105,7 @@ fn constructors_extensions_and_parts_follow() {
 
 #[test]
 fn uses_that_cannot_follow_a_signature_are_reported_with_their_place() {
-    let users = format!("{USERS}class Late {{ System.Func<int, string, int> F(N.Shop s) => s.Price; int G() => Lost.Price(1, \"\"); }}\n");
+    let users = format!("{USERS}class Late {{ System.Func<int, string, int> F(N.Shop s) => s.Price; int G() => lost.Price(1, \"\"); }}\n");
     for (users, symbol, list, why) in [
         (
             users.as_str(),

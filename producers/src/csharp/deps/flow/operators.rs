@@ -95,12 +95,7 @@ impl<'f> Flow<'f, '_> {
         let given = given.or_else(|| {
             let name = short.filter(|_| left.key().is_some_and(|key| !key.starts_with(['~', '^'])))?;
             let given = self.operator(name, &sides, &[left, right], sign.place)?;
-            // The left operand is tested first: `&&` stops if it is false, `||` if it is true.
-            let decides = if sign.text == "&&" { "op_False" } else { "op_True" };
-            if let Some(decides_at) = self.members_of(left.without_null(), decides).first().map(|one| one.owner.clone()) {
-                let call = unnamed_calls::call_of(std::slice::from_ref(left), false);
-                self.used(&decides_at, decides, sign.place, true, Some(call));
-            }
+            self.note_truth_test(&sign.text, left, sign.place);
             Some(given)
         });
         if given.is_none() && short.is_some() {
@@ -157,6 +152,21 @@ impl<'f> Flow<'f, '_> {
                 let own = own.clone().or_else(|| is_own(right).then(|| right.clone()));
                 own.unwrap_or_else(|| if first.is_known() { first.clone() } else { right.clone() })
             }
+        }
+    }
+
+    /// Records the operator that tests the left operand first: `&&` stops if it is false, `||` if it is true.
+    fn note_truth_test(&mut self, sign: &str, left: &Shape, place: u32) {
+        let name = if sign == "&&" { "op_False" } else { "op_True" };
+        let owner = self.members_of(left.without_null(), name).first().map(|one| one.owner.clone());
+        if let Some(owner) = owner {
+            self.used(
+                &owner,
+                name,
+                place,
+                true,
+                Some(unnamed_calls::call_of(std::slice::from_ref(left), false)),
+            );
         }
     }
 
