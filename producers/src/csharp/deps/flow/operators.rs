@@ -83,12 +83,7 @@ impl<'f> Flow<'f, '_> {
     ) -> Shape {
         let sides = all.map(|side| &side[0]);
         let given = unnamed_calls::binary_name(&sign.text).and_then(|name| self.operator(name, &sides, &[left, right], sign.place));
-        // For types with user-defined operators, `a && b` calls `&`, and `a || b` calls `|`.
-        let short = match sign.text.as_str() {
-            "&&" => Some("op_BitwiseAnd"),
-            "||" => Some("op_BitwiseOr"),
-            _ => None,
-        };
+        let short = short_circuit_operator(&sign.text);
         if let (Shape::Tuple(one), Shape::Tuple(other), "==" | "!=") = (left, right, sign.text.as_str()) {
             self.compare_tuples(sides, one, other, sign);
         }
@@ -377,6 +372,15 @@ impl<'f> Flow<'f, '_> {
             },
             other => other.clone(),
         }
+    }
+}
+
+/// Returns the operator that `a && b` or `a || b` calls for a type with user-defined operators.
+fn short_circuit_operator(sign: &str) -> Option<&'static str> {
+    match sign {
+        "&&" => Some("op_BitwiseAnd"),
+        "||" => Some("op_BitwiseOr"),
+        _ => None,
     }
 }
 
