@@ -52,8 +52,8 @@ fn joined(below: &Path, path: &Path) -> Option<PathBuf> {
         match part {
             Component::Normal(name) => joined.push(name),
             Component::CurDir => {}
-            Component::ParentDir => _ = joined.pop().then_some(())?,
-            Component::RootDir | Component::Prefix(_) => return None,
+            Component::ParentDir if joined.pop() => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
         }
     }
     Some(joined)
