@@ -42,7 +42,7 @@ fn machine(board: &Board, pen: &Pen) -> Bench {
     machine_with(board, pen.clone())
 }
 
-/// Returns a machine whose question is locked; `before` runs between that and its answer.
+/// Returns a machine that locks its questions; `before` runs after the lock is acquired and before the answer.
 fn locking_machine(board: &Board, pen: &Pen, before: impl Fn() -> Result<(), Failure> + Send + Sync + 'static) -> Bench {
     machine_with(board, LockingPen(pen.clone(), Arc::new(before)))
 }

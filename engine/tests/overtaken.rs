@@ -1,5 +1,5 @@
-//! A build that waits for a model or a program releases the checkout: other processes build while it waits, nothing is asked twice, and no result
-//! changes.
+//! A build that waits for a model or a program releases the checkout: other processes build while it waits, nothing is asked twice, and no
+//! result changes.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;

@@ -194,7 +194,8 @@ impl CacheCounters {
         self.lock_counts().speed()
     }
 
-    /// Returns how long a transfer of `bytes` bytes takes while the running ones go on, by the measured speed; `None` before one is measured.
+    /// Returns how long a transfer of `bytes` bytes takes while the running ones go on, by the measured speed; `None` before one is
+    /// measured.
     pub(crate) fn expected_time(&self, bytes: u64) -> Option<Duration> {
         let state = self.lock_counts();
         let all = state.transfers.running_bytes.saturating_add(bytes).saturating_mul(1_000);

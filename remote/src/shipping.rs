@@ -88,8 +88,8 @@ impl Inner {
         (stored, trouble)
     }
 
-    /// Sends a parcel, and stores its result if `may_store` accepts the one now stored under its key; returns `None` if not. Stores nothing if the
-    /// server does not report what is stored there.
+    /// Sends a parcel, and stores its result if `may_store` accepts the one now stored under its key; returns `None` if not. Stores nothing
+    /// if the server does not report what is stored there.
     pub(crate) fn ship_if(
         &self,
         server: &Arc<Server>,

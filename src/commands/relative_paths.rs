@@ -1,13 +1,13 @@
-//! Paths relative to the current folder, as git and cargo take them: methods know paths from the workspace's root alone.
+//! Accepts paths relative to the current folder, as git and cargo do. Methods accept only paths from the workspace's root.
 
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
-/// Arguments of methods that are, or may begin with, a path.
+/// Arguments of methods that are a path, or may begin with one.
 const PATHS: [&str; 8] = ["symbol", "symbols", "path", "paths", "files", "documents", "from", "to"];
 
-/// Replaces paths relative to the folder `here` by paths from the workspace's root, where the root has no file or folder of that path and `here` has
-/// one. Lines after a path, `a.cs:10-20`, stay.
+/// Replaces paths relative to the folder `here` by paths from the workspace's root. A path changes only if `here` has a file or folder of
+/// that path, and the root has none or the path begins with `.` or `..`. Lines after a path, `a.cs:10-20`, stay.
 pub fn from_root(arguments: &mut Value, root: &Path, here: &Path) {
     let Ok(below) = here.strip_prefix(root) else { return };
     if below.as_os_str().is_empty() {
@@ -31,7 +31,7 @@ pub fn from_root(arguments: &mut Value, root: &Path, here: &Path) {
 fn replace(text: &mut String, root: &Path, below: &Path) {
     let end = text.find(':').unwrap_or(text.len());
     let (path, lines) = text.split_at(end);
-    // `.` and `..` at the beginning say that the current folder is meant.
+    // A path that begins with `.` or `..` is always relative to the current folder.
     let is_below_here = path == "." || path.starts_with("./") || path.starts_with("..");
     if path.is_empty() || path.starts_with('/') || !is_below_here && root.join(path).exists() {
         return;

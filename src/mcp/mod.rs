@@ -1,8 +1,9 @@
 //! `cortex mcp`: the methods for language models, by the Model Context Protocol.
 //!
-//! [`server`] answers from the table of methods: [`tools`] defines which methods are tools, alone or as an operation of a [`group`];
-//! [`resources`] defines addresses to read, [`prompts`] how to start a task. [`line_transport`] is the transport to the parent process, [`http`] the one to
-//! other clients. [`answer_form`] selects text or data, [`shorten`] limits the length of an answer, [`progress`] reports the progress of a request.
+//! [`server`] answers from the catalog of methods: [`tools`] defines which methods are tools, alone or as an operation of a [`group`];
+//! [`resources`] defines addresses to read, [`prompts`] how to start a task. [`line_transport`] is the transport to the parent process,
+//! [`http`] the one to other clients. [`answer_form`] selects text or data, [`shorten`] limits the length of an answer, [`progress`]
+//! reports the progress of a request.
 
 pub mod answer_form;
 pub mod group;

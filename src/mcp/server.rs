@@ -1,4 +1,4 @@
-//! MCP server: the host answers the requests of clients from the table of methods.
+//! MCP server: the host answers the requests of clients from the catalog of methods.
 
 use super::answer_form::Form;
 use super::line_transport::LineTransport;

@@ -96,7 +96,7 @@ const TO_READ: Duration = Duration::from_millis(100);
 /// Limit of questions answered at once during a build of the checkout. Each loads the graph and builds the outputs that it reads.
 const READERS: usize = 2;
 
-/// Attempts to answer a question whose sources change during an attempt.
+/// Limit of attempts to answer a question whose sources change during each attempt.
 const TRIES: usize = 5;
 
 /// A word index, and the moment of the watch at which it was true, if there is a watch.

@@ -30,7 +30,8 @@ pub struct Hold {
     checkout_lock: Mutex<Option<CheckoutLock>>,
     /// Terms for locking the checkout again, if this command may build it.
     terms: Option<LockTerms>,
-    /// While the checkout is released: the time of its lock, and the lock of a place next to it, so that a collection knows which results are in use.
+    /// While the checkout is released: the time of its lock, and the lock of a place next to it, so that a collection knows which results
+    /// are in use.
     left: Mutex<Option<(Option<SystemTime>, Option<CheckoutLock>)>>,
     /// Whether the note in the checkout names this store.
     noted: Mutex<bool>,
@@ -50,8 +51,8 @@ pub(crate) struct LockTerms {
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl Hold {
-    /// Wraps an open store in a folder; `checkout_lock` if the command may build, with its terms if it builds the checkout itself. Warns if a store
-    /// in another folder laid out files here.
+    /// Wraps an open store in a folder; `checkout_lock` if the command may build, with its terms if it builds the checkout itself. Warns if
+    /// a store in another folder laid out files here.
     pub(crate) fn new(
         root: &Path,
         folder: &Path,

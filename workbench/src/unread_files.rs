@@ -40,8 +40,8 @@ pub fn word_of(path: &str) -> Option<String> {
     (is_name && word != "this" && word != "operator").then(|| word.to_owned())
 }
 
-/// Returns the lines of unread files that contain the name of a type or a member as a whole word. `beside` limits the files for a private name: a
-/// page is a part of the type that the file next to it declares.
+/// Returns the lines of unread files that contain the name of a type or a member as a whole word. `beside` limits the files for a private
+/// name: a page is a part of the type that the file next to it declares.
 pub fn find_unread_uses<'p>(world: &dyn World, paths: impl IntoIterator<Item = &'p str>, beside: Option<&[String]>) -> UnreadUses {
     let words: BTreeSet<String> = paths.into_iter().filter_map(word_of).collect();
     let pattern = words.iter().map(String::as_str).collect::<Vec<_>>().join("|");

@@ -1,8 +1,8 @@
 //! Corrections: outputs that a person wrote in place of a producer's.
 //!
-//! A correction is stored under the key of the node's last result. So it is valid exactly as long as that result, in every
-//! checkout of the store. Its later replacement learns from [`Notes`] that a person wrote it. The words are also stored by label ([`corrections`]),
-//! so that they are found after other results.
+//! A correction is stored under the key of the node's last result. So it is valid exactly as long as that result, in every checkout of the
+//! store. Its later replacement learns from [`Notes`] that a person wrote it. The words are also stored by label ([`corrections`]), so that
+//! they are found after other results.
 
 use super::earlier_answer;
 use super::engine::EngineError;

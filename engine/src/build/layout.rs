@@ -300,8 +300,8 @@ impl Run<'_> {
         Ok(self.retain_changed(&all, &along, known, &changed, exports, laid))
     }
 
-    /// Returns the nodes other than `roots` that are laid out because the roots read them: present inputs of changed roots, and those laid out
-    /// before.
+    /// Returns the nodes other than `roots` that are laid out because the roots read them: present inputs of changed roots, and those laid
+    /// out before.
     fn laid_with_readers(&mut self, roots: &[NodeId], known: Option<&KnownFiles<'_>>) -> Result<FxHashSet<NodeId>, RunError> {
         let mut along = FxHashSet::default();
         let rules = &self.rules.manifest().rules;

@@ -1,9 +1,9 @@
-//! Question locks: before a question is paid for, a record in the remote cache tells other machines that its answer is on the way, so that they
-//! wait for the answer in place of paying for another one.
+//! Question locks: before a question is paid for, a record in the remote cache tells other machines that its answer is on the way, so that
+//! they wait for the answer instead of paying for another one.
 //!
-//! A lock is a result under a key derived from the answer's. It is advisory: a machine that finds no lock, or one older than [`LIFE`], asks. Two
-//! machines that write theirs at the same moment both read back: the later lock stays, so that in most orders one of them waits. If both ask, one
-//! answer [stays](super::answers::store_answer).
+//! A lock is a result under a key derived from the answer's. It is advisory: a machine that finds no lock, or one older than [`LIFE`],
+//! asks. Two machines that write theirs at the same moment both read back: the later lock stays, so that in most orders one of them waits.
+//! If both ask, one answer [stays](super::answers::store_answer).
 
 use super::jobs::JobContext;
 use super::sharing::{RemoteResult, Sharing};
@@ -25,11 +25,11 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 const STEP: Duration = Duration::from_millis(50);
 /// Output of every lock, so that its blob is sent once.
 const OUTPUT: &[u8] = b"claim\n";
-/// Note that names the store of the machine that holds a lock. A lock of the own store is from a process that ended, because
+/// Note that names the store of the machine that holds a lock. A lock of this store is from a process that ended, because
 /// [action locks](super::answers::wait_for_right_to_ask) keep processes of one store apart.
 const HOLDER: &str = "holder";
 
-/// Returns the name of a store in the lock of a key. It differs from key to key, so that others cannot see which locks are of one machine.
+/// Returns the name of a store in the lock of a key. It differs from key to key, so that others cannot tell which locks one machine holds.
 fn holder(store: Option<String>, key: &ActionKey) -> String {
     let mut bytes = key.0.0.to_vec();
     bytes.extend_from_slice(store.unwrap_or_default().as_bytes());
@@ -212,7 +212,7 @@ impl QuestionLock for RemoteQuestionLock<'_> {
         if !is_open || self.is_fresh || self.try_acquire(sharing) {
             return Ok(());
         }
-        // The questions of this group are not to wait for another machine.
+        // The other questions of the group must not wait for another machine.
         self.job_group.iter().for_each(|member| member.leave());
         let (mut pause, started) = (PAUSES.0, Instant::now());
         while started.elapsed() < LIFE {

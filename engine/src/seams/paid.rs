@@ -140,8 +140,8 @@ impl Parts for NoParts {
 
 /// Keeps machines that share a cache from paying for one answer at the same moment.
 pub trait QuestionLock: Sync {
-    /// Acquires the lock on the question of this job for this machine. Call it before sending the question to a model that answers at once. Blocks
-    /// while another machine asks.
+    /// Acquires the lock on the question of this job for this machine. Call it before sending the question to a model that answers at once.
+    /// Blocks while another machine asks.
     ///
     /// # Errors
     /// When another machine has answered (its answer is the job's output), or when the build was stopped. The caller passes the failure on.

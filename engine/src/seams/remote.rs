@@ -332,8 +332,9 @@ pub trait RemoteCache: Send + Sync {
     /// Offers a result with the blobs of its outputs, in their order, for upload in the background.
     fn offer(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered;
 
-    /// Stores a result now: sends its blobs, looks up the present result under its key and passes it to `may_store`. Only if `may_store` returns
-    /// true, stores the result, at most [`WINDOW`] later. If the cache does not answer, stores nothing and does not call `may_store`.
+    /// Stores a result now: sends its blobs, looks up the present result under its key and passes it to `may_store`. Only if `may_store`
+    /// returns true, stores the result, at most [`WINDOW`] later. If the cache does not answer, stores nothing and does not call
+    /// `may_store`.
     fn store_result(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, may_store: &mut dyn FnMut(Option<SharedResult>) -> bool);
 
     /// Counts a result that was found as a miss, because building it takes less time than fetching it.

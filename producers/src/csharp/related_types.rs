@@ -1,5 +1,5 @@
-//! Types whose members of one name may be meant in place of each other: bases, heirs, and interfaces that heirs implement. Read from
-//! `//index:declarations`.
+//! Related types: bases, heirs, and interfaces that heirs implement. A call of a member of one may run the member of that name of another.
+//! All functions read `//index:declarations`.
 
 use super::deps::dotnet;
 use super::deps::lookups::{Lookups, TableRows};
@@ -9,9 +9,8 @@ use super::usages::is_dotnet_interface;
 use engine::seams::producer::Failure;
 use std::collections::BTreeSet;
 
-/// Returns the types to whose member of the same name a call may refer when it refers to that of `key`: bases, whose calls may run it, and
-/// heirs, which override or implement it. `declaring` are the types that declare a member of that name; `declarations` is the blob of
-/// `//index:declarations`.
+/// Returns the bases and heirs of `key` among `declaring`, the types that declare a member of one name: a call of the member of a base may
+/// run that of `key`, and an heir may override or implement it. `declarations` is the blob of `//index:declarations`.
 ///
 /// # Errors
 /// When the blob is not an output of the producer.
@@ -32,8 +31,8 @@ pub fn related_types(declarations: &[u8], key: &str, declaring: &[&str]) -> Resu
     Ok(related.map(|key| (*key).to_owned()).collect())
 }
 
-/// Returns the interfaces among `declaring` that heirs of a class implement: a member of the class may implement theirs, although the class does not
-/// list them. `heirs`: all heirs of `key`.
+/// Returns the interfaces among `declaring` that heirs of a class implement: a member of the class may implement one of theirs, although
+/// the class does not list the interface. `heirs`: all heirs of `key`.
 ///
 /// # Errors
 /// When the blob is not an output of the producer.
@@ -54,7 +53,7 @@ pub fn interfaces_of_heirs(declarations: &[u8], key: &str, heirs: &[&str], decla
     Ok(found)
 }
 
-/// Returns the interfaces of .NET with a member of that name that heirs of a class implement, as [`interfaces_of_heirs`].
+/// Returns the interfaces of .NET that heirs of a class implement and that have a member of that name; see [`interfaces_of_heirs`].
 ///
 /// # Errors
 /// When the blob is not an output of the producer.

@@ -2,10 +2,10 @@
 //!
 //! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
 //! member of that name on a value of unknown type, `~KEY#Member` → uses of a member of an interface of .NET, which types of the workspace
-//! may implement, `~!#Name` → undefined names: no local, member or type, `~!KEY#Name` → no member of that type, which is known with all its bases,
-//! `~>#Name` → calls of an unknown method of that name that may dispatch a value of the workspace's types as a message.
-//! References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text. The binder works
-//! on canonical text. To find the places, this producer aligns its tokens with those of the type's lines.
+//! may implement, `~!#Name` → undefined names: no local, member or type, `~!KEY#Name` → no member of that type, which is known with all its
+//! bases, `~>#Name` → calls of an unknown method of that name that may dispatch a value of the workspace's types as a message. References
+//! of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text. The binder works on canonical
+//! text. To find the places, this producer aligns its tokens with those of the type's lines.
 
 use super::attribute_places;
 use super::code;

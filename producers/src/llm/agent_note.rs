@@ -1,8 +1,8 @@
 //! Notes on questions for agents, in `.cortex/work`: one file `ID.json` for each question that was leased or answered, replaced atomically.
 //! `anew.json` lists the targets for which a person requests a new answer.
 //!
-//! Writers hold the claim of the checkout (see the store). An answer stays for a while after its use, so that the next run finds it again if this
-//! one is killed before it stores the result.
+//! Writers hold the lock of the checkout (see the store). An answer stays for a while after its use, so that the next run finds it again if
+//! this one is killed before it stores the result.
 
 use super::agent::ID_DIGITS;
 use super::pending_batches::write_durably;

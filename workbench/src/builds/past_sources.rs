@@ -77,14 +77,14 @@ impl<'a> Past<'a> {
         }
         let present = std::iter::once_with(|| self.world.read(path).ok());
         let past = self.commits.iter().filter_map(|commit| git::file_at(self.root, commit, path));
-        // Git converts line ends where an attribute or a setting says so.
+        // The checkout may have CRLF where the commit has LF, by an attribute or a setting of git.
         let past = past.flat_map(|bytes| [with_crlf(&bytes), bytes]);
         let mut found = present.flatten().chain(past).filter(|bytes| Digest::of(bytes) == *digest);
         Ok(found.next().map(Into::into))
     }
 }
 
-/// Returns a text with the line ends that git writes where it checks files out with CRLF.
+/// Returns a text with CRLF in place of LF, as git checks it out if it converts line ends.
 fn with_crlf(bytes: &[u8]) -> Vec<u8> {
     let mut converted = Vec::with_capacity(bytes.len() + bytes.len() / 32);
     let mut last = 0;

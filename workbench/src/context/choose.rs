@@ -1,5 +1,5 @@
-//! Chooses and orders the types that answer a query: those that it names, then repeatedly the one that fits best together with the types chosen so
-//! far.
+//! Chooses and orders the types that answer a query: those that it names, then repeatedly the one that fits best together with the types
+//! chosen so far.
 //!
 //! A type whose name the query says in words fits better, and one of tests less well if the query does not ask for tests. Among types that fit
 //! about equally well, one related to a chosen type comes first, then one that can be shown whole. Pure: the same index, log and query give the same

@@ -170,8 +170,8 @@ fn join_names<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Checks an edit: every declaration next to or around its place keeps its properties and position, a replaced symbol remains the same symbol, and no
-/// new declaration clashes with another one.
+/// Checks an edit: every declaration next to or around its place keeps its properties and position, a replaced symbol remains the same
+/// symbol, and no new declaration clashes with another one.
 ///
 /// # Errors
 /// When the edit would do otherwise; names the declarations concerned.

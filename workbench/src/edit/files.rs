@@ -151,8 +151,8 @@ pub trait Files {
     /// When a file cannot be saved.
     fn save(&self, files: &[Save]) -> Result<(), SaveError>;
 
-    /// Whether a staged file exists next to a file: when several files are saved at once, each has one from the time that all are ready until it is
-    /// saved.
+    /// Whether a staged file exists next to a file: when several files are saved at once, each has one from the time that all are ready
+    /// until it is saved.
     fn is_staged(&self, path: &str) -> bool;
 
     /// Removes the staged file next to a file. One that cannot be removed stays and does no harm.

@@ -70,7 +70,8 @@ fn sorted_directives(text: &str, all: &[UsingDirective]) -> Result<String, Refus
     if sorted.iter().map(|one| one.range.start).eq(all.iter().map(|one| one.range.start)) {
         return Ok(text[first.range.start..all[all.len() - 1].range.end].to_owned());
     }
-    // Blank lines between directives separate groups, as in Visual Studio: one for each kind and first namespace.
+    // If the file has a blank line between directives, separate groups by one, as Visual Studio does: a group has one kind and first
+    // namespace.
     let is_blank_between = |two: &[UsingDirective]| text[two[0].range.end..two[1].range.start].matches('\n').count() > 1;
     let group = |one: &UsingDirective| (one.rank, one.target.split(['.', ':']).next().unwrap_or_default().to_owned());
     let blank = if all.windows(2).any(is_blank_between) {

@@ -1,5 +1,5 @@
-//! Staged files of a save: the complete new file is first written next to the old one, with its mode, owner and attributes. In a save of several
-//! files each has a staged file until it is saved, which shows the next process after a crash how far the save got.
+//! Staged files of a save: the complete new file is first written next to the old one, with its mode, owner and attributes. In a save of
+//! several files each has a staged file until it is saved, which shows the next process after a crash how far the save got.
 
 use super::disk::{Disk, stamp, stat_if_exists};
 use super::files::{Save, SaveError};

@@ -1,5 +1,5 @@
-//! Storage of journals: `.cortex/live/KEY/journal.json`, and next to it each text of a version or an anchor, under its digest. A text is written
-//! before the journal refers to it, so that a kill leaves a complete journal.
+//! Storage of journals: `.cortex/live/KEY/journal.json`, and next to it each text of a version or an anchor, under its digest. A text is
+//! written before the journal refers to it, so that a kill leaves a complete journal.
 
 use super::journal::Journal;
 use crate::checkout::{self, FolderLock};

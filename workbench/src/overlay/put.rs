@@ -152,8 +152,8 @@ fn read_workspace_file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>
     Ok(found.map(|found| found.bytes))
 }
 
-/// Checks that a file, to be removed if `is_removal`, is unchanged since the opening: a document with an older base would revert the changes of
-/// others.
+/// Checks that a file, to be removed if `is_removal`, is unchanged since the opening: a document with an older base would revert the
+/// changes of others.
 fn check_unmoved<F: Files>(
     files: &F,
     name: &str,

@@ -22,7 +22,7 @@ pub fn possible_of<'o>(overloads: impl Iterator<Item = (&'o Overload, bool)>, ca
     let fitting: Vec<(&Overload, bool, AssignedCall<'_>)> = overloads
         .filter_map(|(one, is_seen)| Some((one, is_seen, assign_arguments(one, call)?)))
         .collect();
-    // An override counts as a member of the base: it is not called where another member of its own type fits.
+    // C# counts an override as a member of the base: it is not called where another member of its own type fits.
     let is_declared = |(one, ..): &(&Overload, bool, AssignedCall<'_>)| {
         let takes_over = |(other, is_seen, by): &(&Overload, bool, AssignedCall<'_>)| {
             !other.is_override && is_comparable(other, one, *is_seen) && fits_surely(by, call)

@@ -188,7 +188,7 @@ fn members<O: Outputs>(
                     Some(_) => {}
                 }
             }
-            // Heirs of a type whose member hides the wanted one (`new`) override that member.
+            // If a member of this type hides the wanted one (`new`), heirs of the type override the hiding member.
             let levels = base_levels(&heirs.world, heir, key);
             if !is_met && !search.of_interface && search.hides(heir, &levels) {
                 continue;

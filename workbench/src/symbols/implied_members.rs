@@ -27,7 +27,7 @@ pub(super) const IMPLIED: [&str; 23] = [
     "Where",
 ];
 
-/// Further such members: of list patterns, ranges, collection expressions, interpolated strings.
+/// Further such members: list patterns, ranges, `^1`, collection expressions and interpolated strings call them.
 pub(super) const IMPLIED_IN_VALUES: [&str; 5] = ["AppendFormatted", "AppendLiteral", "Count", "Length", "Slice"];
 
 /// Members of [`IMPLIED`] that are also found on values of .NET interfaces.

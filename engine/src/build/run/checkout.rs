@@ -1,4 +1,4 @@
-//! Releases the store and the checkout of a run for other processes, and makes its results durable before.
+//! Makes the results of a run durable, then releases its store and checkout for other processes.
 
 use super::{Run, RunError};
 

@@ -365,7 +365,8 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.mark_requested(wanted);
-        // Changes can no longer reach many of the nodes that they could reach at the start: sets were settled since then and had not changed.
+        // Changes can no longer reach many of the nodes that they could reach at the start: sets were settled since then and had not
+        // changed.
         self.maybe_stale = self.spread_stale_marks();
         let are_quiet = self.sets_are_quiet();
         for &id in wanted.iter().rev() {

@@ -32,8 +32,8 @@ pub struct Options {
     pub invalidated: Marks,
     /// Labels of cached targets to rebuild for comparison. Their present results stay.
     pub rebuilt: std::collections::BTreeSet<String>,
-    /// Whether to only compute, and count nothing: an earlier build of this request ran the programs and asked the models, and other processes
-    /// built the checkout while it waited.
+    /// Whether to only compute, and count nothing: an earlier build of this request ran the programs and asked the models, and other
+    /// processes built the checkout while it waited.
     pub settles: Option<OvertakenBuild>,
     /// Whether cortex itself makes the request: no later build waits for it, so it is not built ahead.
     pub own: bool,

@@ -191,8 +191,8 @@ fn word_len(text: &str) -> usize {
         .count()
 }
 
-/// Finds parts of a line that may be keys: values of telling names, and words that look like keys. Works on malformed TOML, too, so that no
-/// syntax error next to a key prints it.
+/// Finds parts of a line that may be keys: values of telling names, and words that look like keys. Works on malformed TOML, too, so that
+/// the report of a syntax error next to a key does not print the key.
 fn secrets_of(line: &str) -> Vec<Range<usize>> {
     let mut hidden = Vec::new();
     for prefix in SECRET_PREFIXES {

@@ -63,8 +63,8 @@ impl CheckoutLock {
         earlier.is_some() && self.lock.times[0] == earlier
     }
 
-    /// Locks a place next to a checkout, for a build that reads its rows and writes none: it excludes no other process, but tells gc that a build
-    /// runs. Call before the store is opened.
+    /// Locks a place next to a checkout, for a build that reads its rows and writes none: it excludes no other process, but tells gc that a
+    /// build runs. Call before the store is opened.
     ///
     /// # Errors
     /// When the folder cannot be used, or all places are taken until the time-out.
@@ -85,8 +85,8 @@ impl CheckoutLock {
         Self::acquire_checkout(dir, place(PLACES), options)
     }
 
-    /// Returns the checkouts of the store in `dir` that any process has locked. Results that such a process found or built since then may be in no
-    /// row yet.
+    /// Returns the checkouts of the store in `dir` that any process has locked. Results that such a process found or built since then may
+    /// be in no row yet.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -122,8 +122,8 @@ impl CheckoutLock {
 }
 
 impl DiskStore {
-    /// Locks a checkout of this store if no process has it, including this one; does not wait. `purpose` is shown to processes that wait for the
-    /// lock.
+    /// Locks a checkout of this store if no process has it, including this one; does not wait. `purpose` is shown to processes that wait
+    /// for the lock.
     ///
     /// # Errors
     /// When the folder cannot be used.

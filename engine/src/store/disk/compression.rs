@@ -1,7 +1,7 @@
 //! Bodies, compressed where it pays. Knows zstd and nothing about the meaning of the bytes.
 //!
-//! Records of results are short and similar. They are compressed with a dictionary of their common parts. It belongs to the format, so that the
-//! file next to this one never changes.
+//! Records of results are short and similar. They are compressed with a dictionary of their common parts. It belongs to the format, so that
+//! the file next to this one never changes.
 
 use rayon::prelude::*;
 use std::borrow::Cow;

@@ -14,7 +14,7 @@ pub(super) const RESERVE: &str = "store.reserve";
 /// pages, saved with each commit, which grows with the database.
 pub(super) const BYTES: u64 = 4 << 20;
 
-/// Minimum free bytes in addition to it when it is created: on a nearly full disk, it must not take space from other programs.
+/// Minimum of bytes that stay free when the reserve is created: on a nearly full disk, it must not take space from other programs.
 const LEFT: u64 = 4 * BYTES;
 
 /// Creates the reserve of a store with a database of this length, if it is large enough to need one, has none, and there is enough space.

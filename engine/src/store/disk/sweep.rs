@@ -1,8 +1,9 @@
 //! Mark and sweep: finds results and blobs that nothing refers to, and removes them. Knows tables and ages; callers pass the nodes.
 //!
-//! A gc runs while others use the store: it reads a chunk at a time, removes at most [`STEP`] results in a transaction, and releases the store in
-//! between. The sweep keeps results that others store or find while it runs (`sweep_fence`), and those that a running build has stored or found since
-//! its start. Results are removed before blobs: a kill in between leaves blobs without a result, which the next gc removes, never the reverse.
+//! A gc runs while others use the store: it reads a chunk at a time, removes at most [`STEP`] results in a transaction, and releases the
+//! store in between. The sweep keeps results that others store or find while it runs (`sweep_fence`), and those that a running build has
+//! stored or found since its start. Results are removed before blobs: a kill in between leaves blobs without a result, which the next gc
+//! removes, never the reverse.
 
 use super::block::BlobTables;
 use super::schema::{self, ACTIONS, BLOBS, HISTORY, LAST_USE, Table};

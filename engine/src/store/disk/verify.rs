@@ -94,8 +94,8 @@ impl DiskStore {
         self.verify_with(|| {})
     }
 
-    /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that others store or remove during that count
-    /// as no damage; their soundness may be left to the next verification.
+    /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that others store or remove during
+    /// that count as no damage; their soundness may be left to the next verification.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -213,8 +213,8 @@ pub(super) fn find_unreachable(table: Table, open: &ReadTable, key: &[u8]) -> Re
     Ok((!is_found).then(|| damaged_item(read::damaged(table, key, "no search finds it"), Repair::None)))
 }
 
-/// Counts the rows of a table; a walk met `met` of them before. A table that claims more rows than a walk finds has lost some to damage. Other
-/// processes may have changed rows since, so only a walk in one transaction proves it.
+/// Counts the rows of a table; a walk met `met` of them before. A table that claims more rows than a walk finds has lost some to damage.
+/// Other processes may have changed rows since, so only a walk in one transaction proves it.
 pub(super) fn count_rows(table: Table, open: &ReadTable, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
     let claimed = open.len()?;
     let mut walked = met;

@@ -3,7 +3,7 @@
 use super::ast::{Parameter, Passing, TypeRef};
 
 impl Parameter {
-    /// Returns what `delegate { … }` has in place of a list: it takes any parameters.
+    /// Returns the parameter that stands for the missing list of `delegate { … }`, which accepts any parameters.
     pub fn any_list() -> Self {
         Self {
             many: true,
@@ -11,7 +11,7 @@ impl Parameter {
         }
     }
 
-    /// Whether it is what `delegate { … }` has in place of a list.
+    /// Whether it stands for the missing list of `delegate { … }`.
     pub fn is_any_list(&self) -> bool {
         self.many && self.name.is_empty()
     }

@@ -147,7 +147,7 @@ impl Cursor<'_> {
         let (start, place) = (self.at, self.byte_of_token(self.at));
         let parts = self.inside(|cursor| cursor.read_list(Self::subpattern)).unwrap_or_default();
         let alone = parts.len() == 1 && !self.is("{");
-        // One pattern in parentheses has no name after it: they are those of a cast.
+        // No name follows a single pattern in parentheses: these are the parentheses of a cast.
         if alone && self.is_new_name_at(self.at) && matches!(parts[0], (ref path, Pattern::Type(_, None)) if path.is_empty()) {
             self.at = start;
             return Pattern::Value(self.shift_level());

@@ -328,7 +328,7 @@ impl Cursor<'_> {
                     let keyword = self.sign(1);
                     let value = self.expression();
                     clauses.push(Clause::Select(value, keyword));
-                    // A query may be the source of another one, which goes on behind it.
+                    // The query ends here. If it is the source of another one, the other one's clauses follow.
                     if !is_group && !self.is("into") {
                         break;
                     }

@@ -31,7 +31,7 @@ impl Cursor<'_> {
             loop {
                 let start = cursor.at;
                 cursor.statement(&mut list);
-                // Some keywords, and labels, are read as statements of their own: the statement goes on behind them.
+                // Labels and some keywords are read as statements of their own; the rest of the embedded statement follows them.
                 let is_longer = match (cursor.text_at(start), cursor.peek()) {
                     ("if", next) => next == "else",
                     ("try" | "catch", next) => matches!(next, "catch" | "finally"),
@@ -65,7 +65,7 @@ impl Cursor<'_> {
                 let inner = self.governed();
                 list.push(Statement::Block(inner));
             }
-            // A chain of conditions is one list, however long it is.
+            // A chain of `else if` becomes one list, not nested blocks, so that its length is not limited.
             "else" if self.ahead(1) == "if" => self.at += 1,
             "else" | "do" | "try" | "finally" => {
                 self.at += 1;

@@ -1,9 +1,10 @@
 //! `csharp/signatures`: the members of one type with their types bound, for all code that may use them.
 //!
-//! Text: first a line for the type (key, kind letter and `p` if it is partial, namespace, identifier, direct bases; for a class with extension methods also the
-//! projects that compile it). Then follows a line for each member, indented by a tab: name, flags, number of own type parameters, result
-//! and parameters. A member that is called with arguments also has the names of its parameters, the constraints of its type parameters, and
-//! its priority among overloads. Shapes are as in [`super::shape`]. The text contains no bodies, comments or attributes.
+//! Text: first a line for the type (key, kind letter and `p` if it is partial, namespace, identifier, direct bases; for a class with
+//! extension methods also the projects that compile it). Then follows a line for each member, indented by a tab: name, flags, number of own
+//! type parameters, result and parameters. A member that is called with arguments also has the names of its parameters, the constraints of
+//! its type parameters, and its priority among overloads. Shapes are as in [`super::shape`]. The text contains no bodies, comments or
+//! attributes.
 
 use super::index::NameIndex;
 use super::modifiers::Modifiers;

@@ -135,8 +135,8 @@ impl ItemLists {
     }
 }
 
-/// Runs the operations of a project in folder `home` over the files of a tree. Items of the types in `files` that are included by text are looked
-/// up in the tree.
+/// Runs the operations of a project in folder `home` over the files of a tree. Items of the types in `files` that are included by text or
+/// from other items are looked up in the tree.
 pub fn run_operations(operations: &[Operation], home: &str, tree: &Tree<'_>, files: &[&str]) -> ItemLists {
     let mut run = ItemLists::default();
     for operation in operations {
@@ -161,7 +161,7 @@ struct Set {
 }
 
 impl Set {
-    /// `operation`: the type of the items with which the set is compared.
+    /// Returns the set that specs of an operation name. Its texts have the form of the operation's items.
     fn from_specs(specs: &[Spec], run: &ItemLists, operation: &Operation, home: &str) -> Self {
         let mut set = Self::default();
         for spec in specs {
@@ -184,8 +184,8 @@ impl Set {
     }
 }
 
-/// Returns the text of an item of the type `name` as an item of the operation's type; `None` for a path out of the workspace. Texts are taken as
-/// written, paths relative to the project's folder.
+/// Returns the text that an item of the type `name` gets as an item of the operation's type; `None` if it becomes a path outside of the
+/// workspace. Items of [`TEXTS`] keep their texts; paths are relative to the project's folder.
 fn seen_through(item: &Item, name: &str, transform: Option<&str>, operation: &Operation, home: &str) -> Option<String> {
     let is_text = |items: &str| TEXTS.contains(&items);
     let written = match transform {

@@ -82,7 +82,7 @@ const METADATA: [&str; 13] = [
     "includeassets",
 ];
 
-/// Attributes of items that are no metadata.
+/// Attributes of items that are not metadata.
 const RESERVED: [&str; 10] = [
     "include",
     "exclude",
@@ -306,7 +306,8 @@ impl Reader<'_> {
         self.found.extend(found);
     }
 
-    /// Returns the metadata of an item that facts depend on; of types that only other items refer to, all metadata: transforms may use any.
+    /// Returns the metadata of an item that facts depend on. Items to which only other items refer keep all metadata: transforms may use
+    /// any.
     fn metadata(&self, item: &Element, file: &str) -> Vec<(String, String)> {
         let items = item.name.to_ascii_lowercase();
         let is_helper = !FILES.contains(&items.as_str()) && !TEXTS.contains(&items.as_str());

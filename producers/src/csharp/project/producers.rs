@@ -170,7 +170,7 @@ fn evaluation(inputs: &Inputs<'_>, params: &ProjectParams, report: &Report) -> R
     let tree = Tree::new(input_text(inputs.single("tree")?)?.lines());
     let settings = params.settings(row.solution);
     let found = evaluated(project, &files, &tree, &settings, params, report);
-    // Conditions of items; the index warns of those of properties and imports.
+    // Warn of conditions of items. The index warns of conditions of properties and imports.
     report.warn_of_unset(&files);
     Ok(to_json(&found))
 }

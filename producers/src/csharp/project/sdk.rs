@@ -119,7 +119,8 @@ pub fn properties_after(properties: &mut Properties, web: bool) {
     }
 }
 
-/// Sets the properties of NuGet's targets, which the SDK imports last. Conditions of items see them: items are evaluated after all properties.
+/// Sets the properties of NuGet's targets, which the SDK imports last. Conditions of items see them, because items are evaluated after all
+/// properties.
 pub fn properties_of_packing(properties: &mut Properties) {
     let is_test = properties.is_true("IsTestProject");
     properties.default_to("IsPackable", if is_test { "false" } else { "true" });

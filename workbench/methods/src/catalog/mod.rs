@@ -1,4 +1,4 @@
-//! The table of all methods. Each method has one name, one set of arguments and one answer by command line, JSON-RPC and MCP.
+//! The catalog of methods. Each method has one name, one set of arguments and one answer by command line, JSON-RPC and MCP.
 //!
 //! A method is a struct of arguments. Its doc comments are the help of the command, the description of the tool and the reference page; its answer is
 //! a value, which `text` formats for people and models.

@@ -1,4 +1,4 @@
-//! The table of methods as a listing for programs, and as the reference page.
+//! The catalog of methods as a listing for programs, and as the reference page.
 
 use super::overlay_argument::ARGUMENT;
 use super::{AsTool, Effect, METHODS, MethodEntry};

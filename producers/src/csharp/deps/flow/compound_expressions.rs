@@ -56,7 +56,7 @@ impl<'f> Flow<'f, '_> {
         self.in_doubt(|flow| {
             for part in parts {
                 let given = flow.converted(part, &element);
-                // A type with a builder calls that instead of `Add`, so these uses stay in doubt.
+                // If the type has a builder, C# calls that instead of `Add`. So these uses are in doubt.
                 if let (Some(target), Some(place)) = (&target_type, part.first_place())
                     && !flow.members_of(target, "Add").is_empty()
                 {

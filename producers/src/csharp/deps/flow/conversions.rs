@@ -73,7 +73,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let Some(handler) = appending.next() else { return };
         let owner = Shape::of_key(handler.owner.key().unwrap_or_default());
         self.used(&owner, super::CONSTRUCTOR, *place, certain, None);
-        // Whether there is text beside the values is not known.
+        // Whether the string has text between its values is not known.
         self.used(&owner, "AppendLiteral", *place, false, None);
         if !parts.is_empty() {
             self.used(&owner, "AppendFormatted", *place, certain, None);

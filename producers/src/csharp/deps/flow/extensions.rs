@@ -9,7 +9,8 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// Returns the extension members of a name that using directives open and that take the receiver: a value, or the type itself (`of_type`).
+    /// Returns the extension members of a name that using directives open and that take the receiver: a value, or the type itself
+    /// (`of_type`).
     pub(super) fn extensions(&self, on: &Shape, name: &str, of_type: bool) -> Vec<Candidate<'a>> {
         let mut found: Vec<(u32, Candidate<'a>)> = Vec::new();
         let allowed = |candidate: &Candidate<'a>| -> Option<u32> {
@@ -46,8 +47,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         found.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
-    /// Returns the extension method, and all of its candidates, that a call on `value` binds to in place of a method of the value's type: the arguments
-    /// do not fit that method, or code of a lambda compiles only with the extension method.
+    /// Returns the extension method, and all candidates for it, to which a call on `value` binds instead of a method of the value's type:
+    /// the arguments do not fit that method, or the code of a lambda compiles only with the extension method.
     pub(super) fn extension_instead(
         &mut self,
         chosen: Option<&Chosen<'a>>,
@@ -71,13 +72,13 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 }
 
-/// Whether nothing declares a type.
+/// Whether neither the workspace nor .NET declares a type.
 pub(super) fn is_undeclared(shape: &Shape) -> bool {
     shape.key().is_some_and(|key| key.starts_with('^'))
 }
 
-/// Whether several extension methods take a value of an undeclared type, whose bases are not known, and return different types: it may be a sequence
-/// or queryable.
+/// Whether other extension methods than the chosen one take a value of an undeclared type and return another type. The bases of the type
+/// are not known: it may be a sequence or queryable.
 pub(super) fn returns_vary(chosen: &Candidate<'_>, all: &[Candidate<'_>], arguments: usize) -> bool {
     let result = chosen.result();
     let differs = |other: &Candidate<'_>| {
@@ -88,7 +89,7 @@ pub(super) fn returns_vary(chosen: &Candidate<'_>, all: &[Candidate<'_>], argume
     !result.args().is_empty() && all.iter().any(differs)
 }
 
-/// Returns the type of the result of such a method: a part of an undeclared collection is one, too.
+/// Returns the type of the result of such a method: the type of the value with the type argument of the result, if both have one argument.
 pub(super) fn result_like(origin: &Shape, result: &Shape) -> Shape {
     match (origin, result) {
         (Shape::Named(key, own), Shape::Named(_, given)) if own.len() == 1 && given.len() == 1 => {

@@ -70,8 +70,8 @@ const NO_MEMBER: &str = "~";
 /// Owner of a member of an unknown type.
 const UNKNOWN: &str = "?";
 
-/// Owner of a use whose name binds to nothing, although everything to which it could bind is known. The key of the type without such a member
-/// follows; a simple name has none.
+/// Owner of a use whose name binds to nothing, although everything to which it could bind is known. For the name of a member, the key of
+/// the type that lacks it follows.
 pub const NOTHING: &str = "~!";
 
 /// Type of an argument `new(…)` in a [`Call`]: it gets the type of its target.
@@ -439,8 +439,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Records that a name binds to nothing: to no local, member or type, or to no member of the type `on`, which is known with all its bases.
-    /// A called member may still be an extension method of a package.
+    /// Records that a name binds to nothing: to no local, member or type, or to no member of the type `on`, which is known with all its
+    /// bases. A called member may still be an extension method of a package.
     fn record_unbound(&mut self, on: Option<&Shape>, name: &str, place: u32, kind: UseKind) {
         self.fault(if kind == UseKind::Call { Faults::Likely } else { Faults::Certain });
         if let Some(uses) = &mut self.found.uses {
@@ -489,10 +489,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Records the name of a member that the type of a value does not seem to have. If the type is outside the workspace, the name refers to
-    /// no member of the workspace, unless an extension member in scope has that name; otherwise it may refer to an unknown member.
+    /// Records the name of a member that the type of a value does not seem to have. If the type is outside the workspace, the name refers
+    /// to no member of the workspace, unless an extension member in scope has that name; otherwise it may refer to an unknown member.
     fn record_missing_member(&mut self, on: &Shape, member: &str, place: u32, call: Option<Call>) {
-        // Code compiles. So if .NET declares no such member, an extension member in scope may take the value, although its type seems to differ.
+        // The code probably compiles: if .NET declares no such member, an extension member in scope may take the value, although it seems
+        // not to.
         let is_called = call.is_some();
         let may_extend = self.is_outside(on)
             && self

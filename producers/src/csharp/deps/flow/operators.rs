@@ -111,8 +111,8 @@ impl<'f> Flow<'f, '_> {
             let pair = |at: usize| if at == 0 { (left, right) } else { (right, left) };
             let taken = order.into_iter().find_map(|at| {
                 let (from, to) = pair(at);
-                // The language widens the other operand if this one converts only to a wider numeric type, and lifts it if this one converts only
-                // to a nullable type.
+                // The language widens the other operand if this one converts only to a wider numeric type, and lifts it if this one
+                // converts only to a nullable type.
                 let lifted = (!to.is_nullable() && to.key().is_some_and(numeric)).then(|| Shape::nullable(to.clone()));
                 let mut targets = std::iter::once(to.clone()).chain(wider(to)).chain(lifted);
                 targets.find(|to| self.note_conversion(sides[at], from, to, true))

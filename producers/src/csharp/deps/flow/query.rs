@@ -8,7 +8,7 @@ use std::rc::Rc;
 /// The type of sources whose queries are queryable themselves.
 const QUERYABLE: &str = "~System.Linq.IQueryable`1";
 
-/// The type of the result of a query whose source is of an unknown or undeclared type: nothing tells whether it is queryable.
+/// Type of a query's result if the type of its source is unknown or undeclared: the result may be queryable or a sequence.
 const UNDECLARED: &str = "^IQueryable";
 
 impl<'f> Flow<'f, '_> {
@@ -80,7 +80,7 @@ impl<'f> Flow<'f, '_> {
             }
         }
         self.locals.truncate(locals);
-        // The result of own query methods is what the last one returns.
+        // If the workspace declares the query methods, the last one returns the result.
         match source.filter(|source| source.is_known() && !self.is_outside(source)) {
             Some(own) if !self.world.element(&own).is_known() => own,
             _ => result,

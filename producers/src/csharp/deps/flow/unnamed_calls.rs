@@ -182,8 +182,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
-    /// Records the operator of a compound assignment, or of `++` and `--`, that the target's type declares as an instance member; returns whether one
-    /// applies.
+    /// Records the operator of a compound assignment, or of `++` and `--`, that the target's type declares as an instance member; returns
+    /// whether one applies.
     pub(super) fn assigning_operator(
         &mut self,
         name: &str,
