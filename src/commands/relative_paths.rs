@@ -3,46 +3,63 @@
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
-/// Arguments of methods that are a path, or may begin with one.
-const PATHS: [&str; 8] = ["symbol", "symbols", "path", "paths", "files", "documents", "from", "to"];
+/// Arguments of methods that are paths.
+const PATHS: [&str; 4] = ["path", "paths", "file", "files"];
 
-/// Replaces paths relative to the folder `here` by paths from the workspace's root. A path changes only if `here` has a file or folder of
-/// that path, and the root has none or the path begins with `.` or `..`. Lines after a path, `a.cs:10-20`, stay.
+/// Arguments that may begin with a path.
+const SYMBOLS: [&str; 2] = ["symbol", "symbols"];
+
+/// Replaces paths relative to the folder `here` by paths from the workspace's root. A path changes if it begins with `.` or `..`, or if `here` has a
+/// file or folder of that path and the root has none. Lines after a path, `a.cs:10-20`, stay. The target of a moved file is relative if its
+/// path is.
 pub fn from_root(arguments: &mut Value, root: &Path, here: &Path) {
     let Ok(below) = here.strip_prefix(root) else { return };
     if below.as_os_str().is_empty() {
         return;
     }
-    for name in PATHS {
+    let mut is_changed = false;
+    for name in PATHS.into_iter().chain(SYMBOLS) {
+        // A name may be that of a folder, too.
+        let may_be_path = |text: &str| PATHS.contains(&name) || text.contains('/') || text.contains(".cs") || text.starts_with('.');
         match arguments.get_mut(name) {
-            Some(Value::String(text)) => replace(text, root, below),
+            Some(Value::String(text)) if may_be_path(text) => is_changed |= replace(text, root, below, false),
             Some(Value::Array(all)) => {
                 for one in all {
-                    if let Value::String(text) = one {
-                        replace(text, root, below);
+                    if let Value::String(text) = one
+                        && may_be_path(text)
+                    {
+                        is_changed |= replace(text, root, below, false);
                     }
                 }
             }
             _ => {}
         }
     }
+    if is_changed
+        && arguments["op"] == "move"
+        && let Some(Value::String(target)) = arguments.get_mut("newText")
+    {
+        replace(target, root, below, true);
+    }
 }
 
-fn replace(text: &mut String, root: &Path, below: &Path) {
+/// Replaces a path; `is_new`: the file may not exist yet. Returns whether it changed.
+fn replace(text: &mut String, root: &Path, below: &Path, is_new: bool) -> bool {
     let end = text.find(':').unwrap_or(text.len());
     let (path, lines) = text.split_at(end);
     // A path that begins with `.` or `..` is always relative to the current folder.
     let is_below_here = path == "." || path.starts_with("./") || path.starts_with("..");
     if path.is_empty() || path.starts_with('/') || !is_below_here && root.join(path).exists() {
-        return;
+        return false;
     }
-    let Some(joined) = joined(below, Path::new(path)).filter(|joined| root.join(joined).exists()) else {
-        return;
+    let may_be = |joined: &PathBuf| is_new || is_below_here || root.join(joined).exists();
+    let Some(joined) = joined(below, Path::new(path)).filter(may_be) else {
+        return false;
     };
     let parts = joined.iter().map(|part| part.to_str()).collect::<Option<Vec<&str>>>();
-    if let Some(parts) = parts {
-        *text = format!("{}{lines}", parts.join("/"));
-    }
+    let Some(parts) = parts else { return false };
+    *text = format!("{}{lines}", parts.join("/"));
+    true
 }
 
 /// Joins two relative paths; `None` if the result leads out of the root.
@@ -92,5 +109,18 @@ mod tests {
             from_root(&mut arguments, root, root);
             assert_eq!(arguments["symbol"], expected);
         }
+        for (path, target, expected) in [
+            ("b.cs", "c.cs", ("src/sql/b.cs", "src/sql/c.cs")),
+            ("b.cs", "../c.cs", ("src/sql/b.cs", "src/c.cs")),
+            ("src/a.cs", "c.cs", ("src/a.cs", "c.cs")),
+        ] {
+            let mut arguments = json!({"op": "move", "path": path, "newText": target});
+            from_root(&mut arguments, root, &root.join("src/sql"));
+            assert_eq!((&arguments["path"], &arguments["newText"]), (&json!(expected.0), &json!(expected.1)));
+        }
+        // A type may have the name of a folder.
+        let mut arguments = json!({"symbol": "sql"});
+        from_root(&mut arguments, root, &root.join("src"));
+        assert_eq!(arguments["symbol"], "sql");
     }
 }
