@@ -116,7 +116,10 @@ mod tests {
         ] {
             let mut arguments = json!({"op": "move", "path": path, "newText": target});
             from_root(&mut arguments, root, &root.join("src/sql"));
-            assert_eq!((&arguments["path"], &arguments["newText"]), (&json!(expected.0), &json!(expected.1)));
+            assert_eq!(
+                (&arguments["path"], &arguments["newText"]),
+                (&json!(expected.0), &json!(expected.1))
+            );
         }
         // A type may have the name of a folder.
         let mut arguments = json!({"symbol": "sql"});
