@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore};
 /// Limit of clients, if the process may open as many files. A further client may still ask about the service itself.
 const CLIENTS: usize = 1024;
 
-/// Limit of clients beyond [`CLIENTS`] of which one question each is read; the questions of further ones are refused unread.
+/// Number of clients beyond [`CLIENTS`] of which the service reads one question each. It refuses further ones unread.
 const HEARINGS: usize = 16;
 
 /// Open files per client.

@@ -157,20 +157,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let fits = |one: &&Candidate<'a>| self.operator_fit(one, values, operands).is_some();
         let is_open = values.iter().any(|value| is_lambda(value)) && found.iter().filter(fits).count() > 1;
         let chosen = found.swap_remove(at);
-        // Whether the code is in a `checked` context is not known.
-        let checked = name.replacen("op_", "op_Checked", 1);
-        let has_checked = !self.members_of(&chosen.owner, &checked).is_empty();
-        self.used(&chosen.owner, name, place, !has_checked, Some(call_of(&arguments, false)));
-        if has_checked {
-            self.record_inferred(&chosen.owner);
-            self.used(&chosen.owner, &checked, place, false, Some(call_of(&arguments, false)));
-        }
-        for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
-            match is_lambda(value) {
-                true => self.operand_lambda(value, &parameter, is_open),
-                false => _ = self.note_conversion(value, operand, &parameter, true),
-            }
-        }
+        self.record_operator(&chosen, name, (values, operands), place, (true, is_open));
         let result = chosen.result();
         // A lifted operator takes nullable operands and returns a nullable value; a lifted comparison returns `bool`.
         let parameters = chosen.parameters();
@@ -214,15 +201,29 @@ impl<'f, 'a> Flow<'f, 'a> {
         else {
             return false;
         };
+        let are_known = operands.iter().all(|operand| operand.is_known());
+        self.record_operator(&chosen, name, (values, operands), place, (are_known, is_open));
+        true
+    }
+
+    /// Records the use of an operator, and the conversions of its operands. `is_open`: several operators take the lambdas among them.
+    fn record_operator(
+        &mut self,
+        chosen: &Candidate<'a>,
+        name: &str,
+        (values, operands): (&[&'f Expression], &[&Shape]),
+        place: u32,
+        (is_certain, is_open): (bool, bool),
+    ) {
         let arguments: Vec<Shape> = operands.iter().map(|operand| (*operand).clone()).collect();
+        let call = call_of(&arguments, false);
         // Whether the code is in a `checked` context is not known.
         let checked = name.replacen("op_", "op_Checked", 1);
         let has_checked = !self.members_of(&chosen.owner, &checked).is_empty();
-        let certain = !has_checked && operands.iter().all(|operand| operand.is_known());
-        self.used(&chosen.owner, name, place, certain, Some(call_of(&arguments, false)));
+        self.used(&chosen.owner, name, place, is_certain && !has_checked, Some(call.clone()));
         if has_checked {
             self.record_inferred(&chosen.owner);
-            self.used(&chosen.owner, &checked, place, false, Some(call_of(&arguments, false)));
+            self.used(&chosen.owner, &checked, place, false, Some(call));
         }
         for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
             match is_lambda(value) {
@@ -230,7 +231,6 @@ impl<'f, 'a> Flow<'f, 'a> {
                 false => _ = self.note_conversion(value, operand, &parameter, true),
             }
         }
-        true
     }
 
     /// Records the members that a loop calls on its source.
