@@ -73,7 +73,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 41)
+        ProducerId::new("csharp/usages", 42)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -173,7 +173,8 @@ impl<'f> Flow<'f, '_> {
         is_equality && self.conversion(left, right).is_some() && self.conversion(right, left).is_some()
     }
 
-    /// Records the conversions of two values of the workspace's types to one type that an operator of the language takes; returns that type.
+    /// Records the conversions of two values of the workspace's types to one type that an operator of the language takes; returns that type, with
+    /// `?` if an operand has it.
     fn note_predefined(&mut self, sign: &str, sides: [&Expression; 2], values: [&Shape; 2]) -> Option<Shape> {
         const NUMBERS: [&str; 7] = ["int", "uint", "long", "ulong", "float", "double", "decimal"];
         let taken: Vec<&str> = match sign {
@@ -193,11 +194,18 @@ impl<'f> Flow<'f, '_> {
             return None;
         }
         let is_reached = |to: &Shape| values.iter().all(|from| self.conversion(from, to).is_some());
-        let to = taken.into_iter().map(predefined).find(is_reached)?;
+        // The language lifts its operators to nullable operands, except those of `string`.
+        let with_lifted = |name: &str| {
+            let plain = predefined(name);
+            let lifted = (!is_text(&plain)).then(|| Shape::nullable(plain.clone()));
+            std::iter::once(plain).chain(lifted)
+        };
+        let to = taken.into_iter().flat_map(with_lifted).find(is_reached)?;
         for (side, from) in sides.into_iter().zip(values) {
             self.note_conversion(side, from, &to, true);
         }
-        Some(to)
+        let is_lifted = values.iter().any(|from| from.is_nullable()) && !to.is_nullable() && !is_text(&to);
+        Some(if is_lifted { Shape::nullable(to) } else { to })
     }
 
     /// Returns the result of an operator that a type of .NET declares, unless the type is numeric.
