@@ -554,6 +554,9 @@ pub enum Statement {
     /// Attributes of a lambda or a local function and of their parameters.
     #[n(10)]
     Attributes(#[n(0)] Vec<Attribute>),
+    /// `checked { … }`, or `unchecked { … }` if it is false.
+    #[n(12)]
+    Overflow(#[n(0)] bool, #[n(1)] Vec<Statement>),
 }
 
 /// An attribute: its class and arguments.

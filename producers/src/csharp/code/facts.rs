@@ -60,7 +60,7 @@ pub struct FactsOf;
 
 impl Producer for FactsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/facts", 23)
+        ProducerId::new("csharp/facts", 24)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

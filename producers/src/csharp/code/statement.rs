@@ -36,7 +36,7 @@ impl Cursor<'_> {
                     ("if", next) => next == "else",
                     ("try" | "catch", next) => matches!(next, "catch" | "finally"),
                     ("do", next) => next == "while",
-                    ("else" | "await" | "checked" | "unchecked" | "unsafe", _) => cursor.at == start + 1,
+                    ("else" | "await" | "unsafe", _) => cursor.at == start + 1,
                     _ => cursor.at == start + 2 && cursor.text_at(start + 1) == ":",
                 };
                 if !is_longer {
@@ -72,7 +72,13 @@ impl Cursor<'_> {
                 let inner = self.governed();
                 list.push(Statement::Block(inner));
             }
-            "checked" | "unchecked" | "unsafe" if self.ahead(1) == "{" => self.at += 1,
+            "checked" | "unchecked" if self.ahead(1) == "{" => {
+                let is_checked = self.is("checked");
+                self.at += 1;
+                let inner = self.block();
+                list.push(Statement::Overflow(is_checked, inner));
+            }
+            "unsafe" if self.ahead(1) == "{" => self.at += 1,
             "for" => self.for_loop(list),
             "foreach" => self.foreach(list),
             "await" if matches!(self.ahead(1), "foreach" | "using") => self.at += 1,

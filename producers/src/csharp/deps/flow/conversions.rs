@@ -318,7 +318,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let is_base = from.key().is_some_and(|key| self.world.as_base(to, key).is_some())
             || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
         if let Some((name, candidate)) = found.iter().find(converts).cloned().filter(|_| !is_base) {
-            self.used(&candidate.owner, name, place, certain, Some(call_of_conversion(&candidate)));
+            self.record_by_overflow(&candidate, name, place, certain, call_of_conversion(&candidate));
         }
     }
 }

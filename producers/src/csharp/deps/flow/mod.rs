@@ -220,6 +220,8 @@ pub struct Flow<'f, 'a> {
     tried_groups: Vec<usize>,
     /// Types of the first elements of collection expressions among arguments, by the address of the elements.
     first_elements: FxHashMap<usize, Shape>,
+    /// Whether the code is in a `checked` context; `None` outside of `checked` and `unchecked`, where an option of the compiler decides.
+    is_checked: Option<bool>,
     /// Depth of nested trials around the code. A trial binds code to infer a type, or to learn whether the code compiles.
     trials: u32,
     /// Worst error that the compiler would report for the code of the present trial.
@@ -294,6 +296,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             groups: FxHashMap::default(),
             tried_groups: Vec::new(),
             first_elements: FxHashMap::default(),
+            is_checked: None,
             trials: 0,
             faults: Faults::Nothing,
             found,

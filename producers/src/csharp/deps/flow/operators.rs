@@ -257,6 +257,12 @@ impl<'f> Flow<'f, '_> {
 
     /// Binds a unary operator; returns the type of its result.
     pub(super) fn unary(&mut self, sign: &Word, inner: &'f Expression, target: Option<&Shape>) -> Shape {
+        if matches!(sign.text.as_str(), "checked" | "unchecked") {
+            let outer = self.is_checked.replace(sign.text == "checked");
+            let shape = self.value(inner, target);
+            self.is_checked = outer;
+            return shape;
+        }
         let changes = matches!(sign.text.as_str(), "++" | "--");
         let shape = match changes {
             true => self.assigned(inner, None),

@@ -65,6 +65,11 @@ impl<'f> Flow<'f, '_> {
             }
             Statement::Local(kind, locals, is_const) => self.local(kind, locals, *is_const),
             Statement::Block(body) => self.block(body),
+            Statement::Overflow(is_checked, body) => {
+                let outer = self.is_checked.replace(*is_checked);
+                self.block(body);
+                self.is_checked = outer;
+            }
             Statement::Foreach(kind, designation, source, body, keyword) => self.each(kind, designation, source, body, keyword),
             Statement::ForeachParts(parts, source, body, keyword) => self.each_in_parts(parts, source, body, keyword),
             Statement::Function(function) => self.function(function),

@@ -216,20 +216,33 @@ impl<'f, 'a> Flow<'f, 'a> {
         (is_certain, is_open): (bool, bool),
     ) {
         let arguments: Vec<Shape> = operands.iter().map(|operand| (*operand).clone()).collect();
-        let call = call_of(&arguments, false);
-        // Whether the code is in a `checked` context is not known.
-        let checked = name.replacen("op_", "op_Checked", 1);
-        let has_checked = !self.members_of(&chosen.owner, &checked).is_empty();
-        self.used(&chosen.owner, name, place, is_certain && !has_checked, Some(call.clone()));
-        if has_checked {
-            self.record_inferred(&chosen.owner);
-            self.used(&chosen.owner, &checked, place, false, Some(call));
-        }
+        self.record_by_overflow(chosen, name, place, is_certain, call_of(&arguments, false));
         for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
             match is_lambda(value) {
                 true => self.operand_lambda(value, &parameter, is_open),
                 false => _ = self.note_conversion(value, operand, &parameter, true),
             }
+        }
+    }
+
+    /// Records the use of an operator or a conversion. In a `checked` context, code calls the `checked` one with the same signature if the type
+    /// declares it; outside of `checked` and `unchecked`, it may call either.
+    pub(super) fn record_by_overflow(&mut self, chosen: &Candidate<'a>, name: &str, place: u32, is_certain: bool, call: Call) {
+        let checked = name.replacen("op_", "op_Checked", 1);
+        let is_same = |one: &Candidate<'a>| one.parameters() == chosen.parameters() && one.result() == chosen.result();
+        let has_checked = self.members_of(&chosen.owner, &checked).iter().any(is_same);
+        let names = match self.is_checked {
+            _ if !has_checked => vec![name],
+            Some(true) => vec![checked.as_str()],
+            Some(false) => vec![name],
+            None => vec![name, checked.as_str()],
+        };
+        if has_checked {
+            self.record_inferred(&chosen.owner);
+        }
+        let is_decided = names.len() == 1;
+        for called in names {
+            self.used(&chosen.owner, called, place, is_certain && is_decided, Some(call.clone()));
         }
     }
 
