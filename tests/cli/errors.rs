@@ -203,7 +203,7 @@ fn codes_have_their_fields_on_the_command_line_too() {
     let filter = result_of(&["pack", "build", "mine", "--filter", "type:A & b"]);
     assert_eq!((&filter["code"], &filter["position"]), (&"InvalidFilter".into(), &8.into()));
     assert!(filter["hint"].is_string(), "{filter}");
-    let several = result_of(&["implementations", "Entry"]);
+    let several = result_of(&["rdeps", "Entry"]);
     assert_eq!(
         (&several["code"], several["candidates"].as_array().map(Vec::len)),
         (&"AmbiguousSymbol".into(), Some(2)),

@@ -47,3 +47,29 @@ src/MemoTree.Core/Exchange/MarkdownExporter.cs:6:21: implements MemoTree.Core.Ex
     let of_type = bench.run(&["callers", "NodeStore"]);
     assert!(of_type.code == 2 && of_type.err.contains("members call members"), "{of_type:?}");
 }
+
+#[test]
+fn symbols_that_share_a_name_are_answered_together() {
+    let bench = Bench::empty();
+    let one = "namespace One { public class Du { public virtual void Go() { } } class Heir : Du { public override void Go() { } }";
+    let user = "class User { void Use(Du du) { du.Go(); } } }";
+    let two = "namespace Two { public interface Du { void Go(); } class Impl : Du { public void Go() { } } }";
+    bench.write("a.cs", &format!("{one}\n{user}\n{two}\n"));
+    assert_eq!(bench.run(&["init"]).code, 0);
+    for (method, symbol, parts) in [
+        ("implementations", "Du", ["# One.Du\n", "\n# Two.Du\n"]),
+        ("implementations", "Du.Go", ["One.Heir#Go()\n", "Two.Impl#Go()\n"]),
+        ("hierarchy", "Du", ["One.Du\nheirs:\n", "Two.Du\nheirs:\n"]),
+        ("callers", "Go", ["One.User#Use(Du) calls One.Du#Go()\n", "# Two.Du#Go()\n"]),
+        ("callees", "Du.Go", ["# One.Du#Go()\n", "# Two.Du#Go()\n"]),
+        ("impact", "Du.Go", ["changed: One.Du#Go(), Two.Du#Go()\n", "Two.Impl#Go()"]),
+    ] {
+        let ran = bench.run(&[method, symbol]);
+        assert!(
+            ran.code == 0 && parts.iter().all(|part| ran.out.contains(part)),
+            "{method}: {ran:?}"
+        );
+    }
+    let only = bench.run(&["callers", "One.Du.Go"]);
+    assert!(only.code == 0 && !only.out.starts_with('#'), "{only:?}");
+}

@@ -1,10 +1,10 @@
 //! Resolves a sequence of names to types: as the engine resolves build targets, with extensions.
 
 use super::index::{Symbols, depth};
-use super::path::{Glob, Segment, is_wild};
+use super::path::{Glob, Segment, SymbolPath, is_wild};
 use super::resolve::How;
 use engine::planning::symbol;
-use engine::values::case_folding::same;
+use engine::values::case_folding::{same, strip_end};
 use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
 
@@ -192,11 +192,52 @@ fn name_matches(wanted: &str, own: &str, wild: bool) -> bool {
     }
 }
 
+/// Finds the namespaces of a path, by whole name or by ending.
+pub(super) fn namespaces(symbols: &Symbols, path: &SymbolPath) -> Option<(How, Vec<String>)> {
+    let wanted = path.plain.as_deref()?;
+    if path.member.is_some() || path.parameters.is_some() || path.scope.is_some() || path.is_wild() {
+        return None;
+    }
+    let known = symbols.namespaces();
+    let whole = known.iter().filter(|known| same(known, wanted));
+    let whole: Vec<String> = whole.cloned().collect();
+    if !whole.is_empty() {
+        return Some((How::Exact, whole));
+    }
+    if path.rooted {
+        return None;
+    }
+    let ends = |known: &&String| strip_end(known, wanted).is_some_and(|before| before.ends_with('.'));
+    let ending: Vec<String> = known.iter().filter(ends).cloned().collect();
+    (!ending.is_empty()).then_some((How::Suffix, ending))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::resolve::{Options, resolve};
     use super::super::samples::Sample;
     use super::*;
+
+    #[test]
+    fn a_member_may_follow_the_project_of_its_type() {
+        let mut sample = Sample::from_files(&[
+            ("One/One.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"/>"),
+            ("Two/Two.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"/>"),
+            ("One/a.cs", "namespace P; class Q { void Go() { } void Go(int a) { } }"),
+            ("Two/a.cs", "namespace P; class Q { void Come() { } }"),
+        ]);
+        let symbols = sample.names();
+        for (text, expected) in [
+            ("Q@One.Go(int)", "P.Q@One#Go(int)"),
+            ("P.Q@Two.Come", "P.Q@Two#Come()"),
+            ("P.Q@One.go", "P.Q@One#Go() P.Q@One#Go(int)"),
+        ] {
+            let found = resolve(&symbols, &mut sample, text, &Options::default()).expect("a resolution");
+            let paths: Vec<String> = found.candidates.iter().map(|one| one.path.clone()).collect();
+            assert_eq!((found.symbol.as_str(), paths.join(" ")), (text, expected.to_owned()));
+            assert!(found.how.is_some_and(|how| how != How::Fuzzy), "{text}");
+        }
+    }
 
     #[test]
     fn a_star_crosses_dots_where_it_means_nothing_within_a_name() {

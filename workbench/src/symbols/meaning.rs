@@ -133,6 +133,23 @@ pub struct Resolution {
 }
 
 impl Resolved {
+    /// Returns one symbol, or all overloads of one name in one type: `Type#Name`.
+    pub fn of_group(group: &[Candidate]) -> Self {
+        let first = &group[0];
+        match group {
+            [one] => Self {
+                path: one.path.clone(),
+                type_id: one.type_id.clone(),
+                member_id: one.member_id.clone(),
+            },
+            _ => Self {
+                path: format!("{}#{}", first.key(), first.member_name().unwrap_or_default()),
+                type_id: first.type_id.clone(),
+                member_id: None,
+            },
+        }
+    }
+
     /// Returns a deleted type, known by name only.
     pub fn gone(path: &str) -> Self {
         Self {

@@ -114,6 +114,17 @@ impl SymbolPath {
         Ok(path)
     }
 
+    /// Returns `Type@Project#Member` for `Type@Project.Member`; a name after `@` may contain dots, so that either may be meant.
+    pub fn with_member_behind_scope(&self) -> Option<String> {
+        let scope = self.scope.as_deref().filter(|_| self.member.is_none())?;
+        let names = scope.split('(').next().unwrap_or(scope);
+        let (owner, name) = names.rsplit_once('.')?;
+        // A constructor's own name begins with a dot.
+        let owner = owner.trim_end_matches('.');
+        let types = self.text.strip_suffix(scope).filter(|_| !owner.is_empty() && !name.is_empty())?;
+        Some(format!("{types}{owner}#{}", &scope[owner.len() + 1..]))
+    }
+
     /// Whether the path has a wildcard.
     pub fn is_wild(&self) -> bool {
         self.segments.iter().any(|segment| is_wild(&segment.name)) || self.member.as_deref().is_some_and(is_wild)
@@ -383,6 +394,22 @@ mod tests {
             ("A.Get(int)x", "nothing can follow the parameters: look at column 11"),
         ] {
             assert_eq!(shape(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_member_may_follow_the_project() {
+        for (text, expected) in [
+            ("N.T@A.Go", Some("N.T@A#Go")),
+            ("T@Some.Cli.Go(List<int>, a.B)", Some("T@Some.Cli#Go(List<int>, a.B)")),
+            ("T@A..ctor", Some("T@A#.ctor")),
+            ("T@A", None),
+            ("T@A.", None),
+            ("T@A#Go", None),
+            ("T.Go", None),
+        ] {
+            let path = SymbolPath::parse(text).expect("a path");
+            assert_eq!(path.with_member_behind_scope().as_deref(), expected, "{text}");
         }
     }
 

@@ -21,13 +21,13 @@
 
 use super::edit_distance::Word;
 use super::index::{Symbols, simple_name};
-use super::matching::{across_names, matches_end, outer_part, rank, target_name, types};
+use super::matching::{across_names, matches_end, namespaces, outer_part, rank, target_name, types};
 use super::operators;
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use super::path::{Glob, Segment, SymbolPath, is_wild};
 use crate::aliases::Aliases;
-use engine::values::case_folding::{same, strip_end};
+use engine::values::case_folding::same;
 use producers::csharp::hashes::Access;
 use std::collections::BTreeSet;
 
@@ -85,6 +85,14 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
     let (how, mut found, former) = asking.find_candidates(options)?;
     if !matches!(how, Some(How::Fuzzy)) {
         found.sort_by_cached_key(|found| asking.rank(found));
+    } else if let Some(member) = path.with_member_behind_scope() {
+        let found = resolve(symbols, asking.outputs, &member, options)?;
+        if !matches!(found.how, None | Some(How::Fuzzy)) {
+            return Ok(Resolution {
+                symbol: path.text,
+                ..found
+            });
+        }
     }
     if matches!(how, None | Some(How::Fuzzy))
         && let Some((how, names)) = namespaces(symbols, &path)
@@ -172,26 +180,6 @@ fn split_into_overloads<O: Outputs>(
         }
     }
     Ok(all)
-}
-
-/// Finds the namespaces of a path, by whole name or by ending.
-fn namespaces(symbols: &Symbols, path: &SymbolPath) -> Option<(How, Vec<String>)> {
-    let wanted = path.plain.as_deref()?;
-    if path.member.is_some() || path.parameters.is_some() || path.scope.is_some() || path.is_wild() {
-        return None;
-    }
-    let known = symbols.namespaces();
-    let whole = known.iter().filter(|known| same(known, wanted));
-    let whole: Vec<String> = whole.cloned().collect();
-    if !whole.is_empty() {
-        return Some((How::Exact, whole));
-    }
-    if path.rooted {
-        return None;
-    }
-    let ends = |known: &&String| strip_end(known, wanted).is_some_and(|before| before.ends_with('.'));
-    let ending: Vec<String> = known.iter().filter(ends).cloned().collect();
-    (!ending.is_empty()).then_some((How::Suffix, ending))
 }
 
 fn namespace_candidate(path: String) -> Candidate {

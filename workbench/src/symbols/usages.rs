@@ -8,7 +8,7 @@
 use super::calls::{can_mean, counterparts, possible_of, possible_overloads};
 use super::implied_members::{IMPLIED, IMPLIED_OUTSIDE};
 use super::index::{Symbols, simple_name};
-use super::meaning::{Candidate, Resolution};
+use super::meaning::{Candidate, Resolution, Resolved};
 use super::mentioning::mentioning;
 use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, parameter_types, short_of};
@@ -62,30 +62,22 @@ impl Subject {
         Ok(Self::of_group(found.meant_with_overloads()?))
     }
 
-    /// Returns the subjects of all symbols that share a name, as far as they can be shown together ([`Resolution::namesakes`]).
-    ///
-    /// # Errors
-    /// As [`Resolution::candidate`].
-    pub fn all_of(found: &Resolution) -> Result<Vec<Self>, SymbolError> {
-        Ok(found.namesakes()?.iter().map(|group| Self::of_group(group)).collect())
-    }
-
     /// Returns a type as a subject.
     pub(super) fn of_type(one: &Candidate) -> Self {
         Self::new(one, one.path.clone(), None)
     }
 
     /// Returns one symbol, or all overloads of one name in one type, as a subject.
-    fn of_group(group: &[Candidate]) -> Self {
+    pub fn of_group(group: &[Candidate]) -> Self {
         let first = &group[0];
         if group.len() == 1 {
             return Self::new(first, first.path.clone(), first.member().map(str::to_owned));
         }
-        let path = format!("{}#{}", first.key(), first.member_name().unwrap_or_default());
+        let resolved = Resolved::of_group(group);
         Self {
-            member_id: None,
+            member_id: resolved.member_id,
             paths: group.iter().map(|one| one.path.clone()).collect(),
-            ..Self::new(first, path, None)
+            ..Self::new(first, resolved.path, None)
         }
     }
 

@@ -31,7 +31,10 @@ fn statements_and_locals() {
     has("{ void F() { a(); } return new(b ? c : d); }", "Return(New(None");
     has("{ a = b; }", "Assign(Name(");
     has("{ checked { a = b; } }", "Overflow(true, [Expression(Assign(");
-    has("{ if (c) unchecked { a = b; } else d(); }", "Block([Overflow(false, [Expression(Assign(");
+    has(
+        "{ if (c) unchecked { a = b; } else d(); }",
+        "Block([Overflow(false, [Expression(Assign(",
+    );
     has("{ if (x is Foo { Bar: 1 } f && f.G) return; }", "Recursive(Some(Named");
     has("{ (var a, B b) = c; }", "Declaration(Var(0), Name(\"a\"))");
     has("{ using var a = b; using (var c = d) e(); }", "Block([Using(Local(Var(0), [(\"c\"");

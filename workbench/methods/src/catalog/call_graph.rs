@@ -1,10 +1,11 @@
 //! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
 
 use super::paging::{ROWS, default_rows};
-use super::symbols::{MOST, lines_of_notes, meant_with_overloads, resolution, state_of_page, symbol_or_error, unread_uses};
+use super::symbols::{OfNamesakes, answer_each, lines_of_notes, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::printable;
 use engine::values::codes::ErrorCode;
@@ -13,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::call_graph::{Edge, Relation, WalkEdges, callees, callers};
-use workbench::symbols::resolve::Resolved;
+use workbench::symbols::resolve::{Candidate, Resolved};
 use workbench::symbols::usages::Subject;
 
 /// List the members that use a member, with the places of these uses.
@@ -44,7 +45,7 @@ pub struct Callees {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CallQuery {
-    /// A member, by any unambiguous name; the name of a method means all its overloads.
+    /// A member, by name; the name of a method means all its overloads, a shared name up to five symbols.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
     /// Limit of steps.
@@ -83,15 +84,28 @@ pub struct Calls {
 }
 
 impl CallQuery {
-    fn answer_calls(&self, desk: &mut Desk<'_>, walks_up: bool) -> Result<Calls, Failed> {
+    fn answer_calls(&self, desk: &mut Desk<'_>, walks_up: bool) -> Result<OfNamesakes<Calls>, Failed> {
         if self.depth == 0 {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "a depth is at least 1");
             return Err(Failed::new(Code::Usage, why));
         }
         let names = desk.workspace_names()?;
-        let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
-        let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
-        if first.member().is_none() {
+        answer_each(desk, &names, &self.symbol, |desk, group, former| {
+            self.calls_of(desk, &names, group, former, walks_up)
+        })
+    }
+
+    /// Answers about one member, or about all overloads of one name in one type.
+    fn calls_of(
+        &self,
+        desk: &mut Desk<'_>,
+        names: &WorkspaceNames,
+        group: &[Candidate],
+        former: Option<&str>,
+        walks_up: bool,
+    ) -> Result<Calls, Failed> {
+        let resolved = Resolved::of_group(group);
+        if group.iter().any(|one| one.member().is_none()) {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "this is a type; members call members").found(self.symbol.clone());
             return Err(Failed::new(
                 Code::Usage,
@@ -100,38 +114,27 @@ impl CallQuery {
         }
         let health = desk.health()?;
         let walk = match walks_up {
-            true => {
-                let meaning = resolution(desk, &names, &self.symbol, MOST)?;
-                let subject = symbol_or_error(desk, None, &self.symbol, "outline", Subject::from_resolution(&meaning))?;
-                callers(desk, &names.symbols, subject, self.depth, &health.gaps())?
-            }
-            false => callees(desk, &names.symbols, &symbols, self.depth)?,
+            true => callers(desk, &names.symbols, Subject::of_group(group), self.depth, &health.gaps())?,
+            false => callees(desk, &names.symbols, group, self.depth)?,
         };
         let WalkEdges { edges, unread, unseen } = walk;
         let total = edges.len();
         let places: Vec<Edge> = edges.into_iter().skip(self.offset).take(self.limit).collect();
         let state = match walks_up {
             true => AnswerState::default().of_workspace(&names.flaws).of_projects(&health),
-            false => names.state_of_symbols(symbols.iter().flat_map(|one| &one.files)),
+            false => names.state_of_symbols(group.iter().flat_map(|one| &one.files)),
         };
         let unread: Vec<String> = unread.into_iter().collect();
         let unseen: Vec<String> = unseen.into_iter().collect();
-        let mut state = state
-            .unread(&unread)
-            .lacking(&unseen)
-            .with_former_name(former.as_deref(), &first.path);
+        let mut state = state.unread(&unread).lacking(&unseen).with_former_name(former, &resolved.path);
         if total == 0 {
             state = state.empty(Empty::None);
         }
         if walks_up {
-            state = state.beside_unread(&unread_uses(desk, &[&first.path])?);
+            state = state.beside_unread(&unread_uses(desk, &[&resolved.path])?);
         }
         Ok(Calls {
-            resolved: Resolved {
-                path: first.path.clone(),
-                type_id: first.type_id.clone(),
-                member_id: first.member_id.clone(),
-            },
+            resolved,
             state: state_of_page(state, (self.offset, places.len()), total),
             places,
             total,
@@ -166,14 +169,14 @@ impl Method for Callers {
     const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
-    type Answer = Calls;
+    type Answer = OfNamesakes<Calls>;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Calls, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<OfNamesakes<Calls>, Failed> {
         self.of.answer_calls(desk, true)
     }
 
-    fn text(answer: &Calls) -> String {
-        calls_text(answer)
+    fn text(answer: &OfNamesakes<Calls>) -> String {
+        answer.text(|one| one.resolved.path.as_str(), calls_text)
     }
 }
 
@@ -183,13 +186,13 @@ impl Method for Callees {
     const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
-    type Answer = Calls;
+    type Answer = OfNamesakes<Calls>;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Calls, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<OfNamesakes<Calls>, Failed> {
         self.of.answer_calls(desk, false)
     }
 
-    fn text(answer: &Calls) -> String {
-        calls_text(answer)
+    fn text(answer: &OfNamesakes<Calls>) -> String {
+        answer.text(|one| one.resolved.path.as_str(), calls_text)
     }
 }

@@ -2,9 +2,10 @@
 
 use super::implementations::relative_line;
 use super::paging::{ROWS, default_rows};
-use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page};
+use super::symbols::{OfNamesakes, answer_each, lines_of_notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
+use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use crate::render::printable;
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use workbench::symbols::ancestors::ancestors;
 use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::hierarchy::{Implementation, implementations, locate};
-use workbench::symbols::resolve::Resolved;
+use workbench::symbols::resolve::{Candidate, Resolved};
 
 /// List what a type or member derives from, implements or overrides, and its heirs.
 ///
@@ -21,7 +22,7 @@ use workbench::symbols::resolve::Resolved;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HierarchyOf {
-    /// A type or member, by any unambiguous name; the name of a method means all its overloads.
+    /// A type or member, by name; the name of a method means all its overloads, a shared name up to five symbols.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
     /// Limit of heirs, the nearest first; all are counted.
@@ -55,13 +56,44 @@ impl Method for HierarchyOf {
     const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["heirs"];
-    type Answer = Hierarchy;
+    type Answer = OfNamesakes<Hierarchy>;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Hierarchy, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<OfNamesakes<Hierarchy>, Failed> {
         let names = desk.workspace_names()?;
-        let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
+        answer_each(desk, &names, &self.symbol, |desk, group, former| {
+            self.hierarchy_of(desk, &names, group, former)
+        })
+    }
+
+    fn text(answer: &OfNamesakes<Hierarchy>) -> String {
+        let all = std::iter::once(&answer.first).chain(&answer.more);
+        all.map(hierarchy_text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Formats one symbol with its bases and heirs.
+fn hierarchy_text(answer: &Hierarchy) -> String {
+    let mut text = format!("{}\n", answer.resolved.path);
+    for (title, rows) in [("bases", &answer.bases), ("heirs", &answer.heirs)] {
+        if !rows.is_empty() {
+            text.push_str(&format!("{title}:\n"));
+            text.extend(rows.iter().map(|one| format!("  {}", relative_line(one))));
+        }
+    }
+    printable(&format!("{text}{}", lines_of_notes(&answer.state)))
+}
+
+impl HierarchyOf {
+    /// Answers about one symbol, or about all overloads of one name in one type.
+    fn hierarchy_of(
+        &self,
+        desk: &mut Desk<'_>,
+        names: &WorkspaceNames,
+        group: &[Candidate],
+        former: Option<&str>,
+    ) -> Result<Hierarchy, Failed> {
         let (mut bases, mut heirs) = (Vec::new(), Vec::new());
-        for one in &symbols {
+        for one in group {
             bases.extend(ancestors(desk, &names.symbols, one)?);
             heirs.extend(implementations(desk, &names.symbols, one, true)?);
         }
@@ -74,33 +106,18 @@ impl Method for HierarchyOf {
         for rows in [&mut bases, &mut heirs] {
             locate(desk, &names.symbols, rows)?;
         }
-        let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        let resolved = Resolved::of_group(group);
         let state = AnswerState::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
-        let mut state = state.with_former_name(former.as_deref(), &first.path);
+        let mut state = state.with_former_name(former, &resolved.path);
         if total == 0 && bases.is_empty() {
             state = state.empty(Empty::None);
         }
         Ok(Hierarchy {
-            resolved: Resolved {
-                path: first.path.clone(),
-                type_id: first.type_id.clone(),
-                member_id: first.member_id.clone(),
-            },
+            resolved,
             state: state_of_page(state, (self.offset, heirs.len()), total),
             bases,
             heirs,
             total,
         })
-    }
-
-    fn text(answer: &Hierarchy) -> String {
-        let mut text = format!("{}\n", answer.resolved.path);
-        for (title, rows) in [("bases", &answer.bases), ("heirs", &answer.heirs)] {
-            if !rows.is_empty() {
-                text.push_str(&format!("{title}:\n"));
-                text.extend(rows.iter().map(|one| format!("  {}", relative_line(one))));
-            }
-        }
-        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
 }

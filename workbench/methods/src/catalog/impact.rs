@@ -1,7 +1,7 @@
 //! `impact`: the members, types and tests that a change reaches.
 
 use super::paging::{ROWS, default_rows};
-use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page, unread_uses};
+use super::symbols::{lines_of_notes, namesakes, state_of_page, unread_uses};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -31,7 +31,7 @@ use workbench::symbols::impact::{Affected, Reached, at_lines, impact};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImpactOf {
-    /// A type or member, by any unambiguous name; the name of a method means all its overloads.
+    /// A type or member, by name; the name of a method means all its overloads, a shared name up to five symbols.
     #[arg(conflicts_with = "diff")]
     #[serde(default, alias = "path", alias = "id", skip_serializing_if = "Option::is_none")]
     symbol: Option<String>,
@@ -288,7 +288,7 @@ impl ImpactOf {
                 )),
             },
             (Some(symbol), false) => {
-                let (found, former) = meant_with_overloads(desk, names, symbol)?;
+                let (found, former) = namesakes(desk, names, symbol)?;
                 Ok((found.into_iter().map(|one| one.path).collect(), former))
             }
             (None, true) => {

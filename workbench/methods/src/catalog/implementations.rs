@@ -1,7 +1,7 @@
 //! `implementations`: the types or members that implement, derive from or override another one.
 
 use super::paging::{ROWS, default_rows};
-use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page};
+use super::symbols::{OfNamesakes, answer_each, lines_of_notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
 use crate::desk::workspace_names::WorkspaceNames;
@@ -22,7 +22,7 @@ use workbench::symbols::resolve::Resolved;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImplementationsOf {
-    /// A type or member, by any unambiguous name; the name of a method means all its overloads.
+    /// A type or member, by name; the name of a method means all its overloads, a shared name up to five symbols.
     #[serde(alias = "path", alias = "id")]
     symbol: String,
     /// Include indirect ones, at any number of steps.
@@ -59,13 +59,35 @@ impl Method for ImplementationsOf {
     const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["implementations"];
-    type Answer = Implementations;
+    type Answer = OfNamesakes<Implementations>;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Implementations, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<OfNamesakes<Implementations>, Failed> {
         let names = desk.workspace_names()?;
-        let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
+        answer_each(desk, &names, &self.symbol, |desk, group, former| {
+            self.implementations_of(desk, &names, group, former)
+        })
+    }
+
+    fn text(answer: &OfNamesakes<Implementations>) -> String {
+        let format = |one: &Implementations| {
+            let text: String = one.implementations.iter().map(relative_line).collect();
+            printable(&format!("{text}{}", lines_of_notes(&one.state)))
+        };
+        answer.text(|one| one.resolved.path.as_str(), format)
+    }
+}
+
+impl ImplementationsOf {
+    /// Answers about one symbol, or about all overloads of one name in one type.
+    fn implementations_of(
+        &self,
+        desk: &mut Desk<'_>,
+        names: &WorkspaceNames,
+        group: &[Candidate],
+        former: Option<&str>,
+    ) -> Result<Implementations, Failed> {
         let mut found: Vec<Implementation> = Vec::new();
-        for one in &symbols {
+        for one in group {
             found.extend(implementations(desk, &names.symbols, one, self.all)?);
         }
         found.sort();
@@ -73,34 +95,25 @@ impl Method for ImplementationsOf {
         let further = if self.all {
             None
         } else {
-            note_further(desk, &names, &symbols, &found)?
+            note_further(desk, names, group, &found)?
         };
         let total = found.len();
         let mut found: Vec<Implementation> = found.into_iter().skip(self.offset).take(self.limit).collect();
         locate(desk, &names.symbols, &mut found)?;
-        let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        let resolved = Resolved::of_group(group);
         // An unreadable file may declare more.
         let state = AnswerState::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
-        let mut state = state.with_former_name(former.as_deref(), &first.path);
+        let mut state = state.with_former_name(former, &resolved.path);
         if total == 0 {
             state = state.empty(Empty::None);
         }
         state.notes.extend(further);
         Ok(Implementations {
-            resolved: Resolved {
-                path: first.path.clone(),
-                type_id: first.type_id.clone(),
-                member_id: first.member_id.clone(),
-            },
+            resolved,
             state: state_of_page(state, (self.offset, found.len()), total),
             implementations: found,
             total,
         })
-    }
-
-    fn text(answer: &Implementations) -> String {
-        let text: String = answer.implementations.iter().map(relative_line).collect();
-        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
 }
 

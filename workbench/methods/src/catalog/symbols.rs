@@ -6,8 +6,11 @@ use crate::desk::Desk;
 use crate::desk::last_good;
 use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
+use crate::render::printable;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use workbench::aliases;
 use workbench::symbols::answer_state::AnswerState;
 use workbench::symbols::matching::differs_in_case;
@@ -64,11 +67,53 @@ pub fn namesakes(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> R
     Ok((all.into_iter().flatten().collect(), found.former))
 }
 
-/// Resolves a symbol to a type or member, or all overloads of a name; returns also the former name.
-pub fn meant_with_overloads(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
+/// The answers about all symbols of a name.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct OfNamesakes<T> {
+    #[serde(flatten)]
+    pub first: T,
+    /// Answers about further symbols with the name.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<T>,
+}
+
+impl<T> OfNamesakes<T> {
+    /// Returns the answer about the only symbol.
+    pub fn of_one(first: T) -> Self {
+        Self { first, more: Vec::new() }
+    }
+
+    /// Formats the answers; if there are several, each is below the path of its symbol.
+    pub fn text(&self, path: impl Fn(&T) -> &str, format: impl Fn(&T) -> String) -> String {
+        if self.more.is_empty() {
+            return format(&self.first);
+        }
+        let all = std::iter::once(&self.first).chain(&self.more);
+        let headed = all.map(|one| format!("# {}\n{}", printable(path(one)), format(one)));
+        headed.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Resolves a symbol, and answers about each one of the name ([`Resolution::namesakes`]): `answer` gets the overloads of one name in one type, or one
+/// symbol, and the former name.
+pub fn answer_each<'c, T>(
+    desk: &mut Desk<'c>,
+    names: &WorkspaceNames,
+    symbol: &str,
+    mut answer: impl FnMut(&mut Desk<'c>, &[Candidate], Option<&str>) -> Result<T, Failed>,
+) -> Result<OfNamesakes<T>, Failed> {
     let found = resolution(desk, names, symbol, MOST)?;
-    let all = symbol_or_error(desk, None, symbol, "outline", found.meant_with_overloads().map(<[_]>::to_vec))?;
-    Ok((all, found.former))
+    let groups = symbol_or_error(desk, None, symbol, "outline", found.namesakes())?;
+    let mut answers = Vec::with_capacity(groups.len());
+    for group in &groups {
+        answers.push(answer(desk, group, found.former.as_deref())?);
+    }
+    let mut answers = answers.into_iter();
+    let first = answers.next().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+    Ok(OfNamesakes {
+        first,
+        more: answers.collect(),
+    })
 }
 
 /// Resolves a symbol to one type or member.

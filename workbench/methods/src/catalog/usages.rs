@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, divided into certain and possible ones.
 
-use super::symbols::{lines_of_notes, resolution, state_of_page, symbol_or_error, unread_uses};
+use super::symbols::{OfNamesakes, answer_each, lines_of_notes, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::desk::Desk;
 use crate::desk::workspace_names::WorkspaceNames;
@@ -54,9 +54,6 @@ fn default_possible() -> usize {
     USUAL_POSSIBLE
 }
 
-/// Most overloads of a name whose places are merged.
-const MOST_OVERLOADS: usize = 1000;
-
 /// Default number of places on the command line.
 const USUAL: usize = 1000;
 
@@ -85,19 +82,9 @@ pub struct Spot {
     why: Option<String>,
 }
 
-/// The places.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Spots {
-    #[serde(flatten)]
-    first: SpotsOfOne,
-    /// Places of further symbols with the name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    more: Vec<SpotsOfOne>,
-}
-
 /// The places of one symbol.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct SpotsOfOne {
+pub struct Spots {
     resolved: Resolved,
     /// Certain uses.
     certain: Vec<Spot>,
@@ -128,37 +115,28 @@ impl Method for UsagesOf {
     const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["certain", "possible"];
-    type Answer = Spots;
+    type Answer = OfNamesakes<Spots>;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<OfNamesakes<Spots>, Failed> {
         if let Some(other) = other_languages::resolve_other(desk, &self.symbol)? {
             let found = other_usages(desk, &other.names, &other.symbol)?;
             let symbols = other.file_symbols(desk)?;
             let state = other.state_of_file(&symbols).unread(&found.unread);
-            let first = self.page_of(other.resolved(), found, state);
-            return Ok(Spots { first, more: Vec::new() });
+            return Ok(OfNamesakes::of_one(self.page_of(other.resolved(), found, state)));
         }
         let names = desk.workspace_names()?;
-        let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
-        let all = symbol_or_error(desk, None, &self.symbol, "outline", Subject::all_of(&meaning))?;
-        let mut found = Vec::with_capacity(all.len());
-        for subject in all {
-            let is_type = subject.member_id.is_none() && !subject.path.contains('#');
-            let mut spots = self.spots(desk, &names, subject, meaning.former.as_deref())?;
+        answer_each(desk, &names, &self.symbol, |desk, group, former| {
+            let subject = Subject::of_group(group);
+            let is_type = !subject.is_member();
+            let mut spots = self.spots(desk, &names, subject, former)?;
             if is_type {
                 spots.state = spots.state.beside_members(&self.symbol, &names.symbols.owners(&self.symbol));
             }
-            found.push(spots);
-        }
-        let mut found = found.into_iter();
-        let first = found.next().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
-        Ok(Spots {
-            first,
-            more: found.collect(),
+            Ok(spots)
         })
     }
 
-    fn text(answer: &Spots) -> String {
+    fn text(answer: &OfNamesakes<Spots>) -> String {
         let all = std::iter::once(&answer.first).chain(&answer.more);
         let headed = all.map(|one| format!("# {}\n{}", one.resolved.path, one.spots_text()));
         printable(&headed.collect::<Vec<_>>().join("\n"))
@@ -167,7 +145,7 @@ impl Method for UsagesOf {
 
 impl UsagesOf {
     /// Returns the places of one of the resolved symbols.
-    fn spots(&self, desk: &mut Desk<'_>, names: &WorkspaceNames, subject: Subject, former: Option<&str>) -> Result<SpotsOfOne, Failed> {
+    fn spots(&self, desk: &mut Desk<'_>, names: &WorkspaceNames, subject: Subject, former: Option<&str>) -> Result<Spots, Failed> {
         let health = desk.health()?;
         let mut found = usages(desk, &names.symbols, &subject, &health.gaps())?;
         let one = (std::slice::from_ref(&subject), std::slice::from_mut(&mut found));
@@ -191,7 +169,7 @@ impl UsagesOf {
     }
 
     /// Returns a page of places.
-    fn page_of(&self, resolved: Resolved, found: Usages, mut state: AnswerState) -> SpotsOfOne {
+    fn page_of(&self, resolved: Resolved, found: Usages, mut state: AnswerState) -> Spots {
         let total = found.certain.len() + found.possible.len();
         if total == 0 {
             state = state.empty(Empty::None);
@@ -223,7 +201,7 @@ impl UsagesOf {
             true => state.page(self.offset, shown, total, &more),
             false => state_of_page(state, (self.offset, shown), total),
         };
-        SpotsOfOne {
+        Spots {
             resolved,
             state,
             certain,
@@ -235,7 +213,7 @@ impl UsagesOf {
     }
 }
 
-impl SpotsOfOne {
+impl Spots {
     fn spots_text(&self) -> String {
         let mut text = String::new();
         for spot in &self.certain {
@@ -306,7 +284,7 @@ mod tests {
     use super::*;
     use producers::csharp::usages::UseKind;
 
-    fn page(arguments: serde_json::Value, certain: u32, possible: u32) -> SpotsOfOne {
+    fn page(arguments: serde_json::Value, certain: u32, possible: u32) -> Spots {
         let asked: UsagesOf = serde_json::from_value(arguments).expect("arguments");
         let place = |line| Place {
             file: "a.cs".to_owned(),
