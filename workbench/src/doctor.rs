@@ -2,7 +2,7 @@
 //!
 //! It reads outputs and counts bound names; it neither builds nor repairs.
 
-use crate::health::Health;
+use crate::health::{Health, project_of};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::{Outputs, SymbolError};
 use crate::trust::{foreign_owner, waiting};
@@ -19,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Limit of listed cases of a finding; the others are counted.
 const NAMED: usize = 5;
+
+/// Limit of projects that a case names.
+const NAMED_PROJECTS: usize = 3;
 
 /// Hidden names per thousand above which they are a problem.
 const USUAL_HIDDEN: usize = 10;
@@ -85,6 +88,32 @@ impl Finding {
     }
 }
 
+/// Formats diagnostics as lines, each once. A line about a shared file names the projects that read it.
+fn cases_of<'d>(all: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<String> {
+    let mut lines: Vec<(String, BTreeSet<String>)> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for said in all {
+        let line = case(said);
+        let at = *known.entry(line.clone()).or_insert(lines.len());
+        if at == lines.len() {
+            lines.push((line, BTreeSet::new()));
+        }
+        let is_own = |project: &String| said.place.as_ref().is_some_and(|place| place.file == *project);
+        let project = said.label.as_deref().and_then(project_of);
+        lines[at].1.extend(project.filter(|project| !is_own(project)));
+    }
+    let named = |(line, projects): (String, BTreeSet<String>)| {
+        let first: Vec<&str> = projects.iter().take(NAMED_PROJECTS).map(String::as_str).collect();
+        let more = if projects.len() > first.len() { ", …" } else { "" };
+        match projects.len() {
+            0 => line,
+            1 => format!("{line} (in {})", first[0]),
+            count => format!("{line} (in {count} projects: {}{more})", first.join(", ")),
+        }
+    };
+    lines.into_iter().map(named).collect()
+}
+
 /// Formats a diagnostic of a target or a project as one line.
 fn case(said: &Diagnostic) -> String {
     let place = said.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
@@ -112,19 +141,20 @@ pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> 
             Level::Problem,
             format!("{references}; {} lost some", plural(health.lost.len(), "project")),
         )
-        .cases(lost.into_iter().map(case))
+        .cases(cases_of(lost))
         .mend("add the missing project files to [sources.projects], or remove the references"),
     };
     let evaluation = match rest.is_empty() {
         true => Finding::new("evaluation", Level::Good, "everything in them was evaluated"),
         false => {
-            let what = plural(rest.len(), "construct");
+            let cases = cases_of(rest);
+            let what = plural(cases.len(), "construct");
             Finding::new(
                 "evaluation",
                 Level::Problem,
                 format!("{what} of project files could not be evaluated"),
             )
-            .cases(rest.into_iter().map(case))
+            .cases(cases)
             .mend("set the properties that they use: [producer.project] params.properties = { NAME = \"VALUE\" }; or list the files of the project: [producer.project.params.projects.\"PATH.csproj\"] include = [\"GLOB\"]")
         }
     };
@@ -135,13 +165,19 @@ pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> 
             Level::Note,
             format!("{what} to projects of other languages, whose names are not known"),
         )
-        .cases(mixed.into_iter().map(case))
+        .cases(cases_of(mixed))
     });
     [projects, references].into_iter().chain(languages).chain([evaluation]).collect()
 }
 
 fn plural(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns a note whose sentence is the first of some diagnostics.
+fn list(topic: &str, all: &[&Diagnostic]) -> Finding {
+    let mut lines = cases_of(all.iter().copied()).into_iter();
+    Finding::new(topic, Level::Note, lines.next().unwrap_or_default()).cases(lines)
 }
 
 /// Reports the producers' diagnostics of files, types and SDKs: loose files, duplicates, files that do not parse.
@@ -178,15 +214,14 @@ pub fn report_diagnostics(session: &Session, broken: usize) -> Result<Vec<Findin
             return Finding::new(topic, Level::Good, good);
         };
         let mend = first.hint.clone().unwrap_or_else(|| mend.to_owned());
-        let more = all.iter().skip(1).map(|said| case(said));
-        Finding::new(topic, Level::Note, case(first)).cases(more).mend(mend)
+        list(topic, &all).mend(mend)
     };
     // Warnings about solutions are reported with the unevaluated parts.
     let solutions = of(ErrorCode::CS_SOLUTION).iter().filter(|said| said.severity < Severity::Warning);
-    if let [first, more @ ..] = solutions.collect::<Vec<_>>().as_slice() {
+    let solutions: Vec<&Diagnostic> = solutions.collect();
+    if let Some(first) = solutions.first() {
         let mend = first.hint.clone().unwrap_or_else(|| "correct the solution".to_owned());
-        let solutions = Finding::new("solutions", Level::Note, case(first));
-        found.push(solutions.cases(more.iter().map(|said| case(said))).mend(mend));
+        found.push(list("solutions", &solutions).mend(mend));
     }
     found.push(about(
         "files",
@@ -247,6 +282,10 @@ pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O:
                 continue;
             }
             counts.unknown += 1;
+            // An extern alias that binds to no type is of a package.
+            if name.contains("::") && !name.starts_with("global::") {
+                continue;
+            }
             // A nested type, or one that is written with its namespace elsewhere, does not match.
             for &at in by_name.get(last_name(name)).map_or(&[][..], Vec::as_slice) {
                 let row = symbols.type_row(at)?;
@@ -420,6 +459,49 @@ mod tests {
             found[1]
         );
         assert!(found[1].mend.is_some());
+    }
+
+    #[test]
+    fn a_line_about_a_shared_file_is_one_case_that_names_its_projects() {
+        let shared = "<Project><ItemGroup><Compile Include=\"$([A.B]::C('x'))\"/></ItemGroup></Project>";
+        let mut sample = Sample::from_files(&[
+            ("Directory.Build.props", shared),
+            ("A/A.csproj", PROJECT),
+            ("B/B.csproj", PROJECT),
+            ("A/a.cs", "class A { }"),
+        ]);
+        sample.read(&["//index:types".to_owned()]).expect("built");
+        let health = Health::from_session(sample.session()).expect("health");
+        let found = projects(&health, 2, 0);
+        let evaluation = found.iter().find(|one| one.topic == "evaluation").expect("a finding");
+        assert_eq!(
+            (evaluation.found.as_str(), evaluation.cases.len()),
+            ("1 construct of project files could not be evaluated", 1),
+            "{evaluation:?}"
+        );
+        assert!(evaluation.cases[0].starts_with("Directory.Build.props:1: "), "{evaluation:?}");
+        assert!(
+            evaluation.cases[0].ends_with(" (in 2 projects: A/A.csproj, B/B.csproj)"),
+            "{evaluation:?}"
+        );
+    }
+
+    #[test]
+    fn names_behind_the_alias_of_a_reference_resolve() {
+        let reference = with("<ProjectReference Include=\"../A/A.csproj\"><Aliases>Other</Aliases></ProjectReference>");
+        let user = "extern alias Other; using T = Other::N.Two; using Other::N;
+class User { Other::N.Thing one; T two; Two three; Other::N.Foreign four; }";
+        let mut sample = Sample::from_files(&[
+            ("A/A.csproj", PROJECT),
+            ("A/a.cs", "namespace N { public class Thing { } public class Two { } }"),
+            ("C/C.csproj", PROJECT),
+            ("C/c.cs", "namespace M { public class Foreign { } }"),
+            ("B/B.csproj", &reference),
+            ("B/b.cs", user),
+        ]);
+        let symbols = sample.names();
+        let found = bound(&mut sample, &symbols).expect("counts");
+        assert_eq!((found.workspace, found.unknown, found.hidden.len()), (2, 1, 0), "{found:?}");
     }
 
     #[test]

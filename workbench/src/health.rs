@@ -122,7 +122,7 @@ fn is_xml(label: &str) -> bool {
 }
 
 /// Returns the project that a label of its evaluation or its files belongs to.
-fn project_of(label: &str) -> Option<String> {
+pub(crate) fn project_of(label: &str) -> Option<String> {
     let rest = label.strip_prefix("//projects/")?;
     let project = rest.strip_suffix(":evaluation").or_else(|| rest.strip_suffix(":files"))?;
     Some(unescape(project))

@@ -398,10 +398,10 @@ fn golden_outputs_belong_to_versions() {
     csharp/xmldoc@2 680de06bc1f7
     csharp/mentions@15 e4dfdc986cd3
     csharp/mentions@15 b54c27ff710a
-    csharp/api-deps@9 0ce448befa57
+    csharp/api-deps@10 0ce448befa57
     csharp/deps@33 a9655e293004
     csharp/facts@24 1b8459e48cdf
-    csharp/signatures@19 9b07cd253a5c
+    csharp/signatures@20 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@6 37fa68445632

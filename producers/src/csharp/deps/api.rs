@@ -15,7 +15,7 @@ pub struct ApiDeps;
 
 impl Producer for ApiDeps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/api-deps", 9)
+        ProducerId::new("csharp/api-deps", 10)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -7,6 +7,7 @@
 
 use super::dotnet;
 use super::index::{Entry, Globals, Index, dotted};
+use super::written::{from_root, name_and_count};
 use crate::csharp::mentions::{MentionUsing, Place, join_path, levels};
 use crate::csharp::types::simple_name;
 
@@ -114,7 +115,10 @@ impl<'i> Binder<'i> {
     where
         'i: 'a,
     {
-        let (from_root, path) = path.strip_prefix("global::").map_or((false, path), |rest| (true, rest));
+        let root = path
+            .split_once("::")
+            .filter(|(root, _)| *root == "global" || !is_alias(around, root));
+        let (path, is_extern) = if root.is_some() { from_root(path) } else { (path, false) };
         let segments = path.split([':', '.']).filter(|segment| !segment.is_empty());
         let (segments, inner): (Vec<&str>, Vec<u32>) = segments.map(name_and_count).unzip();
         if segments.is_empty() {
@@ -126,10 +130,10 @@ impl<'i> Binder<'i> {
             arity,
             certain,
         };
-        if from_root {
-            return self
-                .follow_path(around, self.in_namespace(around, "", &path), &path)
-                .unwrap_or(Bound::External);
+        if root.is_some() {
+            let mut reading = self.in_namespace(around, "", &path);
+            reading.types.retain(|entry| !is_extern || !entry.is_compiled_by(around.project));
+            return self.follow_path(around, reading, &path).unwrap_or(Bound::External);
         }
         // Bases are bound outside the body: the declaring type's own nested types are not in scope there.
         let inner = around.enclosing.len().saturating_sub(usize::from(place == Place::Base));
@@ -265,7 +269,7 @@ impl<'i> Binder<'i> {
             .find(|using| using.level == level && using.alias.as_deref() == Some(first))
         {
             let (target, arity) = crate::csharp::symbols::written_name(&using.target);
-            let target = target.strip_prefix("global::").unwrap_or(&target);
+            let target = from_root(&target).0;
             let mut segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
             let own = segments.len();
             segments.extend(&path.segments[1..]);
@@ -347,7 +351,7 @@ impl<'i> Binder<'i> {
         }
         let mut types: Vec<&Entry> = Vec::new();
         for using in around.usings.iter().filter(|using| using.level == level && using.alias.is_none()) {
-            let target = using.target.strip_prefix("global::").unwrap_or(&using.target);
+            let (target, is_extern) = from_root(&using.target);
             if using.is_static {
                 if candidates.iter().all(|entry| entry.encloser.is_none()) {
                     continue;
@@ -383,7 +387,8 @@ impl<'i> Binder<'i> {
                     candidates
                         .iter()
                         .copied()
-                        .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace),
+                        .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace)
+                        .filter(|entry| !is_extern || !entry.is_compiled_by(around.project)),
                 );
             }
         }
@@ -496,12 +501,6 @@ impl<'i> Binder<'i> {
         }
         visible(types, around)
     }
-}
-
-/// Splits an inner name of a path from its number of type arguments: ``A`1``.
-pub(super) fn name_and_count(segment: &str) -> (&str, u32) {
-    let (name, count) = segment.split_once('`').unwrap_or((segment, ""));
-    (name, count.parse().unwrap_or(0))
 }
 
 /// Whether a using directive opens a namespace of .NET with a type of this name.

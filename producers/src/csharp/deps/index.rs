@@ -52,6 +52,11 @@ impl Entry {
     pub fn is_of(&self, project: Option<&str>) -> bool {
         self.project.as_deref() == project || project.is_some_and(|project| self.also.iter().any(|also| also == project))
     }
+
+    /// Whether a project, if it is one, compiles the type.
+    pub fn is_compiled_by(&self, project: Option<&str>) -> bool {
+        project.is_some() && self.is_of(project)
+    }
 }
 
 /// Global usings and other facts of one project.

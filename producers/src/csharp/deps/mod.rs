@@ -332,7 +332,7 @@ fn external(path: &str, arity: u32, resolver: &Resolver<'_>) -> String {
         .split(['.', ':'])
         .filter(|segment| !segment.is_empty())
         .map(|segment| {
-            let (name, count) = binder::name_and_count(segment);
+            let (name, count) = written::name_and_count(segment);
             Name {
                 word: Word {
                     text: name.to_owned(),

@@ -311,7 +311,7 @@ impl<'a> Resolver<'a> {
             return false;
         }
         let opens = |target: &str| {
-            let target = target.strip_prefix("global::").unwrap_or(target);
+            let target = super::written::from_root(target).0;
             entry.namespace == target || entry.namespace.ends_with(&format!(".{target}"))
         };
         let mut levels_before: Vec<&str> = Vec::new();

@@ -64,6 +64,27 @@ fn using_directives_and_aliases() {
 }
 
 #[test]
+fn an_extern_alias_begins_at_the_root() {
+    assert_eq!(
+        bound(vec![reader("Other::Lib.T"), decl("Lib", "T"), decl("N.Lib", "T")], vec![]),
+        ["Lib.T"]
+    );
+    let types = || vec![reader("T"), decl("Lib", "T")];
+    assert_eq!(bound(types(), vec![using("Other::Lib")]), ["Lib.T"]);
+    let alias = Using {
+        alias: Some("X".into()),
+        ..using("Other::Lib.T")
+    };
+    assert_eq!(bound(vec![reader("X"), decl("Lib", "T")], vec![alias]), ["Lib.T"]);
+    let space = Using {
+        alias: Some("L".into()),
+        ..using("Lib")
+    };
+    let both = vec![reader("L::T"), decl("Lib", "T"), decl("", "T")];
+    assert_eq!(bound(both, vec![space]), ["Lib.T"]);
+}
+
+#[test]
 fn own_namespace_before_usings() {
     assert_eq!(
         bound(vec![reader("T"), decl("Lib", "T"), decl("N", "T")], vec![using("Lib")]),

@@ -6,6 +6,17 @@ use crate::csharp::code::ast::TypeRef;
 use crate::csharp::code::type_ref;
 use crate::csharp::types::simple_name;
 
+/// Returns a path behind `global::` or an extern alias, and whether it is one behind an extern alias, which stands for referenced assemblies.
+pub(super) fn from_root(path: &str) -> (&str, bool) {
+    path.split_once("::").map_or((path, false), |(root, rest)| (rest, root != "global"))
+}
+
+/// Splits an inner name of a path from its number of type arguments: ``A`1``.
+pub(super) fn name_and_count(segment: &str) -> (&str, u32) {
+    let (name, count) = segment.split_once('`').unwrap_or((segment, ""));
+    (name, count.parse().unwrap_or(0))
+}
+
 /// Returns how many names in a parameter's written type, without modifiers such as `ref`, refer to type parameters; `None` if the written type does
 /// not refer to `shape`. An alias with another name matches nothing; any simple name may be that of a type parameter.
 pub fn type_parameters_in(written: &str, shape: &Shape) -> Option<usize> {

@@ -263,7 +263,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .map(|using| (&using.alias, &using.target, using.is_static, using.level.as_str()));
         let all = written.chain(globals().map(|using| (&using.alias, &using.target, using.is_static && using.types.is_empty(), "")));
         for (_, target, is_static, level) in all.filter(|(alias, ..)| alias.is_none()) {
-            let target = target.strip_prefix("global::").unwrap_or(target);
+            let target = super::written::from_root(target).0;
             if is_static {
                 if let Some(written) = crate::csharp::code::type_ref(target) {
                     statics.push(resolver.shape(&written, &[], &mut |_, _| {}));
