@@ -4,7 +4,7 @@ use super::{Style, printable};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use unicode_width::UnicodeWidthStr;
 
 /// Limit of candidates shown; the true count is always shown.
@@ -26,18 +26,92 @@ pub fn texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
 /// Limit of notes and warnings about code shown per kind.
 const OF_A_KIND: usize = 3;
 
-/// Limit of lines that notes and warnings about code take in total.
-const MOST_LINES: usize = 10;
+/// Limit of lines that notes and warnings about code take in total, without the line that counts the others.
+const MOST_LINES: usize = 8;
+
+/// Whether a diagnostic is a note or a warning about code, of which a command shows only some.
+fn is_counted(one: &Diagnostic) -> bool {
+    one.severity != Severity::Error && one.code.starts_with("CS-")
+}
+
+/// The lines that notes and warnings about code take.
+struct Room<'d> {
+    /// Kinds of which none is shown yet. One line is reserved for each.
+    waiting: BTreeSet<&'d str>,
+    /// Number shown of each kind.
+    shown: BTreeMap<&'d str, usize>,
+    /// Number of each kind that is not shown.
+    more: BTreeMap<&'d str, usize>,
+    /// Number of lines taken.
+    lines: usize,
+    /// Whether a shown one lacks its facts.
+    is_cut: bool,
+}
+
+impl<'d> Room<'d> {
+    fn new(diagnostics: &'d [Diagnostic]) -> Self {
+        Self {
+            waiting: diagnostics
+                .iter()
+                .filter(|one| is_counted(one))
+                .map(|one| one.code.as_str())
+                .collect(),
+            shown: BTreeMap::new(),
+            more: BTreeMap::new(),
+            lines: 0,
+            is_cut: false,
+        }
+    }
+
+    /// Returns the text of a diagnostic if it is shown: without its facts, if they would take the room of another kind.
+    fn admit(&mut self, one: &'d Diagnostic, text: String, style: Style) -> Option<String> {
+        let is_first = self.waiting.remove(one.code.as_str());
+        let room = MOST_LINES.saturating_sub(self.lines);
+        let of_kind = self.shown.entry(&one.code).or_default();
+        let fits = |text: &String, reserved: usize| text.lines().count() + reserved <= room;
+        let shown = if *of_kind < OF_A_KIND && fits(&text, self.waiting.len()) {
+            Some(text)
+        } else if is_first {
+            let head = Diagnostic {
+                place: one.place.clone(),
+                label: one.label.clone(),
+                ..Diagnostic::new(one.severity, one.code.as_str(), one.message.as_str())
+            };
+            self.is_cut = true;
+            Some(format_diagnostic(&head, style)).filter(|head| fits(head, 0))
+        } else {
+            None
+        };
+        match &shown {
+            Some(text) => {
+                *of_kind += 1;
+                self.lines += text.lines().count();
+            }
+            None => *self.more.entry(&one.code).or_default() += 1,
+        }
+        shown
+    }
+
+    /// Returns the line about what is not shown.
+    fn rest(&self) -> Option<String> {
+        let counts: Vec<String> = self.more.iter().map(|(code, count)| format!("{count} {code}")).collect();
+        match counts.is_empty() {
+            false => Some(format!(
+                "… more of these: {}; `cortex status --notes` prints all",
+                counts.join(", ")
+            )),
+            true => self.is_cut.then(|| "… `cortex status --notes` prints all of these".to_owned()),
+        }
+    }
+}
 
 /// Formats diagnostics as text. Of notes and warnings about code, shows the first of each kind, and one line with the numbers of the rest.
 pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
-    let is_counted = |one: &Diagnostic| one.severity != Severity::Error && one.code.starts_with("CS-");
     let mut printed = HashSet::new();
-    let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut more: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut room = Room::new(diagnostics);
     let alike = how_many_alike(diagnostics);
     let mut of_likeness: HashMap<Likeness<'_>, usize> = HashMap::new();
-    let (mut texts, mut lines) = (Vec::new(), 0);
+    let mut texts = Vec::new();
     for one in diagnostics {
         let mut text = format_diagnostic(one, style);
         if !printed.insert(text.clone()) {
@@ -58,25 +132,12 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
                 text.push_str(&format!("\n  {}", style.dim(&rest)));
             }
         }
-        if is_counted(one) {
-            let (of_kind, taken) = (shown.entry(&one.code).or_default(), text.lines().count());
-            // The first of each kind is shown, however long it is.
-            if *of_kind >= OF_A_KIND || *of_kind > 0 && lines + taken > MOST_LINES {
-                *more.entry(&one.code).or_default() += 1;
-                continue;
-            }
-            *of_kind += 1;
-            lines += taken;
+        match is_counted(one) {
+            true => texts.extend(room.admit(one, text, style)),
+            false => texts.push(text),
         }
-        texts.push(text);
     }
-    if !more.is_empty() {
-        let counts: Vec<String> = more.iter().map(|(code, count)| format!("{count} {code}")).collect();
-        texts.push(style.dim(&format!(
-            "… more of these: {}; `cortex status --notes` prints all",
-            counts.join(", ")
-        )));
-    }
+    texts.extend(room.rest().map(|rest| style.dim(&rest)));
     texts
 }
 
@@ -294,15 +355,24 @@ mod tests {
         assert_eq!(texts[8], "… more of these: 2 CS-X; `cortex status --notes` prints all");
         all.truncate(3);
         assert_eq!(brief_texts(&all, Style::plain()).len(), 3);
-        // Many kinds of several lines: one of each, and one line for the others.
-        let kind = |number: u32| {
-            Diagnostic::warning(format!("CS-{}", number % 7), "odd")
+        // Many kinds of several lines: one of each while there is room, and one line for the others.
+        let kind = |number: u32, kinds: u32| {
+            Diagnostic::warning(format!("CS-{}", number % kinds), "odd")
                 .at("a.cs", number, 1)
                 .found("x")
         };
-        let all: Vec<Diagnostic> = (1..=70).map(kind).collect();
-        let texts = brief_texts(&all, Style::plain());
-        assert_eq!((texts.len(), texts.join("\n").lines().count()), (8, 15));
+        for (kinds, expected) in [(2, (5, 9)), (7, (8, 9)), (30, (9, 9))] {
+            let all: Vec<Diagnostic> = (1..=210).map(|number| kind(number, kinds)).collect();
+            let texts = brief_texts(&all, Style::plain());
+            assert_eq!((texts.len(), texts.join("\n").lines().count()), expected, "{kinds} kinds");
+        }
+        // What is shown without its facts is announced.
+        let long = Diagnostic::warning("CS-X", "odd").at("a.cs", 1, 1).found("x\n".repeat(9));
+        let texts = brief_texts(&[long], Style::plain());
+        assert_eq!(
+            texts,
+            ["warning[CS-X] a.cs:1:1: odd", "… `cortex status --notes` prints all of these"]
+        );
     }
 
     #[test]
