@@ -73,7 +73,7 @@ pub struct OfNamesakes<T> {
     #[serde(flatten)]
     pub first: T,
     /// Answers about further symbols with the name.
-    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default = "Vec::<T>::new", skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<T>,
 }
 
