@@ -71,10 +71,10 @@ pub fn namesakes(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> R
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OfNamesakes<T> {
     #[serde(flatten)]
-    pub first: T,
+    pub(super) first: T,
     /// Answers about further symbols with the name.
     #[serde(default = "Vec::<T>::new", skip_serializing_if = "Vec::is_empty")]
-    pub more: Vec<T>,
+    pub(super) more: Vec<T>,
 }
 
 impl<T> OfNamesakes<T> {
