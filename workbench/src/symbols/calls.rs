@@ -7,6 +7,8 @@
 use super::number_conversions;
 use super::overloads::{Overload, arity, comparable_type, parameter_types, without_words};
 use producers::csharp::code::ast::Passing;
+use producers::csharp::code::integer_range::IntegerRange;
+use producers::csharp::deps::flow::widens;
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::members::ParameterRow;
 use producers::csharp::usages::{Call, TARGET_TYPED_NEW};
@@ -54,8 +56,8 @@ fn fits_surely(assigned: &AssignedCall<'_>, call: &Call) -> bool {
     let fits = |(at, argument): (usize, &String)| {
         let is_bound = !argument.is_empty() && assigned.bound[at] == Some(argument);
         let kind = without_words(assigned.kinds[at]);
-        let converts = || is_own(argument, kind) || predefined(kind).key().is_some_and(|key| number_conversions::widens(argument, key));
-        is_bound || call.exact.contains(&at) && converts()
+        let converts = |range| is_own(argument, kind) || predefined(kind).key().is_some_and(|key| surely_converts(argument, range, key));
+        is_bound || call.range_of(at).is_some_and(converts)
     };
     call.arguments.iter().enumerate().all(fits)
 }
@@ -68,11 +70,11 @@ fn is_better<'o>(one: &AssignedCall<'o>, other: &AssignedCall<'o>, call: &Call) 
     if differing.peek().is_none() {
         return one.is_plain >= other.is_plain && takes_values(one, other);
     }
-    differing.all(|at| match call.exact.contains(&at) {
-        true => prefers(&call.arguments[at], kind(one, at), kind(other, at)),
+    differing.all(|at| match call.range_of(at) {
+        Some(range) => prefers(&call.arguments[at], range, kind(one, at), kind(other, at)),
         // `new(…)` becomes either type; a by-value parameter is preferred over `in`.
-        false if call.arguments[at] == TARGET_TYPED_NEW => !is_passed(one.kinds[at]) && is_passed(other.kinds[at]),
-        false => is_identical(one, other, at, &call.arguments[at]),
+        None if call.arguments[at] == TARGET_TYPED_NEW => !is_passed(one.kinds[at]) && is_passed(other.kinds[at]),
+        None => is_identical(one, other, at, &call.arguments[at]),
     })
 }
 
@@ -105,17 +107,22 @@ fn is_passed(written: &str) -> bool {
 
 /// Whether a literal of a type prefers parameter `one` over `other`: its own type before all others, then the type that converts to the other and not
 /// back, or is signed where the other is unsigned.
-fn prefers(literal: &str, one: &str, other: &str) -> bool {
+fn prefers(literal: &str, range: IntegerRange, one: &str, other: &str) -> bool {
     if is_own(literal, one) {
         return !is_own(literal, other);
     }
     match (predefined(one).key(), predefined(other).key()) {
         // Every number also converts to `object`.
         (Some(one), Some(other)) => {
-            number_conversions::widens(literal, one) && (other == "~System.Object" || number_conversions::is_nearer(one, other))
+            surely_converts(literal, range, one) && (other == "~System.Object" || number_conversions::is_nearer(one, other))
         }
         _ => false,
     }
+}
+
+/// Whether a literal certainly converts to another type: the value of one of the type `long` is not known.
+fn surely_converts(literal: &str, range: IntegerRange, key: &str) -> bool {
+    literal != "~System.Int64" && number_conversions::converts_literal(literal, range, key) || widens(literal, key)
 }
 
 /// Whether a parameter has exactly the type of the literal.
@@ -191,8 +198,8 @@ fn assign_arguments<'o>(overload: &'o Overload, call: &Call) -> Option<AssignedC
             true => element(&parameter.kind),
             false => parameter.kind.as_str(),
         };
-        let is_exact = call.exact.contains(&at);
-        if !(converts(argument, kind, is_exact) || parameter.params && converts(argument, &parameter.kind, is_exact)) {
+        let range = call.range_of(at);
+        if !(converts(argument, kind, range) || parameter.params && converts(argument, &parameter.kind, range)) {
             return None;
         }
         taken[place] = true;
@@ -212,8 +219,8 @@ fn element(kind: &str) -> &str {
     kind.trim_end_matches('?').strip_suffix("[]").unwrap_or("")
 }
 
-/// Whether a value of a simple type can be passed to a parameter. True if either is unknown.
-fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
+/// Whether a value of a simple type can be passed to a parameter. True if either is unknown. `literal`: the range of a literal.
+fn converts(argument: &str, parameter: &str, literal: Option<IntegerRange>) -> bool {
     let written = without_marks(parameter);
     let Some(from) = simple(argument) else {
         // No value of a .NET type converts to `string` implicitly; an `object` may be anything (`dynamic`).
@@ -222,7 +229,9 @@ fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
     };
     let to = predefined(written);
     match to.key().map(|key| (key, simple(key))) {
-        Some((key, Some(NUMBER))) if is_exact && from == NUMBER => number_conversions::converts_literal(argument, key),
+        Some((key, Some(NUMBER))) if from == NUMBER => {
+            literal.is_none_or(|range| number_conversions::converts_literal(argument, range, key))
+        }
         Some((_, Some(to))) => from == to,
         _ => !written.ends_with(']'),
     }
@@ -351,9 +360,11 @@ static void M(A on, string[] many, ref int there) { }
             // Only boxing, or a user-defined conversion, applies.
             (numbers, "decimal", "F(object)"),
             ("void F(long x) {} void F(ulong x) {}", "uint", "F(long)"),
-            // Whether a constant fits is not known here.
-            ("void F(byte x) {} void F(short x) {}", "int", "F(byte) F(short)"),
-            ("void F(byte x) {} void F(long x) {}", "int", "F(byte) F(long)"),
+            // A small constant converts to every number.
+            ("void F(byte x) {} void F(short x) {}", "int", "F(byte)"),
+            ("void F(byte x) {} void F(sbyte x) {}", "int", "F(sbyte)"),
+            ("void F(byte x) {} void F(long x) {}", "int", "F(byte)"),
+            ("void F(long x) {} void F(ulong x) {}", "int", "F(long)"),
             // A method that is not generic is better than a generic one with equal parameters.
             ("void F<T>(T x) {} void F(int x) {}", "int", "F(int)"),
             ("void F<T>(T x) {} void F(int x) {}", "long", "F`1(T)"),
@@ -387,6 +398,33 @@ static void M(A on, string[] many, ref int there) { }
         let crossed = "void F(int x, long y) {} void F(long x, int y) {} void F(long x, long y) {}";
         assert_eq!(of_literals(crossed, &["int", "int"])[0], "F(int,long) F(long,int)");
         assert_eq!(of_literals(crossed, &["int", "long"])[0], "F(int,long)");
+    }
+
+    #[test]
+    fn the_value_of_a_literal_decides_its_conversions() {
+        let text = "public class A { void F(sbyte x) {} void F(byte x) {} void F(ushort x) {} void F(double x) {} void F(decimal x) {} }";
+        let mut sample = Sample::from_files(&[("a.cs", text)]);
+        let mut overloads = overloads::read_overloads(&mut sample, &["A"]).expect("members").remove(0);
+        overloads::bind(&sample.names(), "A", &mut overloads).expect("declarations");
+        for (value, expected) in [
+            (1, "F(sbyte)"),
+            (-1, "F(sbyte)"),
+            (200, "F(byte)"),
+            (60_000, "F(ushort)"),
+            // `double` and `decimal` do not convert to each other.
+            (70_000, "F(decimal) F(double)"),
+            (-200, "F(decimal) F(double)"),
+        ] {
+            let call = Call {
+                arguments: vec!["~System.Int32".to_owned()],
+                exact: vec![0],
+                integers: vec![(0, IntegerRange::of(value))],
+                ..Call::default()
+            };
+            let found = possible_overloads(&overloads, &call);
+            let keys: Vec<&str> = found.into_iter().map(|one| one.key.as_str()).collect();
+            assert_eq!(keys.join(" "), expected, "{value}");
+        }
     }
 
     #[test]

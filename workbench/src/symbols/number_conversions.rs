@@ -1,35 +1,19 @@
 //! Implicit conversions between C# numbers, and which of two is the better target (C# standard, 10.2.3, 10.2.11, 12.6.4.7). Types are keys of .NET,
 //! `~System.Int32`; other types convert to nothing.
 
-pub use producers::csharp::deps::flow::widens;
+use producers::csharp::code::integer_range::IntegerRange;
+use producers::csharp::deps::flow::{is_signed_over, widens};
 
-/// Further types to which a constant of a type converts, if its value fits.
-const CONSTANTS: [(&str, &[&str]); 2] = [
-    ("Int32", &["SByte", "Byte", "Int16", "UInt16", "UInt32", "UInt64"]),
-    ("Int64", &["UInt64"]),
-];
-
-/// Signed types, and the unsigned types over which each is preferred.
-const SIGNED: [(&str, &[&str]); 4] = [
-    ("SByte", &["Byte", "UInt16", "UInt32", "UInt64"]),
-    ("Int16", &["UInt16", "UInt32", "UInt64"]),
-    ("Int32", &["UInt32", "UInt64"]),
-    ("Int64", &["UInt64"]),
-];
-
-/// Whether a literal of type `from` may convert to `to`, whatever its value.
-pub fn converts_literal(from: &str, to: &str) -> bool {
-    from == to || widens(from, to) || table_has(&CONSTANTS, from, to)
+/// Whether a literal of type `from` converts to `to`. `range`: that of its value if the type is `int`. A literal of the type `long` may convert.
+pub fn converts_literal(from: &str, range: IntegerRange, to: &str) -> bool {
+    let converts_value = || match from {
+        "~System.Int32" => range.converts_to(to),
+        _ => from == "~System.Int64" && to == "~System.UInt64",
+    };
+    from == to || widens(from, to) || converts_value()
 }
 
 /// Whether `one` is the better conversion target.
 pub fn is_nearer(one: &str, other: &str) -> bool {
-    widens(one, other) || table_has(&SIGNED, one, other)
-}
-
-fn table_has(table: &[(&str, &[&str])], from: &str, to: &str) -> bool {
-    let (Some(from), Some(to)) = (from.strip_prefix("~System."), to.strip_prefix("~System.")) else {
-        return false;
-    };
-    table.iter().any(|(one, others)| *one == from && others.contains(&to))
+    widens(one, other) || is_signed_over(one, other)
 }

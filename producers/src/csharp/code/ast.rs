@@ -3,6 +3,7 @@
 //! A long chain (`a.b().c`) or run of operators is a list. Thus the parser's limits bound the depth of an expression, and no reader can overflow
 //! its stack. Places are byte offsets into the parsed text, or 0 if they were not requested.
 
+use super::integer_range::IntegerRange;
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 
@@ -180,7 +181,6 @@ pub enum Operator {
 
 /// Kinds of literals that have a type of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-#[cbor(index_only)]
 pub enum Literal {
     /// A `string`.
     #[n(0)]
@@ -188,9 +188,9 @@ pub enum Literal {
     /// A `char`.
     #[n(1)]
     Char,
-    /// An `int`.
+    /// An `int`, with the minus sign before it.
     #[n(2)]
-    Integer,
+    Integer(#[n(0)] IntegerRange),
     /// A `double`.
     #[n(3)]
     Real,
@@ -215,9 +215,6 @@ pub enum Literal {
     /// A `decimal`.
     #[n(10)]
     Decimal,
-    /// An `int` after a minus sign.
-    #[n(13)]
-    Negative,
     /// A UTF-8 literal: `"text"u8`.
     #[n(11)]
     Bytes,

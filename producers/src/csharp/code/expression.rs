@@ -2,6 +2,8 @@
 
 use super::ast::{Argument, Designation, Expression, Link, Literal, Operator, Parameter, Passing, Statement, TypeRef};
 use super::cursor::Cursor;
+use super::integer_range::IntegerRange;
+use super::primary::integer_value;
 use super::types::Around;
 use crate::csharp::keywords::{is_infix, is_predefined, is_reserved};
 use crate::csharp::lexer::Kind;
@@ -98,7 +100,7 @@ impl Cursor<'_> {
     /// Parses operands and the operators that bind tighter than `floor`.
     fn operators(&mut self, floor: u8) -> Expression {
         let mut left = if self.is("..") {
-            Expression::Literal(Literal::Integer, self.present_place())
+            Expression::Literal(Literal::Integer(IntegerRange::SByte), self.present_place())
         } else {
             self.unary()
         };
@@ -138,7 +140,7 @@ impl Cursor<'_> {
             };
             let sign = self.sign(length);
             let right = if class == Operator::Range && !self.starts_operand() {
-                Expression::Literal(Literal::Integer, self.present_place())
+                Expression::Literal(Literal::Integer(IntegerRange::SByte), self.present_place())
             } else if class == Operator::Coalesce {
                 // Right associative, and `?? throw` ends there.
                 self.deeper(Expression::Unknown, |cursor| match cursor.lambda() {
@@ -526,9 +528,10 @@ impl Cursor<'_> {
 
 /// Returns the type of a literal after a minus sign. `number`: its text without separators.
 fn negated(literal: Literal, number: &str) -> Literal {
+    let negative = || Some(IntegerRange::of(-i64::from(u32::try_from(integer_value(number)?).ok()?)));
     match literal {
-        Literal::Integer => Literal::Negative,
-        Literal::UInt if number == "2147483648" => Literal::Negative,
+        Literal::Integer(range) => Literal::Integer(negative().unwrap_or(range)),
+        Literal::UInt if number == "2147483648" => Literal::Integer(IntegerRange::NegativeInt),
         Literal::UInt => Literal::Long,
         Literal::ULong if number.trim_end_matches(['l', 'L']) == "9223372036854775808" => Literal::Long,
         other => other,

@@ -8,6 +8,7 @@ mod attributes;
 mod cursor;
 mod expression;
 pub mod facts;
+pub mod integer_range;
 mod parameter;
 mod pattern;
 mod primary;

@@ -2,6 +2,7 @@
 
 use super::ast::{Clause, Expression, Initializer, Literal, TypeRef, Word};
 use super::cursor::Cursor;
+use super::integer_range::IntegerRange;
 use super::types::Around;
 use crate::csharp::keywords::is_predefined;
 use crate::csharp::lexer::Kind;
@@ -374,15 +375,27 @@ fn last_name(value: &Expression) -> String {
     }
 }
 
+/// Splits a number without separators, in lower case, into its digits with the suffix and their base.
+fn split_base(number: &str) -> (&str, u32) {
+    match number.get(..2) {
+        Some("0x") => (&number[2..], 16),
+        Some("0b") => (&number[2..], 2),
+        _ => (number, 10),
+    }
+}
+
+/// Returns the value of an integer without separators; `None` if the text is no integer.
+pub(super) fn integer_value(number: &str) -> Option<u64> {
+    let number = number.to_ascii_lowercase();
+    let (digits, base) = split_base(&number);
+    u64::from_str_radix(digits.trim_end_matches(['u', 'l']), base).ok()
+}
+
 /// Returns the type of a number: by its suffix, else the first of `int`, `uint`, `long` and `ulong` that can represent it.
 fn literal_number(text: &str) -> Literal {
     let plain = text.replace('_', "").to_ascii_lowercase();
-    let (digits, radix) = match plain.get(..2) {
-        Some("0x") => (&plain[2..], 16),
-        Some("0b") => (&plain[2..], 2),
-        _ => (plain.as_str(), 10),
-    };
-    if radix == 10 {
+    let (digits, base) = split_base(&plain);
+    if base == 10 {
         match digits.as_bytes().last() {
             Some(b'f') => return Literal::Float,
             Some(b'm') => return Literal::Decimal,
@@ -390,12 +403,11 @@ fn literal_number(text: &str) -> Literal {
             _ => {}
         }
     }
-    let number = digits.trim_end_matches(['u', 'l']);
-    let suffix = &digits[number.len()..];
-    let value = u64::from_str_radix(number, radix).unwrap_or(0);
+    let suffix = digits.trim_start_matches(|c: char| c.is_digit(base));
+    let value = integer_value(&plain).unwrap_or(0);
     let (is_unsigned, is_long) = (suffix.contains('u'), suffix.contains('l'));
     match (is_unsigned, is_long) {
-        (false, false) if i32::try_from(value).is_ok() => Literal::Integer,
+        (false, false) if i32::try_from(value).is_ok() => Literal::Integer(IntegerRange::of(value.cast_signed())),
         (_, false) if u32::try_from(value).is_ok() => Literal::UInt,
         (false, _) if i64::try_from(value).is_ok() => Literal::Long,
         _ => Literal::ULong,

@@ -37,11 +37,12 @@ use super::shape::Shape;
 use super::world::World;
 use crate::csharp::code::ast::{Expression, Name, Parameter, Passing, Statement, TypeRef};
 use crate::csharp::code::facts::{Facts, MemberCode};
+use crate::csharp::code::integer_range::IntegerRange;
 use crate::csharp::mentions::levels;
 pub use conversions::IMPLICIT;
 pub use dispatch::{SENT, is_dispatcher};
 use locals::Locals;
-pub use numbers::widens;
+pub use numbers::{is_signed_over, widens};
 use rivals::Faults;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -166,6 +167,9 @@ pub struct Call {
     /// Numbers, from 0, of the arguments that are literals: each has exactly its type here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact: Vec<usize>,
+    /// Literals of the type `int` with a value outside of 0 to 127: number of the argument, and range.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub integers: Vec<(usize, IntegerRange)>,
     /// How each argument is passed; empty if all are passed by value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed: Vec<Passing>,

@@ -2,12 +2,9 @@
 
 use super::{Flow, Local};
 use crate::csharp::code::ast::{Expression, Link, Literal, Operator};
+use crate::csharp::code::integer_range::IntegerRange;
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
-
-/// Integer types to which a constant `int` converts if its value is in their range (C# specification, Implicit constant expression conversions);
-/// a negative one converts only to the first two.
-const OF_CONSTANTS: [&str; 6] = ["sbyte", "short", "byte", "ushort", "uint", "ulong"];
 
 /// Whether a key is that of a numeric type, `char` included.
 pub(super) fn numeric(key: &str) -> bool {
@@ -55,6 +52,20 @@ pub(super) fn is_narrowing(from: &Shape, to: &Shape) -> bool {
 pub fn widens(from: &str, to: &str) -> bool {
     let found = WIDENINGS.iter().find(|(number, _)| *number == from);
     found.is_some_and(|(_, wider)| wider.contains(&to.trim_start_matches("~System.")))
+}
+
+/// Signed integer types, and the unsigned ones over which each is the better target (C# specification, Better conversion target).
+const SIGNED: [(&str, &[&str]); 4] = [
+    ("~System.SByte", &["Byte", "UInt16", "UInt32", "UInt64"]),
+    ("~System.Int16", &["UInt16", "UInt32", "UInt64"]),
+    ("~System.Int32", &["UInt32", "UInt64"]),
+    ("~System.Int64", &["UInt64"]),
+];
+
+/// Whether a signed integer type is a better target than an unsigned one; both are keys, such as `~System.Int32`.
+pub fn is_signed_over(one: &str, other: &str) -> bool {
+    let found = SIGNED.iter().find(|(signed, _)| *signed == one);
+    found.is_some_and(|(_, unsigned)| unsigned.contains(&other.trim_start_matches("~System.")))
 }
 
 /// Returns the numeric types to which values of a numeric type convert implicitly, nearest first; none for other types.
@@ -135,11 +146,21 @@ pub(super) fn signed(sign: &str, shape: &Shape) -> Shape {
     }
 }
 
+/// Returns the range of an expression's value if it is a literal of the type `int`.
+pub(super) fn range_of_literal(value: &Expression) -> Option<IntegerRange> {
+    match value {
+        Expression::Literal(Literal::Integer(range), _) => Some(*range),
+        _ => None,
+    }
+}
+
 impl Flow<'_, '_> {
     /// Returns what is known of operands that other operators join, as a constant.
     pub(super) fn constancy(&self, operands: &[Expression]) -> Constancy {
         match operands {
-            [Expression::Literal(Literal::Integer | Literal::Long, _)] => Constancy::NotNegative,
+            // It does not convert to `uint`.
+            [Expression::Literal(Literal::Integer(range), _)] if range.is_negative() => Constancy::Variable,
+            [Expression::Literal(Literal::Integer(_) | Literal::Long, _)] => Constancy::NotNegative,
             all if all.iter().any(|operand| self.is_variable(operand)) => Constancy::Variable,
             _ => Constancy::Open,
         }
@@ -168,11 +189,10 @@ impl Flow<'_, '_> {
         if !is_narrowing(from, to) {
             return false;
         }
-        let is_of = |shape: &Shape, names: &[&str]| names.iter().any(|name| predefined(name) == *shape);
+        let is_of = |shape: &Shape, name: &str| predefined(name) == *shape;
         let converts_constant = match value {
-            Expression::Literal(Literal::Negative, _) => is_of(to, &OF_CONSTANTS[..2]),
-            _ if is_of(from, &["int"]) => is_of(to, &OF_CONSTANTS),
-            _ => is_of(from, &["long"]) && is_of(to, &["ulong"]),
+            Expression::Literal(Literal::Integer(range), _) => to.key().is_some_and(|key| range.converts_to(key)),
+            _ => is_of(from, "long") && is_of(to, "ulong"),
         };
         self.is_variable(value) || matches!(value, Expression::Literal(..)) && !converts_constant
     }

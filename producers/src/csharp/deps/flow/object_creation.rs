@@ -240,7 +240,7 @@ pub(super) fn of_literal(literal: Literal) -> Shape {
     predefined(match literal {
         Literal::String => "string",
         Literal::Char => "char",
-        Literal::Integer | Literal::Negative => "int",
+        Literal::Integer(_) => "int",
         Literal::UInt => "uint",
         Literal::Long => "long",
         Literal::ULong => "ulong",

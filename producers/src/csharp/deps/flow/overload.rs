@@ -1,8 +1,10 @@
 //! Rules that exclude or prefer candidates of a call, and the facts about a call for readers that know all overloads of a name.
 
 use super::call::{Chosen, NOT_CALLABLE};
+use super::numbers::range_of_literal;
 use super::{Call, Flow, TARGET_TYPED_NEW};
 use crate::csharp::code::ast::{Argument, Expression, Name, Passing};
+use crate::csharp::code::integer_range::IntegerRange;
 use crate::csharp::deps::modifiers::Modifiers;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -246,6 +248,16 @@ pub(super) fn placed(args: &[Argument], names: &[&str]) -> Option<Vec<Option<usi
     args.iter().enumerate().map(place).collect()
 }
 
+impl Call {
+    /// Returns the range of an argument that is a literal; it says something only about a literal of the type `int`.
+    pub fn range_of(&self, at: usize) -> Option<IntegerRange> {
+        let written = self.integers.iter().find(|(number, _)| *number == at);
+        self.exact
+            .contains(&at)
+            .then(|| written.map_or(IntegerRange::SByte, |(_, range)| *range))
+    }
+}
+
 /// Returns the facts about a call by which a reader selects its overload.
 pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
     let is_made = |at: usize| matches!(&args[at].value, Expression::New(None, ..));
@@ -256,12 +268,15 @@ pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape
     // A named argument before a positional one is in its own position.
     let named = args.iter().rposition(|arg| arg.name.is_none()).map_or(0, |last| last + 1);
     let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(..)) && !known(*at).is_empty();
+    let range = |at: usize| range_of_literal(&args[at].value).map(|range| (at, range));
+    let integers = (0..args.len()).filter_map(range).filter(|(_, range)| *range != IntegerRange::SByte);
     let passed: Vec<Passing> = args.iter().map(|arg| arg.passing).collect();
     let is_passed = passed.iter().any(|passing| *passing != Passing::Value);
     Call {
         arguments: (0..args.len()).map(known).collect(),
         passed: if is_passed { passed } else { Vec::new() },
         exact: (0..args.len()).filter(is_literal).collect(),
+        integers: integers.collect(),
         names: args[named..].iter().filter_map(|arg| arg.name.clone()).collect(),
         types: name.args.len(),
         extension,
