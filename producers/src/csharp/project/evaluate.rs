@@ -45,6 +45,8 @@ pub enum Group<'a> {
     Written(&'a Element, &'a str),
     /// A group in a target, which runs during the build, and its file.
     Target(&'a Element, &'a str),
+    /// An `ItemDefinitionGroup` and its file.
+    Definitions(&'a Element, &'a str),
 }
 
 /// Result of the first pass.
@@ -323,6 +325,7 @@ impl<'a> Pass<'a, '_> {
                     self.found.groups.extend(groups.map(|group| Group::Target(group, file)));
                 }
                 "itemgroup" => self.found.groups.push(Group::Written(child, file)),
+                "itemdefinitiongroup" => self.found.groups.push(Group::Definitions(child, file)),
                 "choose" => {
                     let branches = child.children.iter().filter(|branch| branch.is_named("When"));
                     let chosen = branches.into_iter().find(|branch| self.condition_is_true(branch, file));
@@ -330,7 +333,7 @@ impl<'a> Pass<'a, '_> {
                         self.elements(branch, file);
                     }
                 }
-                "propertygroup" | "importgroup" | "import" | "usingtask" | "itemdefinitiongroup" | "projectextensions" | "sdk" => {}
+                "propertygroup" | "importgroup" | "import" | "usingtask" | "projectextensions" | "sdk" => {}
                 _ => self.report.warn(
                     ErrorCode::CS_PROJECT_ELEMENT,
                     spot,

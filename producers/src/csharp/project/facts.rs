@@ -369,6 +369,7 @@ fn emitted_files(folder: &str) -> Operation {
         specs: vec![Spec::Glob(format!("{folder}/**/*.cs"))],
         exclude: Vec::new(),
         metadata: vec![("emitted".to_owned(), "true".to_owned())],
+        defaults: Vec::new(),
     }
 }
 
@@ -401,6 +402,7 @@ fn compile_operations(operations: Vec<Operation>, own: Option<&Override>) -> Vec
                 specs: globs(list),
                 exclude: Vec::new(),
                 metadata: Vec::new(),
+                defaults: Vec::new(),
             });
         }
     }

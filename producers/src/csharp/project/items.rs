@@ -43,6 +43,11 @@ impl Item {
 
     /// Replaces `%(…)` for a project in folder `home`. Of the well-known metadata, supports only those that follow from the path.
     pub fn expand_metadata(&self, text: &str, home: &str) -> String {
+        self.expand(text, &self.written(home))
+    }
+
+    /// Replaces `%(…)` in a text. `identity`: the item as the project writes it.
+    fn expand(&self, text: &str, identity: &str) -> String {
         let mut seen = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(start) = rest.find("%(") {
@@ -53,15 +58,12 @@ impl Item {
             let name = name.rsplit('.').next().unwrap_or(&name);
             let (stem, extension) = stem_and_extension(&self.text);
             match name {
-                "identity" => seen.push_str(&self.written(home)),
+                "identity" => seen.push_str(identity),
                 "fullpath" => seen.push_str(&rooted(&self.text)),
                 "filename" => seen.push_str(stem),
                 "extension" => seen.push_str(extension),
                 "recursivedir" => seen.push_str(&self.recursive),
-                "relativedir" => {
-                    let written = self.written(home);
-                    seen.push_str(&written[..written.rfind('/').map_or(0, |slash| slash + 1)]);
-                }
+                "relativedir" => seen.push_str(&identity[..identity.rfind('/').map_or(0, |slash| slash + 1)]),
                 // The absolute folder is `%(RootDir)%(Directory)`.
                 "rootdir" => seen.push('/'),
                 "directory" => {
@@ -191,7 +193,7 @@ fn seen_through(item: &Item, name: &str, transform: Option<&str>, operation: &Op
     let written = match transform {
         None if is_text(name) == is_text(&operation.items) => return Some(item.text.clone()),
         None => item.written(home),
-        Some(transform) if is_text(name) => transform.replace("%(Identity)", &item.text),
+        Some(transform) if is_text(name) => item.expand(transform, &item.text),
         Some(transform) => item.expand_metadata(transform, home),
     };
     if is_text(&operation.items) {
@@ -264,6 +266,9 @@ fn include(run: &mut ItemLists, operation: &Operation, home: &str, tree: &Tree<'
     added.retain(|item| !exclude.has_item(&item.text));
     let list = run.lists.entry(operation.items.clone()).or_default();
     for mut item in added {
+        for (name, value) in &operation.defaults {
+            item.metadata.entry(name.clone()).or_insert_with(|| value.clone());
+        }
         item.metadata
             .extend(metadata.iter().map(|(name, value)| (name.clone(), value.clone())));
         run.cut |= !list.add_item(item);
@@ -326,6 +331,7 @@ mod tests {
             specs: (0..count).map(|number| Spec::Text(number.to_string())).collect(),
             exclude: Vec::new(),
             metadata: Vec::new(),
+            defaults: Vec::new(),
         };
         let cut = |count| run_operations(&[include(count)], "", &Tree::new([]), &[]).cut;
         assert_eq!((cut(MOST_ITEMS), cut(MOST_ITEMS + 1)), (false, true));

@@ -13,7 +13,7 @@ use super::tree::Tree;
 use super::xml::Element;
 use engine::values::codes::ErrorCode;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,9 @@ pub struct Operation {
     /// Metadata, names in lower case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metadata: Vec<(String, String)>,
+    /// Metadata of the included items that have no other value: those of `ItemDefinitionGroup`s.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<(String, String)>,
 }
 
 /// Types whose items are files of the workspace.
@@ -113,7 +116,7 @@ pub fn operations(evaluation: &Evaluation<'_>, project: &str, tree: &Tree<'_>, s
         match group {
             Group::Sdk => reader.of_sdk(),
             Group::Written(element, file) => reader.group(element, file),
-            Group::Target(..) => {}
+            Group::Target(..) | Group::Definitions(..) => {}
         }
     }
     // Targets run after all items are known.
@@ -122,6 +125,7 @@ pub fn operations(evaluation: &Evaluation<'_>, project: &str, tree: &Tree<'_>, s
             reader.group_of_target(element, file);
         }
     }
+    reader.add_defaults();
     reader.found
 }
 
@@ -210,6 +214,7 @@ impl Reader<'_> {
                 specs: self.specs("compile", &format!("**/*{extension}"), spot),
                 exclude: self.specs("compile", &excludes, spot),
                 metadata: Vec::new(),
+                defaults: Vec::new(),
             });
         }
         let usings = sdk::implicit_usings(&self.evaluation.sdk, properties);
@@ -220,6 +225,7 @@ impl Reader<'_> {
                 specs: usings.iter().map(|using| Spec::Text((*using).to_owned())).collect(),
                 exclude: Vec::new(),
                 metadata: Vec::new(),
+                defaults: Vec::new(),
             });
         }
     }
@@ -267,9 +273,35 @@ impl Reader<'_> {
                     .map(|text| self.specs(&items, text, spot))
                     .unwrap_or_default(),
                 metadata: self.metadata(item, file),
+                defaults: Vec::new(),
                 items,
             };
             self.found.push(operation);
+        }
+    }
+
+    /// Adds the default metadata to the operations that include items. Definitions are evaluated before items, wherever they are written.
+    fn add_defaults(&mut self) {
+        let mut defaults: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for group in &self.evaluation.groups {
+            let Group::Definitions(element, file) = group else { continue };
+            if !self.condition_is_true(element, file) {
+                continue;
+            }
+            for item in element.children.iter().filter(|item| self.condition_is_true(item, file)) {
+                let items = item.name.to_ascii_lowercase();
+                if self.wanted.contains(&items) {
+                    defaults.entry(items).or_default().extend(self.metadata(item, file));
+                }
+            }
+        }
+        for operation in self.found.iter_mut().filter(|operation| operation.action == Action::Include) {
+            operation.defaults = defaults
+                .get(&operation.items)
+                .into_iter()
+                .flatten()
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
         }
     }
 
@@ -300,14 +332,14 @@ impl Reader<'_> {
                 },
                 exclude: Vec::new(),
                 metadata: self.metadata(item, file),
+                defaults: Vec::new(),
                 items,
             });
         }
         self.found.extend(found);
     }
 
-    /// Returns the metadata of an item that facts depend on. Items to which only other items refer keep all metadata: transforms may use
-    /// any.
+    /// Returns the metadata of an item that facts depend on, or that a transform names. Items to which only other items refer keep all metadata.
     fn metadata(&self, item: &Element, file: &str) -> Vec<(String, String)> {
         let items = item.name.to_ascii_lowercase();
         let is_helper = !FILES.contains(&items.as_str()) && !TEXTS.contains(&items.as_str());
@@ -319,7 +351,10 @@ impl Reader<'_> {
         let children = children.map(|child| (child.name.to_ascii_lowercase(), child.text.trim(), child.line));
         attributes
             .chain(children)
-            .filter(|(name, ..)| METADATA.contains(&name.as_str()) || is_helper && !RESERVED.contains(&name.as_str()))
+            .filter(|(name, ..)| {
+                let is_kept = is_helper || self.wanted.contains(name);
+                METADATA.contains(&name.as_str()) || is_kept && !RESERVED.contains(&name.as_str())
+            })
             .map(|(name, value, line)| (name, unescape(&self.scope(Spot { file, line }).expand(value))))
             .collect()
     }

@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Increment whenever the same project files may give other facts.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// Registers the producers.
 pub fn register_projects(registry: &mut Registry) {
