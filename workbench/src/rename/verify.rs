@@ -48,7 +48,9 @@ pub fn verify<O: Outputs>(
         let is_known = plan.expected.contains(&(file.clone(), line, column));
         let is_other = match &why {
             // Code that already contained the new name refers to something else.
-            UseDoubt::UnknownValue | UseDoubt::UnknownValueNear(_) | UseDoubt::OutsideTypes | UseDoubt::Excluded => true,
+            UseDoubt::UnknownValue | UseDoubt::UnknownValueNear(_) | UseDoubt::Extension | UseDoubt::OutsideTypes | UseDoubt::Excluded => {
+                true
+            }
             UseDoubt::Through(path) => !keys.contains(halves(path).map_or(path.as_str(), |(key, _)| key)),
             UseDoubt::ByName | UseDoubt::Wired(_) | UseDoubt::Overloads(_) | UseDoubt::Elsewhere | UseDoubt::Named | UseDoubt::NoneFits => {
                 false

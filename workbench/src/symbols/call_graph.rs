@@ -9,7 +9,7 @@ use super::outputs::{Outputs, SymbolError, read_one, type_label};
 use super::overloads::{self, Overload};
 use super::resolve::Candidate;
 use super::source::{Enclosing, enclosing};
-use super::usages::{Subject, usages_of_all};
+use super::usages::{Subject, UseDoubt, usages_of_all};
 use engine::values::label::halves;
 use engine::values::table::Table;
 use producers::csharp::usages::{Place, UseKind};
@@ -218,8 +218,11 @@ fn used_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk
     let mut found = Vec::with_capacity(own.len());
     for (owner, name, place) in own {
         let Some(rows) = members.get(owner) else {
-            let why = "the type of the value is unknown".to_owned();
-            found.push((format!("?#{name}"), place, Some(why)));
+            let why = match place.call.as_ref().is_some_and(|call| call.extension) {
+                true => UseDoubt::Extension,
+                false => UseDoubt::UnknownValue,
+            };
+            found.push((format!("?#{name}"), place, Some(why.to_string())));
             continue;
         };
         let rows: Vec<Overload> = rows.iter().filter(|one| one.name == name).cloned().collect();

@@ -484,6 +484,7 @@ impl<'s> Search<'s> {
             if own && sees_own || through.iter().any(|related| sees(&related)) {
                 found.note_call(&place);
                 let why = match is_near {
+                    _ if place.call.as_ref().is_some_and(|call| call.extension) => UseDoubt::Extension,
                     true => UseDoubt::UnknownValueNear(simple_name(&self.subject.key).to_owned()),
                     false => UseDoubt::UnknownValue,
                 };

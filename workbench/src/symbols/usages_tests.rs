@@ -543,3 +543,18 @@ a += b;
         assert_eq!((certain(&found), possible(&found)), (vec![line.to_owned()], Vec::new()), "{symbol}");
     }
 }
+
+#[test]
+fn a_missing_member_of_a_dotnet_type_may_only_be_an_extension() {
+    let mut sample = Sample::from_files(&[(
+        "a.cs",
+        "static class E { public static int Twice(this int x) => x; }\nclass A { public int Twice() => 1; }\nclass C {\nvoid M(string s) {\ns.Twice();\n} }\n",
+    )]);
+    let (_, extension) = find_usages(&mut sample, "E.Twice");
+    assert_eq!(
+        possible(&extension),
+        ["5:s.Twice(); the value is of a .NET type without this member; an extension method may take it"]
+    );
+    let (_, other) = find_usages(&mut sample, "A.Twice");
+    assert_eq!((certain(&other), possible(&other)), (Vec::new(), Vec::new()));
+}

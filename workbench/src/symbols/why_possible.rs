@@ -17,6 +17,8 @@ pub enum UseDoubt {
     Named,
     /// The arguments fit no known overload.
     NoneFits,
+    /// .NET declares the value's type without this member, and no extension method of the workspace seems to take the value.
+    Extension,
     /// The value's type is unknown, and the code names this type, which declares the member.
     UnknownValueNear(String),
     /// The value's type is unknown.
@@ -36,6 +38,7 @@ impl fmt::Display for UseDoubt {
             Self::Through(path) => write!(f, "through {path}"),
             Self::UnknownValueNear(name) => write!(f, "the type of the value is unknown, in code that names {name}"),
             Self::UnknownValue => f.write_str("the type of the value is unknown"),
+            Self::Extension => f.write_str("the value is of a .NET type without this member; an extension method may take it"),
             Self::ByName => f.write_str("the name is the same; cortex does not bind names in this language"),
             Self::OutsideTypes => f.write_str("the name is the same; cortex does not bind names outside of types"),
             Self::Excluded => f.write_str("in code that #if excludes, which cortex does not bind"),

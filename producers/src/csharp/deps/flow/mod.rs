@@ -507,7 +507,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 .open_extensions(member)
                 .any(|one| one.is_extension_property() || is_called && one.is_method());
         if may_extend {
-            self.record_possible(member, place, call);
+            // All members of .NET's types are known, but not those of undeclared types.
+            let extension = matches!(on, Shape::Array(_)) || on.key().is_some_and(|key| key.starts_with('~'));
+            self.record_possible(member, place, call.map(|call| Call { extension, ..call }));
         } else if self.is_outside(on) {
             self.fault(Faults::Likely);
             self.record_non_member(place);
