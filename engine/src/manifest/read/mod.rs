@@ -38,6 +38,7 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use fields::{Fields, Text};
 use report::Report;
+use serde::{Deserialize, Serialize};
 use source::Span;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use tables::Tables;
@@ -79,7 +80,7 @@ pub struct ManifestSource<'a> {
 }
 
 /// A valid manifest.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loaded {
     /// The manifest with its rulesets.
     pub manifest: Manifest,
