@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_in_folders_is_told_with_their_numbers() {
+    fn changes_in_folders_are_reported_with_the_folders_numbers() {
         let temp = tempfile::tempdir().expect("a folder");
         let root = temp.path();
         std::fs::create_dir(root.join("below")).expect("a folder");

@@ -99,7 +99,7 @@ mod tests {
     use rustix::fs::{CWD, Mode, mkfifoat};
 
     #[test]
-    fn what_is_no_file_is_refused_at_once() {
+    fn anything_but_a_plain_file_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("file"), "words").unwrap();

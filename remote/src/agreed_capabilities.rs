@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_of_what_is_offered() {
+    fn the_best_common_capabilities_are_used() {
         assert_eq!(terms(|_| {}), Ok(AgreedCapabilities::default()));
         let both = vec![digest_function::Value::Sha256 as i32, digest_function::Value::Blake3 as i32];
         assert_eq!(terms(|cache| cache.digest_functions = both).unwrap().function, Function::Blake3);

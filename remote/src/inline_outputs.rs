@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_result_does_not_name_is_not_believed() {
+    fn inline_blobs_that_the_result_does_not_name_are_ignored() {
         assert_eq!(came(&[b"a"], &[b"a", b"x"]), [b"a"]);
         let mut lying = result(&[b"a"], &[b"a"]);
         let metadata = lying.execution_metadata.as_mut().expect("metadata");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_had_once() {
+    fn waiting_blobs_are_taken_once() {
         let waiting = Waiting::default();
         let name = FUNCTION.name_of_bytes(b"a");
         waiting.keep_blobs(HashMap::from([(name, b"a".to_vec())]));

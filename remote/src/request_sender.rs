@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_says_is_shown_on_one_line() {
+    fn the_message_of_a_server_is_shown_on_one_line() {
         let status = Status::unavailable(format!("a\nb\u{1b}[31m{}", "x".repeat(400)));
         let told = sentence(&status);
         assert!(

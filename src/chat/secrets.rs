@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_a_secret_is_refused_however_it_is_named() {
+    fn a_request_for_a_secret_is_refused_under_any_name() {
         for name in [
             "src/Key.cs",
             "src/Key.cs:3",

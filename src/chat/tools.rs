@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut_to_whole_lines() {
+    fn a_long_answer_is_cut_to_whole_lines() {
         let text = "line of text\n".repeat(2_000);
         let cut = cut_to_limit(&text);
         assert!(cut.len() < MOST_BYTES + 100);

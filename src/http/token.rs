@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_can_read_is_no_secret() {
+    fn a_token_file_that_others_can_read_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("mcp.token");
         text_at(&path).expect("it is made");

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused_under_its_id() {
+    fn a_malformed_line_is_refused_under_its_id() {
         assert_eq!(
             refusal_of_line(br#"{"jsonrpc":"2.0","id":7,"method":"ping""#),
             (7.into(), code::PARSE)

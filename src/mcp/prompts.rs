@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn wrong_arguments_of_a_prompt_are_named() {
         let wrong = |name, given| prompt_text(name, given).expect_err("refused");
         assert_eq!(wrong("explore_type", json!({})), "'explore_type' needs 'symbol'");
         assert_eq!(wrong("explore_type", json!({"symbol": 3})), "'symbol' is a text that is not empty");

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_stays_as_it_is() {
+    fn a_short_answer_is_not_shortened() {
         let answer = structured_sample(3, 3, Some(Value::from("x")));
         assert_eq!(
             answer.text,

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_not_listed() {
+    fn tools_without_their_capability_are_not_listed() {
         let can = |work, investigate| ToolAvailability { work, investigate };
         let names = |can| {
             let tools = definitions(Form::Text, can).into_iter().map(|tool| tool.name.into_owned());
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seldom_wanted_is_left_to_the_reference() {
+    fn schemas_of_tools_omit_rare_arguments() {
         let method = |name: &str| methods::catalog::find_method(name).expect("a method");
         let edit = input(method("edit"));
         let is_listed = |name: &str| edit["properties"].get(name).is_some();

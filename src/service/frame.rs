@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_passed_over() {
+    fn the_reader_skips_messages_that_are_too_long() {
         let long = vec![b'x'; LONGEST + 2];
         let lines = [b"{".as_slice(), &long, b"\n{}\n"].concat();
         let frames = read(&lines, 65536);
@@ -317,7 +317,7 @@ mod tests {
 
     /// Only the oversized part has arrived: neither the end of the line nor the end of the stream.
     #[test]
-    fn what_is_too_long_is_told_before_its_end() {
+    fn a_message_that_is_too_long_is_reported_before_it_ends() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
         runtime.block_on(async {
             let (mut there, here) = tokio::io::duplex(65536);

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message() {
+    fn malformed_messages_are_refused_with_the_id_they_have() {
         assert_eq!(refusal_of_message("{"), (Value::Null, code::PARSE));
         assert_eq!(refusal_of_message("[]"), (Value::Null, code::REQUEST));
         assert_eq!(refusal_of_message("3"), (Value::Null, code::REQUEST));

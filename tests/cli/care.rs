@@ -26,7 +26,7 @@ fn gc(bench: &Bench, args: &[&str]) -> Value {
 }
 
 #[test]
-fn what_is_old_and_held_by_nothing_goes() {
+fn gc_removes_old_results_that_nothing_refers_to() {
     let bench = aged();
     // All results are recent.
     let actual = gc(&bench, &[]);
@@ -116,7 +116,7 @@ fn checkouts_that_share_a_store_keep_what_is_theirs() {
 }
 
 #[test]
-fn what_was_collected_is_told_in_sentences() {
+fn gc_reports_in_sentences_what_it_removed() {
     let bench = aged();
     let text = bench.run(&["gc", "--dry-run", "--older-than", "0"]).out;
     assert!(text.starts_with("The store holds 13 results and 12 outputs in "), "{text}");

@@ -182,7 +182,7 @@ fn a_plain_question_finds_something_at_the_usual_budget() {
 }
 
 #[test]
-fn what_is_kept_from_models_is_in_no_answer_of_a_tool() {
+fn no_answer_of_a_tool_contains_files_hidden_from_models() {
     let bench = shelf("[producer.roles]\nuses = \"semantic\"\nparams.never_send = [\"lib/Key.cs\"]\n");
     bench.write(
         "lib/Key.cs",

@@ -331,7 +331,7 @@ fn lines_of_code_in_which_no_type_stands_are_shown() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_refused() {
+fn an_invalid_query_is_refused() {
     let bench = Bench::memotree();
     for (args, code, says) in [
         (vec!["--query", " "], 2, "the query is empty"),
@@ -384,7 +384,7 @@ fn an_edit_is_seen_by_the_next_query() {
 }
 
 #[test]
-fn what_no_model_may_see_is_not_shown_and_said() {
+fn types_hidden_from_models_are_left_out_and_reported() {
     let bench = Bench::memotree();
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     let secret = "\n[producer.semantic]\nuses = \"semantic\"\nparams.never_send = [\"src/MemoTree.Core/NodeId.cs\"]\n";
@@ -416,7 +416,7 @@ fn what_no_model_may_see_is_not_shown_and_said() {
 }
 
 #[test]
-fn what_is_left_out_says_the_true_reason() {
+fn each_omitted_type_has_its_true_reason() {
     let bench = Bench::memotree();
     let reasons = |args: &[&str]| -> (Value, Vec<String>) {
         let answer = built(&bench, &[&["--query", "node store", "--budget", "600"], args].concat());
@@ -442,7 +442,7 @@ fn what_is_left_out_says_the_true_reason() {
 }
 
 #[test]
-fn what_is_named_is_code_as_soon_as_it_fits() {
+fn a_named_type_is_shown_as_code_as_soon_as_it_fits() {
     let bench = Bench::memotree();
     let ask = |budget: u64| built(&bench, &["--query", "`NodeStore`", "--budget", &budget.to_string()]);
     let all = ask(u64::MAX);
@@ -459,7 +459,7 @@ fn what_is_named_is_code_as_soon_as_it_fits() {
 }
 
 #[test]
-fn what_is_named_comes_before_others_and_says_what_has_no_room() {
+fn a_named_type_comes_first_and_reports_which_forms_have_no_room() {
     let bench = Bench::memotree();
     let ask = |budget: u64| built(&bench, &["--query", "`NodeStore` writes", "--budget", &budget.to_string()]);
     let why = |answer: &Value| answer["items"][0]["why"].as_str().expect("a reason").to_owned();
@@ -520,7 +520,7 @@ fn rounds_tell_their_threshold_and_handles_are_what_they_are() {
 
 #[cfg(unix)]
 #[test]
-fn what_leads_out_of_the_workspace_is_said() {
+fn a_mentioned_path_outside_the_workspace_is_reported() {
     let bench = Bench::memotree();
     let outside = bench.beside("outside");
     std::fs::write(&outside, "the kaleidoscope").expect("written");

@@ -505,7 +505,7 @@ fn all_readers_report_an_unknown_encoding() {
 }
 
 #[test]
-fn what_cannot_be_shown_says_why_beside_what_can() {
+fn source_prints_an_error_for_each_argument_beside_the_code_of_others() {
     let bench = Bench::memotree();
     let one = bench.run(&["source", "nope.txt"]);
     assert!(one.code == 2 && one.err.contains("error[E_NO_FILE]"), "{}", one.err);

@@ -339,7 +339,7 @@ fn a_mistyped_target_or_family_is_guessed() {
 }
 
 #[test]
-fn what_is_far_from_all_names_is_not_guessed() {
+fn no_name_is_suggested_for_an_unlike_one() {
     let bench = Bench::memotree();
     assert_eq!(bench.run(&["build"]).code, 0);
     for args in [
@@ -537,7 +537,7 @@ fn of_many_errors_the_first_are_told() {
 }
 
 #[test]
-fn what_cannot_be_laid_out_is_told_all_the_same() {
+fn an_answer_is_printed_even_if_it_cannot_be_laid_out() {
     let bench = Bench::memotree();
     bench.write(".cortex/out/types", "in the way");
     bench.write(".cortex/out/prompt_window.md/x", "in the way");
@@ -561,7 +561,7 @@ fn what_cannot_be_laid_out_is_told_all_the_same() {
 
 /// Any obstacle in place of a folder that cortex writes to is named, whatever was to be read or written below it.
 #[test]
-fn what_stands_in_the_place_of_the_folder_is_named() {
+fn an_obstacle_in_place_of_the_folder_is_named() {
     let bench = Bench::documents();
     let (folder, elsewhere) = (bench.root().join(".cortex"), bench.beside("elsewhere"));
     std::fs::write(&folder, "a file").expect("file");

@@ -141,7 +141,7 @@ fn languages_are_read_beside_each_other() {
 }
 
 #[test]
-fn what_is_no_csharp_is_not_called_unknown() {
+fn symbols_of_other_languages_are_not_called_unknown() {
     let bench = bench("[\"csharp\", \"typescript\"]");
     for asked in [
         &["callers", "Client.get"][..],

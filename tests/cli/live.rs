@@ -192,7 +192,7 @@ fn by_mcp_a_document_is_cut_in_its_own_order() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_refused_by_name() {
+fn a_document_that_cannot_be_shown_is_refused_by_name() {
     let bench = Bench::memotree();
     std::fs::write(bench.root().join("large.cs"), vec![b'a'; (32 << 20) + 1]).expect("file");
     std::fs::write(bench.root().join("binary.cs"), b"a\0b").expect("file");
@@ -399,7 +399,7 @@ fn each_version_names_its_author() {
 }
 
 #[test]
-fn what_an_overlay_merges_is_the_agents() {
+fn changes_merged_from_an_overlay_have_the_agent_as_author() {
     let bench = Bench::memotree();
     let place = bench.root().join(FILE);
     let before = std::fs::read_to_string(&place).expect("text");
@@ -427,7 +427,7 @@ fn what_an_overlay_merges_is_the_agents() {
 }
 
 #[test]
-fn what_is_out_of_range_is_corrected_and_said() {
+fn a_cursor_out_of_range_is_corrected_with_a_note() {
     let bench = Bench::memotree();
     let write = |text: &str| std::fs::write(bench.root().join(FILE), text).expect("written");
     write("class A\n{\n}\n");
@@ -521,7 +521,7 @@ fn readers_at_once_see_one_line_of_versions() {
 }
 
 #[test]
-fn what_is_remembered_is_for_its_owner() {
+fn only_the_owner_can_read_the_live_folder() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::memotree();
     live(&bench, &[]);

@@ -15,7 +15,7 @@ fn opened(bench: &Bench, file: &str) -> String {
 }
 
 #[test]
-fn what_is_done_to_other_documents_makes_a_session_forget_nothing() {
+fn edits_of_other_documents_do_not_evict_versions_of_a_session() {
     let bench = Bench::memotree();
     let session = opened(&bench, FILE);
     let append = |file: &str, text: &str| {
@@ -50,7 +50,7 @@ fn what_is_done_to_other_documents_makes_a_session_forget_nothing() {
 }
 
 #[test]
-fn what_became_a_folder_is_shown_as_it_was() {
+fn a_document_whose_file_became_a_folder_is_still_shown() {
     let bench = Bench::memotree();
     let session = opened(&bench, FILE);
     edit(
@@ -87,7 +87,7 @@ fn what_became_a_folder_is_shown_as_it_was() {
 }
 
 #[test]
-fn what_came_of_one_plan_is_told_with_the_next() {
+fn the_result_of_a_plan_is_reported_with_the_next_plan() {
     let bench = Bench::memotree();
     let early = live(&bench, &["--result", "done"]);
     assert!(
@@ -153,7 +153,7 @@ fn all_names_of_a_file_are_one_document() {
 }
 
 #[test]
-fn what_a_session_cannot_show_is_told_with_the_reason() {
+fn a_document_that_a_session_cannot_show_is_refused_with_the_reason() {
     let bench = Bench::memotree();
     let session = opened(&bench, FILE);
     let refused = |path: &str, args: &[&str], says: &str| {
@@ -176,7 +176,7 @@ fn what_a_session_cannot_show_is_told_with_the_reason() {
 }
 
 #[test]
-fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
+fn a_save_is_a_version_and_each_session_has_its_own_view() {
     let bench = Bench::memotree();
     let edit = |args: &[&str]| bench.run(&[&["edit"], args, &["--json"]].concat());
     live(&bench, &[]);

@@ -208,7 +208,7 @@ fn tools_in_both_protocols() {
 }
 
 #[test]
-fn what_goes_wrong_is_told_to_the_model() {
+fn errors_of_a_tool_call_are_reported_to_the_model() {
     let bench = Bench::memotree();
     let mut client = Client::start(&bench, false);
     let actual = client.failure("outline", json!({"symbols": ["NodeStroe"]}));
@@ -567,7 +567,7 @@ fn an_agent_fills_summaries_by_tools() {
 }
 
 #[test]
-fn what_is_no_message_is_answered_and_the_conversation_goes_on() {
+fn a_malformed_message_is_refused_and_the_connection_continues() {
     let bench = Bench::memotree();
     for new in [false, true] {
         let mut client = Client::structured(&bench, new);

@@ -106,7 +106,7 @@ fn a_build_is_told_what_vectors_of_a_model_cost() {
 }
 
 #[test]
-fn what_is_left_out_of_a_search_and_how_old_it_is_are_told() {
+fn a_semantic_search_reports_omitted_types_and_its_freshness() {
     let bench = bench();
     bench.write("cortex.toml", OWN);
     // The model returns longer vectors for messages, and a zero vector for time.

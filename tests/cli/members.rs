@@ -423,7 +423,7 @@ fn a_build_stands_when_its_aliases_cannot_be_written() {
 }
 
 #[test]
-fn what_went_between_two_looks_of_a_command_is_no_trouble() {
+fn a_project_removed_between_commands_causes_no_error() {
     let bench = Bench::memotree();
     bench.run(&["build", "//..."]);
     bench.write("p2/p2.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"/>");
@@ -529,7 +529,7 @@ fn a_name_is_looked_up_after_files_came_and_went() {
 }
 
 #[test]
-fn what_is_no_name_is_refused() {
+fn paths_and_labels_are_refused_as_symbol_names() {
     let bench = Bench::memotree();
     for (symbol, code, help) in [
         ("/etc/passwd", "AccessDenied", "inside the workspace"),

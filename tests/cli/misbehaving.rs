@@ -82,7 +82,7 @@ fn told(way: Way, bench: &Bench, cases: &[Case]) {
 }
 
 #[test]
-fn what_cannot_be_an_output_is_told_at_every_level() {
+fn every_level_refuses_what_cannot_be_an_output() {
     let socket = "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"out\")'";
     let cases = [
         line("true", "out", &["was not made, although the program ended well"]),
@@ -222,7 +222,7 @@ fn a_text_that_the_system_would_cut_is_refused() {
 }
 
 #[test]
-fn what_a_program_starts_is_waited_for_at_no_level() {
+fn no_level_waits_for_processes_that_a_program_leaves() {
     for (at, way) in ways().into_iter().enumerate() {
         // Of the processes that keep its streams open, some stay in its group and some do not.
         let mark = format!("25.{}{at}", std::process::id());
@@ -263,7 +263,7 @@ fn whatever_a_program_does_to_stay_it_ends() {
 }
 
 #[test]
-fn what_is_odd_and_can_be_an_output_is_one_at_every_level() {
+fn every_level_accepts_odd_but_valid_outputs() {
     let odd = [
         ("ln {in.text} out", "out", "one two three\n"),
         ("echo x > out; chmod 000 out", "out", "x\n"),
@@ -280,7 +280,7 @@ fn what_is_odd_and_can_be_an_output_is_one_at_every_level() {
 }
 
 #[test]
-fn what_a_program_made_unreadable_is_read_by_whom_it_belongs_to() {
+fn an_output_without_permissions_is_read_by_its_owner() {
     for way in ways() {
         let line = "mkdir -p out/deep; echo x > out/deep/a; chmod 000 out/deep/a out/deep out";
         let bench = program(way, line, &outputs("out/"));

@@ -159,7 +159,7 @@ fn a_limit_before_the_repair_is_told_as_a_limit_and_loses_nothing() {
 }
 
 #[test]
-fn what_stands_in_the_way_of_all_is_told_once() {
+fn an_obstacle_to_all_questions_is_reported_once() {
     let bench = workspace(&PAIR);
     for (args, code, exit) in [
         (&["--offline", "build", ALL][..], "E_OFFLINE", 1),
@@ -220,7 +220,7 @@ fn without_a_model_nothing_is_sent_and_offline_changes_nothing() {
 
 /// Values of `[model.sim]` and `[producer.semantic]`, and whether each changes the question.
 #[test]
-fn what_may_change_an_answer_is_asked_anew_and_nothing_else() {
+fn only_settings_that_may_change_an_answer_change_its_key() {
     let bench = workspace(&PAIR[..1]);
     bench.write("own.md", "%% system\nBe brief.\n{{sections}}\n%% full\n{{structure}}\n{{impl}}\n");
     bench.write(

@@ -65,7 +65,7 @@ fn parameters_of_a_request_are_part_of_the_key_and_of_nothing_else() {
 }
 
 #[test]
-fn what_was_invalidated_is_made_again_once() {
+fn an_invalidated_target_is_rebuilt_once() {
     let bench = Bench::memotree();
     assert_eq!(bench.run(&["build", "//types/...:outline"]).code, 0);
     let marked = ask(&bench, &["invalidate", OUTLINE]);

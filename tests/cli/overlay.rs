@@ -63,7 +63,7 @@ pub fn ran(bench: &Bench, args: &[&str]) -> u64 {
 }
 
 #[test]
-fn what_ran_in_an_overlay_is_found_after_merging() {
+fn results_of_an_overlay_are_found_after_merging() {
     let bench = Bench::memotree();
     ok(&bench, &["build", "//..."]);
     ok(&bench, &["overlay", "open", "fix"]);
@@ -220,7 +220,7 @@ fn a_collection_after_a_closed_session_keeps_what_the_next_build_needs() {
 }
 
 #[test]
-fn what_became_of_a_file_since_the_opening_is_said() {
+fn a_conflict_names_what_happened_to_the_file_since_opening() {
     let bench = Bench::documents();
     ok(&bench, &["overlay", "open", "o"]);
     let kept = read(&bench, "docs/a.md");
@@ -336,7 +336,7 @@ fn bytes_are_taken_as_they_are_and_patches_as_they_say() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_a_way_out() {
+fn an_invalid_request_is_refused_with_a_remedy() {
     let bench = Bench::documents();
     fs::create_dir(bench.root().join(".git")).expect("folder");
     fs::write(bench.beside("secret"), "x").expect("file");

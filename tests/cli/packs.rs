@@ -237,7 +237,7 @@ fn a_pack_with_summaries_asks_for_those_of_its_types_only() {
 }
 
 #[test]
-fn what_is_wrong_is_told_at_its_place() {
+fn errors_of_a_pack_have_their_place_in_the_manifest() {
     let bench = Bench::memotree();
     edit(&bench, "cortex.toml", "tag:storage and", "tag:storage &");
     let result_of = |bench: &Bench, parts: &[&str]| {

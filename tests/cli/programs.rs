@@ -157,7 +157,7 @@ fn a_tree_is_kept_handed_over_and_made_again_whole() {
 }
 
 #[test]
-fn what_cannot_be_an_output_is_told() {
+fn a_path_that_cannot_be_an_output_fails_its_target() {
     let cases = [
         ("true", "was not made, although the program ended well"),
         ("ln -s /etc/hostname out", "is a symbolic link"),
@@ -194,7 +194,7 @@ fn what_cannot_be_an_output_is_told() {
 }
 
 #[test]
-fn what_a_program_is_given_of_each_form_of_input() {
+fn a_program_receives_each_form_of_input() {
     let bench = bench();
     bench.write("docs/b.txt", "z\n");
     let rule = r#"

@@ -89,7 +89,7 @@ fn files_in_no_project_are_named() {
 }
 
 #[test]
-fn what_a_source_generator_writes_is_the_projects_own() {
+fn files_of_a_source_generator_belong_to_its_project() {
     let bench = Bench::empty();
     bench.write("cortex.toml", "[workspace]\nname = \"g\"\nrulesets = [\"csharp\"]\n");
     let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework>\

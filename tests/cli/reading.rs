@@ -42,7 +42,7 @@ fn several_files_and_symbols_in_one_answer() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_named_beside_what_can() {
+fn source_reports_each_file_that_it_cannot_show() {
     let bench = bench();
     std::fs::write(bench.root().join("image.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").expect("written");
     std::fs::write(bench.root().join("wide.txt"), b"\xff\xfe\0\0a\0\0\0").expect("written");
@@ -135,7 +135,7 @@ fn a_file_that_an_overlay_removed_is_not_there() {
 }
 
 #[test]
-fn what_a_question_makes_is_one_build_of_the_log() {
+fn the_nodes_built_for_a_question_are_one_build_in_the_log() {
     let bench = Bench::memotree();
     assert_eq!(bench.run(&["impact", "NodeStore.Get"]).code, 0);
     let builds = bench.run(&["log", "--json"]).json()["builds"].clone();

@@ -171,7 +171,7 @@ fn a_page_tells_of_builds_graph_versions_and_targets() {
 }
 
 #[test]
-fn what_a_page_shows_it_does_not_obey() {
+fn a_page_escapes_the_text_that_it_shows() {
     let bench = Bench::empty();
     let evil = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)> \\\" ' & \u{202e}gnp";
     let name = serde_json::to_string(&format!("{evil}\u{2028}")).expect("JSON");
@@ -217,7 +217,7 @@ inputs = {{ text = "//files/docs/a.md:bytes" }}
 }
 
 #[test]
-fn what_cannot_be_told_or_written_is_said() {
+fn a_report_without_builds_or_a_writable_path_says_so() {
     let bench = Bench::documents();
     let page = Page::of(&bench, &[]);
     page.check();

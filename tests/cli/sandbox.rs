@@ -128,7 +128,7 @@ fn every_level_makes_the_same_output_under_the_same_key() {
 }
 
 #[test]
-fn what_was_not_declared_cannot_be_read() {
+fn a_program_reads_declared_paths_only() {
     for way in confined() {
         let bench = program(way, "cat SECRET 2>/dev/null || echo nothing", "");
         let secret = bench.beside("secret");
@@ -152,7 +152,7 @@ fn what_was_not_declared_cannot_be_read() {
 }
 
 #[test]
-fn what_a_strict_sandbox_has_of_its_own_cannot_be_readable_as_a_whole() {
+fn system_folders_of_a_strict_sandbox_cannot_be_declared_readable() {
     for path in ["/", "/etc", "/etc/", "/dev", "/proc", "/tmp", "/sys/devices"] {
         let bench = program(ways()[0], "true", &format!("readable = [\"{path}\"]"));
         let refused = bench.run(&["build", "//a:b"]);
@@ -216,7 +216,7 @@ fn a_killed_build_leaves_no_program_behind() {
 }
 
 #[test]
-fn what_a_program_uses_up_is_bounded() {
+fn limits_bound_the_resources_of_a_program() {
     let many = "i=0; while :; do i=$((i+1)); head -c 1000000 /dev/zero > f$i; done";
     let bounded = [
         (
@@ -302,7 +302,7 @@ fn settings_of_the_machine_are_kept() {
 }
 
 #[test]
-fn what_comes_out_different_is_told() {
+fn a_rebuild_reports_outputs_that_differ() {
     let bench = program(ways()[0], "wc -w < {in.text}", "");
     let same = bench.run(&["build", "--rebuild", "//a:b"]);
     assert!(same.code == 0 && same.err.contains("1 rebuilt"), "{same:?}");

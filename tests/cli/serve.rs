@@ -455,7 +455,7 @@ fn how_it_does_as_json() {
 }
 
 #[test]
-fn what_lies_outside_is_denied_by_every_way() {
+fn every_transport_denies_paths_outside_the_workspace() {
     let bench = Bench::memotree();
     let service = Service::start(&bench);
     let mut client = service.client();

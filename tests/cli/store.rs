@@ -243,7 +243,7 @@ type Swap = fn(&Path);
 
 /// Something else in place of one of the store's files.
 #[test]
-fn what_is_no_file_in_the_stores_folder_is_an_error_at_once() {
+fn a_pipe_or_folder_in_place_of_a_store_file_fails_at_once() {
     let swaps: [(&str, Swap); 4] = [
         ("a named pipe", |path| {
             assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo").success());

@@ -190,7 +190,7 @@ fn a_file_that_would_be_empty_goes_with_its_type() {
 }
 
 #[test]
-fn what_an_edit_loses_is_said_with_its_answer() {
+fn the_answer_to_an_edit_names_lost_names() {
     let bench = shop();
     let replace = |old: &str, new: &str| bench.run(&["edit", "replace", SHOP_FILE, "--old-text", old, "--new-text", new]);
     // Nothing was asked of the workspace yet, and an edit does not wait for all of it.

@@ -110,7 +110,7 @@ fn start(way: Way, bench: &Bench, temp: &Path, name: &str) -> (Child, PathBuf) {
 }
 
 #[test]
-fn what_a_killed_build_left_goes_with_the_next_and_a_living_one_stays() {
+fn the_next_build_removes_folders_of_killed_builds_but_not_of_running_ones() {
     for way in ways() {
         let bench = program(way, "cat {in.text}", "");
         let temp = bench.beside("temp");

@@ -145,7 +145,7 @@ fn a_shallow_clone_finds_the_latest_of_its_branch() {
 }
 
 #[test]
-fn what_the_cache_means_for_a_target_is_said() {
+fn explain_reports_how_the_remote_cache_serves_a_target() {
     let (_folder, share) = share();
     json(&machine(&share), &["warm", "//..."]);
     let reader = machine(&share);
@@ -211,7 +211,7 @@ fn a_branch_continues_the_bundle_of_its_merge_base() {
 }
 
 #[test]
-fn what_the_cache_lost_is_made_and_sent_again_by_a_machine_that_took_the_graph_over() {
+fn a_machine_that_adopted_the_graph_rebuilds_and_sends_what_the_cache_lost() {
     let (_folder, share) = share();
     json(&machine(&share), &["warm", "//..."]);
     let second = machine(&share);
@@ -226,7 +226,7 @@ fn what_the_cache_lost_is_made_and_sent_again_by_a_machine_that_took_the_graph_o
 }
 
 #[test]
-fn what_methods_ask_of_a_remote_cache_is_counted_too() {
+fn lookups_of_methods_in_a_remote_cache_are_counted() {
     let (_folder, share) = share();
     let bench = machine(&share);
     assert_eq!(bench.run(&["remote", "stats"]).out, "No remote cache was used.\n");

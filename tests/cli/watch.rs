@@ -246,7 +246,7 @@ fn a_change_inside_a_file_names_the_members() {
 }
 
 #[test]
-fn what_a_model_makes_is_stale_only_where_its_free_inputs_say_so() {
+fn a_watch_counts_a_summary_as_stale_only_if_its_free_inputs_changed() {
     let bench = Bench::empty();
     let answer = "ROLE:\\n- Runs.\\nLIFECYCLE:\\n- None.\\nEDGE_CASES:\\n- None.\\nLIMITATIONS:\\n- None.\\nRECOMMENDATIONS:\\n- None.\\n";
     let argv = serde_json::json!(["sh", "-c", format!("cat >/dev/null; printf '{answer}'")]);
@@ -306,7 +306,7 @@ fn patterns_are_built_at_the_beginning_and_after_each_batch() {
 }
 
 #[test]
-fn what_was_asked_for_lately_is_built_ahead() {
+fn recent_requests_are_built_ahead() {
     let bench = Bench::documents();
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
     let watch = Watch::start(&bench, &["--ahead"]);
@@ -372,7 +372,7 @@ fn an_edit_is_told_by_what_of_its_type_it_changed() {
 }
 
 #[test]
-fn what_the_program_asks_for_itself_is_not_built_ahead() {
+fn requests_of_methods_are_not_built_ahead() {
     let bench = Bench::memotree();
     let asked = "//types/MemoTree.Core.NodeStore:outline";
     assert_eq!(bench.run(&["build", asked]).code, 0);

@@ -123,7 +123,7 @@ fn builds_in_overlays_run_beside_one_of_the_checkout() {
 }
 
 #[test]
-fn what_a_session_has_not_saved_is_an_overlay() {
+fn unsaved_edits_of_a_session_act_as_an_overlay() {
     let bench = Bench::memotree();
     let run = |args: &[&str]| bench.run(args);
     let opened = run(&["edit", "open", FILE, "--json"]).json();

@@ -111,7 +111,7 @@ fn two_builds_differ_by_their_files() {
 
 /// A new target also reads older inputs; they are not the reason for it.
 #[test]
-fn what_is_new_is_new_because_of_its_file() {
+fn a_new_target_is_explained_by_its_new_file() {
     let bench = Bench::documents();
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
     let shared = "inputs = { text = \"//files/{doc}:bytes\", style = \"//files/style.txt:bytes\" }";
@@ -148,7 +148,7 @@ fn what_is_new_is_new_because_of_its_file() {
 
 /// Versions missing from History cannot be compared; the count is then marked as incomplete.
 #[test]
-fn what_history_no_longer_has_is_said_not_to_be_counted() {
+fn versions_missing_from_history_are_reported_as_not_counted() {
     let bench = Bench::documents();
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     for round in 1..=17 {
@@ -387,7 +387,7 @@ fn questions_about_attributes_and_staleness() {
 }
 
 #[test]
-fn what_was_collected_is_no_change_of_parameters() {
+fn a_collected_result_is_not_explained_as_a_change_of_parameters() {
     let bench = Bench::memotree();
     let label = "//types/NodeStore:semantic";
     bench.run(&["build", label]);
@@ -539,7 +539,7 @@ fn a_pack_is_gone_from_where_packs_are_declared() {
 }
 
 #[test]
-fn what_failed_after_its_rule_changed_was_asked_for() {
+fn a_failure_after_a_change_of_its_rule_counts_as_requested() {
     let bench = Bench::documents();
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     let label = "//docs/docs/a.md:words";

@@ -15,7 +15,7 @@ fn shown(bench: &Bench) -> Vec<String> {
 }
 
 #[test]
-fn what_is_pinned_and_what_was_looked_at() {
+fn the_window_shows_pinned_types_and_those_looked_at() {
     let bench = Bench::memotree();
     assert_eq!(shown(&bench), [""; 0]);
     assert_eq!(

@@ -347,7 +347,7 @@ fn two_agents_get_different_questions_also_at_the_same_moment() {
 }
 
 #[test]
-fn what_was_handed_in_before_a_kill_is_found_by_the_next_build() {
+fn an_answer_submitted_before_a_kill_is_used_by_the_next_build() {
     let bench = pair();
     let asked = one(&bench, "ann");
     // The state after a kill between the note and the build.
@@ -478,7 +478,7 @@ fn an_answer_may_stand_in_a_file_or_come_on_standard_input() {
 }
 
 #[test]
-fn what_cannot_be_an_answer_is_told() {
+fn an_invalid_submission_is_refused_with_the_reason() {
     let bench = pair();
     let asked = one(&bench, "ann");
     let wrong = |args: &[&str], code: i32, word: &str| {

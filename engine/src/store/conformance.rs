@@ -230,7 +230,7 @@ fn versions_are_numbered_and_trimmed(store: &dyn Inventory) {
     assert!(store.history(VIEW, "//a:c").unwrap().is_empty());
 }
 
-fn what_is_there_is_counted(store: &dyn Inventory) {
+fn usage_counts_blobs_results_and_versions(store: &dyn Inventory) {
     let results = vec![result("a", b"one"), result("b", b"three"), result("c", b"three")];
     store
         .commit(
@@ -298,7 +298,7 @@ fn suite(make: &dyn Fn() -> Box<dyn Inventory>) {
     an_output_may_come_after_its_result(&*make());
     rows_are_kept_apart_by_view_and_part(&*make());
     versions_are_numbered_and_trimmed(&*make());
-    what_is_there_is_counted(&*make());
+    usage_counts_blobs_results_and_versions(&*make());
     uses_and_checkouts_are_remembered(&*make());
 }
 

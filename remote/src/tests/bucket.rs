@@ -118,7 +118,7 @@ impl ObjectStore {
 }
 
 #[test]
-fn what_one_machine_files_in_a_bucket_another_finds() {
+fn results_stored_in_a_bucket_are_found_by_another_machine() {
     let store = ObjectStore::start();
     let made = some();
     for endpoint in ["s3://team-cache", "s3://team-cache/of/one"] {

@@ -50,7 +50,7 @@ fn backwards(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_a_worker_writes_comes_back() {
+fn the_output_of_a_worker_is_returned() {
     let both = [digest_function::Value::Sha256, digest_function::Value::Blake3].map(|function| function as i32);
     let other = CacheCapabilities {
         digest_functions: both.to_vec(),

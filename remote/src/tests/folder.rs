@@ -72,7 +72,7 @@ pub(super) fn is_found(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)])
 }
 
 #[test]
-fn what_one_machine_files_another_finds() {
+fn results_stored_by_one_machine_are_found_by_another() {
     let folder = tempfile::tempdir().unwrap();
     let made = some();
     let path = folder.path().join("cache");
@@ -215,7 +215,7 @@ fn a_folder_that_cannot_be_used_is_told_once() {
 }
 
 #[test]
-fn what_is_remembered_of_one_cache_is_not_asked_of_another() {
+fn addresses_of_one_cache_are_not_requested_from_another() {
     let (folder, server) = (tempfile::tempdir().unwrap(), start(sha256()));
     let made = some();
     fill(&client(shared(folder.path())).0, &made);

@@ -69,7 +69,7 @@ fn wrong_bytes_are_sent_again() {
 }
 
 #[test]
-fn what_a_server_keeps_wrong_is_told_once() {
+fn a_blob_that_a_server_keeps_wrong_is_reported_once() {
     let (server, made, blobs) = filled();
     server.habit(Habit::Keeps);
     server.shelf.lock().unwrap().blobs.insert(name(b"abc"), b"abd".to_vec());

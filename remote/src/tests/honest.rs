@@ -34,7 +34,7 @@ fn kinds() -> Vec<CacheCapabilities> {
 }
 
 #[test]
-fn what_one_offers_another_finds() {
+fn results_offered_by_one_client_are_found_by_another() {
     for kind in kinds() {
         let limit = usize::try_from(kind.max_batch_total_size_bytes).unwrap();
         let server = start(kind);
@@ -95,7 +95,7 @@ fn a_small_result_is_one_question() {
 }
 
 #[test]
-fn what_is_there_is_not_sent_again() {
+fn blobs_in_the_cache_are_not_sent_again() {
     let server = start(sha256());
     let (one, _) = client(def(&server.endpoint()));
     let (made, blobs) = result("a", &[b"abc"]);

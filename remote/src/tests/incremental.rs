@@ -45,7 +45,7 @@ fn serves(server: &Running, name: &str, made: &ResultsByNumber) -> bool {
 }
 
 #[test]
-fn what_is_sent_is_what_is_new() {
+fn only_new_results_are_sent() {
     let server = start(sha256());
     let first = numbered_results(0..3_000);
     let (whole, all) = warm(&server, &["one", "latest"], &[], &first);
@@ -91,7 +91,7 @@ fn many_small_volumes_are_put_together() {
 
 /// Part of an earlier job's volumes was removed, by a rule of the storage or by hand.
 #[test]
-fn what_is_gone_is_filed_anew() {
+fn results_that_the_cache_lost_are_sent_again() {
     let first = numbered_results(0..3_000);
     for keep in 0..6_u8 {
         let server = start(sha256());

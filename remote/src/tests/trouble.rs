@@ -104,7 +104,7 @@ fn a_server_that_takes_no_results_is_offered_none() {
 }
 
 #[test]
-fn what_is_filed_once_stays() {
+fn a_server_that_refuses_to_overwrite_still_takes_new_results() {
     let server = start(sha256());
     let (made, blobs) = result("a", &[b"abc"]);
     let (one, _) = client(def(&server.endpoint()));

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deleted_can_be_put_back_and_undone() {
+    fn deleted_text_can_be_put_back_and_undone() {
         use Action::*;
         assert_eq!(text_after("one two", &[DeleteWordLeft]), "one |");
         assert_eq!(text_after("one two", &[DeleteWordLeft, Start, PutBack]), "two|one ");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_comes_back_and_the_draft_after_it() {
+    fn up_recalls_earlier_questions_and_down_the_draft() {
         use Action::*;
         assert_eq!(text_after("draft", &[Up]), "second|");
         assert_eq!(text_after("draft", &[Up, Up, Up]), "first|");

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_sight_is_marked() {
+    fn lines_out_of_sight_are_counted_above_and_below() {
         let long = input("1\n2\n3\n4\n5\n6\n7\n8\n9\n10");
         assert_eq!(
             screen_rows(&view(&long), 20, 8),

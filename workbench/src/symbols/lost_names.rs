@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_generator_may_declare_is_not_told() {
+    fn an_unknown_name_in_a_type_with_attributes_may_be_generated() {
         let plain = "namespace N;\npublic partial class Id { public int Value; int One() => 1; }\n";
         let of_plain = lost_between(plain, &plain.replace("=> 1", "=> Valu + 1"));
         assert_eq!(of_plain, ["Valu means nothing at id.cs:2:58 (did you mean Value?)"]);
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_is_told_where_it_is_named() {
+    fn a_removed_declaration_is_reported_where_it_is_named() {
         assert_eq!(
             lost(&ID.replace("public int Value;", "public int Number;").replace("Value ", "Number ")),
             ["Value is declared no more, and named at user.cs:4:24"]

@@ -94,7 +94,7 @@ fn patterns_tasks_and_tuples() {
 }
 
 #[test]
-fn what_is_not_known_names_nothing() {
+fn a_member_of_an_unknown_type_refers_to_nothing() {
     check("dynamic d = o; d.Next.Deep = 1; Unknown.Next = 2; p.Missing.Next = 3;", &[], &[]);
 }
 
