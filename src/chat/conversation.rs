@@ -14,7 +14,7 @@ use methods::catalog;
 use methods::code::Code;
 use methods::desk::model_limits::AskingArgs;
 use methods::failed::Failed;
-use methods::render::{Style, format_count, money};
+use methods::render::{Style, format_count, money, plural};
 use producers::converse::TurnData;
 use producers::llm::Used;
 use producers::llm::tokens::o200k;
@@ -403,12 +403,12 @@ fn context_line(context: &Value) -> String {
     let files = items.iter().filter(|item| item["form"] == "file").count();
     let inherited = items.iter().filter(|item| item["inherited"].is_object()).count();
     let types = items.len() - files;
-    let mut line = format!("{types} type{}", if types == 1 { "" } else { "s" });
+    let mut line = plural(types as u64, "type");
     if inherited > 0 {
         line.push_str(&format!(", {inherited} of them from earlier"));
     }
     if files > 0 {
-        line.push_str(&format!(", {files} file{}", if files == 1 { "" } else { "s" }));
+        line.push_str(&format!(", {}", plural(files as u64, "file")));
     }
     let tokens = context["tokens"].as_u64().unwrap_or_default();
     format!("{line}, {} tokens; /why", format_count(tokens))

@@ -24,7 +24,7 @@ use engine::values::event::Silent;
 use methods::code::Code;
 use methods::desk::request_context::RequestContext;
 use methods::failed::{Failed, Outcome};
-use methods::render::{Style, printable};
+use methods::render::{Style, plural, printable};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -246,7 +246,10 @@ impl Screen {
                         cancel.cancel();
                         self.doing = Some("ending the answer".to_owned());
                         if !waiting.is_empty() {
-                            self.say(&format!("not asked: {}; arrow up brings them back", questions(waiting.len())));
+                            self.say(&format!(
+                                "not asked: {}; arrow up brings them back",
+                                plural(waiting.len() as u64, "question")
+                            ));
                             waiting.clear();
                         }
                     }
@@ -406,7 +409,7 @@ impl Screen {
         let tail = self.growing.as_ref().map(Growing::tail).unwrap_or_default();
         let waits = match self.waiting {
             0 => String::new(),
-            count => format!("; then {}", questions(count)),
+            count => format!("; then {}", plural(count as u64, "question")),
         };
         let doing = self.doing.as_ref().map(|doing| format!("… {doing}{waits}"));
         let hints = match &self.candidates {
@@ -478,10 +481,6 @@ fn wait_for_end(hears: &Receiver<News>) {
             return;
         }
     }
-}
-
-fn questions(count: usize) -> String {
-    format!("{count} question{}", if count == 1 { "" } else { "s" })
 }
 
 /// Cancels the current work. Returns whether the person can leave now: only after its cost is counted, or on the second request.

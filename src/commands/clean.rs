@@ -6,7 +6,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
 use methods::failed::{Failed, Outcome};
-use methods::render::{format_count, format_size};
+use methods::render::{format_size, plural};
 use std::io::Write as _;
 
 /// Runs `cortex clean`. Locks the checkout, so that no build writes these files at the same time.
@@ -19,9 +19,8 @@ pub fn run_clean(context: &CommandContext) -> Outcome {
     let text = match context.prints_json() {
         true => serde_json::json!({"files": removed.files, "bytes": removed.bytes}).to_string(),
         false => format!(
-            "deleted {} {} ({}) below .cortex/out; the results stay in the store",
-            format_count(removed.files),
-            if removed.files == 1 { "file" } else { "files" },
+            "deleted {} ({}) below .cortex/out; the results stay in the store",
+            plural(removed.files, "file"),
             format_size(removed.bytes)
         ),
     };

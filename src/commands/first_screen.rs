@@ -4,7 +4,7 @@ use super::show;
 use crate::command_context::CommandContext;
 use engine::build::session::Session;
 use methods::failed::{Failed, Outcome};
-use methods::render::{Style, format_count, moment, printable};
+use methods::render::{Style, format_count, moment, plural, printable};
 use producers::command::Trust;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -86,11 +86,7 @@ fn workspace(context: &CommandContext) -> Result<WorkspaceFacts, Failed> {
         Some(last) => format!("{} changed since the build of {}", format_count(changed), moment(last.at)),
     };
     let name = &session.rules.manifest().name;
-    let sentence = format!(
-        "{name}: {} source {}, {state}.",
-        format_count(files),
-        if files == 1 { "file" } else { "files" }
-    );
+    let sentence = format!("{name}: {}, {state}.", plural(files, "source file"));
     let mut steps = Vec::new();
     let waits = count_untrusted(context, &workspace)?;
     if waits > 0 {

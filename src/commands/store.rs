@@ -14,6 +14,7 @@ use methods::code::Code;
 use methods::desk::build;
 use methods::desk::clock::current_seconds;
 use methods::failed::{Failed, Outcome};
+use methods::render::plural;
 use methods::render::store_maintenance as figures;
 use std::io::Write;
 use std::path::Path;
@@ -72,8 +73,8 @@ fn run_verify(context: &CommandContext, repair: bool) -> Outcome {
     };
     let count = left.as_ref().unwrap_or(&found).damage.len();
     let what = format!(
-        "{count} part{} of the store {} damaged",
-        if count == 1 { "" } else { "s" },
+        "{} of the store {} damaged",
+        plural(count as u64, "part"),
         if count == 1 { "is" } else { "are" }
     );
     Err(Failed::new(

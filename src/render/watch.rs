@@ -5,7 +5,7 @@ use crate::service::build_ahead::Ahead;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::WatchProblem;
-use methods::render::{duration, format_count, printable};
+use methods::render::{duration, format_count, plural, printable};
 use serde_json::{Value, json};
 use workbench::watch::{ChangedFile, Edited, FileChangeKind, Reached};
 
@@ -26,8 +26,7 @@ pub fn start_line(context: &CommandContext, directories: usize) -> String {
     if context.prints_json() {
         return json_line(&json!({"directories": directories}), "watching");
     }
-    let noun = if directories == 1 { "folder" } else { "folders" };
-    let text = format!("watching {} {noun}; Ctrl-C ends it", format_count(directories as u64));
+    let text = format!("watching {}; Ctrl-C ends it", plural(directories as u64, "folder"));
     context.out.dim(&text) + "\n"
 }
 
@@ -96,8 +95,7 @@ pub fn describe_batch(context: &CommandContext, files: &[ChangedFile], edits: &E
     if types.len() > SHOWN {
         text += &format!("  … {} types in all\n", format_count(types.len() as u64));
     }
-    let noun = if stale == 1 { "target" } else { "targets" };
-    let mut stale = format!("{} {noun} may be out of date", format_count(stale as u64));
+    let mut stale = format!("{} may be out of date", plural(stale as u64, "target"));
     if summaries.stale + summaries.maybe_stale > 0 {
         let (certain, maybe) = (format_count(summaries.stale as u64), format_count(summaries.maybe_stale as u64));
         stale += &format!("; summaries: {certain} stale, {maybe} maybe stale");

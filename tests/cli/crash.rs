@@ -146,7 +146,7 @@ impl Mill {
         let mut promised: Promised = outputs(&disk).into_values().collect();
         for view in disk.views_with_rows().expect("views") {
             let pins = disk.rows(view, Part::Pins).expect("pins");
-            promised.extend(pins.iter().filter_map(Pin::from_row).filter_map(|pin| pin.result()));
+            promised.extend(pins.iter().filter_map(Pin::from_row).map(|pin| (pin.key, pin.output)));
         }
         assert!(promised.len() > DOCUMENTS, "{promised:?}");
         promised

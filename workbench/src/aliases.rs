@@ -16,7 +16,7 @@ use engine::values::case_folding::strip_end;
 use engine::values::digest::Digest;
 use engine::values::table::Table;
 use producers::csharp::aliases::{Identity, aliases, fingerprint, identity, types_with_own_file};
-use producers::csharp::types::{TypeRow, symbol_of};
+use producers::csharp::types::{TypeRow, symbol_of, without_arities};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -105,13 +105,6 @@ impl Aliases {
             }
         }
     }
-}
-
-/// Returns a name without the numbers of its type parameters: `N.Map.Row` of ``N.Map`2.Row``.
-fn without_arities(name: &str) -> String {
-    let mut parts = name.split('`');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |before, part| before + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 /// Reads the file of a workspace; empty if the file is missing or invalid.

@@ -292,9 +292,7 @@ fn mark_view_results(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Resul
         each_result(&page, &mut note).ok_or_else(|| GarbageError::Damaged("a row of a checkout's graph cannot be read".to_owned()))?;
     }
     for pin in disk.rows(view, Part::Pins)?.iter().filter_map(Pin::from_row) {
-        if let Some((key, output)) = pin.result() {
-            marks.mark_result(&key, &output);
-        }
+        marks.mark_result(&pin.key, &pin.output);
     }
     // Rows that cannot be read are skipped and reported as damage.
     match disk.damage().into_iter().next() {

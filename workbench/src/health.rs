@@ -9,6 +9,7 @@ use engine::store::StoreError;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::unescape;
+use engine::values::quantity::plural;
 use engine::values::table::Table;
 use producers::csharp::project::index::ProjectRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,12 +104,11 @@ impl Health {
             (&self.partial, "could not be evaluated as a whole"),
             (&self.mixed, "reference projects of other languages"),
         ];
-        let plural = if self.projects == 1 { "" } else { "s" };
         let mut line = String::new();
         for (projects, what) in gaps.into_iter().filter(|(projects, _)| !projects.is_empty()) {
             let count = projects.len();
             line.push_str(&match line.is_empty() {
-                true => format!("{count} of {} project{plural} {what}", self.projects),
+                true => format!("{count} of {} {what}", plural(self.projects, "project")),
                 false => format!(", and {count} more {what}"),
             });
         }

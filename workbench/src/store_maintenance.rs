@@ -235,7 +235,14 @@ pub fn pin(
     now: u64,
     note: Option<String>,
 ) -> Result<(), StoreError> {
-    let pin = Pin::new(label, version.version, &version.key, &version.output, now, note);
+    let pin = Pin {
+        label: label.to_owned(),
+        version: version.version,
+        key: version.key,
+        output: version.output,
+        at: now,
+        note,
+    };
     let commit = Commit {
         rows: vec![pin.to_row()],
         // Notify a running collection that a pin refers to this result.

@@ -308,7 +308,9 @@ impl Workspace {
         }
         let Engine { store, view, registry, .. } = &self.engine;
         let key = compiled::key(&self.digest, &registry.digest());
-        let kept = store.row(*view, Part::Manifests, &key)?.and_then(|row| compiled::decode(&row));
+        let kept = store
+            .row(*view, Part::Manifests, &key)?
+            .and_then(|row| compiled::decode_manifest(&row));
         let (loaded, rows) = match kept {
             Some(loaded) => (loaded, Vec::new()),
             None => {

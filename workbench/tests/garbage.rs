@@ -259,9 +259,8 @@ impl Bench {
             }
             let pins = store_maintenance::pins(&*self.disk, view).expect("pins");
             for pin in &pins {
-                let (key, output) = pin.result().expect("digests");
-                keys.insert(key);
-                blobs.insert(output);
+                keys.insert(pin.key);
+                blobs.insert(pin.output);
             }
             for label in self.labels() {
                 let versions = self.disk.history(view, &label).expect("versions");

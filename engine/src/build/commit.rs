@@ -3,7 +3,7 @@
 use super::engine::EngineError;
 use super::run::Leftover;
 use super::session::Session;
-use super::state::{CurrentRequest, STATE_KEY, decode, encode};
+use super::state::{CurrentRequest, STATE_KEY};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
 use crate::manifest::compiled;
@@ -11,6 +11,7 @@ use crate::seams::world::{Exports, RowEdits};
 use crate::store::builds::BuildRecord;
 use crate::store::records::HistoryRecord;
 use crate::store::{Commit, Part, RowChange};
+use crate::values::cbor::{decode, encode};
 use crate::values::digest::Digest;
 
 /// Returns the changes to rows of one part of the store.

@@ -5,7 +5,7 @@
 
 use super::graph_memory::GraphMemory;
 use super::sharing::Sharing;
-use super::state::{CurrentRequest, STATE_KEY, Set, State, decode, encode};
+use super::state::{CurrentRequest, STATE_KEY, Set, State};
 use super::unfinished::Unfinished;
 use super::watch_state::{WATCH_KEY, WatchRecord, WatchUpdate};
 use crate::build::checkout_turn::CheckoutTurn;
@@ -18,6 +18,7 @@ use crate::seams::producer::Registry;
 use crate::seams::world::{Refresh, SetDef, Sources, World, WorldError};
 use crate::store::views::{VIEW_KEY, ViewRecord};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId, unconfirmed};
+use crate::values::cbor::{decode, encode};
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -222,7 +222,7 @@ fn rules_before(session: &Session) -> Result<Option<RuleIndex>, EngineError> {
 }
 
 fn rules(row: &[u8]) -> Option<RuleIndex> {
-    compiled::decode(row).map(|loaded| RuleIndex::new(Arc::new(loaded.manifest)))
+    compiled::decode_manifest(row).map(|loaded| RuleIndex::new(Arc::new(loaded.manifest)))
 }
 
 impl Session {

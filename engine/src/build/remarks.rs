@@ -4,11 +4,11 @@
 //! Encoded with minicbor in `Part::Remarks`. Row key: the node's label.
 
 use super::session::Session;
-use super::state::{decode, encode};
 use crate::graph::stale::{NodeSet, spread_stale_marks};
 use crate::graph::{Graph, NodeId};
 use crate::store::diagnostics::{read_diagnostics, write_diagnostics};
 use crate::store::{Part, Row, RowChange, StoreError};
+use crate::values::cbor::{decode, encode};
 use crate::values::diagnostic::{Diagnostic, Severity};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};

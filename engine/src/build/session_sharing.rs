@@ -7,10 +7,11 @@ use super::request::Request;
 use super::session::Session;
 use super::shared_graph::KnownResults;
 use super::sharing::{Sharing, tree_of};
-use super::state::{CurrentRequest, STATE_KEY, decode, encode};
+use super::state::{CurrentRequest, STATE_KEY};
 use crate::seams::nearby::Nearby;
 use crate::seams::producer::Cancel;
 use crate::store::{Commit, Part, shared};
+use crate::values::cbor::{decode, encode};
 use crate::values::digest::Digest;
 
 impl Session {

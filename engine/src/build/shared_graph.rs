@@ -4,7 +4,7 @@
 use super::engine::EngineError;
 use super::remarks::Remark;
 use super::session::{Session, stored_graph_and_links};
-use super::state::{STATE_KEY, State, decode, encode};
+use super::state::{STATE_KEY, State};
 use crate::graph::pages::{RECORDS, each_record};
 use crate::graph::{NodeId, NodeResult};
 use crate::manifest::read::digest_of_keyed_parts;
@@ -13,6 +13,7 @@ use crate::seams::world::{Change, Refresh};
 use crate::store::records::{ActionRecord, Class, HistoryRecord};
 use crate::store::unconfirmed::{self, Unconfirmed};
 use crate::store::{Commit, Part, RowChange, StoreError};
+use crate::values::cbor::{decode, encode};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -142,16 +142,6 @@ impl State {
     }
 }
 
-/// Encodes a record.
-pub fn encode<T: Encode<()>>(record: &T) -> Vec<u8> {
-    minicbor::to_vec(record).expect("invariant: writing to memory does not fail")
-}
-
-/// Decodes a record; `None` if malformed.
-pub fn decode<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Option<T> {
-    minicbor::decode(bytes).ok()
-}
-
 impl Set {
     /// Returns the set in the form for the sources.
     pub(super) fn def(&self) -> SetDef {

@@ -3,9 +3,10 @@
 use super::engine::EngineError;
 use super::run::Leftover;
 use super::session::Session;
-use super::state::{STATE_KEY, State, decode, encode};
+use super::state::{STATE_KEY, State};
 use crate::store::ledger::LedgerEntry;
 use crate::store::{Commit, Part};
+use crate::values::cbor::{decode, encode};
 
 impl Session {
     /// Whether committing a stopped build's settled nodes takes too long: too many nodes changed, or all must be checked for vanished ones.

@@ -6,6 +6,7 @@
 use super::session::Session;
 use crate::seams::world::{SetDef, TreeFacts, Watched, World};
 use crate::store::{Part, RowChange};
+use crate::values::cbor;
 use minicbor::{Decode, Encode};
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ impl WatchUpdate {
     /// Returns the row for the commit that writes the findings.
     pub(super) fn row(&self) -> Option<RowChange> {
         let record = self.due.as_ref()?;
-        let body = minicbor::to_vec(record).expect("invariant: encoding into memory does not fail");
+        let body = cbor::encode(record);
         Some((Part::Watch, WATCH_KEY.to_vec(), Some(body)))
     }
 }

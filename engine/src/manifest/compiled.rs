@@ -25,7 +25,7 @@ pub fn encode_manifest(loaded: &Loaded) -> Vec<u8> {
 }
 
 /// Decodes a manifest; `None` if the bytes are not from [`encode_manifest`].
-pub fn decode(bytes: &[u8]) -> Option<Loaded> {
+pub fn decode_manifest(bytes: &[u8]) -> Option<Loaded> {
     let loaded: Loaded = serde_json::from_slice(bytes).ok()?;
     let Loaded { manifest, .. } = &loaded;
     let producers = manifest.producers.len();
@@ -165,9 +165,9 @@ mod tests {
         #[test]
         fn a_manifest_round_trips(loaded in loaded()) {
             let bytes = encode_manifest(&loaded);
-            prop_assert_eq!(decode(&bytes), Some(loaded));
-            prop_assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
-            prop_assert_eq!(decode(&[&bytes[..], &[0]].concat()), None);
+            prop_assert_eq!(decode_manifest(&bytes), Some(loaded));
+            prop_assert_eq!(decode_manifest(&bytes[..bytes.len() - 1]), None);
+            prop_assert_eq!(decode_manifest(&[&bytes[..], &[0]].concat()), None);
         }
 
         #[test]
@@ -175,7 +175,7 @@ mod tests {
             let mut bytes = encode_manifest(&loaded);
             let at = at.index(bytes.len());
             bytes[at] = byte;
-            if let Some(read) = decode(&bytes) {
+            if let Some(read) = decode_manifest(&bytes) {
                 prop_assert!(read.manifest.rules.iter().all(|rule| (rule.producer as usize) < read.manifest.producers.len()));
             }
         }

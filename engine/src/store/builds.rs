@@ -5,6 +5,7 @@
 
 use super::{Part, Row, RowChange, ledger};
 use crate::seams::paid::Spent;
+use crate::values::cbor;
 use crate::values::diagnostic::Diagnostic;
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
@@ -282,7 +283,7 @@ pub struct BuildRecord {
 impl BuildRecord {
     /// Returns the rows to write: its own, and the removal of the build that it pushes out.
     pub fn to_rows(&self) -> Vec<RowChange> {
-        let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
+        let body = cbor::encode(self);
         let mut rows = vec![(Part::Builds, key_of_build(self.number), Some(body))];
         if let Some(outdated) = self.number.checked_sub(KEEP_BUILDS).filter(|number| *number > 0) {
             rows.push((Part::Builds, key_of_build(outdated), None));

@@ -5,6 +5,7 @@
 //! So they are also stored as text by label, which gc never removes. Only the producer knows what the parts are.
 
 use super::{Part, RowChange, Store, StoreError, ViewId};
+use crate::values::cbor;
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 use std::collections::BTreeMap;
@@ -13,59 +14,36 @@ use std::collections::BTreeMap;
 pub type Words = BTreeMap<String, String>;
 
 /// One correction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
 pub struct CorrectionRecord {
     /// Time at which it was written, in seconds since 1970.
+    #[n(0)]
     pub at: u64,
     /// The checkout in which it was written.
+    #[n(1)]
     pub view: ViewId,
     /// The action key of the corrected output.
+    #[n(2)]
     pub key: ActionKey,
     /// Digest of that output.
+    #[n(3)]
     pub output: Digest,
     /// The words.
-    pub words: Words,
-}
-
-#[derive(Encode, Decode)]
-#[cbor(map)]
-struct Body {
-    #[n(0)]
-    at: u64,
-    #[n(1)]
-    view: u64,
-    #[cbor(n(2), with = "minicbor::bytes")]
-    key: [u8; 32],
-    #[cbor(n(3), with = "minicbor::bytes")]
-    output: [u8; 32],
     #[n(4)]
-    words: Words,
+    pub words: Words,
 }
 
 impl CorrectionRecord {
     /// Returns the row to write for a label.
     pub fn to_row(&self, label: &str) -> RowChange {
-        let body = Body {
-            at: self.at,
-            view: self.view.0,
-            key: self.key.0.0,
-            output: self.output.0,
-            words: self.words.clone(),
-        };
-        let body = minicbor::to_vec(body).expect("invariant: encoding into memory does not fail");
+        let body = cbor::encode(self);
         (Part::Corrections, row_key(label, self.view), Some(body))
     }
 
     /// Decodes the correction in a row's body; `None` if it is malformed.
     pub fn from_body(body: &[u8]) -> Option<Self> {
-        let body: Body = minicbor::decode(body).ok()?;
-        Some(Self {
-            at: body.at,
-            view: ViewId(body.view),
-            key: ActionKey(Digest(body.key)),
-            output: Digest(body.output),
-            words: body.words,
-        })
+        minicbor::decode(body).ok()
     }
 }
 

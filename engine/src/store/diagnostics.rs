@@ -1,14 +1,14 @@
 //! Lists of diagnostics as bytes, encoded as in action records, for rows that other modules encode.
 
-use super::codec;
+use crate::values::cbor;
 use crate::values::diagnostic::Diagnostic;
 
 /// Encodes a list.
 pub fn write_diagnostics<'a>(list: impl Iterator<Item = &'a Diagnostic>) -> Vec<u8> {
-    codec::encode_diagnostics(&list.collect::<Vec<_>>())
+    cbor::encode(&list.collect::<Vec<_>>())
 }
 
 /// Decodes a list from [`write_diagnostics`]; `None` if the bytes are malformed.
 pub fn read_diagnostics(bytes: &[u8]) -> Option<Vec<Diagnostic>> {
-    codec::decode_diagnostics(bytes)
+    minicbor::decode(bytes).ok()
 }

@@ -4,6 +4,7 @@
 
 use super::{Commit, Part, Row, RowChange, Store, StoreError, ViewId};
 use crate::seams::remote::RemoteSummary;
+use crate::values::cbor;
 use minicbor::{Decode, Encode};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -127,7 +128,7 @@ pub fn record_day(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) ->
         .and_then(|body| day(&(key_of_day(today), body)))
         .map_or_else(Exchanged::default, |(_, figures)| figures);
     figures.add_exchange(run);
-    let body = minicbor::to_vec(&figures).expect("invariant: encoding into memory does not fail");
+    let body = cbor::encode(&figures);
     let outdated = store.rows(view, Part::Exchange)?.into_iter().map(|(key, _)| key);
     let outdated = outdated.filter(|old| *old < key_of_day(today.saturating_sub(KEEP_DAYS)));
     let drop: Vec<RowChange> = outdated.map(|old| (Part::Exchange, old, None)).collect();

@@ -5,6 +5,7 @@
 
 use super::{Part, Row, RowChange};
 use crate::seams::paid::Spent;
+use crate::values::cbor;
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -55,7 +56,7 @@ pub struct LedgerEntry {
 impl LedgerEntry {
     /// Returns the row to write.
     pub fn to_row(&self) -> RowChange {
-        let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
+        let body = cbor::encode(self);
         let mut key = self.at.to_be_bytes().to_vec();
         key.extend_from_slice(&RandomState::new().build_hasher().finish().to_be_bytes());
         (Part::Ledger, key, Some(body))

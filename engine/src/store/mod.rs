@@ -28,14 +28,16 @@ mod conformance;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pages::PageError;
 use crate::values::pieces;
+use minicbor::{Decode, Encode};
 use records::{ActionRecord, HistoryRecord, NewResult};
 use std::path::PathBuf;
 use std::sync::Arc;
 use views::ViewRecord;
 
 /// Identifies one checkout of a workspace within a store: the digest of its root's canonical path, cut to 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ViewId(pub u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
+#[cbor(transparent)]
+pub struct ViewId(#[n(0)] pub u64);
 
 /// The kinds of per-view records. Bodies are opaque to the store; the module named here encodes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -10,6 +10,7 @@
 
 use super::codec;
 use super::records::{ActionRecord, NewResult};
+use crate::values::cbor;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::label::Label;
 use std::collections::BTreeSet;
@@ -95,7 +96,7 @@ impl Writer {
             took_us: 0,
             ..record.clone()
         };
-        let bytes = codec::encode_action(&timeless);
+        let bytes = cbor::encode(&timeless);
         let len = u32::try_from(bytes.len()).map_err(|_| ParcelError::Form("a record is too long"))?;
         self.out.write_all(&[RESULT])?;
         self.out.write_all(&key.0.0)?;

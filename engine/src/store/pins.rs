@@ -4,6 +4,7 @@
 //! body still protects its version from trimming.
 
 use super::{Part, Row, RowChange};
+use crate::values::cbor;
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 
@@ -17,10 +18,12 @@ pub struct Pin {
     /// The version number.
     #[n(1)]
     pub version: u32,
-    #[cbor(n(2), with = "minicbor::bytes")]
-    key: Vec<u8>,
-    #[cbor(n(3), with = "minicbor::bytes")]
-    output: Vec<u8>,
+    /// The action key of the version.
+    #[n(2)]
+    pub key: ActionKey,
+    /// Digest of its output.
+    #[n(3)]
+    pub output: Digest,
     /// Time at which it was pinned, in seconds since 1970.
     #[n(4)]
     pub at: u64,
@@ -30,27 +33,9 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// Creates a pin of a version with the action key `key`.
-    pub fn new(label: &str, version: u32, key: &ActionKey, output: &Digest, at: u64, note: Option<String>) -> Self {
-        Self {
-            label: label.to_owned(),
-            version,
-            key: key.0.0.to_vec(),
-            output: output.0.to_vec(),
-            at,
-            note,
-        }
-    }
-
-    /// Returns the version's action key and output digest; `None` if they are malformed.
-    pub fn result(&self) -> Option<(ActionKey, Digest)> {
-        let digest = |bytes: &[u8]| bytes.try_into().ok().map(Digest);
-        Some((ActionKey(digest(&self.key)?), digest(&self.output)?))
-    }
-
     /// Returns the row to write.
     pub fn to_row(&self) -> RowChange {
-        let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
+        let body = cbor::encode(self);
         (Part::Pins, row_key(&self.label, self.version), Some(body))
     }
 
@@ -81,11 +66,10 @@ mod tests {
         #[test]
         fn pins_round_trip(label in "[^\0]{0,20}", version: u32, key: [u8; 32], output: [u8; 32], at: u64, note in proptest::option::of(".{0,9}")) {
             let (key, output) = (ActionKey(Digest(key)), Digest(output));
-            let pin = Pin::new(&label, version, &key, &output, at, note);
+            let pin = Pin { label: label.clone(), version, key, output, at, note };
             let (_, row, body) = pin.to_row();
             prop_assert_eq!(of_key(&row), Some((&*label, version)));
             let read = Pin::from_row(&(row, body.unwrap())).unwrap();
-            prop_assert_eq!(read.result(), Some((key, output)));
             prop_assert_eq!(read, pin);
         }
 

@@ -1,58 +1,82 @@
 //! The typed records of the store. Encoded with minicbor maps; new versions only add fields.
 
+use super::codec::{shared_bytes, shared_text};
 use crate::seams::paid::{Notes, Spent};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
+use minicbor::{Decode, Encode};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Cost class of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
 pub enum Class {
     /// Only computing time.
+    #[n(0)]
     Cheap,
     /// Paid for: gc removes it last.
+    #[n(1)]
     Paid,
 }
 
 /// One input of an action, as provenance for `explain`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
 pub struct InputRecord {
     /// Role in the rule.
+    #[cbor(n(0), with = "shared_text")]
     pub role: Arc<str>,
     /// Label of the node that it comes from.
+    #[cbor(n(1), with = "shared_text")]
     pub label: Arc<str>,
     /// Its digest.
+    #[n(2)]
     pub digest: Digest,
 }
 
 /// A result stored under its action key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
 pub struct ActionRecord {
     /// Digest of the output blob. The blob itself may be absent (outputs of `keep = false` producers).
+    #[n(0)]
     pub output: Digest,
     /// Length of the output in bytes.
+    #[n(1)]
     pub len: u64,
     /// Label of the node that it was first built for.
+    #[n(2)]
     pub label: String,
     /// Producer name and version, as displayed.
+    #[n(3)]
     pub producer: String,
     /// Time at which it was built, in seconds since 1970.
+    #[n(4)]
     pub made_at: u64,
     /// Duration of the producer's run, in microseconds.
+    #[n(5)]
     pub took_us: u64,
     /// Its inputs.
+    #[n(6)]
     pub inputs: Vec<InputRecord>,
     /// The producer's diagnostics.
+    #[n(7)]
     pub diagnostics: Vec<Diagnostic>,
     /// Its cost class.
+    #[n(8)]
     pub class: Class,
     /// Its cost, if known.
+    #[n(9)]
     pub spent: Option<Spent>,
     /// Provenance, as the producer noted it.
+    #[cbor(n(10), skip_if = "BTreeMap::is_empty")]
     pub notes: Notes,
     /// For a tree ([`crate::values::tree`]), whose root folder is the output: digests of all its other blobs, sorted, without duplicates.
+    #[cbor(n(11), skip_if = "Vec::is_empty")]
     pub parts: Vec<Digest>,
     /// Data that its producer passes to its next run; see [`crate::seams::producer::Output::memo`].
+    #[cbor(n(12), with = "shared_bytes", skip_if = "shared_bytes::has_no_bytes")]
     pub memo: Arc<[u8]>,
 }
 
@@ -67,17 +91,23 @@ impl ActionRecord {
 }
 
 /// One version of a node's output.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
 pub struct HistoryRecord {
     /// From 1, never reused. Ignored when pushing: the store assigns it.
+    #[cbor(skip)]
     pub version: u32,
     /// Its action key.
+    #[n(0)]
     pub key: ActionKey,
     /// Its digest.
+    #[n(1)]
     pub output: Digest,
     /// Time at which it became the node's output, in seconds since 1970.
+    #[n(2)]
     pub at: u64,
     /// Number of the build that pushed it, in the view's log of builds; `None` without a build (a correction, an answer).
+    #[n(3)]
     pub build: Option<u64>,
 }
 

@@ -4,6 +4,7 @@
 use super::codec;
 use super::records::ActionRecord;
 use crate::seams::remote::{BlobRef, SharedOutput, SharedResult};
+use crate::values::cbor;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::label::Label;
 
@@ -52,7 +53,7 @@ pub fn encode_result(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef]) 
         key: *key,
         producer: record.producer.clone(),
         outputs: std::iter::once(output).chain(parts).collect(),
-        provenance: codec::encode_action(&described),
+        provenance: cbor::encode(&described),
     }
 }
 

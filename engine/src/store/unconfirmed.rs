@@ -6,6 +6,7 @@
 //! Encoded with minicbor in `Part::Unconfirmed`. Row key: the action key.
 
 use super::{Part, RowChange, Store, StoreError, ViewId};
+use crate::values::cbor;
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 
@@ -74,7 +75,7 @@ impl Unconfirmed {
 
     /// Returns the row to write.
     pub fn to_row(&self, key: &ActionKey) -> RowChange {
-        let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
+        let body = cbor::encode(self);
         (Part::Unconfirmed, key.0.0.to_vec(), Some(body))
     }
 }

@@ -4,6 +4,7 @@
 //! writes nothing.
 
 use super::{Part, RowChange};
+use crate::values::cbor;
 use minicbor::{Decode, Encode};
 use std::path::Path;
 
@@ -47,7 +48,7 @@ impl ViewRecord {
             root: root.to_vec(),
             used: now,
         };
-        let body = minicbor::to_vec(&record).expect("invariant: encoding into memory does not fail");
+        let body = cbor::encode(&record);
         Some((Part::View, VIEW_KEY.to_vec(), Some(body)))
     }
 }

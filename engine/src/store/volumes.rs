@@ -6,6 +6,7 @@ use super::records::{ActionRecord, NewResult};
 use super::{Part, RowChange, Store, StoreError, ViewId, shared};
 use crate::manifest::remote::Prefer;
 use crate::seams::remote::{PREFIX, Volume, VolumeIndex, VolumeRef, prefix};
+use crate::values::cbor;
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
@@ -159,7 +160,7 @@ impl KnownVolume {
 
     /// Returns the row to write.
     pub fn to_row(&self, id: &Digest) -> RowChange {
-        let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
+        let body = cbor::encode(self);
         (Part::Volumes, id.0.to_vec(), Some(body))
     }
 }

@@ -1,28 +1,36 @@
 //! Diagnostics: messages to people, as values. Text is formatted at the rim.
 
+use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Severity of a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
+#[cbor(index_only)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Information only.
+    #[n(0)]
     Note,
     /// A part was left out or guessed; the result is usable.
+    #[n(1)]
     Warning,
     /// There is no result.
+    #[n(2)]
     Error,
 }
 
 /// A place in a text file. Lines and columns count from 1; columns count characters.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
 pub struct SourceLocation {
     /// Path relative to the workspace, with `/`.
+    #[n(0)]
     pub file: String,
     /// Line, from 1; 0 for the whole file.
+    #[n(1)]
     pub line: u32,
     /// Column in characters, from 1; 0 for the whole line.
+    #[n(2)]
     pub column: u32,
 }
 
@@ -40,42 +48,55 @@ impl fmt::Display for SourceLocation {
 }
 
 /// The offending line with the part to underline.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
 pub struct Excerpt {
     /// The text of the line, without its line end, cut to a limited length.
+    #[n(0)]
     pub text: String,
     /// First underlined character of `text`, from 0.
+    #[n(1)]
     pub start: u32,
     /// Number of underlined characters, at least 1.
+    #[n(2)]
     pub len: u32,
 }
 
 /// One message: a sentence, the facts, a hint (shared shape of errors and warnings).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
+#[cbor(map)]
 pub struct Diagnostic {
     /// Its severity.
+    #[n(0)]
     pub severity: Severity,
     /// A stable code such as `E_LABEL` or `CS-PARSE-PARTIAL`.
+    #[n(1)]
     pub code: String,
     /// One sentence, without a full stop at its end.
+    #[n(2)]
     pub message: String,
     /// The label that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[n(3)]
     pub label: Option<String>,
     /// Its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[n(4)]
     pub place: Option<SourceLocation>,
     /// The line of that place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[n(5)]
     pub excerpt: Option<Excerpt>,
     /// The offending value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[n(6)]
     pub found: Option<String>,
     /// The next command or edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[n(7)]
     pub hint: Option<String>,
     /// Possible intended values, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[n(8)]
     pub candidates: Vec<String>,
 }
 

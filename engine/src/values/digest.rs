@@ -1,11 +1,13 @@
 //! Digests (BLAKE3, 32 bytes) and the action keys made of them.
 
+use minicbor::{Decode, Encode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// The BLAKE3 digest of a blob, 32 bytes. Displayed as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Digest(pub [u8; 32]);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
+#[cbor(transparent)]
+pub struct Digest(#[cbor(n(0), with = "minicbor::bytes")] pub [u8; 32]);
 
 impl Digest {
     /// Computes the digest of `bytes`.
@@ -56,8 +58,9 @@ impl AsRef<[u8]> for Digest {
 }
 
 /// The key of a result: the digest of producer, parameters and input digests by role.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct ActionKey(pub Digest);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Encode, Decode)]
+#[cbor(transparent)]
+pub struct ActionKey(#[n(0)] pub Digest);
 
 impl fmt::Display for ActionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,7 @@
 //! Plain values of the build domain: no disk, no clock, no state.
 
 pub mod case_folding;
+pub mod cbor;
 pub mod codes;
 pub mod diagnostic;
 pub mod digest;

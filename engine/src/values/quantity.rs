@@ -36,6 +36,11 @@ const SPANS: [(&str, u64); 17] = [
     ("weeks", 604_800),
 ];
 
+/// Formats a number of things: `1 file`, `2 files`.
+pub fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Parses a number of bytes.
 ///
 /// # Errors

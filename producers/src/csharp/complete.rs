@@ -10,6 +10,7 @@ use super::model::{Member, Span, TypeDecl, TypeKind, Using};
 use super::syntax_table::{self, Declared};
 use super::types::symbol_of;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
+use engine::values::cbor;
 use minicbor::{Decode, Encode};
 use std::collections::BTreeMap;
 
@@ -158,9 +159,7 @@ impl Producer for CompleteType {
             .var("type")
             .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
         let complete = complete(symbol_of(key), inputs.all("parts"), inputs.all("usings"))?;
-        Ok(Output::new(
-            minicbor::to_vec(&complete).expect("invariant: writing to memory cannot fail"),
-        ))
+        Ok(Output::new(cbor::encode(&complete)))
     }
 }
 

@@ -7,6 +7,7 @@ use super::lexer::{Token, lex};
 use super::model::{Span, TypeDecl};
 use super::{preprocess, syntax_table};
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use engine::values::cbor;
 use engine::values::table::write_table;
 use minicbor::{Decode, Encode};
 use std::collections::BTreeMap;
@@ -95,7 +96,7 @@ impl Producer for LinesOf {
         let rows: BTreeMap<String, Vec<u8>> = types
             .into_iter()
             .map(|(symbol, parts)| {
-                let row = minicbor::to_vec(file.lines_of(&parts)).expect("invariant: writing to memory cannot fail");
+                let row = cbor::encode(&file.lines_of(&parts));
                 (symbol, row)
             })
             .collect();

@@ -3,6 +3,7 @@
 use super::model::{Syntax, TypeDecl, TypeKind, Using};
 use super::syntax;
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId, Registry};
+use engine::values::cbor;
 use minicbor::{Decode, Encode};
 use std::collections::{BTreeSet, HashSet};
 
@@ -175,9 +176,7 @@ impl Producer for NamesProducer {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let syntax = syntax::decode(&inputs.single("syntax")?.bytes)?;
-        Ok(Output::new(
-            minicbor::to_vec(names_of_file(&syntax)).expect("invariant: writing to memory cannot fail"),
-        ))
+        Ok(Output::new(cbor::encode(&names_of_file(&syntax))))
     }
 }
 

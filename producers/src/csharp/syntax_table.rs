@@ -8,6 +8,7 @@ use super::complete::{Enclosing, Nested};
 use super::hashes::after_modifiers;
 use super::model::{Span, Syntax, Tier, TypeDecl, Using};
 use engine::seams::producer::{Failure, Input};
+use engine::values::cbor;
 use engine::values::table::{Table, write_table};
 use minicbor::{Decode, Encode};
 use rustc_hash::FxHashMap;
@@ -82,10 +83,6 @@ fn move_spans(decl: &mut TypeDecl, to: impl Fn(Span) -> Span) {
     decl.members.iter_mut().for_each(|member| member.span = to(member.span));
 }
 
-fn cbor(value: &impl Encode<()>) -> Vec<u8> {
-    minicbor::to_vec(value).expect("invariant: writing to memory cannot fail")
-}
-
 /// Writes the table.
 pub fn encode_syntax(syntax: &Syntax) -> Vec<u8> {
     let symbols: Vec<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
@@ -122,15 +119,15 @@ pub fn encode_syntax(syntax: &Syntax) -> Vec<u8> {
             });
         }
     }
-    let mut rows: BTreeMap<&str, Vec<u8>> = types.iter().map(|(symbol, row)| (*symbol, cbor(row))).collect();
-    rows.insert(USINGS, cbor(&syntax.usings));
+    let mut rows: BTreeMap<&str, Vec<u8>> = types.iter().map(|(symbol, row)| (*symbol, cbor::encode(row))).collect();
+    rows.insert(USINGS, cbor::encode(&syntax.usings));
     rows.insert(
         FILE,
-        cbor(&(syntax.tier, syntax.top_level, syntax.is_app, syntax.is_generated, &syntax.friends)),
+        cbor::encode(&(syntax.tier, syntax.top_level, syntax.is_app, syntax.is_generated, &syntax.friends)),
     );
-    rows.insert(PLACES, cbor(&starts));
+    rows.insert(PLACES, cbor::encode(&starts));
     if !syntax.excluded.is_empty() {
-        rows.insert(EXCLUDED, cbor(&syntax.excluded));
+        rows.insert(EXCLUDED, cbor::encode(&syntax.excluded));
     }
     write_table(&rows)
 }

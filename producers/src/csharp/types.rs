@@ -309,6 +309,13 @@ pub fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("invariant: our values have text keys and finite numbers")
 }
 
+/// Returns a name without the numbers of its type parameters: `N.Map.Row` of ``N.Map`2.Row``.
+pub fn without_arities(name: &str) -> String {
+    let mut parts = name.split('`');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| before + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
 /// Returns the text after `@` in a key: a project's name or path, a file, or `loose`.
 pub fn scope_of(key: &str) -> Option<&str> {
     key.split_once('@').map(|(_, scope)| scope)

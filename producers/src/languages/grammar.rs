@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use tree_sitter::{ParseOptions, ParseState, Parser, Query, Tree};
 
-/// Progress reports a parse may take besides those for its length: a budget of steps, not of time.
+/// Progress reports after which a parse is aborted, plus those for its length. A report comes every 100 parser steps.
 const BASE_REPORTS: usize = 20_000;
 
-/// Bytes of text that allow one more report.
+/// Bytes of text per additional report. Real code takes one report in 15 to 60 bytes.
 const BYTES_A_REPORT: usize = 3;
 
 /// A language.
@@ -104,18 +104,27 @@ impl Dialect {
         parser
             .set_language(&(self.grammar)())
             .expect("invariant: the grammar crate is built for this tree-sitter");
-        let allowed = BASE_REPORTS + text.len() / BYTES_A_REPORT;
-        let mut reports = 0_usize;
-        let mut report = |_: &ParseState| {
-            reports += 1;
-            if reports > allowed {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        };
-        let bytes = text.as_bytes();
-        let mut read = |at: usize, _| &bytes[at.min(bytes.len())..];
-        parser.parse_with_options(&mut read, None, Some(ParseOptions::new().progress_callback(&mut report)))
+        parse_within_budget(&mut parser, text)
     }
+}
+
+/// Parses a text; `None` if it exceeds the budget for its length. Then the parser begins anew with the next text.
+pub(crate) fn parse_within_budget(parser: &mut Parser, text: &str) -> Option<Tree> {
+    let allowed = BASE_REPORTS + text.len() / BYTES_A_REPORT;
+    let mut reports = 0_usize;
+    let mut report = |_: &ParseState| {
+        reports += 1;
+        if reports > allowed {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let bytes = text.as_bytes();
+    let mut read = |at: usize, _| &bytes[at.min(bytes.len())..];
+    let tree = parser.parse_with_options(&mut read, None, Some(ParseOptions::new().progress_callback(&mut report)));
+    if tree.is_none() {
+        parser.reset();
+    }
+    tree
 }

@@ -8,6 +8,7 @@ use super::answer::Summaries;
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::prose::{explains, is_verb, is_word};
 use super::subject::type_key;
+use crate::csharp::types::without_arities;
 use engine::seams::paid::FormerNames;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -382,13 +383,6 @@ fn token(text: &str) -> Option<&str> {
         first.len_utf8()
     };
     Some(&text[..len])
-}
-
-/// Returns a name without the numbers of its type parameters.
-fn without_arities(name: &str) -> String {
-    let mut parts = name.split('`');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |before, part| before + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]

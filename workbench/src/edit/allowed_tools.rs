@@ -48,53 +48,33 @@ pub enum Tool {
     Close,
 }
 
-impl Tool {
-    /// All operations, in the order of answers.
-    pub const ALL: [Self; 19] = [
-        Self::Replace,
-        Self::ReplaceSelection,
-        Self::Candidates,
-        Self::Append,
-        Self::ReplaceSymbol,
-        Self::InsertBefore,
-        Self::InsertAfter,
-        Self::Patch,
-        Self::Batch,
-        Self::Create,
-        Self::Write,
-        Self::Commit,
-        Self::Discard,
-        Self::Refresh,
-        Self::Diff,
-        Self::Undo,
-        Self::Redo,
-        Self::PersistAs,
-        Self::Close,
-    ];
+/// All operations with their names, in the order of answers.
+const TOOLS: [(Tool, &str); 19] = [
+    (Tool::Replace, "replace"),
+    (Tool::ReplaceSelection, "replace_selection"),
+    (Tool::Candidates, "candidates"),
+    (Tool::Append, "append"),
+    (Tool::ReplaceSymbol, "replace_symbol"),
+    (Tool::InsertBefore, "insert_before"),
+    (Tool::InsertAfter, "insert_after"),
+    (Tool::Patch, "patch"),
+    (Tool::Batch, "batch"),
+    (Tool::Create, "create"),
+    (Tool::Write, "write"),
+    (Tool::Commit, "commit"),
+    (Tool::Discard, "discard"),
+    (Tool::Refresh, "refresh"),
+    (Tool::Diff, "diff"),
+    (Tool::Undo, "undo"),
+    (Tool::Redo, "redo"),
+    (Tool::PersistAs, "persist_as"),
+    (Tool::Close, "close"),
+];
 
+impl Tool {
     /// Returns the operation's name.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Replace => "replace",
-            Self::ReplaceSelection => "replace_selection",
-            Self::Candidates => "candidates",
-            Self::Append => "append",
-            Self::ReplaceSymbol => "replace_symbol",
-            Self::InsertBefore => "insert_before",
-            Self::InsertAfter => "insert_after",
-            Self::Patch => "patch",
-            Self::Batch => "batch",
-            Self::Create => "create",
-            Self::Write => "write",
-            Self::Commit => "commit",
-            Self::Discard => "discard",
-            Self::Refresh => "refresh",
-            Self::Diff => "diff",
-            Self::Undo => "undo",
-            Self::Redo => "redo",
-            Self::PersistAs => "persist_as",
-            Self::Close => "close",
-        }
+        TOOLS[self as usize].1
     }
 }
 
@@ -122,13 +102,14 @@ pub fn allows(state: WorkflowState, mode: Mode, tool: Tool) -> bool {
 
 /// Returns the operations that a state allows.
 pub fn tools_allowed_in(state: WorkflowState, mode: Mode) -> Vec<Tool> {
-    Tool::ALL.into_iter().filter(|tool| allows(state, mode, *tool)).collect()
+    let allowed = TOOLS.iter().filter(|(tool, _)| allows(state, mode, *tool));
+    allowed.map(|(tool, _)| *tool).collect()
 }
 
 /// Returns the operations that a text names between backticks.
 #[cfg(test)]
 pub(super) fn tools_in_text(text: &str) -> Vec<Tool> {
-    let of_word = |word: &str| Tool::ALL.into_iter().find(|tool| tool.name() == word);
+    let of_word = |word: &str| TOOLS.iter().find(|(_, name)| *name == word).map(|(tool, _)| *tool);
     text.split('`').skip(1).step_by(2).filter_map(of_word).collect()
 }
 
@@ -182,7 +163,7 @@ mod tests {
         for mode in [Immediate, Manual, Disabled] {
             assert_eq!(line(Refreshing, mode), "-------------------");
         }
-        assert_eq!(columns.len(), Tool::ALL.len());
+        assert_eq!(columns.len(), TOOLS.len());
     }
 
     #[test]
@@ -200,8 +181,9 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_protocol() {
-        for tool in Tool::ALL {
-            assert_eq!(serde_json::to_value(tool).expect("JSON"), tool.name());
+        for (tool, name) in TOOLS {
+            assert_eq!(serde_json::to_value(tool).expect("JSON"), name);
+            assert_eq!(tool.name(), name);
         }
     }
 }

@@ -18,6 +18,7 @@ use super::session::{ENDS, Selection};
 use super::state::{Event, Mode, Status, WorkflowState};
 use super::symbol;
 use super::targets::resolve_path;
+use engine::values::quantity::plural;
 use serde_json::json;
 
 /// Most bytes of a difference that an answer shows.
@@ -175,8 +176,7 @@ pub(super) fn replace_all<F: Files>(run: &mut EditRun<'_, F>, path: &str, old: &
         return place_one(run, path, &text, &old, &new, "");
     }
     trace(run, path, &text, &old);
-    let plural = if count == 1 { "" } else { "s" };
-    let what = format!("replaced {count} occurrence{plural} of oldText");
+    let what = format!("replaced {} of oldText", plural(count, "occurrence"));
     apply_edit(run, "replace", vec![(path.to_owned(), Some(text.replace(&old, &new)))], &what)
 }
 
@@ -464,6 +464,5 @@ pub(super) fn batch<F: Files>(run: &mut EditRun<'_, F>, edits: &[BatchEdit], pat
     if adapted_any {
         run.notes.push("line ends made those of the files".to_owned());
     }
-    let plural = if edits.len() == 1 { "" } else { "s" };
-    apply_edit(run, "batch", texts, &format!("applied {} edit{plural} as one", edits.len()))
+    apply_edit(run, "batch", texts, &format!("applied {} as one", plural(edits.len(), "edit")))
 }

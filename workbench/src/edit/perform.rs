@@ -24,6 +24,7 @@ use super::session::{self, EditSession, NoSession};
 use super::state::{DocumentState, FileRelation, Mode, Reread, Status, WorkflowState};
 use super::targets::{resolve_path, targets};
 use super::{markdown, patch, patch_series, saving, trail};
+use engine::values::quantity::plural;
 use serde_json::{Value, json};
 use std::io;
 use std::time::Instant;
@@ -319,8 +320,10 @@ fn list_sessions<F: Files>(files: &F, now: u64, recovered: Vec<String>) -> Resul
             )
         })
         .collect();
-    let plural = if lines.len() == 1 { "" } else { "s" };
-    let mut response = refusal_response(&Trouble::new(format!("{} session{plural} in this checkout", lines.len()), ""), "-");
+    let mut response = refusal_response(
+        &Trouble::new(format!("{} in this checkout", plural(lines.len(), "session")), ""),
+        "-",
+    );
     response.status = Status::Success;
     response.guidance = None;
     response.detail = (!lines.is_empty()).then(|| lines.join("\n"));

@@ -7,6 +7,7 @@ use super::lines::{body, split};
 use super::perform::Done;
 use super::run::{EditRun, Trouble};
 use super::state::{Event, Status};
+use engine::values::quantity::plural;
 use producers::languages::selector::{Selector, SelectorError};
 use std::ops::Range;
 
@@ -70,12 +71,11 @@ pub(super) fn replace_nodes<F: Files>(
         _ => {
             let outer = outermost_ranges(&found);
             let (made, count) = (replace_ranges(&text, &outer, &fitted), outer.len());
-            let plural = if count == 1 { "" } else { "s" };
             let inner = match found.len() - count {
                 0 => String::new(),
                 more => format!(" ({more} inside of them went with them)"),
             };
-            let what = format!("replaced {count} node{plural} of the selector{inner}");
+            let what = format!("replaced {} of the selector{inner}", plural(count, "node"));
             apply_edit(run, "replace", vec![(path.to_owned(), Some(made))], &what)
         }
     }

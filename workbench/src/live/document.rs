@@ -9,6 +9,7 @@ use super::render::{Live, RenderedDocument};
 use super::skeleton::skeleton;
 use crate::context::forms::fence_text;
 use crate::edit::lines::{body, split};
+use engine::values::quantity::plural;
 use std::ops::Range;
 
 /// Limit of lines of an outline.
@@ -39,8 +40,7 @@ pub(super) struct Body {
 impl Live<'_> {
     fn title(&self, version: u64) -> String {
         let (path, all) = (beginning(self.path), split(self.text).count());
-        let plural = if all == 1 { "" } else { "s" };
-        format!("## Current Document\n\n{path}, version {version}, {all} line{plural}")
+        format!("## Current Document\n\n{path}, version {version}, {}", plural(all, "line"))
     }
 
     /// Renders the document in a share of the budget: the changes since the reader's version, or else all of it, or else a window.

@@ -6,6 +6,7 @@ use super::{session_overlays, texts};
 use crate::edit::files::Files;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
+use engine::values::quantity::plural;
 use engine::values::suggest::nearest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,8 +135,7 @@ fn expired_overlay(name: &str, overlay: &Overlay) -> OverlayError {
         .find(|(unit, _)| overlay.lifetime.is_multiple_of(*unit))
         .unwrap_or((1, "second"));
     let count = overlay.lifetime / unit;
-    let plural = if count == 1 { "" } else { "s" };
-    let why = format!("the overlay {name} has ended: it was not used for {count} {word}{plural}");
+    let why = format!("the overlay {name} has ended: it was not used for {}", plural(count as usize, word));
     let hint = format!("`cortex overlay open {name}` opens a new one; --expires sets its lifetime");
     OverlayError::refused(ErrorCode::E_NO_OVERLAY, why, "", hint)
 }

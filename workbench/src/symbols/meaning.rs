@@ -113,6 +113,16 @@ pub struct Resolved {
     pub member_id: Option<String>,
 }
 
+impl From<&Candidate> for Resolved {
+    fn from(one: &Candidate) -> Self {
+        Self {
+            path: one.path.clone(),
+            type_id: one.type_id.clone(),
+            member_id: one.member_id.clone(),
+        }
+    }
+}
+
 /// Result of resolving a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

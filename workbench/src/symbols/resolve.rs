@@ -118,11 +118,7 @@ fn answer(symbol: &str, how: Option<How>, candidates: Vec<Candidate>, total: usi
     Resolution {
         symbol: symbol.to_owned(),
         how: how.filter(|_| total > 0),
-        resolved: candidates.first().filter(|_| one).map(|one| Resolved {
-            path: one.path.clone(),
-            type_id: one.type_id.clone(),
-            member_id: one.member_id.clone(),
-        }),
+        resolved: candidates.first().filter(|_| one).map(Resolved::from),
         candidates,
         total,
         former,

@@ -7,7 +7,7 @@ use crate::build::blobs::PagedBlobs;
 use crate::build::excluded_paths::Exclusion;
 use crate::build::jobs::Task;
 use crate::graph::lookups::{Lookup, LookupSet};
-use crate::graph::{Edge, EdgeFrom, Edges, NodeId, NodeResult};
+use crate::graph::{Edge, EdgeFrom, Edges, Graph, NodeId, NodeResult};
 use crate::manifest::model::InputFrom;
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
@@ -404,22 +404,7 @@ impl Run<'_> {
             Ok(planned) => planned,
             Err(error) => return self.fail_expansion(id, &error),
         };
-        let inputs: Box<[Edge]> = planned
-            .into_iter()
-            .map(|input| match input {
-                PlannedInput::Node { spec, label, .. } => Edge {
-                    spec,
-                    from: EdgeFrom::Node(self.graph.intern(label.as_str())),
-                },
-                PlannedInput::Slice { spec, digest, of } => Edge {
-                    spec,
-                    from: match of {
-                        Some(table) => EdgeFrom::RowsOf(self.graph.intern(table.as_str()), digest),
-                        None => EdgeFrom::Rows(digest),
-                    },
-                },
-            })
-            .collect();
+        let inputs: Box<[Edge]> = planned.into_iter().map(|input| planned_edge(self.graph, input)).collect();
         let discovery = self.deciding_nodes(&work, &inputs, &mut lookups);
         self.graph.set_lookups(id, lookups);
         work.edges = Some(Arc::new(Edges {
@@ -460,5 +445,22 @@ fn leaf_error(label: &str, kind: &Leaf, leaves: &dyn Leaves) -> Diagnostic {
                 .hint(hint)
         }
         Leaf::Set => Diagnostic::error(ErrorCode::E_NO_SET, "the manifest declares no such source set").label(label),
+    }
+}
+
+/// Returns the edge of a planned input; adds its node to the graph if it is new.
+pub(super) fn planned_edge(graph: &mut Graph, input: PlannedInput) -> Edge {
+    match input {
+        PlannedInput::Node { spec, label, .. } => Edge {
+            spec,
+            from: EdgeFrom::Node(graph.intern(label.as_str())),
+        },
+        PlannedInput::Slice { spec, digest, of } => Edge {
+            spec,
+            from: match of {
+                Some(table) => EdgeFrom::RowsOf(graph.intern(table.as_str()), digest),
+                None => EdgeFrom::Rows(digest),
+            },
+        },
     }
 }

@@ -1,9 +1,10 @@
 //! Dry runs: states and inputs of nodes, as far as known without running a producer.
 
+use super::demand::planned_edge;
 use super::{NodeProgress, Run, RunError, Work, source_nodes};
 use crate::build::requested_rows::RowRequester;
 use crate::graph::{Edge, EdgeFrom, Edges, NodeId, PlanDigest};
-use crate::planning::expand::{self, PlannedInput};
+use crate::planning::expand;
 use crate::planning::key::{KeyField, action_key, fields};
 use crate::seams::producer::{Params, Producer};
 use crate::values::digest::{ActionKey, Digest};
@@ -168,23 +169,10 @@ impl Run<'_> {
                 return Ok(None);
             }
         }
-        let edge = |input: PlannedInput| match input {
-            PlannedInput::Node { spec, label, .. } => Edge {
-                spec,
-                from: EdgeFrom::Node(self.graph.intern(label.as_str())),
-            },
-            PlannedInput::Slice { spec, digest, of } => Edge {
-                spec,
-                from: match of {
-                    Some(table) => EdgeFrom::RowsOf(self.graph.intern(table.as_str()), digest),
-                    None => EdgeFrom::Rows(digest),
-                },
-            },
-        };
         Ok(Some(Edges {
             plan: work.plan,
             discovery: work.discovery.clone().into(),
-            inputs: planned.into_iter().map(edge).collect(),
+            inputs: planned.into_iter().map(|input| planned_edge(self.graph, input)).collect(),
         }))
     }
 

@@ -10,6 +10,7 @@ use super::schema::{self, BLOB_DATA, BLOBS, BLOCKS};
 use super::write::CHUNK;
 use super::{frame, sweep};
 use crate::store::codec::{self, BlobRecord, Shared};
+use crate::values::cbor;
 use crate::values::digest::Digest;
 use rayon::prelude::*;
 use redb::{ReadableTable, StorageError, WriteTransaction};
@@ -227,7 +228,7 @@ impl<'t> BlobTables<'t> {
             }
             for (digest, record) in wanted {
                 let record = BlobRecord { seq, ..*record };
-                frame::write_frame(&mut value, BLOBS.name, &digest.0, &codec::encode_blob(&record));
+                frame::write_frame(&mut value, BLOBS.name, &digest.0, &cbor::encode(&record));
                 self.blobs.insert(&digest.0[..], &value[..])?;
             }
         }

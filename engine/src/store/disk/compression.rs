@@ -141,8 +141,8 @@ pub(super) fn map_all<'a, T: Sync, R: Send>(items: &'a [T], map: impl Fn(&'a T) 
 mod tests {
     use super::*;
     use crate::seams::paid::Notes;
-    use crate::store::codec::encode_action;
     use crate::store::records::{ActionRecord, Class, InputRecord};
+    use crate::values::cbor::encode;
     use crate::values::digest::Digest;
     use proptest::prelude::*;
 
@@ -196,7 +196,7 @@ mod tests {
             parts: Vec::new(),
             memo: Arc::default(),
         };
-        let bytes = encode_action(&record);
+        let bytes = encode(&record);
         let body = record_body(&bytes);
         assert!(bytes.len() > 330 && body.len() < 4 * 32 + 100, "{} of {}", body.len(), bytes.len());
     }

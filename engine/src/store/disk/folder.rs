@@ -174,19 +174,20 @@ impl Folder {
 
     /// Creates an empty database under another name.
     fn create_database(&self) -> Result<(), Fault> {
-        let new = self.path_of_file(NEW_DATABASE);
-        remove_if_there(&new)?;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .with_mode(0o600)
-            .open(&new)?;
+        let file = self.create_new_file()?;
         let id = new_id();
         guarded(|| {
             let database = Builder::new().create_file(file)?;
             schema::create(&database, &id)
         })
+    }
+
+    /// Creates an empty file under the name of a new database.
+    fn create_new_file(&self) -> Result<File, Fault> {
+        let new = self.path_of_file(NEW_DATABASE);
+        remove_if_there(&new)?;
+        let mut options = OpenOptions::new();
+        Ok(options.read(true).write(true).create_new(true).with_mode(0o600).open(&new)?)
     }
 
     fn move_into_place(&self) -> Result<(), Fault> {
@@ -433,14 +434,7 @@ impl Medium for Folder {
     }
 
     fn copy(&self, from: &dyn ReadableDatabase, whole: Whole) -> Result<bool, Fault> {
-        let new = self.path_of_file(NEW_DATABASE);
-        remove_if_there(&new)?;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .with_mode(0o600)
-            .open(&new)?;
+        let file = self.create_new_file()?;
         let synced = file.try_clone()?;
         let copied = guarded(|| {
             let mut target = Builder::new().set_cache_size(self.options.cache_bytes).create_file(file)?;
@@ -454,7 +448,7 @@ impl Medium for Folder {
         let copied = copied.and_then(|is_whole| synced.sync_all().map(|()| is_whole).map_err(Fault::from));
         if !matches!(copied, Ok(true)) {
             // Free the space at once: the disk may be full. If this fails, the next opening for writing removes the file.
-            let _ = remove_if_there(&new);
+            let _ = remove_if_there(&self.path_of_file(NEW_DATABASE));
         }
         copied
     }

@@ -66,73 +66,30 @@ pub(super) const HISTORY: Table = Table {
     key: "view u64, label hash [16], version u32",
     value: "HistoryRecord",
 };
-const NODES: Table = Table {
-    name: "nodes.2",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const LINKS: Table = Table {
-    name: "links.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const LOOKUPS: Table = Table {
-    name: "lookups.2",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const STATE: Table = Table {
-    name: "state.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const DIRECTORIES: Table = Table {
-    name: "directories.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const EXPORTS: Table = Table {
-    name: "exports.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const REQUESTS: Table = Table {
-    name: "requests.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const MANIFESTS: Table = Table {
-    name: "manifests.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
+/// Declares the table of a part: rows of a view by the caller's key, packed.
+const fn packed_rows(name: &'static str) -> Table {
+    Table {
+        name,
+        key: "view u64, row key",
+        value: "packed row",
+    }
+}
+
+const NODES: Table = packed_rows("nodes.2");
+const LINKS: Table = packed_rows("links.1");
+const LOOKUPS: Table = packed_rows("lookups.2");
+const STATE: Table = packed_rows("state.1");
+const DIRECTORIES: Table = packed_rows("directories.1");
+const EXPORTS: Table = packed_rows("exports.1");
+const REQUESTS: Table = packed_rows("requests.1");
+const MANIFESTS: Table = packed_rows("manifests.1");
 /// Remarks about nodes.
-pub(super) const REMARKS: Table = Table {
-    name: "remarks.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
+pub(super) const REMARKS: Table = packed_rows("remarks.1");
 /// Costs of models.
-pub(super) const LEDGER: Table = Table {
-    name: "ledger.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const EXCHANGE: Table = Table {
-    name: "exchange.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const UNCONFIRMED: Table = Table {
-    name: "unconfirmed.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
-const VOLUMES: Table = Table {
-    name: "volumes.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
+pub(super) const LEDGER: Table = packed_rows("ledger.1");
+const EXCHANGE: Table = packed_rows("exchange.1");
+const UNCONFIRMED: Table = packed_rows("unconfirmed.1");
+const VOLUMES: Table = packed_rows("volumes.1");
 /// Corrections by people.
 pub(super) const CORRECTIONS: Table = Table {
     name: "corrections.1",
@@ -140,11 +97,7 @@ pub(super) const CORRECTIONS: Table = Table {
     value: "packed row",
 };
 /// The log of builds.
-pub(super) const BUILDS: Table = Table {
-    name: "builds.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
+pub(super) const BUILDS: Table = packed_rows("builds.1");
 
 /// The checkouts.
 pub(super) const VIEWS: Table = Table {
@@ -153,22 +106,14 @@ pub(super) const VIEWS: Table = Table {
     value: "packed ViewRecord",
 };
 /// Pinned versions.
-pub(super) const PINS: Table = Table {
-    name: "pins.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
+pub(super) const PINS: Table = packed_rows("pins.1");
 /// Times at which earlier results were last found again.
 pub(super) const LAST_USE: Table = Table {
     name: "last_use.1",
     key: "action key [32]",
     value: "seconds u64",
 };
-const WATCH: Table = Table {
-    name: "watch.1",
-    key: "view u64, row key",
-    value: "packed row",
-};
+const WATCH: Table = packed_rows("watch.1");
 
 /// Keys and digests that commits relied on while gc ran.
 pub(super) const TOUCHED: Table = Table {

@@ -10,6 +10,7 @@ use super::verify_blobs::{self, VerifiedBlobs};
 use super::{DiskStore, compression, frame, read};
 use crate::store::records::{Class, HistoryRecord};
 use crate::store::{Part, StoreError, ViewId, codec, shared};
+use crate::values::cbor;
 use crate::values::digest::{ActionKey, Digest};
 use rayon::prelude::*;
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
@@ -171,7 +172,7 @@ fn apply(database: &redb::Database, repairs: &[&Repair]) -> Result<(), redb::Err
                     at: *at,
                     build: None,
                 };
-                let framed = frame::framed(HISTORY.name, key, &codec::encode_history(&nothing));
+                let framed = frame::framed(HISTORY.name, key, &cbor::encode(&nothing));
                 txn.open_table(HISTORY.definition())?.insert(&key[..], &framed[..])?;
             }
             Repair::Chunks(seq) => BlobTables::open_tables(&txn)?.remove_numbered(*seq)?,

@@ -3,9 +3,10 @@
 use super::block::{self, BlobTables, DataRow};
 use super::schema::{self, ACTIONS, HISTORY, LAST_USE, PINS};
 use super::{compression, frame};
-use crate::store::codec::{self, BlobRecord};
+use crate::store::codec::BlobRecord;
 use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{Commit, KEEP_VERSIONS, Part, ViewId, digest_mismatch, pins};
+use crate::values::cbor;
 use crate::values::digest::Digest;
 use redb::{Database, ReadableTable, StorageError, WriteTransaction};
 use std::collections::BTreeMap;
@@ -67,7 +68,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
         let key = &result.key.0.0[..];
         (
             key,
-            frame::framed(ACTIONS.name, key, &compression::record_body(&codec::encode_action(&result.record))),
+            frame::framed(ACTIONS.name, key, &compression::record_body(&cbor::encode(&result.record))),
         )
     });
     // The sort is stable, and the last record of a key wins.
@@ -172,7 +173,7 @@ fn push_versions(txn: &WriteTransaction, view: ViewId, history: &[(String, Histo
         let old = versions(&table, view, label)?;
         let version = old.last().map_or(1, |newest| newest.saturating_add(1));
         let key = schema::history_key(view, label, version);
-        table.insert(&key[..], &frame::framed(HISTORY.name, &key, &codec::encode_history(record))[..])?;
+        table.insert(&key[..], &frame::framed(HISTORY.name, &key, &cbor::encode(record))[..])?;
         trim(txn, &mut table, view, label, &old[..(old.len() + 1).saturating_sub(KEEP_VERSIONS)])?;
     }
     Ok(())

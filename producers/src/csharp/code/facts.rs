@@ -6,6 +6,7 @@ use super::{Signature, attributes_in_header, body, header_parameters, signature,
 use crate::csharp::complete::{self, Complete};
 use crate::csharp::model::{Member, MemberKind, TOP_LEVEL, TypeKind};
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
+use engine::values::cbor;
 use minicbor::{Decode, Encode};
 
 /// Code of one type.
@@ -65,9 +66,7 @@ impl Producer for FactsOf {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let facts = facts(&complete::decode_complete(inputs.single("complete")?)?, false);
-        Ok(Output::new(
-            minicbor::to_vec(&facts).expect("invariant: writing to memory cannot fail"),
-        ))
+        Ok(Output::new(cbor::encode(&facts)))
     }
 }
 

@@ -2,16 +2,10 @@
 
 use super::members::Form;
 use crate::csharp::model::TypeKind;
+use crate::languages::grammar::parse_within_budget;
 use std::cell::RefCell;
-use std::ops::ControlFlow;
 use std::sync::OnceLock;
-use tree_sitter::{Language, ParseOptions, Parser, Tree};
-
-/// Progress reports after which a parse is aborted, plus those for its length. A report comes every 100 parser steps.
-const BASE_REPORTS: usize = 20_000;
-
-/// Bytes of text per additional report. Real code takes one report in 15 to 60 bytes.
-const BYTES_A_REPORT: usize = 3;
+use tree_sitter::{Language, Parser, Tree};
 
 thread_local! {
     static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
@@ -32,23 +26,7 @@ pub(crate) fn parse_tree(text: &str) -> Option<Tree> {
                 .expect("invariant: the grammar crate is built for this tree-sitter");
             parser
         });
-        let allowed = BASE_REPORTS + text.len() / BYTES_A_REPORT;
-        let mut reports = 0_usize;
-        let mut report = |_: &tree_sitter::ParseState| {
-            reports += 1;
-            if reports > allowed {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        };
-        let bytes = text.as_bytes();
-        let mut read = |at: usize, _| &bytes[at.min(bytes.len())..];
-        let tree = parser.parse_with_options(&mut read, None, Some(ParseOptions::new().progress_callback(&mut report)));
-        if tree.is_none() {
-            parser.reset();
-        }
-        tree
+        parse_within_budget(parser, text)
     })
 }
 

@@ -4,11 +4,19 @@
 
 use super::expression::{Scope, closing, unescape};
 use super::string::version;
+use super::xml::Element;
 use engine::values::codes::ErrorCode;
 use std::cmp::Ordering;
 
 /// Maximum nesting of parentheses and `!`.
 const DEEPEST: u32 = 64;
+
+impl Scope<'_> {
+    /// Whether an element has no condition, or a true one.
+    pub fn condition_is_true(&self, element: &Element) -> bool {
+        element.attribute("Condition").is_none_or(|condition| is_true(self, condition))
+    }
+}
 
 /// Whether a condition holds; an empty condition does.
 pub fn is_true(scope: &Scope<'_>, condition: &str) -> bool {

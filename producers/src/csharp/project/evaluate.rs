@@ -3,7 +3,6 @@
 //! The order is MSBuild's: `Directory.Build.props`, `Directory.Packages.props`, the SDK's defaults, the project with its imports, the SDK's
 //! inferred properties, `Directory.Build.targets`. A project without SDK imports these itself, under their traditional names.
 
-use super::condition;
 use super::expression::{Properties, Scope, unescape};
 use super::glob::{Glob, is_glob};
 use super::msbuild::{self, BUILD_PROPS, BUILD_TARGETS, Directory, PACKAGES_PROPS};
@@ -252,13 +251,7 @@ impl<'a> Pass<'a, '_> {
             self.custom(&directory.custom("Before"));
         }
         if let Some(file) = found.and_then(|path| self.tree.existing_file(&path)) {
-            self.import(
-                file,
-                Spot {
-                    file: self.project,
-                    line: 1,
-                },
-            );
+            self.import(file, Spot::first_line(self.project));
         }
         if directory.surrounded {
             self.custom(&directory.custom("After"));
@@ -273,13 +266,7 @@ impl<'a> Pass<'a, '_> {
             .existing_file(&absolute(&rooted(folder_of_path(self.project)), named))
             .filter(|_| !named.is_empty())
         {
-            self.import(
-                file,
-                Spot {
-                    file: self.project,
-                    line: 1,
-                },
-            );
+            self.import(file, Spot::first_line(self.project));
         }
     }
 
@@ -295,10 +282,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     fn condition_is_true(&self, element: &Element, file: &str) -> bool {
-        let spot = Spot { file, line: element.line };
-        element
-            .attribute("Condition")
-            .is_none_or(|condition| condition::is_true(&self.scope(spot), condition))
+        self.scope(Spot { file, line: element.line }).condition_is_true(element)
     }
 
     /// Evaluates the condition of an import, relative to the folder of its file.
@@ -308,9 +292,7 @@ impl<'a> Pass<'a, '_> {
             home: folder_of_path(file),
             ..self.scope(spot)
         };
-        element
-            .attribute("Condition")
-            .is_none_or(|condition| condition::is_true(&scope, condition))
+        scope.condition_is_true(element)
     }
 
     fn elements(&mut self, parent: &'a Element, file: &'a str) {

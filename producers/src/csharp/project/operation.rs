@@ -2,7 +2,6 @@
 //!
 //! Operations depend on the project alone, not on existing files: adding a source file changes no operation.
 
-use super::condition;
 use super::evaluate::{Evaluation, Group, Settings};
 use super::expression::{Scope, unescape};
 use super::glob::{Glob, is_glob};
@@ -196,10 +195,7 @@ impl Reader<'_> {
     /// Adds the default items of the SDK.
     fn of_sdk(&mut self) {
         let properties = &self.evaluation.properties;
-        let spot = Spot {
-            file: self.project,
-            line: 1,
-        };
+        let spot = Spot::first_line(self.project);
         let on = |name: &str| properties.get(name).trim().eq_ignore_ascii_case("true");
         if self.evaluation.compiles && on("EnableDefaultItems") && on("EnableDefaultCompileItems") {
             let excludes = format!(
@@ -231,10 +227,7 @@ impl Reader<'_> {
     }
 
     fn condition_is_true(&self, element: &Element, file: &str) -> bool {
-        let spot = Spot { file, line: element.line };
-        element
-            .attribute("Condition")
-            .is_none_or(|condition| condition::is_true(&self.scope(spot), condition))
+        self.scope(Spot { file, line: element.line }).condition_is_true(element)
     }
 
     fn group(&mut self, group: &Element, file: &str) {

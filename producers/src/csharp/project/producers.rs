@@ -10,11 +10,12 @@ use super::report::{Report, Spot};
 use super::solution;
 use super::tree::Tree;
 use super::xml::{self, Element};
+use crate::csharp::types::json;
 use crate::csharp::{defines, preprocess};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry, Sees};
+use engine::values::cbor;
 use engine::values::codes::ErrorCode;
 use engine::values::table::{Table, write_table};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,10 +35,6 @@ pub fn register_projects(registry: &mut Registry) {
 }
 
 const VARS: Sees = Sees { vars: true, label: false };
-
-fn to_json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("invariant: our values have text keys")
-}
 
 fn from_json<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, Failure> {
     serde_json::from_slice(bytes).map_err(|error| Failure::permanent(format!("{what} cannot be read: {error}")))
@@ -100,7 +97,7 @@ impl Producer for Xml {
             Err(diagnostic) => (None, vec![*diagnostic]),
         };
         Ok(Output {
-            bytes: minicbor::to_vec(element).expect("invariant: writing to memory cannot fail"),
+            bytes: cbor::encode(&element),
             diagnostics,
             ..Output::default()
         })
@@ -119,9 +116,7 @@ impl Producer for Skeleton {
         let element: Option<Element> = minicbor::decode(&inputs.single("xml")?.bytes)
             .map_err(|error| Failure::permanent(format!("the elements cannot be read: {error}")))?;
         let skeleton = element.map(|element| element.skeleton());
-        Ok(Output::new(
-            minicbor::to_vec(skeleton).expect("invariant: writing to memory cannot fail"),
-        ))
+        Ok(Output::new(cbor::encode(&skeleton)))
     }
 }
 
@@ -152,7 +147,7 @@ impl Producer for Project {
             let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
             let paths: Vec<&str> = inputs.all("skeletons").iter().map(|input| &*input.item).collect();
             let rows = project_rows(&files, &paths, &params, &report);
-            write_table(&rows.iter().map(|(path, row)| (path, to_json(row))).collect())
+            write_table(&rows.iter().map(|(path, row)| (path, json(row))).collect())
         };
         Ok(Output {
             bytes,
@@ -172,7 +167,7 @@ fn evaluation(inputs: &Inputs<'_>, params: &ProjectParams, report: &Report) -> R
     let found = evaluated(project, &files, &tree, &settings, params, report);
     // Warn of conditions of items. The index warns of conditions of properties and imports.
     report.warn_of_unset(&files);
-    Ok(to_json(&found))
+    Ok(json(&found))
 }
 
 /// `csharp/project-files`: the files that a project compiles.
@@ -197,7 +192,7 @@ impl Producer for Sources {
             report.warn(ErrorCode::CS_PROJECT_LIMIT, spot, message, "");
         }
         Ok(Output {
-            bytes: to_json(&files),
+            bytes: json(&files),
             diagnostics: report.into_diagnostics(),
             ..Output::default()
         })
@@ -217,7 +212,7 @@ impl Producer for References {
         for input in inputs.all("evaluations") {
             direct.insert(&input.item, from_json(&input.bytes, "the evaluation")?);
         }
-        let rows = seen_by_project(direct).into_iter().map(|(project, seen)| (project, to_json(&seen)));
+        let rows = seen_by_project(direct).into_iter().map(|(project, seen)| (project, json(&seen)));
         Ok(Output::new(write_table(&rows.collect::<BTreeMap<_, _>>())))
     }
 }
@@ -264,7 +259,7 @@ impl Producer for FactsOf {
             transitive: only_row(inputs.single("references")?, project_of(inputs)?)?,
             ..evaluated.facts
         };
-        Ok(Output::new(to_json(&facts)))
+        Ok(Output::new(json(&facts)))
     }
 }
 
@@ -294,7 +289,7 @@ impl Producer for Defines {
                 .iter()
                 .filter_map(|one| Some((one.tfm.as_deref()?, &one.defines)));
             let by_framework: BTreeMap<&str, &Vec<String>> = main.into_iter().chain(named).collect();
-            return Ok(Output::new(to_json(&by_framework)));
+            return Ok(Output::new(json(&by_framework)));
         };
         let file = inputs.var("file").unwrap_or_default();
         let row: FileRow = only_row(inputs.single("row")?, file)?;
@@ -348,7 +343,7 @@ impl Producer for FileIndex {
         let report = Report::default();
         report_uncompiled(&rows, &report);
         Ok(Output {
-            bytes: write_table(&rows.iter().map(|(path, row)| (*path, to_json(row))).collect()),
+            bytes: write_table(&rows.iter().map(|(path, row)| (*path, json(row))).collect()),
             diagnostics: report.into_diagnostics(),
             ..Output::default()
         })

@@ -42,6 +42,13 @@ pub struct Spot<'a> {
     pub line: u32,
 }
 
+impl<'a> Spot<'a> {
+    /// Returns the first line of a file.
+    pub fn first_line(file: &'a str) -> Self {
+        Self { file, line: 1 }
+    }
+}
+
 impl Report {
     /// Adds a warning: a construct has less effect than intended.
     pub fn warn(&self, code: ErrorCode, spot: Spot<'_>, message: impl Into<String>, construct: &str) {

@@ -3,7 +3,7 @@
 use super::edit_by_symbol::SymbolEdit;
 use super::edit_check::{compile_commit, take_back_lost, try_strictly, with_compiled, with_compiler, with_lost_names};
 use super::edit_counted::count_operation;
-use super::edit_operations;
+use super::edit_operations::{self, OperationKind, PATH};
 use super::investigate::as_failed;
 use super::rewriting::Destination;
 use super::symbols::{resolve_for_edit, resolve_one};
@@ -366,45 +366,44 @@ pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Result<BTreeSet<Str
 impl Edit {
     /// Performs the operations that are checked against the whole workspace before they are saved; `None` for all others.
     fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
-        let edit = |op: Op| -> Result<SymbolEdit<'_>, Failed> {
-            let needed = |name: &str, argument: &'_ Option<String>| self.required_argument(name, argument.as_ref()).map(drop);
-            if matches!(op, Op::AddUsing | Op::OrganizeUsings | Op::Delete | Op::Move | Op::RenameFile) {
-                needed("path", &self.path)?;
-            } else {
-                needed("symbol", &self.symbol)?;
+        let operation = self.op.operation();
+        if operation.kind != OperationKind::Workspace {
+            return Ok(None);
+        }
+        for (id, name, argument) in [
+            (PATH, "path", &self.path),
+            ("symbol", "symbol", &self.symbol),
+            ("new_text", "newText", &self.new_text),
+        ] {
+            if operation.needs.contains(&id) {
+                self.required_argument(name, argument.as_ref())?;
             }
-            if !matches!(
-                op,
-                Op::SafeDelete | Op::MoveType | Op::ImplementMembers | Op::OrganizeUsings | Op::Delete
-            ) {
-                needed("newText", &self.new_text)?;
-            }
-            Ok(SymbolEdit {
-                symbol: self.symbol.as_deref().unwrap_or_default(),
-                path: self.path.as_deref(),
-                new: self.new_text.as_deref().unwrap_or_default(),
-                to: Destination {
-                    session: self.session.as_deref(),
-                    is_dry: self.dry_run,
-                },
-            })
+        }
+        let edit = SymbolEdit {
+            symbol: self.symbol.as_deref().unwrap_or_default(),
+            path: self.path.as_deref(),
+            new: self.new_text.as_deref().unwrap_or_default(),
+            to: Destination {
+                session: self.session.as_deref(),
+                is_dry: self.dry_run,
+            },
         };
         Ok(Some(match self.op {
-            op @ Op::SafeDelete => edit(op)?.safe_delete(desk)?,
-            op @ Op::AddUsing => edit(op)?.add_using(desk)?,
-            op @ Op::AddMember => edit(op)?.add_member(desk)?,
-            op @ Op::ChangeSignature => edit(op)?.change_signature(desk)?,
-            op @ Op::MoveType => edit(op)?.move_type(desk)?,
-            op @ Op::ExtractInterface => edit(op)?.extract_interface(desk)?,
-            op @ Op::ImplementMembers => edit(op)?.implement_members(desk)?,
-            op @ Op::OrganizeUsings => edit(op)?.organize_usings(desk)?,
-            op @ Op::Delete => {
+            Op::SafeDelete => edit.safe_delete(desk)?,
+            Op::AddUsing => edit.add_using(desk)?,
+            Op::AddMember => edit.add_member(desk)?,
+            Op::ChangeSignature => edit.change_signature(desk)?,
+            Op::MoveType => edit.move_type(desk)?,
+            Op::ExtractInterface => edit.extract_interface(desk)?,
+            Op::ImplementMembers => edit.implement_members(desk)?,
+            Op::OrganizeUsings => edit.organize_usings(desk)?,
+            Op::Delete => {
                 let is_strict = self.is_strict_here(desk)?;
-                edit(op)?.delete_file(desk, is_strict)?
+                edit.delete_file(desk, is_strict)?
             }
-            op @ (Op::Move | Op::RenameFile) => {
+            Op::Move | Op::RenameFile => {
                 let is_strict = self.is_strict_here(desk)?;
-                edit(op)?.move_file(desk, op == Op::RenameFile, is_strict)?
+                edit.move_file(desk, self.op == Op::RenameFile, is_strict)?
             }
             _ => return Ok(None),
         }))
@@ -412,19 +411,7 @@ impl Edit {
 
     /// Whether the operation writes new text, which may contain undefined names.
     fn writes_text(&self) -> bool {
-        matches!(
-            self.op,
-            Op::Replace
-                | Op::ReplaceSelection
-                | Op::Append
-                | Op::Create
-                | Op::Write
-                | Op::ReplaceSymbol
-                | Op::InsertBefore
-                | Op::InsertAfter
-                | Op::Patch
-                | Op::Batch
-        )
+        self.op.operation().kind == OperationKind::Text
     }
 
     /// Whether an edit that loses names is refused.
@@ -566,7 +553,7 @@ impl Edit {
     fn required_argument<T: Clone>(&self, name: &str, argument: Option<&T>) -> Result<T, Failed> {
         argument.cloned().ok_or_else(|| {
             let why = Diagnostic::error(ErrorCode::E_PARAM, format!("the argument '{name}' is missing"));
-            Failed::new(Code::Usage, why.hint(format!("give {}", self.op.form())))
+            Failed::new(Code::Usage, why.hint(format!("give {}", self.op.operation().json)))
         })
     }
 }

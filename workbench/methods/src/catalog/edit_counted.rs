@@ -1,6 +1,7 @@
 //! Counts the outcomes of edits: `edit.apply.success.rate` and `edit.rollback.count`.
 
 use super::edit::Op;
+use super::edit_operations::OperationKind;
 use crate::desk::Desk;
 use crate::failed::Failed;
 use workbench::edit::disk::Disk;
@@ -15,7 +16,7 @@ pub(super) fn count_operation(desk: &Desk<'_>, op: Op, is_dry: bool, outcome: &R
     let outcome = match op {
         _ if is_dry || status == Status::MultiMatch => None,
         Op::Undo => is_done.then_some(EditOutcome::RolledBack),
-        op if !op.is_edit() => None,
+        op if op.operation().kind == OperationKind::Session => None,
         _ if is_done => Some(EditOutcome::Applied),
         _ => Some(EditOutcome::Failed),
     };
@@ -26,25 +27,5 @@ pub(super) fn count_operation(desk: &Desk<'_>, op: Op, is_dry: bool, outcome: &R
 pub(super) fn count_outcome(desk: &Desk<'_>, outcome: Option<EditOutcome>) {
     if let (Some(outcome), Some(root)) = (outcome, desk.context.root_around()) {
         EditCounts::count_edit(&Disk::new(&root), outcome);
-    }
-}
-
-impl Op {
-    /// Whether it changes texts of files.
-    fn is_edit(self) -> bool {
-        !matches!(
-            self,
-            Self::Open
-                | Self::Candidates
-                | Self::Commit
-                | Self::Discard
-                | Self::Diff
-                | Self::Refresh
-                | Self::PersistAs
-                | Self::Undo
-                | Self::Redo
-                | Self::Close
-                | Self::List
-        )
     }
 }

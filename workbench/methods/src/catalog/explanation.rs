@@ -3,7 +3,7 @@
 use super::explain_answer::{ChainStep, ExplainedTarget, TargetState};
 use crate::render::line_diff::colour_diff;
 use crate::render::result_facts::{describe_move, sandbox_note};
-use crate::render::{Style, diagnostic, duration, format_size, moment, printable, summary};
+use crate::render::{Style, diagnostic, duration, format_size, moment, plural, printable, summary};
 use engine::build::explanation_chain::Step;
 use engine::build::input_changes::InputChange;
 use engine::build::query::NodeState;
@@ -257,11 +257,10 @@ impl Page {
     /// Adds the versions of the target under its type's former names.
     fn formerly(&mut self, former: &[Former]) {
         for (at, former) in former.iter().enumerate() {
-            let plural = if former.versions == 1 { "" } else { "s" };
             let text = format!(
-                "{}, {} version{plural}",
+                "{}, {}",
                 self.style.cyan(&printable(&former.label)),
-                former.versions
+                plural(former.versions as u64, "version")
             );
             self.add_fact(if at == 0 { "formerly" } else { "" }, &text);
             for past in former.history.iter().rev().take(SHOWN) {

@@ -5,7 +5,7 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::{build, names};
 use crate::failed::Failed;
-use crate::render::{format_count, printable};
+use crate::render::{format_count, plural, printable};
 use engine::build::query::Reach;
 use engine::build::session::Session;
 use engine::graph::NodeId;
@@ -90,10 +90,9 @@ impl Method for Invalidate {
         /// Most labels shown.
         const SHOWN: usize = 20;
         let number = |number: usize| format_count(number as u64);
-        let plural = if answer.labels.len() == 1 { "" } else { "s" };
         let mut text = format!(
-            "{} target{plural} will be rebuilt by the next build that needs it\n",
-            number(answer.labels.len())
+            "{} will be rebuilt by the next build that needs it\n",
+            plural(answer.labels.len() as u64, "target")
         );
         for label in answer.labels.iter().take(SHOWN) {
             text.push_str(&format!("  {label}\n"));

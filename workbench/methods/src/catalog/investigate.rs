@@ -8,7 +8,7 @@ use crate::desk::build;
 use crate::desk::model_limits::AskingArgs;
 use crate::desk::request_context::RequestContext;
 use crate::failed::Failed;
-use crate::render::{Style, diagnostic, money, printable};
+use crate::render::{Style, diagnostic, money, plural, printable};
 use engine::build::ad_hoc::AdHocRequest;
 use engine::build::query::{NodeState, Reach};
 use engine::build::request::Report;
@@ -318,9 +318,8 @@ fn record_progress(context: &RequestContext, root: &Path, operation: &mut Operat
 
 fn describe_material(material: &Material) -> String {
     format!(
-        "shows {} type{}, about {} tokens; {} more did not fit{}",
-        material.shown,
-        if material.shown == 1 { "" } else { "s" },
+        "shows {}, about {} tokens; {} more did not fit{}",
+        plural(material.shown as u64, "type"),
         material.tokens,
         material.left_out.len(),
         match material.withheld.len() {

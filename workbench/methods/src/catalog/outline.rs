@@ -11,7 +11,7 @@ use crate::desk::last_good;
 use crate::desk::names::{no_file, unread_file};
 use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
-use crate::render::printable;
+use crate::render::{plural, printable};
 use engine::build::query::Reach;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -189,15 +189,13 @@ impl OneOutline {
         for entry in &self.entries {
             let place = entry.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
             let words = format!("{} {}", entry.accessibility, entry.kind);
-            let types = entry.types.map_or_else(String::new, |count| format!(", {}", type_count(count)));
+            let types = entry
+                .types
+                .map_or_else(String::new, |count| format!(", {}", plural(count as u64, "type")));
             text.push_str(&format!("{place}{} {}{types}\n", words.trim(), entry.path));
         }
         text + &lines_of_notes(&self.state)
     }
-}
-
-fn type_count(count: usize) -> String {
-    format!("{count} type{}", if count == 1 { "" } else { "s" })
 }
 
 impl Outline {
@@ -275,7 +273,12 @@ impl Outline {
         }
         Ok(OneOutline {
             resolved: Resolved::gone(&container.name()),
-            outline_text: format!("# {} {}: {}\n", container.as_str(), container.name(), type_count(found.types)),
+            outline_text: format!(
+                "# {} {}: {}\n",
+                container.as_str(),
+                container.name(),
+                plural(found.types as u64, "type")
+            ),
             data: None,
             state: state_of_page(state, (self.offset, found.listed.len()), found.total),
             entries: found.listed,

@@ -5,7 +5,7 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
 use crate::failed::Failed;
-use crate::render::{moment, on_one_line, printable};
+use crate::render::{moment, on_one_line, plural, printable};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::quantity;
@@ -79,9 +79,9 @@ impl Method for Open {
         let how = if answer.new { "is open" } else { "goes on" };
         let Opened { name, documents, .. } = answer;
         let until = moment(answer.expires_at);
-        let plural = if *documents == 1 { "" } else { "s" };
+        let documents = plural(*documents as u64, "document");
         printable(&format!(
-            "overlay {name} {how}, {documents} document{plural}; it lives until {until}, longer when it is used\n"
+            "overlay {name} {how}, {documents}; it lives until {until}, longer when it is used\n"
         ))
     }
 }
@@ -256,10 +256,10 @@ impl Method for Discard {
     }
 
     fn text(answer: &Discarded) -> String {
-        let plural = if answer.documents == 1 { "" } else { "s" };
         printable(&format!(
-            "overlay {} is dropped, with {} document{plural}\n",
-            answer.name, answer.documents
+            "overlay {} is dropped, with {}\n",
+            answer.name,
+            plural(answer.documents as u64, "document")
         ))
     }
 }

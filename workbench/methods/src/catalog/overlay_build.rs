@@ -9,7 +9,7 @@ use crate::desk::build::{build, code, default_request};
 use crate::desk::clock::current_seconds;
 use crate::failed::Failed;
 use crate::render::summary::expected_cost;
-use crate::render::{format_count, printable};
+use crate::render::{format_count, plural, printable};
 use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::values::label::Label;
@@ -112,7 +112,7 @@ fn many(number: usize) -> String {
 }
 
 fn count_targets(number: usize) -> String {
-    format!("{} {}", many(number), if number == 1 { "target" } else { "targets" })
+    plural(number as u64, "target")
 }
 
 /// Fails for patterns without targets; the reason was reported before.
@@ -378,10 +378,9 @@ fn asks_text(asks: &Asks) -> String {
     let cost = asks
         .micros
         .map_or(String::new(), |micros| format!(", {:.4}{currency}", micros as f64 / 1e6));
-    let calls = if asks.calls == 1 { "call" } else { "calls" };
     format!(
-        "{} {calls}, about {} tokens in, {} out{cost}",
-        format_count(u64::from(asks.calls)),
+        "{}, about {} tokens in, {} out{cost}",
+        plural(u64::from(asks.calls), "call"),
         format_count(asks.input_tokens),
         format_count(asks.output_tokens)
     )

@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
 use crate::failed::Failed;
-use crate::render::printable;
+use crate::render::{plural, printable};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -126,10 +126,12 @@ impl Method for Put {
     }
 
     fn text(answer: &Done) -> String {
-        let plural = if answer.documents == 1 { "" } else { "s" };
         printable(&format!(
-            "{:<8}{}  (overlay {}, {} document{plural})\n",
-            answer.status, answer.path, answer.name, answer.documents
+            "{:<8}{}  (overlay {}, {})\n",
+            answer.status,
+            answer.path,
+            answer.name,
+            plural(answer.documents as u64, "document")
         ))
     }
 }

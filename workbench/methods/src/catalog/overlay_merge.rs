@@ -7,7 +7,7 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
 use crate::failed::Failed;
-use crate::render::printable;
+use crate::render::{plural, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::live::edits;
@@ -139,13 +139,15 @@ impl Method for Merge {
             }
         }
         let count = answer.conflicts.len();
-        let plural = if count == 1 { "" } else { "s" };
         let has_lines = |one: &Conflict| one.base.is_some() || one.overlay.is_some() || one.workspace.is_some();
         let way = match answer.conflicts.iter().any(has_lines) {
             true => "put documents that have both sides with --onto-now",
             false => "remove the obstacle",
         };
-        let hint = format!("nothing was written: {count} conflict{plural}; {way}, or take them out with --drop, and merge again\n");
+        let hint = format!(
+            "nothing was written: {}; {way}, or take them out with --drop, and merge again\n",
+            plural(count as u64, "conflict")
+        );
         printable(&format!("{text}{hint}"))
     }
 }

@@ -8,7 +8,7 @@ use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
 use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
-use crate::render::printable;
+use crate::render::{plural, printable};
 use engine::seams::world::World;
 use engine::values::codes::ErrorCode;
 use schemars::JsonSchema;
@@ -111,11 +111,10 @@ impl Method for Rename {
             text.push_str(&format!("{old} → {new}\n"));
         }
         let (done, count) = (if answer.diff.is_some() { "would change" } else { "changed" }, answer.files.len());
-        let plural = if count == 1 { "" } else { "s" };
-        let places = if answer.places == 1 { "place" } else { "places" };
         text.push_str(&format!(
-            "{} {places} {done} in {count} file{plural}: {}\n",
-            answer.places,
+            "{} {done} in {}: {}\n",
+            plural(answer.places as u64, "place"),
+            plural(count as u64, "file"),
             answer.files.join(", ")
         ));
         for lost in &answer.lost {

@@ -82,11 +82,7 @@ impl Method for SourceOf {
                 .state_of_symbols(symbols.iter().flat_map(|symbol| &symbol.files)),
         };
         let mut of_symbols = sources(desk, &symbols, self.lines)?.into_iter();
-        let resolved = symbols.first().map(|one| Resolved {
-            path: one.path.clone(),
-            type_id: one.type_id.clone(),
-            member_id: one.member_id.clone(),
-        });
+        let resolved = symbols.first().map(|one| Resolved::from(*one));
         let mut sources = Vec::with_capacity(sources_found.len());
         for one in sources_found {
             match one {

@@ -5,7 +5,7 @@ use super::{AsTool, Effect, Method, other_languages};
 use crate::desk::Desk;
 use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
-use crate::render::printable;
+use crate::render::{plural, printable};
 use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -223,8 +223,8 @@ impl Spots {
         for reason in &self.reasons {
             let shown: Vec<&Spot> = self.possible.iter().filter(|spot| spot.why.as_ref() == Some(&reason.why)).collect();
             if shown.is_empty() {
-                let (count, s) = (reason.places, if reason.places == 1 { "" } else { "s" });
-                text.push_str(&format!("{count} possible use{s}, {} (not shown: raise the limit)\n", reason.why));
+                let count = plural(reason.places as u64, "possible use");
+                text.push_str(&format!("{count}, {} (not shown: raise the limit)\n", reason.why));
                 continue;
             }
             let of = match reason.places - shown.len().min(reason.places) {

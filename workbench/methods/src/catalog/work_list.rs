@@ -4,7 +4,7 @@ use super::work::{self, Scope, kind_of_question, or_note_failure};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
 use crate::failed::Failed;
-use crate::render::{format_count, printable};
+use crate::render::{format_count, plural, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -116,9 +116,8 @@ impl Method for List {
             taken => format!(" ({} of them with an agent)", number(taken)),
         };
         let mut text = format!(
-            "{} {}: {} answered, {} wait{taken}, {} later\n",
-            number(answer.targets),
-            if answer.targets == 1 { "target" } else { "targets" },
+            "{}: {} answered, {} wait{taken}, {} later\n",
+            plural(answer.targets as u64, "target"),
             number(answer.done),
             number(answer.waiting),
             number(answer.later)

@@ -4,7 +4,7 @@ use super::html::Html;
 use super::layout::{HEIGHT, WIDTH, layout};
 use super::{state_name, write_label, write_section, write_state};
 use crate::render::result_facts::describe_move;
-use crate::render::{duration, format_count, format_size, moment};
+use crate::render::{duration, format_count, format_size, moment, plural};
 use engine::build::explain::Explanation;
 use engine::build::explanation_chain::Step;
 use engine::build::input_changes::InputChange;
@@ -342,11 +342,7 @@ fn node_entry(html: &mut Html, node: &Drawn, report: &Report) {
         format!("read by {}", format_count(target.readers as u64)),
     ];
     if target.versions > 0 {
-        facts.push(format!(
-            "{} version{}",
-            format_count(target.versions as u64),
-            if target.versions == 1 { "" } else { "s" }
-        ));
+        facts.push(plural(target.versions as u64, "version"));
     }
     facts.extend(target.producer.as_ref().map(|producer| format!("made by {producer}")));
     facts.extend(target.took_us.map(|took| format!("in {}", duration(took))));

@@ -5,7 +5,7 @@ use super::{diff, write_label, write_section};
 use crate::render::builds::revision;
 use crate::render::money::{format_notes, spent};
 use crate::render::result_facts::sandbox_note;
-use crate::render::{duration, format_count, moment};
+use crate::render::{duration, format_count, moment, plural};
 use workbench::report::Report;
 use workbench::report::lineage::{Lineage, VersionDifference};
 use workbench::versions::Version;
@@ -36,12 +36,7 @@ pub fn write_lineage(html: &mut Html, report: &Report) {
                 html.element("summary", &[], |html| {
                     write_label(html, &lineage.label);
                     let all = lineage.versions.len() + lineage.older;
-                    let plural = if all == 1 { "" } else { "s" };
-                    html.write_line(
-                        "span",
-                        &[("class", "note")],
-                        &format!(" {} version{plural}", format_count(all as u64)),
-                    );
+                    html.write_line("span", &[("class", "note")], &format!(" {}", plural(all as u64, "version")));
                 });
                 write_target(html, lineage);
             });

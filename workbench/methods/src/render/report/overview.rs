@@ -3,7 +3,7 @@
 use super::html::Html;
 use super::{prose, state_name, write_label};
 use crate::render::money::amount;
-use crate::render::{duration, format_count, moment};
+use crate::render::{duration, format_count, moment, plural};
 use workbench::report::{DrawnState, Report};
 
 /// Limit of failures listed; the table has all.
@@ -179,11 +179,7 @@ fn write_changes(html: &mut Html, report: &Report) {
     }
     html.element("p", &[("class", "changed")], |html| {
         let number = report.changed.len();
-        let files = if number == 1 { "file" } else { "files" };
-        html.write_text(&format!(
-            "{} source {files} changed since the last build: ",
-            format_count(number as u64)
-        ));
+        html.write_text(&format!("{} changed since the last build: ", plural(number as u64, "source file")));
         for (at, path) in report.changed.iter().take(CHANGED).enumerate() {
             html.write_text(if at == 0 { "" } else { ", " });
             html.write_line("code", &[], path);
