@@ -3,6 +3,7 @@
 use super::line_diff::{colour_diff, unified_diff};
 use super::money::spent;
 use super::{Style, duration, format_count, moment, printable};
+use crate::render::plural;
 use engine::seams::annotate::Revision;
 use engine::store::builds::{Answers, BuildRecord, Outcome};
 use serde_json::{Value, json};
@@ -59,12 +60,11 @@ fn build_line(build: &BuildRecord) -> String {
             parts.push(format!("{} {word}", format_count(number)));
         }
     }
-    let plural = if counts.targets == 1 { "" } else { "s" };
     // Targets that were only invalidated are listed without counts.
     let colon = if parts.is_empty() { "" } else { ": " };
     let mut text = format!(
-        "{} target{plural}{colon}{} ({})",
-        format_count(counts.targets),
+        "{}{colon}{} ({})",
+        plural(counts.targets, "target"),
         parts.join(", "),
         duration(build.took_us)
     );
@@ -139,25 +139,7 @@ pub fn difference(difference: &Difference, style: Style) -> String {
     };
     text.push_str(&format!("{least}{} output{plural}{among}\n", format_count(*changed as u64)));
     for cause in causes.iter().take(SHOWN) {
-        text.push_str(&format!("\n{}\n", cause_text(cause, style)));
-        for node in cause.moved.iter().take(SHOWN) {
-            let short =
-                |digest: Option<engine::values::digest::Digest>| digest.map_or_else(|| "nothing".to_owned(), |digest| digest.short());
-            let label = style.cyan(&printable(&node.label));
-            text.push_str(&format!(
-                "  {label} {}\n",
-                style.dim(&format!("{} → {}", short(node.from), short(node.to)))
-            ));
-        }
-        if cause.moved.len() > SHOWN {
-            text.push_str(&style.dim(&format!(
-                "  … {} in all, --json lists them\n",
-                format_count(cause.moved.len() as u64)
-            )));
-        }
-        if let Some(diff) = &cause.diff {
-            text.push_str(&colour_diff(diff, FILE_LINES, style));
-        }
+        text.push_str(&describe_cause(cause, style));
     }
     if causes.len() > SHOWN {
         text.push_str(&style.dim(&format!(
@@ -165,22 +147,51 @@ pub fn difference(difference: &Difference, style: Style) -> String {
             format_count(causes.len() as u64)
         )));
     }
-    if *forgotten > 0 {
-        let of = format_count(*forgotten as u64);
+    text + &describe_missing(difference, style)
+}
+
+/// Formats a cause with the outputs that it changed, and the changed lines of its file.
+fn describe_cause(cause: &Cause, style: Style) -> String {
+    let mut text = format!("\n{}\n", cause_text(cause, style));
+    for node in cause.moved.iter().take(SHOWN) {
+        let short = |digest: Option<engine::values::digest::Digest>| digest.map_or_else(|| "nothing".to_owned(), |digest| digest.short());
+        let label = style.cyan(&printable(&node.label));
+        text.push_str(&format!(
+            "  {label} {}\n",
+            style.dim(&format!("{} → {}", short(node.from), short(node.to)))
+        ));
+    }
+    if cause.moved.len() > SHOWN {
+        text.push_str(&style.dim(&format!(
+            "  … {} in all, --json lists them\n",
+            format_count(cause.moved.len() as u64)
+        )));
+    }
+    if let Some(diff) = &cause.diff {
+        text.push_str(&colour_diff(diff, FILE_LINES, style));
+    }
+    text
+}
+
+/// Formats how many targets the comparison does not cover, and why.
+fn describe_missing(difference: &Difference, style: Style) -> String {
+    let mut text = String::new();
+    if difference.forgotten > 0 {
+        let of = format_count(difference.forgotten as u64);
         text.push_str(&style.dim(&format!(
             "\nnot counted: {of} more, because History no longer has their results of that time\n"
         )));
     }
-    if *unnamed > 0 {
+    if difference.unnamed > 0 {
         text.push_str(&style.dim(&format!(
             "\nnot counted: {} targets removed between these builds, because the log does not name them\n",
-            format_count(*unnamed)
+            format_count(difference.unnamed)
         )));
     }
-    if *unnamed_since > 0 {
+    if difference.unnamed_since > 0 {
         text.push_str(&style.dim(&format!(
             "\nnot compared: {} targets removed by later builds, because the log does not name them\n",
-            format_count(*unnamed_since)
+            format_count(difference.unnamed_since)
         )));
     }
     text

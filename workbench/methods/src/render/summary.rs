@@ -2,6 +2,7 @@
 
 use super::money::spent;
 use super::{Style, diagnostic, duration, format_count, printable};
+use crate::render::plural;
 use engine::build::outlook::{Gate, RunForecast};
 use engine::build::request::Report;
 use engine::build::{Priced, Tally};
@@ -30,6 +31,40 @@ fn next_steps(tally: &Tally, style: Style) -> String {
 
 /// `12 targets: 3 ran, 9 up to date, 2 files written (0.1 s)`.
 pub fn format_summary(report: &Report, targets: u64, dry_run: bool, took: Duration, style: Style) -> String {
+    let tally = &report.tally;
+    let parts = count_parts(report, dry_run);
+    let known = if report.unknown.is_empty() { "" } else { " known so far" };
+    let head = format!("{}{known}{}:", plural(targets, "target"), in_all(tally, targets));
+    let head = if !report.failures.is_empty() || report.cancelled {
+        style.red(&head)
+    } else {
+        style.green(&head)
+    };
+    let saved = if tally.saved_us > 0 {
+        format!(", {} saved", duration(tally.saved_us))
+    } else {
+        String::new()
+    };
+    let money = match tally.spent.calls {
+        0 => String::new(),
+        _ => format!("\n  {} {}", style.dim("asked   "), spent(&tally.spent)),
+    };
+    let next = next_steps(tally, style);
+    let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+    let interrupted = if report.cancelled {
+        format!("{} ", style.red("interrupted;"))
+    } else {
+        String::new()
+    };
+    format!(
+        "{interrupted}{head} {} {}{money}{next}",
+        parts.join(", "),
+        style.dim(&format!("({took}{saved})"))
+    )
+}
+
+/// Counts the targets of a build by what happened to them: `3 ran`, `9 up to date`.
+fn count_parts(report: &Report, dry_run: bool) -> Vec<String> {
     let tally = &report.tally;
     let mut parts = Vec::new();
     let mut part = |number: usize, what: &str| {
@@ -73,35 +108,7 @@ pub fn format_summary(report: &Report, targets: u64, dry_run: bool, took: Durati
     } else if parts.is_empty() {
         parts.push("all up to date".to_owned());
     }
-    let noun = if targets == 1 { "target" } else { "targets" };
-    let known = if report.unknown.is_empty() { "" } else { " known so far" };
-    let head = format!("{} {noun}{known}{}:", format_count(targets), in_all(tally, targets));
-    let head = if !report.failures.is_empty() || report.cancelled {
-        style.red(&head)
-    } else {
-        style.green(&head)
-    };
-    let saved = if tally.saved_us > 0 {
-        format!(", {} saved", duration(tally.saved_us))
-    } else {
-        String::new()
-    };
-    let money = match tally.spent.calls {
-        0 => String::new(),
-        _ => format!("\n  {} {}", style.dim("asked   "), spent(&tally.spent)),
-    };
-    let next = next_steps(tally, style);
-    let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-    let interrupted = if report.cancelled {
-        format!("{} ", style.red("interrupted;"))
-    } else {
-        String::new()
-    };
-    format!(
-        "{interrupted}{head} {} {}{money}{next}",
-        parts.join(", "),
-        style.dim(&format!("({took}{saved})"))
-    )
+    parts
 }
 
 /// ` asked for, 177 in all`: added if some targets were not built and the following counts include more targets than were requested.
