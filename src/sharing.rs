@@ -135,50 +135,60 @@ impl Used {
             );
         }
         diagnostics.extend(workers.filter(|_| !self.is_missed));
-        if !summary.lies.is_empty() {
-            let lies: Vec<String> = summary.lies.iter().map(|(lie, times)| format!("{lie} ({times})")).collect();
-            let healed = match summary.healed {
-                0 => String::new(),
-                healed => format!("; {} sent again, and right now", format_count(healed)),
-            };
-            let is_only = |wrong_answer: WrongRemoteAnswer| summary.lies.keys().all(|found| *found == wrong_answer);
-            let lied = Diagnostic::warning(
-                ErrorCode::W_REMOTE_LIES,
-                match is_only(WrongRemoteAnswer::MissingBlob) {
-                    true => "the remote cache lost some blobs that it lists; those results were built here",
-                    false => "some answers of the remote cache were wrong; those results were built here",
-                },
-            );
-            let hint = match self.writes {
-                _ if is_only(WrongRemoteAnswer::Untrusted) => {
-                    "`trusted_keys` in [remote] lists the public keys whose results are used; `cortex remote ping` prints the key of a job that signs"
-                }
-                _ if is_only(WrongRemoteAnswer::MissingBlob) => {
-                    "files of the cache are gone; a job that writes fills it again: `cortex warm`"
-                }
-                true => "another `salt` in [remote] disowns the results that are filed there",
-                false => "a job that writes repairs it: `cortex warm` reads back another 8 MB each time, and with an empty store all of it",
-            };
-            diagnostics.push(lied.found(lies.join(", ") + &healed).hint(hint));
-        }
+        diagnostics.extend(self.of_wrong_answers());
         if summary.too_large > 0 {
             let left_out = format!("{} of 128 MiB or more left out of the bundle", plural(summary.too_large, "output"));
             diagnostics
                 .push(Diagnostic::warning(ErrorCode::W_REMOTE_LIMIT, left_out).hint("each machine builds them again when they are read"));
         }
-        if let Some(first) = summary.broken.first() {
-            let more = match summary.broken.len() {
-                1 => String::new(),
-                all => format!(", and {} more", format_count(all as u64 - 1)),
-            };
-            let broken = Diagnostic::warning(
-                ErrorCode::W_REMOTE_BROKEN,
-                "the remote cache kept wrong blobs, although the right ones were sent again",
-            );
-            let hint = "`cortex warm` stores its results under another name; remove the wrong entry from the server's storage, or use another `instance` in [remote]";
-            diagnostics.push(broken.found(format!("{first}{more}")).hint(hint));
-        }
+        diagnostics.extend(self.of_broken_blobs());
         diagnostics
+    }
+
+    /// Returns one diagnostic about the cache's wrong answers, if there were any.
+    fn of_wrong_answers(&self) -> Option<Diagnostic> {
+        let summary = &self.summary;
+        if summary.lies.is_empty() {
+            return None;
+        }
+        let lies: Vec<String> = summary.lies.iter().map(|(lie, times)| format!("{lie} ({times})")).collect();
+        let healed = match summary.healed {
+            0 => String::new(),
+            healed => format!("; {} sent again, and right now", format_count(healed)),
+        };
+        let is_only = |wrong_answer: WrongRemoteAnswer| summary.lies.keys().all(|found| *found == wrong_answer);
+        let lied = Diagnostic::warning(
+            ErrorCode::W_REMOTE_LIES,
+            match is_only(WrongRemoteAnswer::MissingBlob) {
+                true => "the remote cache lost some blobs that it lists; those results were built here",
+                false => "some answers of the remote cache were wrong; those results were built here",
+            },
+        );
+        let hint = match self.writes {
+            _ if is_only(WrongRemoteAnswer::Untrusted) => {
+                "`trusted_keys` in [remote] lists the public keys whose results are used; `cortex remote ping` prints the key of a job that signs"
+            }
+            _ if is_only(WrongRemoteAnswer::MissingBlob) => "files of the cache are gone; a job that writes fills it again: `cortex warm`",
+            true => "another `salt` in [remote] ignores the results stored there",
+            false => "a job that writes repairs it: `cortex warm` reads back another 8 MB each time, and with an empty store all of it",
+        };
+        Some(lied.found(lies.join(", ") + &healed).hint(hint))
+    }
+
+    /// Returns one diagnostic about blobs that the cache keeps wrong, if there are any.
+    fn of_broken_blobs(&self) -> Option<Diagnostic> {
+        let summary = &self.summary;
+        let first = summary.broken.first()?;
+        let more = match summary.broken.len() {
+            1 => String::new(),
+            all => format!(", and {} more", format_count(all as u64 - 1)),
+        };
+        let broken = Diagnostic::warning(
+            ErrorCode::W_REMOTE_BROKEN,
+            "the remote cache kept wrong blobs, although the right ones were sent again",
+        );
+        let hint = "`cortex warm` stores its results under another name; remove the wrong entry from the server's storage, or use another `instance` in [remote]";
+        Some(broken.found(format!("{first}{more}")).hint(hint))
     }
 
     /// Returns one diagnostic about the workers, if they were not used or failed.
@@ -190,7 +200,7 @@ impl Used {
         let why = self.summary.execute_off.as_ref().or(self.summary.execute_trouble.as_ref())?;
         let unmade = Diagnostic::warning(
             ErrorCode::W_WORKERS,
-            "workers did not make all that was meant for them; it was made here",
+            "workers did not build everything sent to them; this machine built the rest",
         );
         Some(unmade.found(why.clone()).hint("`cortex remote ping` asks for them"))
     }

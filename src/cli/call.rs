@@ -98,7 +98,7 @@ fn describe_group(group: &str) -> &'static str {
         "overlay" => "Try edits beside the workspace: build with them, compare, merge or drop them",
         "pack" => "Bundle what is known of chosen types in one text",
         "window" => "Manage the text of this checkout for models",
-        "work" => "Answer as the language model: take prompts, hand in summaries",
+        "work" => "Answer as the language model: take prompts, submit summaries",
         _ => "",
     }
 }

@@ -71,7 +71,7 @@ const TASKS: &[Task] = &[
             ("work_next", "take the next prompt"),
             (
                 "work_submit",
-                "hand in the answer to it; if it is rejected, correct the reported faults and hand it in again",
+                "submit the answer to it; if it is rejected, correct the reported faults and submit it again",
             ),
         ],
         closing: "Answer each prompt from its own text, in the form that it requests. Go on until nothing is pending or the number is reached.",

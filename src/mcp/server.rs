@@ -33,9 +33,9 @@ use tokio::sync::Semaphore;
 /// Instructions that a client passes to its model.
 const INSTRUCTIONS: &str = "Knowledge of the C# code in this workspace, true for the files as they are now. Ask for outlines before you open files: they \
 are a tenth of the source. `usages` binds names where grep mixes them up, `rename` and `edit` change code by symbol. Types and members are named by any unambiguous name (NodeStore, Core.NodeStore, NodeStore#Get). \
-Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` tells all arguments of a tool. A \
-live context is the only truth about its document and replaces earlier ones; what FAILED in it changed nothing. `overlay` tries edits that nobody \
-saved; tools that read take its name as `overlay`.";
+Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` lists all arguments of a tool. A \
+live context is the only truth about its document and replaces earlier ones; what FAILED in it changed nothing. `overlay` tries unsaved \
+edits; tools that read take its name as `overlay`.";
 
 /// Methods of the protocol that this server answers.
 const ANSWERED: [&str; 9] = [

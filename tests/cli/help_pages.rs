@@ -62,7 +62,7 @@ fn pages_made_from_the_flags() {
       doctor           Diagnose the workspace, with remedies: projects and their references, unevaluated
                        parts, loose files, duplicates, unbound names, watch limits, store, trust, remote
                        cache. Changes nothing
-      work             Answer as the language model: take prompts, hand in summaries
+      work             Answer as the language model: take prompts, submit summaries
       log              List the builds of this checkout, with their work, time and cost
       prompt           Print the prompt for a target without sending it
       regenerate       Get a new answer although one is cached

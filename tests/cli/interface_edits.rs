@@ -48,7 +48,11 @@ fn an_interface_is_made_of_a_type() {
             .replace("int Half", "public class Item { }\n    int Half"),
     );
     let nested = bench.run(&extract);
-    assert!(nested.code == 2 && nested.err.contains("Item would mean nothing"), "{}", nested.err);
+    assert!(
+        nested.code == 2 && nested.err.contains("Item would refer to nothing"),
+        "{}",
+        nested.err
+    );
     assert_eq!(read(&bench, target), None);
 }
 

@@ -27,7 +27,7 @@ fn a_strict_edit_loses_no_name() {
         refused.code == 2
             && refused
                 .err
-                .contains("Coumt means nothing at src/MemoTree.Core/Till.cs:6:27 (did you mean Count?)"),
+                .contains("Coumt is not defined at src/MemoTree.Core/Till.cs:6:27 (did you mean Count?)"),
         "{}{}",
         refused.out,
         refused.err
@@ -57,7 +57,7 @@ fn a_strict_edit_loses_no_name() {
             .as_slice(),
     );
     assert!(
-        warned.code == 0 && warned.out.contains("Coumt means nothing"),
+        warned.code == 0 && warned.out.contains("Coumt is not defined"),
         "{}{}",
         warned.out,
         warned.err
@@ -89,9 +89,12 @@ fn a_member_with_meaningless_names_is_not_added() {
     let bench = till();
     let add = |member: &str| bench.run(&["edit", "add_member", "--symbol", "Trade.Till", "--new-text", member]);
     for (member, why) in [
-        ("public int Half() => Countt / 2;", "Countt means nothing"),
+        ("public int Half() => Countt / 2;", "Countt is not defined"),
         ("public int Half() => Twice(1);", "no Twice takes the arguments"),
-        ("public int Half() { return new NodeStor().Count; }", "NodeStor would mean nothing"),
+        (
+            "public int Half() { return new NodeStor().Count; }",
+            "NodeStor would refer to nothing",
+        ),
     ] {
         let refused = add(member);
         assert!(

@@ -546,7 +546,7 @@ fn an_agent_fills_summaries_by_tools() {
     // An invalid answer is refused with the reason and the next step.
     let why = client.failure("work_submit", submit("It owns nodes."));
     assert!(why.contains("E_ANSWER") && why.contains("there is no summary of N.A"), "{why}");
-    assert!(why.contains("hand in a better answer") && why.contains("1 refused"), "{why}");
+    assert!(why.contains("submit a better answer") && why.contains("1 refused"), "{why}");
     let filed = client.call("work_submit", submit(&work::answer(question)))["structuredContent"].clone();
     assert_eq!(
         (&filed["status"], &filed["next"][0]["label"]),

@@ -264,7 +264,7 @@ fn edits_by_symbol_are_looked_at_before_they_are_saved() {
         (
             "Extra",
             "Nowhere Lost() => null;",
-            "Extra.cs:10:2: Nowhere would mean nothing that is known",
+            "Extra.cs:10:2: Nowhere would refer to nothing known",
         ),
         ("Extra", "public int Used() => 2;", "there is a MemoTree.Core.Extra#Used() already"),
         (

@@ -289,7 +289,7 @@ fn an_investigation_shows_nothing_secret_and_loses_no_money() {
     let limited = bench.run(&[&ask[..], &["--max-calls", "1"]].concat());
     assert_eq!((limited.code, calls(&bench)), (9, 1), "{limited:?}");
     assert!(
-        limited.err.contains("E_LIMIT") && limited.err.contains("1 lie in files that are never sent"),
+        limited.err.contains("E_LIMIT") && limited.err.contains("1 are in files that are never sent"),
         "{}",
         limited.err
     );

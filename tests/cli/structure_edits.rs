@@ -79,7 +79,7 @@ fn a_signature_changes_everywhere_or_nowhere() {
         "Nowhere place = null",
     ]);
     assert!(
-        unknown.code == 2 && unknown.err.contains("Nowhere would mean nothing"),
+        unknown.code == 2 && unknown.err.contains("Nowhere would refer to nothing"),
         "{}{}",
         unknown.out,
         unknown.err
@@ -95,7 +95,7 @@ fn a_signature_changes_everywhere_or_nowhere() {
     ];
     let passed = bench.run(&passed);
     assert!(
-        passed.code == 2 && passed.err.contains("nothingHere means nothing at"),
+        passed.code == 2 && passed.err.contains("nothingHere is not defined at"),
         "{}{}",
         passed.out,
         passed.err
@@ -195,12 +195,12 @@ fn the_answer_to_an_edit_names_lost_names() {
     let replace = |old: &str, new: &str| bench.run(&["edit", "replace", SHOP_FILE, "--old-text", old, "--new-text", new]);
     // Nothing was asked of the workspace yet, and an edit does not wait for all of it.
     let early = replace("=> count;", "=> coutn;");
-    assert!(early.code == 0 && !early.out.contains("means nothing"), "{}", early.out);
+    assert!(early.code == 0 && !early.out.contains("is not defined"), "{}", early.out);
     run_successfully(&bench, &["edit", "undo"]);
     run_successfully(&bench, &["outline", "Trade.Shop"]);
     let said = replace("=> count;", "=> Coun;");
     assert!(
-        said.code == 0 && said.out.contains("Coun means nothing at src/MemoTree.Core/Shop.cs:14:36"),
+        said.code == 0 && said.out.contains("Coun is not defined at src/MemoTree.Core/Shop.cs:14:36"),
         "{}{}",
         said.out,
         said.err
@@ -210,7 +210,7 @@ fn the_answer_to_an_edit_names_lost_names() {
     let call = serde_json::json!({"op": "replace", "path": SHOP_FILE, "oldText": "    int Price(int count);", "newText": "    int Cost(int count);"});
     let said = crate::mcp::text(&client.call("edit", call));
     assert!(
-        said.contains("Price is declared no more, and named at src/MemoTree.Core/Buyer.cs:5:33"),
+        said.contains("Price no longer exists, and is named at src/MemoTree.Core/Buyer.cs:5:33"),
         "{said}"
     );
     run_successfully(&bench, &["edit", "undo"]);

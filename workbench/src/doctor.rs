@@ -8,14 +8,17 @@ use crate::symbols::outputs::{Outputs, SymbolError};
 use crate::trust::{foreign_owner, waiting};
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::session::Session;
+use engine::manifest::model::Manifest;
 use engine::store::Inventory;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::quantity::plural;
 use producers::command::Trust;
 use producers::csharp::deps::{Dependencies, dotnet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Limit of listed cases of a finding; the others are counted.
 const NAMED: usize = 5;
@@ -168,10 +171,6 @@ pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> 
         .cases(cases_of(mixed))
     });
     [projects, references].into_iter().chain(languages).chain([evaluation]).collect()
-}
-
-fn plural(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Returns a note whose sentence is the first of some diagnostics.
@@ -328,8 +327,14 @@ pub fn report_unresolved(bound: &Bound) -> Finding {
     let mut pairs: Vec<(&(String, String), &usize)> = bound.hidden.iter().collect();
     pairs.sort_by_key(|(pair, count)| (std::cmp::Reverse(**count), *pair));
     let case = |((from, to), count): (&(String, String), &usize)| match from == to {
-        true => format!("{from} names {count} of its own, whose namespaces no using directive is known to open"),
-        false => format!("{from} names {count} that {to} declares, but sees no such type: a package may declare them, too"),
+        true => format!(
+            "{from} uses {} of its own whose namespace no using directive is known to open",
+            plural(*count, "name")
+        ),
+        false => format!(
+            "{from} uses {} that {to} declares but {from} does not see; a package may declare them, too",
+            plural(*count, "name")
+        ),
     };
     Finding::new(
         "names",
@@ -350,9 +355,17 @@ pub fn surroundings(
     trust: &dyn Trust,
     watches: Option<u64>,
 ) -> Result<Vec<Finding>, WorkbenchError> {
-    let folders = session.sources.tree_facts().directories;
-    let mut found = Vec::new();
-    found.push(match watches {
+    let manifest = workspace.manifest()?;
+    Ok(vec![
+        report_watch(session.sources.tree_facts().directories, watches),
+        report_store(workspace, manifest.store.max_size)?,
+        report_trust(&workspace.root, &manifest, trust),
+        report_remote(workspace, &manifest)?,
+    ])
+}
+
+fn report_watch(folders: u64, watches: Option<u64>) -> Finding {
+    match watches {
         None => Finding::new("watch", Level::Note, "how many folders may be watched is not known here"),
         Some(most) if folders > most => Finding::new(
             "watch",
@@ -364,14 +377,16 @@ pub fn surroundings(
             (folders * 2).next_power_of_two()
         )),
         Some(most) => Finding::new("watch", Level::Good, format!("{folders} folders, at most {most} may be watched")),
-    });
-    found.push(match workspace.disk.as_ref() {
+    }
+}
+
+fn report_store(workspace: &Workspace, most: Option<u64>) -> Result<Finding, WorkbenchError> {
+    Ok(match workspace.disk.as_ref() {
         None => Finding::new("store", Level::Note, "there is no store: every command computes everything again")
             .mend("omit --no-store, or build once"),
         Some(disk) => {
             let usage = disk.usage()?;
             let size = format!("{} MB in {}", usage.file_bytes / 1_000_000, disk.folder().display());
-            let most = workspace.manifest()?.store.max_size;
             match (usage.set_aside_files, most) {
                 (0, Some(most)) if usage.file_bytes > most => {
                     Finding::new("store", Level::Note, format!("{size}, more than max_size")).mend("cortex gc")
@@ -388,15 +403,17 @@ pub fn surroundings(
                 .mend("list them with `cortex store stats`, then delete them; `cortex store verify --repair` checks the present one"),
             }
         }
-    });
-    let manifest = workspace.manifest()?;
-    let programs = waiting(&manifest);
+    })
+}
+
+fn report_trust(root: &Path, manifest: &Manifest, trust: &dyn Trust) -> Finding {
+    let programs = waiting(manifest);
     let waits: Vec<&str> = programs
         .iter()
         .filter(|program| !trust.trusts(&program.definition))
         .map(|program| program.of.as_str())
         .collect();
-    found.push(match (waits.len(), foreign_owner(&workspace.root)) {
+    match (waits.len(), foreign_owner(root)) {
         (0, None) => Finding::new("trust", Level::Good, format!("{} trusted", plural(programs.len(), "program"))),
         (0, Some(owner)) => Finding::new("trust", Level::Note, format!("the workspace belongs to user {owner}")),
         (_, _) => Finding::new(
@@ -405,8 +422,11 @@ pub fn surroundings(
             format!("not trusted yet, and so not used: {}", waits.join(", ")),
         )
         .mend("look with `cortex trust --list`, then `cortex trust`"),
-    });
-    found.push(match &manifest.remote {
+    }
+}
+
+fn report_remote(workspace: &Workspace, manifest: &Manifest) -> Result<Finding, WorkbenchError> {
+    Ok(match &manifest.remote {
         None => Finding::new("remote", Level::Good, "no remote cache"),
         Some(_) if workspace.remote_waits()? => Finding::new("remote", Level::Problem, "the remote cache is not used before it is trusted")
             .mend("look with `cortex trust --list`, then `cortex trust`"),
@@ -419,8 +439,7 @@ pub fn surroundings(
             .mend("mount the share, or fill it first: `CI=1 cortex warm`"),
             _ => Finding::new("remote", Level::Good, "the remote cache is used"),
         },
-    });
-    Ok(found)
+    })
 }
 
 #[cfg(test)]
@@ -526,7 +545,7 @@ class User { Other::N.Thing one; T two; Two three; Other::N.Foreign four; }";
             (row.level, row.cases[0].as_str()),
             (
                 Level::Problem,
-                "B names 1 that A declares, but sees no such type: a package may declare them, too"
+                "B uses 1 name that A declares but B does not see; a package may declare them, too"
             )
         );
         let mut sample = Sample::from_files(&[
@@ -536,7 +555,7 @@ class User { Other::N.Thing one; T two; Two three; Other::N.Foreign four; }";
         ]);
         let symbols = sample.names();
         let row = report_unresolved(&bound(&mut sample, &symbols).expect("counts"));
-        let case = "A names 1 of its own, whose namespaces no using directive is known to open";
+        let case = "A uses 1 name of its own whose namespace no using directive is known to open";
         assert_eq!((row.level, row.cases[0].as_str()), (Level::Problem, case));
         let seen = found("<ProjectReference Include=\"../A/A.csproj\" />");
         assert_eq!(

@@ -27,7 +27,8 @@ struct LeftOut {
 }
 
 /// Advice for rebuilding all vectors with the present model.
-pub const REMAKE: &str = "`cortex invalidate '//types/...:embedding'` and then `cortex build //index:vectors` have all vectors made by the model that there is now";
+pub const REMAKE: &str =
+    "`cortex invalidate '//types/...:embedding'` and then `cortex build //index:vectors` rebuild all vectors with the present model";
 
 struct VectorRow<'b> {
     key: &'b str,

@@ -78,7 +78,7 @@ impl Producer for Embedding {
         if is_withheld(inputs)? {
             return Ok(Plan {
                 mode: "withheld".to_owned(),
-                why: "it lies in a file that no model sees".to_owned(),
+                why: "it is in a file that no model sees".to_owned(),
                 cost,
                 ..Plan::default()
             });

@@ -456,6 +456,6 @@ fn disk(what: &str, error: &std::io::Error) -> Failure {
 fn batch_failure(batch: &Batch, model: &str, why: &str) -> Diagnostic {
     let remote = batch.note.remote.as_deref().unwrap_or_default();
     let message = format!("the batch '{remote}' of model '{model}' failed");
-    let hint = "its questions are asked anew: build again with --batch, or without it to ask them one by one";
+    let hint = "its questions are asked again: build again with --batch, or without it to ask them one by one";
     Diagnostic::error(ErrorCode::E_BATCH, message).found(why).hint(hint)
 }

@@ -91,7 +91,7 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
 /// Returns the failure for bytes that are not an index.
 fn malformed_index(why: &str) -> Failure {
     let error = Diagnostic::error(ErrorCode::E_SCIP, format!("not a SCIP index: {why}"));
-    let hint = "have its indexer write it anew (scip-typescript index, rust-analyzer scip .), and check the path in [scip.NAME] index";
+    let hint = "have its indexer write it again (scip-typescript index, rust-analyzer scip .), and check the path in [scip.NAME] index";
     Failure::Permanent(Box::new(error.hint(hint)))
 }
 

@@ -215,7 +215,7 @@ pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
             "max_patches" if value.as_u64().is_some_and(|number| number <= 1000) => continue,
             "max_patches" => (
                 "'max_patches' is a whole number from 0 to 1000",
-                "write max_patches = 32; 0 asks anew every time",
+                "write max_patches = 32; 0 asks again every time",
             ),
             "max_diff" if value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)) => continue,
             "max_diff" => (

@@ -116,8 +116,6 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     let gone = Gone::from_edits(files);
     let mut found = LostNames::default();
     let mut looked: BTreeSet<String> = touched.clone();
-    let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
-    let mut calls = Calls::new();
     let globals = GlobalUsings::from_symbols(outputs)?;
     let with_packages = files_with_packages(symbols, files, &globals);
     let changed: BTreeSet<String> = changed_members(files).into_iter().map(|(owner, _)| owner).collect();
@@ -130,11 +128,36 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
         for one in bound.unbound.iter().filter(|one| one.meanings.is_empty()) {
             let is_gone = gone.types.iter().any(|gone| last_name(gone) == last_name(&one.name));
             if is_gone {
-                found.lost.push(format!("{} names {}, which is declared no more", one.of, one.name));
+                found.lost.push(format!("{} names {}, which no longer exists", one.of, one.name));
             }
         }
     }
-    let labels: Vec<String> = looked.iter().map(|key| type_label(key, "usages")).collect();
+    let (places, calls) = unresolved_uses(outputs, symbols, &looked, (&gone, files), &with_packages)?;
+    let messages: BTreeSet<String> = places
+        .into_iter()
+        .map(|(place, name)| describe_loss(&place, &name, &gone, files))
+        .collect();
+    found.lost.extend(messages);
+    found
+        .lost
+        .extend(unknown_types(outputs, symbols, &touched, files, &with_packages, &globals)?);
+    found.lost.extend(misfits(outputs, symbols, &calls, files)?);
+    found.lost.extend(newly_unimplemented(outputs, symbols, disk, &touched, files)?);
+    found.lost.extend(duplicates(files));
+    Ok(found)
+}
+
+/// Reads the uses of these types. Returns the places of unresolved names that the edits caused, by name, and the places of calls.
+fn unresolved_uses<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    types: &BTreeSet<String>,
+    (gone, files): (&Gone, &[EditedFile]),
+    with_packages: &BTreeSet<String>,
+) -> Result<(BTreeMap<String, BTreeSet<Place>>, Calls), O::Error> {
+    let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
+    let mut calls = Calls::new();
+    let labels: Vec<String> = types.iter().map(|key| type_label(key, "usages")).collect();
     for output in outputs.read(&labels)? {
         let Some(bytes) = output.bytes else { continue };
         let damaged = || SymbolError::damaged().at_label(&output.label);
@@ -151,8 +174,8 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
             let all: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
             // Where packages are imported, a call may refer to an extension method of one, unless the edit removed a member of that name.
             let is_of_package = |place: &Place| place.kind == UseKind::Call && with_packages.contains(&place.file);
-            let came = |place: &Place| gone.has_member(name) || !is_of_package(place) && came_with(files, place, name);
-            let all: Vec<Place> = all.into_iter().filter(came).collect();
+            let is_new = |place: &Place| gone.has_member(name) || !is_of_package(place) && came_with(files, place, name);
+            let all: Vec<Place> = all.into_iter().filter(is_new).collect();
             if !all.is_empty() && !gone.has_member(name) {
                 let user = output.label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":usages"));
                 let of = if receiver.is_empty() {
@@ -169,18 +192,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
             }
         }
     }
-    let messages: BTreeSet<String> = places
-        .into_iter()
-        .map(|(place, name)| describe_loss(&place, &name, &gone, files))
-        .collect();
-    found.lost.extend(messages);
-    found
-        .lost
-        .extend(unknown_types(outputs, symbols, &touched, files, &with_packages, &globals)?);
-    found.lost.extend(misfits(outputs, symbols, &calls, files)?);
-    found.lost.extend(newly_unimplemented(outputs, symbols, disk, &touched, files)?);
-    found.lost.extend(duplicates(files));
-    Ok(found)
+    Ok((places, calls))
 }
 
 impl Gone {
@@ -227,11 +239,11 @@ fn describe_loss(name: &str, places: &BTreeSet<Place>, gone: &Gone, files: &[Edi
     }
     let at = at.join(", ");
     if gone.has_member(name) {
-        return format!("{name} is declared no more, and named at {at}");
+        return format!("{name} no longer exists, and is named at {at}");
     }
     match nearest(files, name) {
-        Some(near) => format!("{name} means nothing at {at} (did you mean {near}?)"),
-        None => format!("{name} means nothing at {at}"),
+        Some(near) => format!("{name} is not defined at {at} (did you mean {near}?)"),
+        None => format!("{name} is not defined at {at}"),
     }
 }
 
@@ -276,13 +288,13 @@ mod tests {
     fn names_that_mean_nothing_are_told_with_their_places() {
         assert_eq!(
             lost(&ID.replace("IsNone => Value", "IsNone => Valu")),
-            ["Valu means nothing at id.cs:5:27 (did you mean Value?)"]
+            ["Valu is not defined at id.cs:5:27 (did you mean Value?)"]
         );
         assert_eq!(
             lost(&ID.replace("Value * 2", "Half(this.Values)")),
             [
-                "Half means nothing at id.cs:6:27",
-                "Values means nothing at id.cs:6:37 (did you mean Value?)"
+                "Half is not defined at id.cs:6:27",
+                "Values is not defined at id.cs:6:37 (did you mean Value?)"
             ]
         );
         for fine in [
@@ -315,8 +327,8 @@ mod tests {
                 "public int Twice() { Nowhere x = null; return 1; }",
                 "Nowhere is not a known type at id.cs:6:26",
             ),
-            ("public int Twice() => Id.Missing() * 2;", "Missing means nothing at id.cs:6:30"),
-            ("public int Twice() => this.Missing() * 2;", "Missing means nothing at id.cs:6:32"),
+            ("public int Twice() => Id.Missing() * 2;", "Missing is not defined at id.cs:6:30"),
+            ("public int Twice() => this.Missing() * 2;", "Missing is not defined at id.cs:6:32"),
             (
                 "public int Twice() => Plus(one: 1); int Plus(int two) => two;",
                 "no Plus takes the arguments at id.cs:6:27 (there is Plus(int))",
@@ -335,7 +347,7 @@ mod tests {
             ),
             (
                 "public int Twice() { int total = 1; return count; }",
-                "count means nothing at id.cs:6:48",
+                "count is not defined at id.cs:6:48",
             ),
         ] {
             assert_eq!(lost(&ID.replace(twice, new)), [found], "{new}");
@@ -407,7 +419,7 @@ mod tests {
     fn an_unknown_name_in_a_type_with_attributes_may_be_generated() {
         let plain = "namespace N;\npublic partial class Id { public int Value; int One() => 1; }\n";
         let of_plain = lost_between(plain, &plain.replace("=> 1", "=> Valu + 1"));
-        assert_eq!(of_plain, ["Valu means nothing at id.cs:2:58 (did you mean Value?)"]);
+        assert_eq!(of_plain, ["Valu is not defined at id.cs:2:58 (did you mean Value?)"]);
         let before = plain.replace("public partial", "[System.Obsolete] public partial");
         let before = before.as_str();
         let after = before.replace("=> 1", "=> Made + this.Made + 1");
@@ -450,7 +462,7 @@ mod tests {
         ] {
             let message = lost_with(body);
             assert!(
-                message.iter().any(|one| one.starts_with("Sise means nothing at id.cs:5:")),
+                message.iter().any(|one| one.starts_with("Sise is not defined at id.cs:5:")),
                 "{body} {message:?}"
             );
         }
@@ -476,7 +488,7 @@ mod tests {
         );
         assert_eq!(
             lost_between(&before, &before.replace("int count", "int total")),
-            ["count means nothing at id.cs:6:48"]
+            ["count is not defined at id.cs:6:48"]
         );
     }
 
@@ -506,13 +518,13 @@ mod tests {
     fn a_removed_declaration_is_reported_where_it_is_named() {
         assert_eq!(
             lost(&ID.replace("public int Value;", "public int Number;").replace("Value ", "Number ")),
-            ["Value is declared no more, and named at user.cs:4:24"]
+            ["Value no longer exists, and is named at user.cs:4:24"]
         );
         let without = ID.replace("    public int Twice() => Value * 2;\n", "");
-        assert_eq!(lost(&without), ["Twice is declared no more, and named at user.cs:4:35"]);
+        assert_eq!(lost(&without), ["Twice no longer exists, and is named at user.cs:4:35"]);
         assert_eq!(
             lost(&ID.replace("class Id", "class Key")),
-            ["N.User names Id, which is declared no more"]
+            ["N.User names Id, which no longer exists"]
         );
         assert_eq!(lost(&ID.replace("Twice()", "Twice(int more = 0)")), Vec::<String>::new());
     }

@@ -82,7 +82,7 @@ impl Bound {
                 continue;
             }
             let means = match one.meanings.is_empty() {
-                true => "would mean nothing that is known".to_owned(),
+                true => "would refer to nothing known".to_owned(),
                 false => format!("could mean {}", one.meanings.join(" or ")),
             };
             messages.insert(format!(

@@ -190,7 +190,7 @@ impl ContextReport<'_> {
             let types = if withheld == 1 {
                 "1 type that contains a word of the query is in a file that is".to_owned()
             } else {
-                format!("{withheld} types that say a word of the query lie in files that are")
+                format!("{withheld} types that contain a word of the query are in files that are")
             };
             state = state.lacking(&[format!("{types} never sent, and not shown")]);
         }

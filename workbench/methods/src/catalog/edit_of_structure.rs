@@ -44,7 +44,7 @@ impl SymbolEdit<'_> {
         let left: String = plan.left.iter().take(NOTES).map(|note| format!("; {note}")).collect();
         let more = match plan.left.len().saturating_sub(NOTES) {
             0 => String::new(),
-            more => format!("; {more} more arguments are passed no more"),
+            more => format!("; {more} more arguments are no longer passed"),
         };
         let planned = Planned {
             summary: format!("changed {places} in {files}{left}{more}"),

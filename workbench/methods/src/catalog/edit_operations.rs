@@ -167,7 +167,7 @@ pub const OPERATIONS: &[EditOperation] = &[
     EditOperation {
         name: "add_member",
         kind: OperationKind::Workspace,
-        about: "Add a member to a type, beside those of its kind, unless its names mean nothing or heirs would lack it",
+        about: "Add a member to a type, beside those of its kind, unless its names are undefined or heirs would lack it",
         form: "--symbol TYPE --new-text TEXT [PATH] [--dry-run] [--session HANDLE]",
         json: r#"{"op": "add_member", "symbol": "A", "newText": "the declaration"}"#,
         needs: &["symbol", "new_text"],

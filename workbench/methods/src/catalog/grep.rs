@@ -101,7 +101,7 @@ impl Method for Grep {
             Some(path) if files.is_empty() => state.notes.push(match world.read_at_most(path, 1).is_ok() {
                 true => format!("{path} is in no source set of the workspace, so it was not searched"),
                 false => {
-                    format!("no source lies in {path}; paths begin at the workspace's root, and only files of source sets are searched")
+                    format!("no source is in {path}; paths begin at the workspace's root, and only files of source sets are searched")
                 }
             }),
             _ if total == 0 => state = state.empty(Empty::None),

@@ -280,12 +280,12 @@ impl Investigate {
         let mut state = symbols::AnswerState::default().cut(shown, shown + left_out.len(), &why);
         if withheld > 0 {
             state = state.lacking(&[format!(
-                "{withheld} types of the scope lie in files that are never sent, and were not shown"
+                "{withheld} types of the scope are in files that are never sent, and were not shown"
             )]);
         }
         if stale > 0 {
             let why = format!(
-                "{stale} summaries that were shown are of earlier versions: `semantic` makes them anew, with --refresh where a model does"
+                "{stale} summaries that were shown are of earlier versions: `semantic` rebuilds them, with --refresh where a model does"
             );
             state = state.as_of(symbols::Freshness::Stale, why);
         }
@@ -324,7 +324,7 @@ fn describe_material(material: &Material) -> String {
         material.left_out.len(),
         match material.withheld.len() {
             0 => String::new(),
-            number => format!(", {number} lie in files that are never sent"),
+            number => format!(", {number} are in files that are never sent"),
         }
     )
 }
@@ -338,7 +338,7 @@ fn nothing_shown(material: &Material, budget: u64) -> Diagnostic {
             "name a namespace or a type: --scope NAME",
         ),
         (0, withheld) => why(
-            format!("nothing in the scope may be shown: {withheld} of its types lie in files that are never sent"),
+            format!("nothing in the scope may be shown: {withheld} of its types are in files that are never sent"),
             "choose another --scope, or change never_send of the producer",
         ),
         (left_out, _) => why(

@@ -76,7 +76,7 @@ impl Method for Open {
     }
 
     fn text(answer: &Opened) -> String {
-        let how = if answer.new { "is open" } else { "goes on" };
+        let how = if answer.new { "is open" } else { "continues" };
         let Opened { name, documents, .. } = answer;
         let until = moment(answer.expires_at);
         let documents = plural(*documents as u64, "document");

@@ -145,7 +145,7 @@ impl Method for Merge {
             false => "remove the obstacle",
         };
         let hint = format!(
-            "nothing was written: {}; {way}, or take them out with --drop, and merge again\n",
+            "nothing was written: {}; {way}, or remove them with --drop, and merge again\n",
             plural(count as u64, "conflict")
         );
         printable(&format!("{text}{hint}"))

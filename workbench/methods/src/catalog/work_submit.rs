@@ -126,7 +126,7 @@ impl Submit {
         if refused > work::refusals(Some(note)).0 {
             let why = about(ErrorCode::E_ANSWER, format!("the answer cannot be used: {}", faults.join("; ")));
             let hint = format!(
-                "the question waits: hand in a better answer under {} ({refused} refused so far)",
+                "the question waits: submit a better answer under {} ({refused} refused so far)",
                 self.id
             );
             return Err(Failed::new(Code::TargetFailed, why.hint(hint)));

@@ -157,7 +157,7 @@ pub fn list_ways_to_shrink(report: &Report, options: &GarbageOptions) -> String 
         ));
     } else if report.young.actions > 0 {
         ways.push(format!(
-            "a shorter --older-than removes some of {} that no checkout needs but someone used in the last {}",
+            "a shorter --older-than removes some of {} that no checkout needs but that were used in the last {}",
             plural(report.young.actions, "result"),
             span(options.older_than)
         ));

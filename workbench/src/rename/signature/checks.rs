@@ -34,7 +34,7 @@ pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way:
         let line = changed.unwrap_or_default();
         let shown = after.lines().nth(line).unwrap_or_default().trim();
         way.add_obstacle(format!(
-            "{}:{}: the file would parse no more; its first changed line would be: {shown}",
+            "{}:{}: the file would no longer parse; its first changed line would be: {shown}",
             file.path,
             line + 1
         ));

@@ -81,7 +81,7 @@ pub fn change_signature<O: Outputs>(
         }
         for (at, argument) in made.dropped {
             let line = line_and_column(before, at).0;
-            left.push(format!("{file}:{line}: `{argument}` is passed no more"));
+            left.push(format!("{file}:{line}: `{argument}` is no longer passed"));
         }
         for at in made.uses {
             let (line, column) = line_and_column(&made.text, at);

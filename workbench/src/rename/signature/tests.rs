@@ -98,7 +98,7 @@ fn constructors_extensions_and_parts_follow() {
     }
     let (_, users, left) = changed(USERS, "U.More#Take", "shop, int least := 0, most").expect("nothing is in the way");
     assert!(users.contains("shop.Take(0, 3) + More.Take(shop, 0, 4)"), "{users}");
-    assert_eq!(left, ["src/users.cs:10: `true` is passed no more"]);
+    assert_eq!(left, ["src/users.cs:10: `true` is no longer passed"]);
     let (shop, ..) = changed(USERS, "N.Shop#Half", "one -> two").expect("nothing is in the way");
     assert!(shop.matches("partial void Half(int two)").count() == 2, "{shop}");
 }

@@ -121,7 +121,7 @@ fn made_of(html: &mut Html, change: &VersionDifference) {
             html.write_line("code", &[], &file.path);
             let what = match (file.before, file.after) {
                 (false, _) => " read for the first time",
-                (_, false) => " read no more",
+                (_, false) => " no longer read",
                 _ => "",
             };
             html.write_line("span", &[("class", "note")], what);
