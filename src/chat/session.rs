@@ -246,10 +246,7 @@ impl Screen {
                         cancel.cancel();
                         self.doing = Some("ending the answer".to_owned());
                         if !waiting.is_empty() {
-                            self.say(&format!(
-                                "not asked: {}; arrow up brings them back",
-                                plural(waiting.len() as u64, "question")
-                            ));
+                            self.report_unasked(waiting.len());
                             waiting.clear();
                         }
                     }
@@ -298,6 +295,11 @@ impl Screen {
             }
             self.waiting = waiting.len();
         }
+    }
+
+    fn report_unasked(&mut self, count: usize) {
+        let questions = plural(count as u64, "question");
+        self.say(&format!("not asked: {questions}; arrow up brings them back"));
     }
 
     fn leave_conversation(&mut self) -> Outcome {

@@ -124,7 +124,7 @@ fn text_is_found_with_its_member() {
     assert_eq!(actual, "src/MemoTree.Core/Found.cs  F.Found#Needle9()\n4: int Needle9() => 1;\n");
     assert_eq!(bench.run(&["grep", "-i", "needle\\d", "--path", "src/*/Found.cs"]).out, actual);
     let none = bench.run(&["grep", "Needle9", "--path", "nowhere"]);
-    assert!(none.code == 0 && none.out.contains("no source lies in nowhere"), "{}", none.out);
+    assert!(none.code == 0 && none.out.contains("no source is in nowhere"), "{}", none.out);
     assert_eq!(bench.run(&["grep", "("]).code, 2);
     // A search also finds unsaved documents.
     assert_eq!(bench.run(&["overlay", "open", "w"]).code, 0);

@@ -174,7 +174,7 @@ pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> 
 }
 
 /// Returns a note whose sentence is the first of some diagnostics.
-fn list(topic: &str, all: &[&Diagnostic]) -> Finding {
+fn note_of_all(topic: &str, all: &[&Diagnostic]) -> Finding {
     let mut lines = cases_of(all.iter().copied()).into_iter();
     Finding::new(topic, Level::Note, lines.next().unwrap_or_default()).cases(lines)
 }
@@ -213,14 +213,14 @@ pub fn report_diagnostics(session: &Session, broken: usize) -> Result<Vec<Findin
             return Finding::new(topic, Level::Good, good);
         };
         let mend = first.hint.clone().unwrap_or_else(|| mend.to_owned());
-        list(topic, &all).mend(mend)
+        note_of_all(topic, &all).mend(mend)
     };
     // Warnings about solutions are reported with the unevaluated parts.
     let solutions = of(ErrorCode::CS_SOLUTION).iter().filter(|said| said.severity < Severity::Warning);
     let solutions: Vec<&Diagnostic> = solutions.collect();
     if let Some(first) = solutions.first() {
         let mend = first.hint.clone().unwrap_or_else(|| "correct the solution".to_owned());
-        found.push(list("solutions", &solutions).mend(mend));
+        found.push(note_of_all("solutions", &solutions).mend(mend));
     }
     found.push(about(
         "files",

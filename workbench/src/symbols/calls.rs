@@ -418,7 +418,7 @@ static void M(A on, string[] many, ref int there) { }
             let call = Call {
                 arguments: vec!["~System.Int32".to_owned()],
                 exact: vec![0],
-                integers: vec![(0, IntegerRange::of(value))],
+                integers: vec![(0, IntegerRange::of_value(value))],
                 ..Call::default()
             };
             let found = possible_overloads(&overloads, &call);

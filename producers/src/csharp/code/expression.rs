@@ -528,7 +528,7 @@ impl Cursor<'_> {
 
 /// Returns the type of a literal after a minus sign. `number`: its text without separators.
 fn negated(literal: Literal, number: &str) -> Literal {
-    let negative = || Some(IntegerRange::of(-i64::from(u32::try_from(integer_value(number)?).ok()?)));
+    let negative = || Some(IntegerRange::of_value(-i64::from(u32::try_from(integer_value(number)?).ok()?)));
     match literal {
         Literal::Integer(range) => Literal::Integer(negative().unwrap_or(range)),
         Literal::UInt if number == "2147483648" => Literal::Integer(IntegerRange::NegativeInt),

@@ -37,7 +37,7 @@ pub enum IntegerRange {
 
 impl IntegerRange {
     /// Returns the range of a value.
-    pub fn of(value: i64) -> Self {
+    pub fn of_value(value: i64) -> Self {
         match value {
             0..=0x7f => Self::SByte,
             0x80..=0xff => Self::Byte,
@@ -88,7 +88,7 @@ mod tests {
         let edges = [0, 0x7f, 0xff, 0x7fff, 0xffff, i64::from(i32::MAX)];
         let values = edges.into_iter().flat_map(|edge| [edge, edge + 1, -edge, -edge - 1, -edge - 2]);
         for value in values.filter(|value| i32::try_from(*value).is_ok()) {
-            let range = IntegerRange::of(value);
+            let range = IntegerRange::of_value(value);
             assert_eq!(range.is_negative(), value < 0, "{value}");
             for (name, least, most) in bounds {
                 let holds = (least..=most).contains(&value);

@@ -407,7 +407,7 @@ fn literal_number(text: &str) -> Literal {
     let value = integer_value(&plain).unwrap_or(0);
     let (is_unsigned, is_long) = (suffix.contains('u'), suffix.contains('l'));
     match (is_unsigned, is_long) {
-        (false, false) if i32::try_from(value).is_ok() => Literal::Integer(IntegerRange::of(value.cast_signed())),
+        (false, false) if i32::try_from(value).is_ok() => Literal::Integer(IntegerRange::of_value(value.cast_signed())),
         (_, false) if u32::try_from(value).is_ok() => Literal::UInt,
         (false, _) if i64::try_from(value).is_ok() => Literal::Long,
         _ => Literal::ULong,

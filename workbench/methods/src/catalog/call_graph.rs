@@ -176,7 +176,7 @@ impl Method for Callers {
     }
 
     fn text(answer: &OfNamesakes<Calls>) -> String {
-        answer.text(|one| one.resolved.path.as_str(), calls_text)
+        answer.join_texts(|one| one.resolved.path.as_str(), calls_text)
     }
 }
 
@@ -193,6 +193,6 @@ impl Method for Callees {
     }
 
     fn text(answer: &OfNamesakes<Calls>) -> String {
-        answer.text(|one| one.resolved.path.as_str(), calls_text)
+        answer.join_texts(|one| one.resolved.path.as_str(), calls_text)
     }
 }

@@ -73,7 +73,7 @@ impl Method for ImplementationsOf {
             let text: String = one.implementations.iter().map(relative_line).collect();
             printable(&format!("{text}{}", lines_of_notes(&one.state)))
         };
-        answer.text(|one| one.resolved.path.as_str(), format)
+        answer.join_texts(|one| one.resolved.path.as_str(), format)
     }
 }
 

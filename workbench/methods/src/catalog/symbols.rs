@@ -84,7 +84,7 @@ impl<T> OfNamesakes<T> {
     }
 
     /// Formats the answers; if there are several, each is below the path of its symbol.
-    pub fn text(&self, path: impl Fn(&T) -> &str, format: impl Fn(&T) -> String) -> String {
+    pub fn join_texts(&self, path: impl Fn(&T) -> &str, format: impl Fn(&T) -> String) -> String {
         if self.more.is_empty() {
             return format(&self.first);
         }

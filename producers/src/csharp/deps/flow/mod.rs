@@ -273,11 +273,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                     statics.push(resolver.shape(&written, &[], &mut |_, _| {}));
                 }
             } else {
-                let distance = 2 * around_levels
-                    .iter()
-                    .position(|around| *around == level)
-                    .unwrap_or(around_levels.len())
-                    + 1;
+                let position = around_levels.iter().position(|around| *around == level);
+                let distance = 2 * position.unwrap_or(around_levels.len()) + 1;
                 for outer in levels(level) {
                     let known = opened.entry(crate::csharp::mentions::join_path(outer, target)).or_insert(distance);
                     *known = distance.min(*known);
@@ -305,9 +302,11 @@ impl<'f, 'a> Flow<'f, 'a> {
             faults: Faults::Nothing,
             found,
         };
-        let own = resolver.own.iter();
-        flow.methods
-            .extend(own.map(|own| TypeParameter::variable(&own.name, &facts.constraints)));
+        let own = resolver
+            .own
+            .iter()
+            .map(|own| TypeParameter::variable(&own.name, &facts.constraints));
+        flow.methods.extend(own);
         flow.constrain(&flow.bounds(&facts.constraints));
         for parameter in &facts.header {
             let shape = flow.shape_unrecorded(parameter.kind.as_ref());
