@@ -147,6 +147,9 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     Ok(found)
 }
 
+/// Places of unresolved names.
+type PlacesByName = BTreeMap<String, BTreeSet<Place>>;
+
 /// Reads the uses of these types. Returns the places of unresolved names that the edits caused, by name, and the places of calls.
 fn unresolved_uses<O: Outputs>(
     outputs: &mut O,
@@ -154,8 +157,8 @@ fn unresolved_uses<O: Outputs>(
     types: &BTreeSet<String>,
     (gone, files): (&Gone, &[EditedFile]),
     with_packages: &BTreeSet<String>,
-) -> Result<(BTreeMap<String, BTreeSet<Place>>, Calls), O::Error> {
-    let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
+) -> Result<(PlacesByName, Calls), O::Error> {
+    let mut places: PlacesByName = BTreeMap::new();
     let mut calls = Calls::new();
     let labels: Vec<String> = types.iter().map(|key| type_label(key, "usages")).collect();
     for output in outputs.read(&labels)? {
