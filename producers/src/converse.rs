@@ -94,7 +94,7 @@ impl ConversationTurn {
 
 /// Encodes a conversation for the role `turns`.
 pub fn encode_turns(turns: &[ConversationTurn]) -> Vec<u8> {
-    serde_json::to_vec(turns).expect("invariant: turns are texts")
+    engine::values::json::encode(turns)
 }
 
 /// The producer; it asks through `ask`.

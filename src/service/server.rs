@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore};
 /// Limit of clients, if the process may open as many files. A further client may still ask about the service itself.
 const CLIENTS: usize = 1024;
 
-/// Number of clients beyond [`CLIENTS`] of which the service reads one question each. It refuses further ones unread.
+/// Number of clients beyond [`CLIENTS`] that may ask one question each. The service refuses further clients without reading.
 const HEARINGS: usize = 16;
 
 /// Open files per client.

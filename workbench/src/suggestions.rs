@@ -51,13 +51,13 @@ fn order_generated_last(error: &mut Diagnostic, types: &Table<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use producers::csharp::types::json;
+    use engine::values::json;
     use std::collections::BTreeMap;
 
     #[test]
     fn generated_types_are_suggested_last() {
         let row = |generated: bool| {
-            json(&TypeRow {
+            json::encode(&TypeRow {
                 accessibility: "public".to_owned(),
                 arity: 0,
                 assembly: String::new(),

@@ -2,6 +2,7 @@
 
 use super::read::Loaded;
 use crate::values::digest::Digest;
+use crate::values::json;
 
 /// Name of this encoding and of the checks that a manifest has passed: increment it when either changes.
 const DOMAIN: &str = "cortex 2026-11 compiled manifest 11";
@@ -21,7 +22,7 @@ pub const BEFORE: &[u8] = b"before";
 
 /// Encodes a manifest and its warnings as JSON.
 pub fn encode_manifest(loaded: &Loaded) -> Vec<u8> {
-    serde_json::to_vec(loaded).expect("invariant: a manifest has text keys")
+    json::encode(loaded)
 }
 
 /// Decodes a manifest; `None` if the bytes are not from [`encode_manifest`].

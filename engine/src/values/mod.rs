@@ -6,6 +6,7 @@ pub mod codes;
 pub mod diagnostic;
 pub mod digest;
 pub mod event;
+pub mod json;
 pub mod label;
 pub mod long_text;
 pub mod pages;

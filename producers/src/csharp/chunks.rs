@@ -7,10 +7,10 @@
 
 use super::graph_update::Versions;
 use super::structure::check_flags;
-use super::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::digest::Digest;
+use engine::values::json;
 use engine::values::table::{Table, write_table};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ fn cut_chunks(types: impl IntoIterator<Item = String>, mut add: impl FnMut(Strin
 }
 
 fn row_of_types(types: Vec<String>) -> Vec<u8> {
-    json(&ChunkRow { types })
+    json::encode(&ChunkRow { types })
 }
 
 /// The producer `csharp/chunks`.

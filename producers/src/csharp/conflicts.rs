@@ -40,7 +40,7 @@ impl Producer for Conflicts {
 mod tests {
     use super::super::fixture::{blob, run};
     use super::*;
-    use crate::csharp::types::json;
+    use engine::values::json;
     use engine::values::table::write_table;
     use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ mod tests {
                 project: None,
                 symbol: String::new(),
             };
-            json(&row)
+            json::encode(&row)
         };
         let table = write_table(&BTreeMap::from([
             ("A", row("T_aaaaaaaabbbb", true)),

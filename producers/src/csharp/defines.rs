@@ -4,6 +4,7 @@
 //! each other set of symbols under which projects compile the file: their paths, `null`, then the symbols.
 
 use engine::seams::producer::{Failure, Inputs, ParamError, Params};
+use engine::values::json;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,7 +77,7 @@ pub fn serialize_symbols(own: &[String], others: &BTreeMap<Vec<String>, Vec<Stri
         list.chain(symbols.iter().map(text)).collect()
     };
     let items: Vec<Value> = own.iter().map(text).chain(others.iter().map(of_projects)).collect();
-    super::types::json(&items)
+    json::encode(&items)
 }
 
 /// Returns the further symbol sets under which other projects compile the file.

@@ -5,9 +5,9 @@
 
 use super::deps;
 use super::structure::check_flags;
-use super::types::json;
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::json;
 use engine::values::table::write_table;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -76,5 +76,5 @@ impl Fold for DependencyTable {
 /// Returns the row of one type.
 fn dependency_row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
     let deps::Dependencies { own, body, structure, .. } = deps::decode_dependencies(input)?;
-    Ok((own, json(&DependencyRow { body, structure })))
+    Ok((own, json::encode(&DependencyRow { body, structure })))
 }

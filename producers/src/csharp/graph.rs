@@ -8,9 +8,10 @@
 use super::dependencies::DependencyRow;
 use super::ids::group_id;
 use super::structure::check_flags;
-use super::types::{TypeRow, json};
+use super::types::TypeRow;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::seams::update::TableUpdate;
+use engine::values::json;
 use engine::values::table::{Table, write_table};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -97,7 +98,7 @@ impl Producer for Graph {
                 outside,
                 references: references[at],
             };
-            rows.insert(*key, json(&row));
+            rows.insert(*key, json::encode(&row));
         }
         Ok(Output::new(write_table(&rows)))
     }

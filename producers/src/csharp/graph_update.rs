@@ -5,8 +5,8 @@
 
 use super::dependencies::DependencyRow;
 use super::graph::{Graph, GraphRow};
-use super::types::json;
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
+use engine::values::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl TableUpdate for Graph {
@@ -52,7 +52,7 @@ impl TableUpdate for Graph {
             let row = match names {
                 Some(names) => {
                     let depths: Option<Vec<u32>> = names.iter().map(|name| Some(last(name)??.depth)).collect();
-                    Some(json(&GraphRow {
+                    Some(json::encode(&GraphRow {
                         dependencies: names.clone(),
                         depth: depths?.into_iter().min().map_or(0, |depth| depth + 1),
                         ..GraphRow::default()
@@ -65,7 +65,7 @@ impl TableUpdate for Graph {
         for (key, by) in counted.into_iter().filter(|(key, by)| *by != 0 && !shaped.contains_key(key)) {
             let row = last(&key)??;
             let references = u32::try_from(i64::from(row.references) + by).ok()?;
-            rows.insert(key, Some(json(&GraphRow { references, ..row })));
+            rows.insert(key, Some(json::encode(&GraphRow { references, ..row })));
         }
         Some(UpdatedRows {
             rows,

@@ -5,9 +5,9 @@
 use super::graph::GraphRow;
 use super::graph_update::Versions;
 use super::structure::check_flags;
-use super::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::seams::update::{TableChanges, TableUpdate, UpdatedRows};
+use engine::values::json;
 use engine::values::table::{Table, write_table};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,7 +51,7 @@ impl Producer for Groups {
                 group.dependencies.extend(row.outside);
             }
         }
-        let rows: BTreeMap<&str, Vec<u8>> = groups.iter().map(|(group, row)| (group.as_str(), json(row))).collect();
+        let rows: BTreeMap<&str, Vec<u8>> = groups.iter().map(|(group, row)| (group.as_str(), json::encode(row))).collect();
         Ok(Output::new(write_table(&rows)))
     }
 }

@@ -10,8 +10,8 @@ use super::hashes::{impl_modifiers, member_access, order_counts, signature};
 use super::ids::{kind_rank, member_key, member_kind_word};
 use super::model::{Member, MemberKind, TypeKind};
 use super::structure::check_flags;
-use super::types::json;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::json;
 use serde::{Deserialize, Serialize};
 
 /// First line: the parts of the type itself.
@@ -93,10 +93,10 @@ pub fn encode_implementation(whole: &Complete) -> Vec<u8> {
         modifiers: impl_modifiers(whole.modifiers.iter().map(String::as_str)),
         body: whole.bodies.clone(),
     };
-    let mut lines = json(&header);
+    let mut lines = json::encode(&header);
     for line in written.into_iter().chain(sorted.into_iter().map(|(_, line)| line)) {
         lines.push(b'\n');
-        lines.extend(json(&line));
+        lines.extend(json::encode(&line));
     }
     lines.push(b'\n');
     lines

@@ -15,10 +15,10 @@ use super::ids::{member_key, member_kind_word, short_hash};
 use super::model::{Member, MemberKind};
 use super::render::doc;
 use super::structure::{check_flags, member_ids};
-use super::types::json;
 use super::xmldoc::normal;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use engine::values::digest::Digest;
+use engine::values::json;
 use engine::values::table::{Table, write_table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -135,7 +135,10 @@ impl Producer for Members {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let whole = complete::decode_complete(inputs.single("complete")?)?;
-        let rows: BTreeMap<String, Vec<u8>> = member_rows(&whole).iter().map(|(key, row)| (key.clone(), json(row))).collect();
+        let rows: BTreeMap<String, Vec<u8>> = member_rows(&whole)
+            .iter()
+            .map(|(key, row)| (key.clone(), json::encode(row)))
+            .collect();
         Ok(Output::new(write_table(&rows)))
     }
 }
@@ -192,7 +195,7 @@ impl Producer for OneMember {
         let row = row.ok_or_else(|| Failure::permanent(format!("the input 'row' has no member '{key}'")))?;
         let text = match inputs.params.get("form").and_then(serde_json::Value::as_str) {
             Some("code") => format!("{}\n", row.code).into_bytes(),
-            Some("info") => json(&MemberInfo {
+            Some("info") => json::encode(&MemberInfo {
                 r#type: symbol,
                 key,
                 row: &row,
@@ -269,8 +272,8 @@ fn member_row(whole: &Complete, member: &Member, files: &[&str], (id, ordinal): 
         (false, true) => format!("{signature} {}", member.body),
         (false, false) => format!("{signature}\n{}", member.body),
     };
-    let structure = json(&(access.as_csharp(), &signature, &member.attributes, &member.condition));
-    let implementation = json(&(&member.body, super::hashes::impl_modifiers(modifiers.iter().map(String::as_str))));
+    let structure = json::encode(&(access.as_csharp(), &signature, &member.attributes, &member.condition));
+    let implementation = json::encode(&(&member.body, super::hashes::impl_modifiers(modifiers.iter().map(String::as_str))));
     MemberRow {
         accessibility: access.as_csharp().to_owned(),
         attributes: member.attributes.clone(),
@@ -413,7 +416,7 @@ mod tests {
         let show = |form: &str, key: &str| {
             let params: Params = serde_json::from_str(&format!("{{\"form\":\"{form}\"}}")).expect("an object");
             OneMember.check(&params).expect("a form");
-            let rows = write_table(&BTreeMap::from([(key, json(&all[key]))]));
+            let rows = write_table(&BTreeMap::from([(key, json::encode(&all[key]))]));
             let roles = BTreeMap::from([("row".into(), vec![blob("", rows)])]);
             let vars = BTreeMap::from([("type".into(), "N.A".into()), ("member".into(), key.into())]);
             let bytes = OneMember

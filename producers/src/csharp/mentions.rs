@@ -16,8 +16,9 @@ use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
 use super::priority::priority;
 use super::project_ownership::ancestors;
 use super::structure::{check_flags, flag};
-use super::types::{json, scope_of};
+use super::types::scope_of;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::values::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -194,7 +195,11 @@ impl Producer for MentionsOf {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let whole = complete::decode_complete(inputs.single("complete")?)?;
         let scope = inputs.var("type").and_then(scope_of).unwrap_or_default();
-        Ok(Output::new(json(&mentions(&whole, scope, flag(inputs.params, "bodies", true)))))
+        Ok(Output::new(json::encode(&mentions(
+            &whole,
+            scope,
+            flag(inputs.params, "bodies", true),
+        ))))
     }
 }
 

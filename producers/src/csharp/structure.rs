@@ -9,9 +9,9 @@ use super::complete::{self, Complete, Nested};
 use super::hashes::{Access, api_modifiers, member_access, signature};
 use super::ids::{MEMBER_FORM, kind_rank, kind_word, member_hash, member_key, member_kind_word};
 use super::model::{Member, TypeKind};
-use super::types::json;
 use super::xmldoc::{Docs, docs};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::json;
 use serde::{Deserialize, Serialize};
 
 /// First line of a structure: the type itself.
@@ -113,7 +113,7 @@ impl Producer for Structure {
             include_xml_doc: flag(inputs.params, "include_xml_doc", false),
         };
         if inputs.roles.is_empty() {
-            return Ok(Output::new(json(&config)));
+            return Ok(Output::new(json::encode(&config)));
         }
         let whole = complete::decode_complete(inputs.single("complete")?)?;
         let mut structure = structure(&whole, config.include_internal);
@@ -203,10 +203,10 @@ pub(super) fn header(whole: &Complete) -> Header {
 
 /// Returns the blob of [`Structure`]; its digest is structureHash (seed 000 §3.3).
 pub fn encode_structure(structure: &TypeStructure) -> Vec<u8> {
-    let mut lines = json(&structure.header);
+    let mut lines = json::encode(&structure.header);
     for member in &structure.members {
         lines.push(b'\n');
-        lines.extend(json(member));
+        lines.extend(json::encode(member));
     }
     lines.push(b'\n');
     lines

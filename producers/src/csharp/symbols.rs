@@ -20,9 +20,10 @@ use super::mentions::{Place, join_path, levels};
 use super::names::{NamedType, Names};
 use super::project_ownership::{Layout, WrittenUsing, directory};
 use super::structure::check_flags;
-use super::types::{TypeRow, decode_all, json, scope_of, symbol_of};
+use super::types::{TypeRow, decode_all, scope_of, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::seams::update::TableUpdate;
+use engine::values::json;
 use engine::values::table::{Table, write_table};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -503,7 +504,7 @@ fn index_rows(index: &NameIndex) -> BTreeMap<String, Vec<u8>> {
     let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut writers: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for (name, entries) in &index.names {
-        rows.insert(name.clone(), json(entries));
+        rows.insert(name.clone(), json::encode(entries));
         for entry in entries {
             for name in entry.bases.iter().flat_map(|base| names_on_path(base)) {
                 writers.entry(name).or_default().insert(&entry.key);
@@ -511,13 +512,13 @@ fn index_rows(index: &NameIndex) -> BTreeMap<String, Vec<u8>> {
         }
     }
     for (name, writers) in &writers {
-        rows.insert(format!("base:{name}"), json(writers));
+        rows.insert(format!("base:{name}"), json::encode(writers));
     }
     for namespace in &index.namespaces {
         rows.insert(format!("ns:{namespace}"), b"{}".to_vec());
     }
     for (place, globals) in &index.globals {
-        rows.insert(format!("using:{place}"), json(globals));
+        rows.insert(format!("using:{place}"), json::encode(globals));
     }
     rows
 }

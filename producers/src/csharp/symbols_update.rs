@@ -10,8 +10,9 @@ use super::mentions::{join_path, levels};
 use super::names::Names;
 use super::project_ownership::Layout;
 use super::symbols::{Symbols, add_part, bases_of_bases, bound_bases, entry, globals_places, named_within, names_on_path, written_name};
-use super::types::{TypeRow, json, symbol_of};
+use super::types::{TypeRow, symbol_of};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
+use engine::values::json;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,7 +230,7 @@ impl Update<'_> {
         }
         for (name, writers) in writers {
             self.rows
-                .insert(format!("base:{name}"), (!writers.is_empty()).then(|| json(&writers)));
+                .insert(format!("base:{name}"), (!writers.is_empty()).then(|| json::encode(&writers)));
         }
         Some(())
     }
@@ -372,7 +373,7 @@ impl Update<'_> {
                     entry.ancestors = ancestors;
                 }
             }
-            let row = (!entries.is_empty()).then(|| json(&entries));
+            let row = (!entries.is_empty()).then(|| json::encode(&entries));
             if self.moves.last().row(&name)?.as_deref() != row.as_deref() {
                 self.rows.insert(name, row);
             }

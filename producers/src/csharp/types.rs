@@ -15,6 +15,7 @@ use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, Producer
 use engine::seams::update::TableUpdate;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::json;
 use engine::values::table::write_table;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -242,7 +243,7 @@ pub(super) fn type_rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &m
                 symbol: symbol_of(&key).to_owned(),
                 widened: id.widened,
             };
-            (key, json(&row))
+            (key, json::encode(&row))
         })
         .collect()
 }
@@ -302,11 +303,6 @@ fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, sc
             all.files.extend(part.files.iter().map(String::as_str));
         }
     }
-}
-
-/// Serializes a value as JSON.
-pub fn json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("invariant: our values have text keys and finite numbers")
 }
 
 /// Returns a name without the numbers of its type parameters: `N.Map.Row` of ``N.Map`2.Row``.

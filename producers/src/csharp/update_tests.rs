@@ -8,11 +8,12 @@ use super::groups::Groups;
 use super::names::names_of_file;
 use super::parse::read;
 use super::symbols::Symbols;
-use super::types::{Types, json};
+use super::types::Types;
 use engine::seams::producer::{Input, Output, Producer};
 use engine::seams::update::{ChangedInput, TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use engine::values::json;
 use engine::values::table::{Table, write_table};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -265,7 +266,7 @@ fn graph_of(named: &Named) -> State {
             structure: of_mask(structure & others),
             body: of_mask(body & others & !structure),
         };
-        dependencies.insert(key(at), json(&row));
+        dependencies.insert(key(at), json::encode(&row));
     }
     let roles = BTreeMap::from([
         ("types", vec![blob("", write_table(&types))]),

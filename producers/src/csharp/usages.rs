@@ -32,9 +32,10 @@ use super::mentions::{MentionPart, Mentions};
 use super::model::{Member, MemberKind, NamePlace, NameUse, Span, TypeDecl, TypeKind};
 use super::syntax_table::{self, Declared};
 use super::token_places::AlignedText;
-use super::types::{json, symbol_of};
+use super::types::symbol_of;
 use super::undecided_names::{means_nothing, undecided};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
+use engine::values::json;
 use engine::values::table::write_table;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -98,7 +99,7 @@ impl Producer for Usages {
         in_code(own, &whole, &mentions, &index, &world, &files, &mut places);
         headers(&mentions, &index, &files, &mut places);
         in_documentation(own, &mentions, &index, &world, &files, &mut places);
-        let rows: BTreeMap<String, Vec<u8>> = places.into_iter().map(|(key, places)| (key, json(&places))).collect();
+        let rows: BTreeMap<String, Vec<u8>> = places.into_iter().map(|(key, places)| (key, json::encode(&places))).collect();
         Ok(Output::new(write_table(&rows)))
     }
 }

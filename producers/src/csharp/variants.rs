@@ -9,11 +9,11 @@ use super::model::{Syntax, TypeDecl};
 use super::outside_types::names_outside_types;
 use super::preprocess::{self, Active};
 use super::render::doc;
-use super::types::json;
 use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::json;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +86,7 @@ impl Producer for Variants {
             outside: outside.map(|bytes| active.text[bytes].trim_start_matches('@').to_owned()).collect(),
             words: active.unused_words(),
         };
-        let mut output = Output::new(json(&uncompiled));
+        let mut output = Output::new(json::encode(&uncompiled));
         if !complete {
             let message = format!("the file was read under {MOST_SETS} sets of symbols only; it has more");
             output

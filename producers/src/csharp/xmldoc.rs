@@ -7,8 +7,8 @@ use super::complete::{self, Complete};
 use super::hashes::one_line;
 use super::ids::member_key;
 use super::structure::check_flags;
-use super::types::json;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub fn docs(whole: &Complete) -> Docs {
 
 /// Returns the blob of [`XmlDoc`]; its digest is xmlDocHash (seed 000 §3.3).
 pub fn encode_docs(docs: &Docs) -> Vec<u8> {
-    json(docs)
+    json::encode(docs)
 }
 
 /// Reads the blob of [`XmlDoc`].

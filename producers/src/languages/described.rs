@@ -6,10 +6,11 @@ use crate::csharp::deps::Dependencies;
 use crate::csharp::ids::short_hash;
 use crate::csharp::implementation::{ImplHeader, ImplMember};
 use crate::csharp::structure::{self, ApiMember, Header, TypeStructure};
-use crate::csharp::types::{TypeRow, json};
+use crate::csharp::types::TypeRow;
 use crate::csharp::xmldoc::{self, Docs};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use engine::values::digest::Digest;
+use engine::values::json;
 use engine::values::table::write_table;
 use std::collections::BTreeMap;
 
@@ -60,11 +61,11 @@ impl Producer for Described {
                 code_of(&symbols, &text)
             }
             Some("xmldoc") => xmldoc::encode_docs(&docs_of(&symbols)),
-            Some("deps") => json(&Dependencies {
+            Some("deps") => json::encode(&Dependencies {
                 own: file.to_owned(),
                 ..Dependencies::default()
             }),
-            _ => write_table(&BTreeMap::from([(file, json(&row_of(file, &symbols)))])),
+            _ => write_table(&BTreeMap::from([(file, json::encode(&row_of(file, &symbols)))])),
         }))
     }
 }
@@ -110,7 +111,7 @@ fn code_of(symbols: &FileSymbols, text: &str) -> Vec<u8> {
         let inner = format!("{}.", one.path);
         all.iter().any(|other| other.path.starts_with(&inner))
     };
-    let mut code = json(&ImplHeader::default());
+    let mut code = json::encode(&ImplHeader::default());
     for one in all.iter().filter(|one| !encloses(one)) {
         let (start, end) = (one.start as usize, (one.end as usize).min(lines.len()));
         let member = ImplMember {
@@ -125,7 +126,7 @@ fn code_of(symbols: &FileSymbols, text: &str) -> Vec<u8> {
             follows: None,
         };
         code.push(b'\n');
-        code.extend(json(&member));
+        code.extend(json::encode(&member));
     }
     code.push(b'\n');
     code

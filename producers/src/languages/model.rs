@@ -71,7 +71,7 @@ pub struct TagUse(pub u32, pub u32, pub String);
 impl FileSymbols {
     /// Returns it as JSON.
     pub fn to_json(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("invariant: writing to memory cannot fail")
+        engine::values::json::encode(self)
     }
 
     /// Parses JSON that [`FileSymbols::to_json`] wrote; `None` otherwise.

@@ -4,6 +4,7 @@ use super::model::FileSymbols;
 use crate::scip::symbol::{descriptors, is_constructor, name_in_code};
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
+use engine::values::json;
 use engine::values::table::write_table;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -90,10 +91,6 @@ impl Fold for NameTable {
     }
 }
 
-fn to_json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("invariant: writing to memory cannot fail")
-}
-
 fn definitions(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
     let mut named: BTreeMap<&str, BTreeSet<Named>> = BTreeMap::new();
     for one in &symbols.definitions {
@@ -102,7 +99,7 @@ fn definitions(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
             .or_default()
             .insert(Named(one.path.clone(), one.kind.clone()));
     }
-    named.into_iter().map(|(name, all)| (name.to_owned(), to_json(&all))).collect()
+    named.into_iter().map(|(name, all)| (name.to_owned(), json::encode(&all))).collect()
 }
 
 fn rows_of_uses(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
@@ -110,7 +107,7 @@ fn rows_of_uses(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
     for (key, places) in &symbols.uses {
         *counts.entry(name_of_use(key)).or_default() += places.len();
     }
-    counts.into_iter().map(|(name, count)| (name, to_json(&count))).collect()
+    counts.into_iter().map(|(name, count)| (name, json::encode(&count))).collect()
 }
 
 /// Returns the name that code writes for a key of [`FileSymbols::uses`]: the key, or the last name of a symbol; for a constructor that of its type.
@@ -140,13 +137,13 @@ fn add_to_row<T: Serialize + DeserializeOwned>(row: Option<&[u8]>, item: &str, p
     if let Ok(part) = serde_json::from_slice(part) {
         parts.insert(item.to_owned(), part);
     }
-    to_json(&parts)
+    json::encode(&parts)
 }
 
 fn remove_from_row<T: Serialize + DeserializeOwned>(row: &[u8], item: &str) -> Option<Vec<u8>> {
     let mut parts: BTreeMap<String, T> = parts_of_row(row);
     parts.remove(item);
-    (!parts.is_empty()).then(|| to_json(&parts))
+    (!parts.is_empty()).then(|| json::encode(&parts))
 }
 
 #[cfg(test)]

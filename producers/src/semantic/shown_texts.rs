@@ -16,7 +16,7 @@ pub(super) fn encode_slots(slots: &[Slot]) -> Arc<[u8]> {
         .iter()
         .map(|slot| (slot.kind, slot.key.clone(), slot.pieces.clone()))
         .collect();
-    let bytes = serde_json::to_vec(&all).expect("invariant: texts can be written");
+    let bytes = engine::values::json::encode(&all);
     if bytes.len() > LONGEST { Arc::default() } else { bytes.into() }
 }
 

@@ -4,9 +4,10 @@ use super::index::{Symbols, namespace, simple_name};
 use super::outputs::{Output, Outputs, SymbolError};
 use super::resolve::{Options, resolve};
 use super::search::{Query, search};
+use engine::values::json;
 use engine::values::table::write_table;
 use producers::csharp::members::MemberRow;
-use producers::csharp::types::{TypeRow, json};
+use producers::csharp::types::TypeRow;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -80,7 +81,7 @@ impl Outputs for MadeUp {
                         name: name.clone(),
                         ..MemberRow::default()
                     };
-                    (format!("{name}(int)"), json(&row))
+                    (format!("{name}(int)"), json::encode(&row))
                 })
                 .collect();
             Output {
@@ -191,7 +192,7 @@ fn types_table(keys: &[String]) -> Arc<[u8]> {
                 symbol: key.clone(),
                 widened: false,
             };
-            (key, json(&row))
+            (key, json::encode(&row))
         })
         .collect();
     write_table(&rows).into()

@@ -6,8 +6,8 @@ use super::shape::Shape;
 use super::world::World;
 use super::{Dependencies, OWN, Subject, aliases, dependencies_of_mentions};
 use crate::csharp::structure::check_flags;
-use crate::csharp::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, RowSource, Sees};
+use engine::values::json;
 
 /// The producer `csharp/api-deps`. [`super::decode_dependencies`] reads its output.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Producer for ApiDeps {
             doc_bases,
             ..dependencies_of_mentions(own, &mentions, &index)
         };
-        Ok(Some(Output::new(json(&found.sorted()))))
+        Ok(Some(Output::new(json::encode(&found.sorted()))))
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

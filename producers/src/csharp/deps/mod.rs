@@ -29,9 +29,9 @@ use super::crefs;
 use super::mentions::{MentionPart, Mentions, Place};
 use super::project_ownership::ancestors;
 use super::structure::check_flags;
-use super::types::json;
 use binder::{Binder, Bound, Surroundings};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::values::json;
 use flow::{Flow, UsesFound};
 use index::{Globals, NameIndex};
 pub use reach::Reach;
@@ -126,7 +126,7 @@ impl Producer for Deps {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
         let reached = reach::decode_reached(inputs.single("reach")?)?;
-        Ok(Output::new(json(&dependencies(own, &mentions, &index, &reached))))
+        Ok(Output::new(json::encode(&dependencies(own, &mentions, &index, &reached))))
     }
 }
 

@@ -9,8 +9,8 @@ use super::lookups::{Lookups, TableRows};
 use super::world::World;
 use super::{OWN, Subject, used};
 use crate::csharp::code::facts;
-use crate::csharp::types::json;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Params, Producer, ProducerId, RowSource, Sees};
+use engine::values::json;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -78,7 +78,7 @@ impl Producer for Reach {
             keys: lookups.keys(),
             named: texts(named),
         };
-        Ok(Some(Output::new(json(&reached))))
+        Ok(Some(Output::new(json::encode(&reached))))
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

@@ -6,10 +6,10 @@
 
 use super::document::Document;
 use crate::csharp::structure::check_flags;
-use crate::csharp::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use engine::values::json;
 use serde::{Deserialize, Serialize};
 
 /// An entry of `packs` in `index.json`.
@@ -75,7 +75,7 @@ pub const PACK: Form = Form {
 pub const CONTENTS: Form = Form {
     name: "csharp/pack-contents",
     version: 5,
-    write: |document| json(&contents(document)),
+    write: |document| json::encode(&contents(document)),
     warns: false,
 };
 
@@ -83,7 +83,7 @@ pub const CONTENTS: Form = Form {
 pub const FACTS: Form = Form {
     name: "csharp/pack-facts",
     version: 5,
-    write: |document| json(&facts(document)),
+    write: |document| json::encode(&facts(document)),
     warns: false,
 };
 

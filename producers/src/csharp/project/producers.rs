@@ -10,11 +10,11 @@ use super::report::{Report, Spot};
 use super::solution;
 use super::tree::Tree;
 use super::xml::{self, Element};
-use crate::csharp::types::json;
 use crate::csharp::{defines, preprocess};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry, Sees};
 use engine::values::cbor;
 use engine::values::codes::ErrorCode;
+use engine::values::json;
 use engine::values::table::{Table, write_table};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,7 +147,7 @@ impl Producer for Project {
             let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
             let paths: Vec<&str> = inputs.all("skeletons").iter().map(|input| &*input.item).collect();
             let rows = project_rows(&files, &paths, &params, &report);
-            write_table(&rows.iter().map(|(path, row)| (path, json(row))).collect())
+            write_table(&rows.iter().map(|(path, row)| (path, json::encode(row))).collect())
         };
         Ok(Output {
             bytes,
@@ -167,7 +167,7 @@ fn evaluation(inputs: &Inputs<'_>, params: &ProjectParams, report: &Report) -> R
     let found = evaluated(project, &files, &tree, &settings, params, report);
     // Warn of conditions of items. The index warns of conditions of properties and imports.
     report.warn_of_unset(&files);
-    Ok(json(&found))
+    Ok(json::encode(&found))
 }
 
 /// `csharp/project-files`: the files that a project compiles.
@@ -192,7 +192,7 @@ impl Producer for Sources {
             report.warn(ErrorCode::CS_PROJECT_LIMIT, spot, message, "");
         }
         Ok(Output {
-            bytes: json(&files),
+            bytes: json::encode(&files),
             diagnostics: report.into_diagnostics(),
             ..Output::default()
         })
@@ -212,7 +212,9 @@ impl Producer for References {
         for input in inputs.all("evaluations") {
             direct.insert(&input.item, from_json(&input.bytes, "the evaluation")?);
         }
-        let rows = seen_by_project(direct).into_iter().map(|(project, seen)| (project, json(&seen)));
+        let rows = seen_by_project(direct)
+            .into_iter()
+            .map(|(project, seen)| (project, json::encode(&seen)));
         Ok(Output::new(write_table(&rows.collect::<BTreeMap<_, _>>())))
     }
 }
@@ -259,7 +261,7 @@ impl Producer for FactsOf {
             transitive: only_row(inputs.single("references")?, project_of(inputs)?)?,
             ..evaluated.facts
         };
-        Ok(Output::new(json(&facts)))
+        Ok(Output::new(json::encode(&facts)))
     }
 }
 
@@ -289,7 +291,7 @@ impl Producer for Defines {
                 .iter()
                 .filter_map(|one| Some((one.tfm.as_deref()?, &one.defines)));
             let by_framework: BTreeMap<&str, &Vec<String>> = main.into_iter().chain(named).collect();
-            return Ok(Output::new(json(&by_framework)));
+            return Ok(Output::new(json::encode(&by_framework)));
         };
         let file = inputs.var("file").unwrap_or_default();
         let row: FileRow = only_row(inputs.single("row")?, file)?;
@@ -343,7 +345,7 @@ impl Producer for FileIndex {
         let report = Report::default();
         report_uncompiled(&rows, &report);
         Ok(Output {
-            bytes: write_table(&rows.iter().map(|(path, row)| (*path, json(row))).collect()),
+            bytes: write_table(&rows.iter().map(|(path, row)| (*path, json::encode(row))).collect()),
             diagnostics: report.into_diagnostics(),
             ..Output::default()
         })

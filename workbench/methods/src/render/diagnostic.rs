@@ -29,14 +29,14 @@ const OF_A_KIND: usize = 3;
 /// Limit of lines that notes and warnings about code take in total, without the line that counts the others.
 const MOST_LINES: usize = 8;
 
-/// Whether a diagnostic is a note or a warning about code, of which a command shows only some.
+/// Whether a diagnostic is a note or a warning about code. A command shows only some of these.
 fn is_counted(one: &Diagnostic) -> bool {
     one.severity != Severity::Error && one.code.starts_with("CS-")
 }
 
 /// The lines that notes and warnings about code take.
 struct Room<'d> {
-    /// Kinds of which none is shown yet. One line is reserved for each.
+    /// Kinds without a shown diagnostic yet. Each of them has one line reserved.
     waiting: BTreeSet<&'d str>,
     /// Number shown of each kind.
     shown: BTreeMap<&'d str, usize>,
