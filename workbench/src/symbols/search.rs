@@ -3,7 +3,7 @@
 //! Order of hits: by kind of match (the whole name, its beginning, [`super::camel_humps`], any part), types before members, consecutive humps before
 //! others, shorter names, then by name. Types of one name are in the order of [`rank`], members by the key of their type. Similarly spelled names are
 //! searched only when nothing else matches; former names of renamed types match last. The text before the last `.`, `+` or `#` of a query must occur
-//! in the namespace or type. A query may be a pattern with `*` and `?` of the whole name. A page counts the overloads of a name in a type as one hit;
+//! in the namespace or type. Spaces are ignored: `node store` finds NodeStore. A query may be a pattern with `*` and `?` of the whole name. A page counts the overloads of a name in a type as one hit;
 //! [`describe`](super::describe::describe) lists each. Constructors (by the names of their types) and namespaces are found only when their kind is
 //! requested.
 
@@ -290,7 +290,7 @@ struct Finds<'s> {
 
 impl<'s> Finds<'s> {
     /// Adds an entry about the type `key`, or counts it as filtered out.
-    fn add_entry(&mut self, symbols: &Symbols, asked: &ParsedQuery<'_>, key: &str, matched: Matched, passes: bool, entry: NameMatch<'s>) {
+    fn add_entry(&mut self, symbols: &Symbols, asked: &ParsedQuery, key: &str, matched: Matched, passes: bool, entry: NameMatch<'s>) {
         let generated = passes && !asked.generated && symbols.is_generated(key);
         self.generated += usize::from(generated);
         match passes && !generated {
@@ -301,21 +301,21 @@ impl<'s> Finds<'s> {
 }
 
 /// A parsed query.
-pub(super) struct ParsedQuery<'q> {
+pub(super) struct ParsedQuery {
     /// Text to compare with names, folded.
     name: String,
     /// Text that must occur before the name, folded.
     around: String,
     humps: Humps,
     glob: Option<Glob>,
-    written: &'q str,
-    kind: Option<&'q str>,
+    written: String,
+    kind: Option<&'static str>,
     namespace: Option<String>,
     pub(super) generated: bool,
 }
 
-impl<'q> ParsedQuery<'q> {
-    pub(super) fn from_query(query: &Query<'q>) -> Result<Self, SymbolError> {
+impl ParsedQuery {
+    pub(super) fn from_query(query: &Query<'_>) -> Result<Self, SymbolError> {
         let text = query.text.trim();
         if text.chars().nth(MOST_CHARS).is_some() {
             let why = Diagnostic::error(ErrorCode::E_SYMBOL, format!("a query has at most {MOST_CHARS} characters"));
@@ -338,10 +338,10 @@ impl<'q> ParsedQuery<'q> {
             let hint = format!("kinds are {}", KINDS.join(", "));
             return Err(SymbolError::new(Trouble::Asked, why.hint(hint).candidates(near)));
         }
-        let text = text.split(['<', '(']).next().unwrap_or(text).trim_end();
+        let text: String = text.split(['<', '(']).next().unwrap_or(text).split_whitespace().collect();
         let (around, written) = match text.rfind(['.', '+', '#']) {
             Some(at) => (&text[..at], &text[at + 1..]),
-            None => ("", text),
+            None => ("", text.as_str()),
         };
         let wildcards = text.bytes().filter(|byte| matches!(byte, b'*' | b'?')).count();
         if wildcards > MOST_WILDCARDS {
@@ -356,7 +356,7 @@ impl<'q> ParsedQuery<'q> {
             around: folded(around),
             humps: Humps::new(written),
             glob: is_wild(written).then(|| Glob::new(written)),
-            written,
+            written: written.to_owned(),
             kind: kind.and_then(|(_, known)| known),
             namespace: query.namespace.map(folded),
             generated: query.generated,
@@ -524,7 +524,7 @@ impl<'q> ParsedQuery<'q> {
         if self.glob.is_some() || self.name.is_empty() {
             return;
         }
-        let word = Word::new(self.written);
+        let word = Word::new(&self.written);
         let mut near: Vec<(usize, usize)> = (0..symbols.len())
             .filter_map(|at| Some((word.edits(simple_name(symbols.folded(at)))?, at)))
             .filter(|(_, at)| self.is_around(outer_part(symbols.key(*at))))

@@ -100,6 +100,8 @@ fn queries_find_matching_names() {
         ]
     );
     assert_eq!(of("BS"), ["Humps Box.BigStore"]);
+    assert_eq!(of("big store"), ["Exact Box.BigStore"]);
+    assert_eq!(of("deep. sto"), ["Prefix Box.Deep.Down.Store"]);
     assert_eq!(of("Deep.Store"), ["Exact Box.Deep.Down.Store"]);
     assert_eq!(of("Store.get"), ["Exact Box.IStore#Get", "Exact Box.Store#Get"]);
     assert_eq!(of("Entry.Val"), ["Prefix Box.Store+Entry`1#Value"]);
