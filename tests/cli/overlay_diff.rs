@@ -177,6 +177,11 @@ fn impact_of_an_overlay_is_that_of_what_differs_in_it() {
         serde_json::json!(["Beta#Four(Alpha,Alpha)", "Beta#Three(Alpha)"]),
         "{reach}"
     );
+    let text = bench.run(&["impact", "--overlay", &session]).out;
+    assert!(
+        text.contains("note: 1 declaration no longer exists: Beta#Four(Alpha); impact does not follow its former uses"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -167,7 +167,10 @@ fn impact_says_what_lies_behind_its_last_step() {
     assert_eq!(bench.run(&["init"]).code, 0);
     let stopped = "note: impact stopped after 5 steps; 1 more member uses what these steps reach: follow them with a depth of 10\n";
     let tests = bench.run(&["impact", "A.M0", "--tests"]);
-    assert_eq!(tests.out, format!("note: no test is reached within 5 steps\n{stopped}"));
+    assert_eq!(
+        tests.out,
+        format!("changed: A#M0()\nnote: no test is reached within 5 steps\n{stopped}")
+    );
     let answer = bench.run(&["impact", "A.M0", "--json"]).json();
     assert_eq!(
         (&answer["state"]["complete"], &answer["beyond"], &answer["total"]),
@@ -184,7 +187,7 @@ fn impact_says_what_lies_behind_its_last_step() {
         "{filter:?}"
     );
     let far = bench.run(&["impact", "A.M0", "--tests", "--depth", "10"]);
-    assert_eq!(far.out, "7 a.cs:11 test T#Far()\n1 row, 1 test\n");
+    assert_eq!(far.out, "changed: A#M0()\n7 a.cs:11 test T#Far()\n1 row, 1 test\n");
     let whole = bench.run(&["impact", "A.M0", "--depth", "7", "--json"]).json();
     assert_eq!(
         (&whole["state"]["complete"], &whole["beyond"]),

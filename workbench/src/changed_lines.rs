@@ -1,4 +1,5 @@
-//! The lines of sources that differ from the commit that is checked out, or those of an overlay that differ from the files.
+//! The lines of sources that differ from the commit that is checked out, or those of an overlay that differ from the files, and the declarations
+//! that these changes remove.
 
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::lines::{fit, line_and_column, split};
@@ -6,40 +7,101 @@ use crate::edit::merge::changes;
 use crate::git;
 use engine::files::overlaid::Documents;
 use engine::seams::world::World;
-use std::collections::BTreeMap;
+use producers::csharp::ids::member_key;
+use producers::csharp::parse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// First and last line of each changed range, by file; for removed lines the line after them.
 pub type ChangedLines = BTreeMap<String, Vec<(u32, u32)>>;
 
-/// Returns the changed lines of sources; an uncommitted file is new in all its lines. `None` if git gives no answer.
-pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Option<ChangedLines> {
-    let (commit, files) = git::changed_files(root, sources)?;
-    let mut found = ChangedLines::new();
-    for file in files.into_iter().filter(|file| sources.binary_search(file).is_ok()) {
-        let Some(now) = world.read_at_most(&file, LARGEST).ok().and_then(|bytes| decode_lf(&bytes)) else {
-            continue;
-        };
-        let before = git::file_at(root, &commit, &file)
-            .and_then(|bytes| decode_lf(&bytes))
-            .unwrap_or_default();
-        let lines = changed_ranges(&before, &now);
-        if !lines.is_empty() {
-            found.insert(file, lines);
-        }
-    }
-    Some(found)
+/// What differs between two states of sources.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// The changed lines of the files that exist now.
+    pub lines: ChangedLines,
+    /// Paths of types and members (`N.T`, `N.T#M(int)`) that no differing file declares any more; those of a removed type are not listed.
+    pub removed: BTreeSet<String>,
 }
 
-/// Returns the lines of the documents of an overlay that differ from the files that they replace; a new file has all of its lines. `file_at` reads a
-/// file of the workspace. Files that the overlay deletes have no lines.
-pub fn lines_of_overlay(documents: &Documents, file_at: impl Fn(&str) -> Option<Vec<u8>>) -> ChangedLines {
-    let differing = documents.iter().filter_map(|(path, document)| {
-        let now = decode_lf(document.as_deref()?)?;
+/// Returns how sources differ from the commit; an uncommitted file is new in all its lines. `None` if git gives no answer.
+pub fn differences_from_commit(root: &Path, world: &dyn World, sources: &[String]) -> Option<Differences> {
+    let (commit, files) = git::changed_files(root, sources)?;
+    let mut compared = Comparison::default();
+    for file in files {
+        let before = || {
+            git::file_at(root, &commit, &file)
+                .and_then(|bytes| decode_lf(&bytes))
+                .unwrap_or_default()
+        };
+        if sources.binary_search(&file).is_ok() {
+            let now = world.read_at_most(&file, LARGEST).ok().and_then(|bytes| decode_lf(&bytes));
+            now.inspect(|now| compared.add(&file, &before(), Some(now)));
+        } else if file.ends_with(".cs") && !root.join(&file).exists() {
+            compared.add(&file, &before(), None);
+        }
+    }
+    Some(compared.into_differences())
+}
+
+/// Returns how the documents of an overlay differ from the files that they replace; a new file has all of its lines. `file_at` reads a file of the
+/// workspace.
+pub fn differences_of_overlay(documents: &Documents, file_at: impl Fn(&str) -> Option<Vec<u8>>) -> Differences {
+    let mut compared = Comparison::default();
+    for (path, document) in documents {
         let before = file_at(path).and_then(|bytes| decode_lf(&bytes)).unwrap_or_default();
-        Some((path.clone(), changed_ranges(&before, &now))).filter(|(_, lines)| !lines.is_empty())
-    });
-    differing.collect()
+        match document.as_deref().map(decode_lf) {
+            Some(Some(now)) => compared.add(path, &before, Some(&now)),
+            Some(None) => {}
+            None => compared.add(path, &before, None),
+        }
+    }
+    compared.into_differences()
+}
+
+/// Differences while files are compared, with the declarations of the differing files.
+#[derive(Default)]
+struct Comparison {
+    lines: ChangedLines,
+    before: BTreeSet<String>,
+    now: BTreeSet<String>,
+}
+
+impl Comparison {
+    /// Adds a file; `now` is `None` if the file is deleted.
+    fn add(&mut self, file: &str, before: &str, now: Option<&str>) {
+        let lines = changed_ranges(before, now.unwrap_or_default());
+        if lines.is_empty() {
+            return;
+        }
+        if file.ends_with(".cs") {
+            self.before.extend(declared_paths(before, file));
+            self.now.extend(declared_paths(now.unwrap_or_default(), file));
+        }
+        if now.is_some() {
+            self.lines.insert(file.to_owned(), lines);
+        }
+    }
+
+    fn into_differences(self) -> Differences {
+        let Self { lines, before, now } = self;
+        let is_of_removed = |path: &str| path.split_once('#').is_some_and(|(symbol, _)| !now.contains(symbol));
+        let removed = before.difference(&now).filter(|path| !is_of_removed(path)).cloned().collect();
+        Differences { lines, removed }
+    }
+}
+
+/// Returns the paths of the types and members that a text declares without any `#if` symbols.
+fn declared_paths(text: &str, file: &str) -> Vec<String> {
+    let (syntax, _) = parse::read(text, &BTreeSet::new(), file);
+    let mut paths = Vec::new();
+    for decl in &syntax.types {
+        let symbol = decl.symbol();
+        let members = decl.members.iter();
+        paths.extend(members.map(|member| format!("{symbol}#{}", member_key(member))));
+        paths.push(symbol);
+    }
+    paths
 }
 
 /// Decodes a text with LF line ends, however git converts them in checkouts.
@@ -79,9 +141,34 @@ mod tests {
         };
         let lines = |file: &str, lines: &[(u32, u32)]| (file.to_owned(), lines.to_vec());
         assert_eq!(
-            lines_of_overlay(&documents, file_at),
+            differences_of_overlay(&documents, file_at).lines,
             ChangedLines::from([lines("a.cs", &[(2, 2)]), lines("d.cs", &[(1, 2)])])
         );
+    }
+
+    #[test]
+    fn declarations_that_no_file_has_any_more_are_removed() {
+        let document = |text: &str| Some(std::sync::Arc::from(text.as_bytes()));
+        let documents = Documents::from([
+            (
+                "a.cs".to_owned(),
+                document("class A { void Moved() { } int Renamed2() => 1; void Changed(int n) { } }"),
+            ),
+            ("b.cs".to_owned(), document("partial class B { void Moved() { } }")),
+            ("c.cs".to_owned(), None),
+            ("d.txt".to_owned(), None),
+        ]);
+        let file_at = |path: &str| {
+            let text = match path {
+                "a.cs" => "class A { void Moved() { } int Renamed() => 1; void Changed() { } }",
+                "c.cs" => "partial class B { void Moved() { } void Gone() { } }\nclass C { void Inner() { } }",
+                "d.txt" => "class D { }",
+                _ => return None,
+            };
+            Some(text.as_bytes().to_vec())
+        };
+        let removed = ["A#Changed()", "A#Renamed()", "B#Gone()", "C"].map(str::to_owned);
+        assert_eq!(differences_of_overlay(&documents, file_at).removed, removed.into());
     }
 
     #[test]
@@ -111,7 +198,7 @@ mod tests {
                     world.write_source(file, bytes);
                 }
             }
-            changed_lines(&root, &world, &sources).expect("a checkout")
+            differences_from_commit(&root, &world, &sources).expect("a checkout").lines
         };
         assert_eq!(now(), ChangedLines::new());
         write("a.cs", "1\nx\ny\n3\n");
@@ -124,6 +211,6 @@ mod tests {
             now(),
             ChangedLines::from([lines("a.cs", &[(2, 3)]), lines("c.cs", &[(2, 2)]), lines("e.cs", &[(1, 2)])])
         );
-        assert_eq!(changed_lines(&std::env::temp_dir(), &MemoryWorld::new(), &sources), None);
+        assert_eq!(differences_from_commit(&std::env::temp_dir(), &MemoryWorld::new(), &sources), None);
     }
 }

@@ -15,7 +15,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use workbench::changed_lines::{changed_lines, lines_of_overlay};
+use workbench::changed_lines::{Differences, differences_from_commit, differences_of_overlay};
 use workbench::edit::disk::Disk;
 use workbench::edit::files::Files;
 use workbench::overlay::build::documents;
@@ -119,7 +119,7 @@ impl Method for ImpactOf {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Reach, Failed> {
         let names = desk.workspace_names()?;
-        let (changed, former) = self.changed_symbols(desk, &names)?;
+        let Start { changed, former, removed } = self.changed_symbols(desk, &names)?;
         let health = desk.health()?;
         let found = impact(desk, &names.symbols, &changed, self.depth, &health.gaps())?;
         let unread: Vec<String> = found.unread.iter().cloned().collect();
@@ -138,12 +138,15 @@ impl Method for ImpactOf {
         let rows: Vec<Affected> = found.affected.into_iter().filter(is_wanted).collect();
         let dot = self.dot.then(|| draw_reach(&changed, &rows));
         let (total, possible) = count_affected(rows.iter());
+        state = state.lacking(note_removed(&removed).as_slice());
         if changed.is_empty() {
-            let other = match self.diff {
-                true => "the commit that is checked out",
-                false => "the workspace; deleted files are not followed",
+            let other = if self.diff {
+                "the commit that is checked out"
+            } else {
+                "the workspace"
             };
-            state.notes.push(format!("no member differs from {other}"));
+            let is_equal = removed.is_empty();
+            state.notes.extend(is_equal.then(|| format!("no member differs from {other}")));
         } else if total == 0 && self.tests {
             state
                 .notes
@@ -186,7 +189,7 @@ impl Method for ImpactOf {
             return dot.clone();
         }
         let mut text = String::new();
-        if answer.changed.len() > 1 {
+        if !answer.changed.is_empty() {
             text.push_str(&format!("changed: {}\n", answer.changed.join(", ")));
         }
         for one in &answer.affected {
@@ -248,16 +251,59 @@ fn count_affected<'a>(rows: impl Iterator<Item = &'a Affected>) -> (usize, usize
     rows.fold((0, 0), |(all, possible), one| (all + 1, possible + usize::from(one.why.is_some())))
 }
 
-/// Returns the members and types that differ between the workspace and an overlay or edit session.
-fn changed_by_overlay(desk: &mut Desk<'_>, names: &WorkspaceNames, overlay: &str) -> Result<BTreeSet<String>, Failed> {
+/// Where the walk starts.
+#[derive(Default)]
+struct Start {
+    /// Changed members and types.
+    changed: BTreeSet<String>,
+    /// Former name of a requested symbol.
+    former: Option<String>,
+    /// Members and types that no longer exist; the walk cannot follow them.
+    removed: BTreeSet<String>,
+}
+
+impl Start {
+    fn from_differences(desk: &mut Desk<'_>, names: &WorkspaceNames, found: Differences) -> Result<Self, Failed> {
+        Ok(Self {
+            changed: at_lines(desk, &names.symbols, &found.lines)?,
+            former: None,
+            removed: found.removed,
+        })
+    }
+}
+
+/// Limit of removed symbols that a note names.
+const NAMED: usize = 5;
+
+/// Returns a note about removed symbols, whose former users have no certain binding any more.
+fn note_removed(removed: &BTreeSet<String>) -> Option<String> {
+    let first = removed.first()?;
+    let shown: Vec<&str> = removed.iter().take(NAMED).map(String::as_str).collect();
+    let more = if removed.len() > NAMED { ", …" } else { "" };
+    let name = first.rsplit(['#', '.', '+']).next().unwrap_or(first);
+    let name = name.split(['(', '`']).next().unwrap_or(name);
+    let (verb, whose) = if removed.len() == 1 {
+        ("exists", "its")
+    } else {
+        ("exist", "their")
+    };
+    Some(format!(
+        "{} no longer {verb}: {}{more}; impact does not follow {whose} former uses: search by name (`cortex grep '{name}'`)",
+        plural(removed.len() as u64, "declaration"),
+        shown.join(", ")
+    ))
+}
+
+/// Returns where the walk over the changes of an overlay or edit session starts.
+fn changed_by_overlay(desk: &mut Desk<'_>, names: &WorkspaceNames, overlay: &str) -> Result<Start, Failed> {
     let root = root_of_workspace(desk)?;
     let disk = Disk::new(&root);
-    let documents = documents(&disk, overlay, current_seconds())?;
+    let mut documents = documents(&disk, overlay, current_seconds())?;
     let (_, session) = desk.open_to_build()?;
     let sources: BTreeSet<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
-    let mut lines = lines_of_overlay(&documents, |path| Some(disk.read(path).ok()??.bytes));
-    lines.retain(|path, _| sources.contains(path));
-    at_lines(desk, &names.symbols, &lines)
+    documents.retain(|path, document| document.is_none() || sources.contains(path));
+    let found = differences_of_overlay(&documents, |path| Some(disk.read(path).ok()??.bytes));
+    Start::from_differences(desk, names, found)
 }
 
 impl ImpactOf {
@@ -275,13 +321,12 @@ impl ImpactOf {
         ))
     }
 
-    /// Returns the changed symbols, and the former name of a requested one.
-    fn changed_symbols(&self, desk: &mut Desk<'_>, names: &WorkspaceNames) -> Result<(BTreeSet<String>, Option<String>), Failed> {
+    fn changed_symbols(&self, desk: &mut Desk<'_>, names: &WorkspaceNames) -> Result<Start, Failed> {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
         match (&self.symbol, self.diff) {
             (Some(_), true) => Err(wrong("symbol and diff cannot go together", "leave one of them out")),
             (None, false) => match desk.context.overlay().map(str::to_owned) {
-                Some(overlay) => Ok((changed_by_overlay(desk, names, &overlay)?, None)),
+                Some(overlay) => changed_by_overlay(desk, names, &overlay),
                 None => Err(wrong(
                     "the argument 'symbol' is missing",
                     "name a type or member, or ask with diff or with an overlay",
@@ -289,16 +334,20 @@ impl ImpactOf {
             },
             (Some(symbol), false) => {
                 let (found, former) = namesakes(desk, names, symbol)?;
-                Ok((found.into_iter().map(|one| one.path).collect(), former))
+                Ok(Start {
+                    changed: found.into_iter().map(|one| one.path).collect(),
+                    former,
+                    ..Start::default()
+                })
             }
             (None, true) => {
                 let root = root_of_workspace(desk)?;
                 let (workspace, session) = desk.open_to_build()?;
                 let world = workspace.engine.world.clone();
                 let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
-                let lines = changed_lines(&root, &*world, &sources);
-                let lines = lines.ok_or_else(|| wrong("git knows no commit of this workspace", "name a type or member instead"))?;
-                Ok((at_lines(desk, &names.symbols, &lines)?, None))
+                let found = differences_from_commit(&root, &*world, &sources);
+                let found = found.ok_or_else(|| wrong("git knows no commit of this workspace", "name a type or member instead"))?;
+                Start::from_differences(desk, names, found)
             }
         }
     }
