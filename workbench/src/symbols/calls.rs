@@ -1,8 +1,8 @@
 //! Determines which overloads a call may refer to, by the number, names and types of its arguments.
 //!
 //! An overload is excluded only if the compiler excludes it, too. The types of literals are certain, so C#'s own rules apply: which conversions
-//! exist, and which of two is better. Other arguments count only if they have exactly the type of a parameter. Several remaining overloads are all
-//! reported; nothing is guessed.
+//! exist, and which of two is better. Other arguments count only if they have exactly the type of a parameter, or if a simple type meets a type of
+//! .NET that never converts to or from it. Several remaining overloads are all reported; nothing is guessed.
 
 use super::number_conversions;
 use super::overloads::{Overload, arity, comparable_type, parameter_types, without_words};
@@ -202,6 +202,9 @@ fn assign_arguments<'o>(overload: &'o Overload, call: &Call) -> Option<AssignedC
         if !(converts(argument, kind, range) || parameter.params && converts(argument, &parameter.kind, range)) {
             return None;
         }
+        if !parameter.params && types.get(place).is_some_and(|bound| never_becomes(argument, bound)) {
+            return None;
+        }
         taken[place] = true;
         kinds.push(kind);
         bound.push(types.get(place).map(|of| if parameter.params { element(of) } else { of }));
@@ -223,9 +226,11 @@ fn element(kind: &str) -> &str {
 fn converts(argument: &str, parameter: &str, literal: Option<IntegerRange>) -> bool {
     let written = without_marks(parameter);
     let Some(from) = simple(argument) else {
+        let to = predefined(written);
         // No value of a .NET type converts to `string` implicitly; an `object` may be anything (`dynamic`).
-        let is_text = predefined(written).key() == Some("~System.String");
-        return !(is_text && argument.starts_with("~System.") && argument != "~System.Object");
+        let is_text = to.key() == Some("~System.String") && argument.starts_with("~System.") && argument != "~System.Object";
+        let is_simple = to.key().is_some_and(|key| simple(key).is_some());
+        return !(is_text || is_simple && (argument.ends_with("[]") || is_foreign(argument)));
     };
     let to = predefined(written);
     match to.key().map(|key| (key, simple(key))) {
@@ -235,6 +240,23 @@ fn converts(argument: &str, parameter: &str, literal: Option<IntegerRange>) -> b
         Some((_, Some(to))) => from == to,
         _ => !written.ends_with(']'),
     }
+}
+
+/// Namespaces of .NET: no conversion leads from their types to a simple type, and none back, except from `string` to [`TEXT_BASES`].
+const FOREIGN: [&str; 4] = ["~System.Collections.", "~System.IO.", "~System.Linq.", "~System.Threading."];
+
+/// Beginnings of the types in [`FOREIGN`] that `string` implements.
+const TEXT_BASES: [&str; 2] = ["~System.Collections.IEnumerable", "~System.Collections.Generic.IEnumerable`1"];
+
+/// Whether a type lies in one of the namespaces [`FOREIGN`].
+fn is_foreign(key: &str) -> bool {
+    FOREIGN.iter().any(|namespace| key.starts_with(namespace))
+}
+
+/// Whether no value of a simple type can be passed to a parameter of the bound type, because C# and .NET have no such conversion.
+fn never_becomes(argument: &str, bound: &str) -> bool {
+    let is_base = || argument == "~System.String" && TEXT_BASES.iter().any(|base| bound.starts_with(base));
+    simple(argument).is_some() && is_foreign(bound) && !is_base()
 }
 
 /// Returns a written type without passing mode and nullable mark.
@@ -433,6 +455,7 @@ static void M(A on, string[] many, ref int there) { }
         let tokens = "void F(CancellationToken t = default) {} void F(string s, CancellationToken t = default) {} void F(bool b, CancellationToken t = default) {}";
         let written = "void F(System.Threading.CancellationToken t) {} void F(Unknown x) {} void F(object x) {}";
         let lists = "void F(List<int> x) {} void F(IEnumerable<int> x) {}";
+        let keys = "void F(int x) {} void F(IEnumerable<int> x) {}";
         for (overloads, arguments, expected) in [
             (tokens, &[token][..], "F(CancellationToken)"),
             (tokens, &["string", token], "F(string,CancellationToken)"),
@@ -462,6 +485,19 @@ static void M(A on, string[] many, ref int there) { }
                 "F(LogInterpolatedStringHandler) F(string)",
             ),
             ("void F(string x) {} void F(object x) {}", &["string"], "F(string)"),
+            // A number is no collection, and a collection is no number; a text enumerates characters.
+            (keys, &["int"], "F(int)"),
+            (keys, &["~System.Int32[]"], "F(IEnumerable<int>)"),
+            (keys, &["~System.Collections.Generic.IEnumerable`1"], "F(IEnumerable<int>)"),
+            (keys, &["~System.Collections.Generic.List`1{~System.Int32}"], "F(IEnumerable<int>)"),
+            (keys, &[""], "F(IEnumerable<int>) F(int)"),
+            (keys, &["~System.Object"], "F(IEnumerable<int>) F(int)"),
+            ("void F(bool x) {} void F(Stream x) {}", &["~System.IO.MemoryStream"], "F(Stream)"),
+            (
+                "void F(IEnumerable<char> x) {} void F(List<char> x) {}",
+                &["string"],
+                "F(IEnumerable<char>)",
+            ),
             // Of two types of one name it is not known which is which.
             (
                 "void F(System.Threading.Timer x) {} void F(System.Timers.Timer x) {} void F(object x) {}",
