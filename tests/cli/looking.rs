@@ -189,6 +189,23 @@ fn outlines_of_several_symbols() {
     assert_eq!(one["state"]["complete"], true);
     let two = bench.run(&["outline", "--json", "--data", "NodeStore", "NodeId"]).json();
     assert_eq!(two["more"][0]["data"]["fqn"], "MemoTree.Core.NodeId");
+    let some = bench.run(&["outline", "Nope9", "NodeId"]);
+    assert!(
+        some.code == 2
+            && some.out.starts_with("# MemoTree.Core.NodeId ")
+            && some
+                .out
+                .contains("error[SymbolNotFound] Nope9: no type or member of this name is known"),
+        "{some:?}"
+    );
+    let some = bench.run(&["outline", "--json", "Nope9", "NodeId"]).json();
+    assert_eq!(
+        (&some["failed"][0]["asked"], &some["state"]["complete"]),
+        (&"Nope9".into(), &false.into()),
+        "{some}"
+    );
+    let none = bench.run(&["outline", "Nope9", "Nope8"]);
+    assert!(none.code == 2 && none.out.is_empty() && none.err.contains("Nope8"), "{none:?}");
     insta::assert_snapshot!(bench.run(&["outline", "NodeStroe"]).all(), @"
     exit 2
     error[SymbolNotFound]: no type or member of this name is known
@@ -227,7 +244,7 @@ fn usages_of_types_and_members() {
     assert!(unknown.code == 2 && unknown.all().contains("SymbolNotFound"), "{unknown:?}");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Gte"]).all(), @"
     exit 2
-    error[SymbolNotFound]: no type or member of this name is known
+    error[SymbolNotFound]: MemoTree.Core.NodeStore has no member of this name
       found: NodeStore.Gte
       could be:
         MemoTree.Core.NodeStore#Get(NodeId)
@@ -236,7 +253,7 @@ fn usages_of_types_and_members() {
     ");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore#Gte(System.Int32)"]).all(), @"
     exit 2
-    error[SymbolNotFound]: no type or member of this name is known
+    error[SymbolNotFound]: MemoTree.Core.NodeStore has no member of this name
       found: NodeStore#Gte(System.Int32)
       could be:
         MemoTree.Core.NodeStore#Get(NodeId)
@@ -245,9 +262,9 @@ fn usages_of_types_and_members() {
     ");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Qqqqqqqqqqqq"]).all(), @"
     exit 2
-    error[SymbolNotFound]: no type or member of this name is known
+    error[SymbolNotFound]: MemoTree.Core.NodeStore has no member of this name
       found: NodeStore.Qqqqqqqqqqqq
-      help: write Type, Namespace.Type, Type.Member or Type#Member
+      help: `cortex outline MemoTree.Core.NodeStore` lists its members
     ");
     // A member without uses is not an error.
     assert_eq!(bench.run(&["usages", "NodeStore#Dispose"]).code, 0);

@@ -550,7 +550,7 @@ fn paths_and_labels_are_refused_as_symbol_names() {
     }
     let alike = bench.run(&["resolve", "NodeStroe"]);
     assert!(
-        alike.code == 2 && alike.out.starts_with("spelled alike:\nMemoTree.Core.NodeStore "),
+        alike.code == 2 && alike.out.starts_with("similar names:\nMemoTree.Core.NodeStore "),
         "{alike:?}"
     );
     let unknown = bench.run(&["resolve", "Nowhere9"]);

@@ -53,7 +53,8 @@ fn edits_stop_at_the_lines_of_pages() {
 #[test]
 fn files_of_no_source_set_are_named_as_such() {
     let bench = pages();
-    for path in ["./Home.razor", "Home.razor"] {
+    bench.write("settings.json", "{}\n");
+    for path in ["./Home.razor", "Home.razor", "settings.json"] {
         let outline = bench.run(&["outline", path]);
         assert!(
             outline.code == 2 && outline.err.contains("this file is in no source set"),

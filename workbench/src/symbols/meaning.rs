@@ -1,6 +1,7 @@
 //! Result of resolving a symbol: candidates, how they were found, and the chosen one if it is unique.
 
 use super::outputs::{SymbolError, Trouble, member_label, type_label};
+use engine::values::case_folding::same;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::csharp::deps::dotnet;
@@ -140,6 +141,9 @@ pub struct Resolution {
     /// Former name of the type, if the request used it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
+    /// The only type that the names before an unknown member mean.
+    #[serde(skip)]
+    pub owner: Option<String>,
 }
 
 impl Resolved {
@@ -248,11 +252,12 @@ impl Resolution {
                 let hint = "name a type or member that the workspace declares; `grep` finds a word in its code";
                 return Err(SymbolError::new(Trouble::NotFound, why.found(found).hint(hint)));
             }
-            let hint = match shown.first() {
-                Some(first) => format!("did you mean {first}?"),
-                None => "write Type, Namespace.Type, Type.Member or Type#Member".to_owned(),
+            let hint = match (shown.first(), &self.owner) {
+                (Some(first), _) => format!("did you mean {first}?"),
+                (None, Some(owner)) => format!("`cortex outline {owner}` lists its members"),
+                (None, None) => "write Type, Namespace.Type, Type.Member or Type#Member".to_owned(),
             };
-            let why = Diagnostic::error(ErrorCode::SymbolNotFound, "no type or member of this name is known");
+            let why = Diagnostic::error(ErrorCode::SymbolNotFound, self.describe_unknown());
             return Err(SymbolError::new(Trouble::NotFound, why.found(found).hint(hint).candidates(shown)));
         }
         let why = Diagnostic::error(
@@ -269,6 +274,22 @@ impl Resolution {
             );
         }
         Err(SymbolError::new(Trouble::Ambiguous, why.found(found).hint(hint).candidates(shown)))
+    }
+}
+
+impl Resolution {
+    /// Says what is unknown: the name, the member of a known type, or only its parameters.
+    fn describe_unknown(&self) -> String {
+        let Some(owner) = &self.owner else {
+            return "no type or member of this name is known".to_owned();
+        };
+        let (name, parameters) = self.symbol.split_once('(').unzip();
+        let name = name.and_then(|name| name.rsplit(['.', '#']).next());
+        let is_overload = |one: &Candidate| one.member_name().zip(name).is_some_and(|(own, name)| same(own, name));
+        match parameters.is_some() && self.candidates.iter().any(is_overload) {
+            true => format!("{owner} has no member of this name with these parameters"),
+            false => format!("{owner} has no member of this name"),
+        }
     }
 }
 

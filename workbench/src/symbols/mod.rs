@@ -55,6 +55,7 @@ mod shared_files_tests;
 pub mod source;
 pub mod source_budget;
 mod substituted_parameters;
+mod suggestions;
 pub mod unbound;
 mod unbound_places;
 pub mod uncompiled;

@@ -12,16 +12,15 @@
 //!    star spans several names.
 //! 4. **alias**: the type that once had that name.
 //! 5. a namespace: it is reported, but does not resolve to a type or member.
-//! 6. **fuzzy**: names at most two edits away. They are suggestions and never resolve.
+//! 6. **fuzzy**: names at most two edits away, or, of members, longer and shorter ones. They are suggestions and never resolve.
 //!
 //! A path as answers write it, ``Namespace.Type`1#Name`1(T)``, takes precedence over all of these.
 //!
 //! Candidates are sorted by least surprise: fewest namespace levels, then most accessible, then shortest, then by name. Recently used paths may come
 //! first among *suggestions*; they never decide a resolution.
 
-use super::edit_distance::Word;
-use super::index::{Symbols, simple_name};
-use super::matching::{across_names, matches_end, namespaces, outer_part, rank, target_name, types};
+use super::index::Symbols;
+use super::matching::{across_names, namespaces, rank, target_name, types};
 use super::operators;
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
@@ -34,7 +33,7 @@ use std::collections::BTreeSet;
 pub use super::meaning::{Candidate, How, NAMESPACE, Resolution, Resolved, SHOWN};
 
 /// Most types whose overloads are read; with more types, members are candidates by name.
-const MOST_OPENED: usize = 8;
+pub(super) const MOST_OPENED: usize = 8;
 
 /// Options of a resolution.
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +57,9 @@ impl Default for Options<'_> {
 }
 
 /// A candidate member, or only its name if its overloads were not read.
-struct MemberCandidate {
-    at: usize,
-    member: Option<Overload>,
+pub(super) struct MemberCandidate {
+    pub(super) at: usize,
+    pub(super) member: Option<Overload>,
     inherited_by: Option<String>,
     /// Number of overloads in the index that this candidate represents when they were not read.
     count: usize,
@@ -81,6 +80,7 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
         symbols,
         outputs,
         path: &path,
+        owner: None,
     };
     let (how, mut found, former) = asking.find_candidates(options)?;
     if !matches!(how, Some(How::Fuzzy)) {
@@ -101,6 +101,7 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
         let candidates = names.into_iter().take(options.most.max(1)).map(namespace_candidate).collect();
         return Ok(answer(&path.text, Some(how), candidates, total, None));
     }
+    let owner = asking.owner.map(|at| symbols.key(at).to_owned());
     let mut total = found.iter().map(|found| found.count).sum();
     found.truncate(options.most.max(1));
     let mut found = split_into_overloads(symbols, outputs, found, &mut total)?;
@@ -110,7 +111,10 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
         .map(|found| candidate(symbols, found))
         .collect::<Result<_, _>>()
         .map_err(O::Error::from)?;
-    Ok(answer(&path.text, how, candidates, total, former))
+    Ok(Resolution {
+        owner,
+        ..answer(&path.text, how, candidates, total, former)
+    })
 }
 
 fn answer(symbol: &str, how: Option<How>, candidates: Vec<Candidate>, total: usize, former: Option<String>) -> Resolution {
@@ -122,6 +126,7 @@ fn answer(symbol: &str, how: Option<How>, candidates: Vec<Candidate>, total: usi
         candidates,
         total,
         former,
+        owner: None,
     }
 }
 
@@ -190,10 +195,12 @@ fn namespace_candidate(path: String) -> Candidate {
     }
 }
 
-struct Asking<'a, O> {
-    symbols: &'a Symbols,
-    outputs: &'a mut O,
-    path: &'a SymbolPath,
+pub(super) struct Asking<'a, O> {
+    pub(super) symbols: &'a Symbols,
+    pub(super) outputs: &'a mut O,
+    pub(super) path: &'a SymbolPath,
+    /// The only type that the names before an unknown member mean.
+    pub(super) owner: Option<usize>,
 }
 
 type MemberAnswer = (Option<How>, Vec<MemberCandidate>, Option<String>);
@@ -248,21 +255,7 @@ impl<O: Outputs> Asking<'_, O> {
             }
             return Ok(((!found.is_empty()).then_some(How::Wildcard), found, None));
         }
-        let near = match &owners {
-            Some((types, name)) if !types.is_empty() => self.near_members(types, name)?,
-            owners => {
-                let whole = self.near_types(&path.segments, options.recent);
-                match owners {
-                    Some((_, name)) if path.member.is_some() => self.in_near_types(whole, name)?,
-                    // Without a `#`, the last name is more likely a type's.
-                    Some((_, name)) if whole.is_empty() => {
-                        let before = self.near_types(&path.segments[..path.segments.len() - 1], options.recent);
-                        self.in_near_types(before, name)?
-                    }
-                    _ => whole,
-                }
-            }
-        };
+        let near = self.suggestions(owners, options.recent)?;
         Ok((Some(How::Fuzzy), near, None))
     }
 
@@ -285,13 +278,6 @@ impl<O: Outputs> Asking<'_, O> {
             }
         }
         Ok(Vec::new())
-    }
-
-    /// Returns members of that name in similarly spelled types, or else the types.
-    fn in_near_types(&mut self, near: Vec<MemberCandidate>, name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
-        let types: Vec<usize> = near.iter().take(MOST_OPENED).map(|found| found.at).collect();
-        let found = self.members(&types, name)?;
-        Ok(if found.is_empty() { near } else { found })
     }
 
     /// Resolves an identifier: of a type, `T_…`, or of a member, `T_…_…`; also a renamed type's former one.
@@ -348,14 +334,14 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// Returns the types that declare a member of a name.
-    fn declaring(&self, name: &str) -> Vec<usize> {
+    pub(super) fn declaring(&self, name: &str) -> Vec<usize> {
         let names = self.symbols.spelled(name).into_iter();
         let owners: BTreeSet<&str> = names.flat_map(|name| self.symbols.owners(name)).collect();
         owners.into_iter().filter_map(|owner| self.symbols.find(owner)).collect()
     }
 
     /// Returns the members of a name (or pattern) that types declare or inherit.
-    fn members(&mut self, types: &[usize], name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
+    pub(super) fn members(&mut self, types: &[usize], name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
         if types.len() > MOST_OPENED {
             return Ok(self.by_name(Some(types), name));
         }
@@ -472,61 +458,7 @@ impl<O: Outputs> Asking<'_, O> {
         Ok((!found.is_empty()).then_some((found, former)))
     }
 
-    /// Returns types with similarly spelled simple names, nearest first.
-    fn near_types(&self, names: &[Segment], recent: &[String]) -> Vec<MemberCandidate> {
-        let symbols = self.symbols;
-        let Some(last) = names.last() else { return Vec::new() };
-        let word = Word::new(last.name.split('`').next().unwrap_or_default());
-        let mut near: Vec<(usize, usize)> = (0..symbols.len())
-            .filter_map(|at| Some((word.edits(simple_name(symbols.folded(at)))?, at)))
-            .collect();
-        // A written namespace limits suggestions to types in it, if there are any.
-        if names.len() > 1 {
-            let within = |at: &usize| matches_end(&names[..names.len() - 1], outer_part(symbols.key(*at)), false).is_some();
-            if near.iter().any(|(_, at)| within(at)) {
-                near.retain(|(_, at)| within(at));
-            }
-        }
-        near.sort_by_cached_key(|(edits, at)| {
-            let key = symbols.key(*at);
-            let used = recent.iter().position(|path| path == key).unwrap_or(usize::MAX);
-            (*edits, used, symbols.is_generated(key), rank(key, symbols.brief(*at).access))
-        });
-        near.into_iter().map(|(_, at)| of_type(at)).collect()
-    }
-
-    /// Returns similarly spelled members of types and their bases, nearest first.
-    fn near_members(&mut self, types: &[usize], name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
-        let mut all: Vec<usize> = types.iter().copied().take(MOST_OPENED).collect();
-        for &at in types.iter().take(MOST_OPENED) {
-            let bases = self.symbols.bases(self.symbols.key(at)).into_iter();
-            all.extend(bases.filter_map(|base| self.symbols.find(&base)));
-        }
-        all.truncate(4 * MOST_OPENED);
-        let mut seen = BTreeSet::new();
-        all.retain(|at| seen.insert(*at));
-        let keys: Vec<&str> = all.iter().map(|&at| self.symbols.key(at)).collect();
-        let rows = overloads::read_overloads(self.outputs, &keys)?;
-        let word = Word::new(name);
-        let mut near: Vec<(usize, usize, MemberCandidate)> = Vec::new();
-        let mut taken = BTreeSet::new();
-        for (place, (&at, rows)) in all.iter().zip(rows).enumerate() {
-            for member in rows {
-                // Other overloads of a known name are suggestions, too; identical declarations in a base are listed once.
-                let edits = word.edits(&member.name).or_else(|| same(&member.name, name).then_some(0));
-                if let Some(edits) = edits
-                    && (place < types.len() || taken.insert(member.key.clone()))
-                {
-                    taken.insert(member.key.clone());
-                    near.push((edits, place, of_member(at, member)));
-                }
-            }
-        }
-        near.sort_by_cached_key(|(edits, place, found)| (*edits, *place, self.rank(found)));
-        Ok(near.into_iter().map(|(_, _, found)| found).collect())
-    }
-
-    fn rank(&self, found: &MemberCandidate) -> (usize, Access, usize, String) {
+    pub(super) fn rank(&self, found: &MemberCandidate) -> (usize, Access, usize, String) {
         let key = self.symbols.key(found.at);
         let (levels, access, _, _) = rank(key, self.symbols.brief(found.at).access);
         let path = path_of(key, found.member.as_ref());
@@ -559,7 +491,7 @@ fn candidate(symbols: &Symbols, found: MemberCandidate) -> Result<Candidate, Sym
     })
 }
 
-fn of_type(at: usize) -> MemberCandidate {
+pub(super) fn of_type(at: usize) -> MemberCandidate {
     MemberCandidate {
         at,
         member: None,
@@ -568,7 +500,7 @@ fn of_type(at: usize) -> MemberCandidate {
     }
 }
 
-fn of_member(at: usize, member: Overload) -> MemberCandidate {
+pub(super) fn of_member(at: usize, member: Overload) -> MemberCandidate {
     MemberCandidate {
         member: Some(member),
         ..of_type(at)

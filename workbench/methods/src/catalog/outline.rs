@@ -1,6 +1,8 @@
 //! `outline`: outlines of types and members, and contents of files, folders, namespaces and projects.
 
+use super::access::as_access_denied;
 use super::resolved::{Resolved, resolve_target};
+use super::source::{failure_of, failure_text};
 use super::symbols::{found_by_name, lines_of_notes, resolution, state_of_page};
 use super::uncompiled::note_of_file;
 use super::{Effect, Method, arguments, other_languages};
@@ -80,6 +82,9 @@ pub struct Outlines {
     /// Outlines of further symbols.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     more: Vec<OneOutline>,
+    /// Requested symbols that cannot be shown, as errors with `asked`; only if others can be shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failed: Vec<Value>,
 }
 
 /// One outline.
@@ -111,8 +116,7 @@ impl Method for Outline {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Outlines, Failed> {
         let mut shown: Vec<(String, Vec<u8>)> = Vec::new();
-        let mut containers: Vec<(Container, Vec<String>)> = Vec::new();
-        let mut others = Vec::new();
+        let mut meant = Meant::default();
         let context = desk.context;
         if self.last_good {
             let labels: Vec<String> = self.symbols.iter().map(|symbol| outline_label(symbol)).collect();
@@ -122,10 +126,9 @@ impl Method for Outline {
                 shown.push((found.label, found.bytes.to_vec()));
             }
         } else {
-            let labels;
-            (labels, containers, others) = self.resolve_symbols(desk)?;
-            if !labels.is_empty() {
-                let report = desk.outputs_of_labels(&labels, true)?;
+            meant = self.resolve_symbols(desk)?;
+            if !meant.labels.is_empty() {
+                let report = desk.outputs_of_labels(&meant.labels, true)?;
                 let made = report.roots.iter().zip(&report.outputs);
                 shown.extend(made.filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.as_deref()?.to_vec()))));
             }
@@ -153,32 +156,47 @@ impl Method for Outline {
                 outline_text: String::from_utf8(bytes).map_err(|_| binary())?,
             });
         }
-        for (container, also) in &containers {
+        for (container, also) in &meant.containers {
             outlines.push(self.list_container(desk, container, also)?);
         }
-        outlines.extend(others);
+        outlines.extend(meant.others);
+        let shown = outlines.len();
         let mut outlines = outlines.into_iter();
-        let Some(first) = outlines.next() else {
+        let Some(mut first) = outlines.next() else {
             // The reason was reported before.
             return Err(Failed {
                 code: desk.code(),
                 diagnostics: Vec::new(),
             });
         };
+        if !meant.failed.is_empty() {
+            first.state = first.state.cut(shown, shown + meant.failed.len(), "see failed");
+        }
         Ok(Outlines {
             first,
             more: outlines.collect(),
+            failed: meant.failed,
         })
     }
 
     fn text(answer: &Outlines) -> String {
         let all = std::iter::once(&answer.first).chain(&answer.more);
-        printable(&all.map(OneOutline::outline_text).collect::<Vec<_>>().join("\n"))
+        let failed = answer.failed.iter().map(failure_text);
+        printable(&all.map(OneOutline::outline_text).chain(failed).collect::<Vec<_>>().join("\n"))
     }
 }
 
-/// Resolved symbols: labels, containers each with alternative meanings of the name, and outlines of other languages.
-type Meant = (Vec<String>, Vec<(Container, Vec<String>)>, Vec<OneOutline>);
+/// Resolved symbols.
+#[derive(Default)]
+struct Meant {
+    labels: Vec<String>,
+    /// Files, folders, namespaces and projects, each with alternative meanings of the name.
+    containers: Vec<(Container, Vec<String>)>,
+    /// Outlines of other languages.
+    others: Vec<OneOutline>,
+    /// Symbols that cannot be shown.
+    failed: Vec<Value>,
+}
 
 impl OneOutline {
     fn outline_text(&self) -> String {
@@ -199,67 +217,91 @@ impl OneOutline {
 }
 
 impl Outline {
-    /// Resolves the symbols. A name that the engine does not know as a label is looked up in the symbol index.
+    /// Resolves the symbols. An unknown one of several is listed as failed, unless all are unknown.
     fn resolve_symbols(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
         // Names are looked up in the index of types.
         if desk.reads_csharp()? {
             desk.output_of_label("//index:types")?;
         }
-        let mut labels = Vec::with_capacity(self.symbols.len());
-        let (mut containers, mut others) = (Vec::new(), Vec::new());
+        let mut meant = Meant::default();
+        let mut last = None;
         for symbol in &self.symbols {
-            if let Some(outline) = other_languages::outline(desk, symbol)? {
-                others.push(OneOutline::of_other(outline));
-                continue;
-            }
-            if is_path(symbol)
-                && let Some(container) = Layout::from_outputs(desk)?.path(symbol)
-            {
-                containers.push((container, Vec::new()));
-                continue;
-            }
-            if is_path(symbol)
-                && let Some(outline) = other_languages::folder_outline(desk, symbol)?
-            {
-                others.push(OneOutline::of_other(outline));
-                continue;
-            }
-            if is_path(symbol)
-                && let Some(why) = unread_file(desk.open_to_build()?.1, symbol)
-            {
-                return Err(why);
-            }
-            let label = outline_label(symbol);
-            let known = match build::patterns(std::slice::from_ref(&label)) {
-                Ok(patterns) => desk
-                    .open_to_build()?
-                    .1
-                    .survey(patterns.patterns(), Reach::Named)?
-                    .refused
-                    .is_empty(),
-                Err(failed) if symbol.starts_with("//") => return Err(failed),
-                Err(_) => false,
-            };
-            if !known && symbol.starts_with("//") {
-                let context = desk.context;
-                let (workspace, session) = desk.open_to_build()?;
-                last_good::remark_missing(context, workspace, session, Some(Self::NAME), &label)?;
-            }
-            if known || symbol.starts_with("//") {
-                labels.push(label);
-                continue;
-            }
-            let names = desk.workspace_names()?;
-            match container(desk, &names, symbol)? {
-                Some(found) => containers.push(found),
-                None if is_path(symbol) && !symbol.contains(['(', '*', '?']) => return Err(no_file(desk.open_to_build()?.1, symbol)),
-                None => labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?),
+            match Self::resolve_symbol(desk, symbol, &mut meant) {
+                Ok(()) => {}
+                Err(why) if why.code == Code::Usage && self.symbols.len() > 1 => {
+                    let why = as_access_denied(why, desk);
+                    meant.failed.extend(failure_of(&why, symbol));
+                    last = Some(why);
+                }
+                Err(why) => return Err(why),
             }
         }
-        Ok((labels, containers, others))
+        match last {
+            Some(why) if meant.failed.len() == self.symbols.len() => Err(why),
+            Some(why) => {
+                desk.worsen(why.code);
+                Ok(meant)
+            }
+            None => Ok(meant),
+        }
     }
 
-    /// Lists the contents of a container.
+    /// Resolves one symbol. A name that the engine does not know as a label is looked up in the symbol index.
+    fn resolve_symbol(desk: &mut Desk<'_>, symbol: &str, meant: &mut Meant) -> Result<(), Failed> {
+        if let Some(outline) = other_languages::outline(desk, symbol)? {
+            meant.others.push(OneOutline::of_other(outline));
+            return Ok(());
+        }
+        if is_path(symbol) {
+            if let Some(container) = Layout::from_outputs(desk)?.path(symbol) {
+                meant.containers.push((container, Vec::new()));
+                return Ok(());
+            }
+            if let Some(outline) = other_languages::folder_outline(desk, symbol)? {
+                meant.others.push(OneOutline::of_other(outline));
+                return Ok(());
+            }
+            if let Some(why) = unread_file(desk.open_to_build()?.1, symbol) {
+                return Err(why);
+            }
+        }
+        let label = outline_label(symbol);
+        let known = match build::patterns(std::slice::from_ref(&label)) {
+            Ok(patterns) => desk
+                .open_to_build()?
+                .1
+                .survey(patterns.patterns(), Reach::Named)?
+                .refused
+                .is_empty(),
+            Err(failed) if symbol.starts_with("//") => return Err(failed),
+            Err(_) => false,
+        };
+        if !known && symbol.starts_with("//") {
+            let context = desk.context;
+            let (workspace, session) = desk.open_to_build()?;
+            last_good::remark_missing(context, workspace, session, Some(Self::NAME), &label)?;
+        }
+        if known || symbol.starts_with("//") {
+            meant.labels.push(label);
+            return Ok(());
+        }
+        let names = desk.workspace_names()?;
+        match container(desk, &names, symbol)? {
+            Some(found) => meant.containers.push(found),
+            None if is_path(symbol) && !symbol.contains(['(', '*', '?']) => return Err(no_file(desk.open_to_build()?.1, symbol)),
+            None => {
+                // A file at the root, such as `package.json`, has no separator that shows a path.
+                if symbol.contains('.')
+                    && let Some(why) = unread_file(desk.open_to_build()?.1, symbol)
+                {
+                    return Err(why);
+                }
+                meant.labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?);
+            }
+        }
+        Ok(())
+    }
+
     fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<OneOutline, Failed> {
         let names = desk.workspace_names()?;
         let layout = Layout::from_outputs(desk)?;

@@ -67,6 +67,7 @@ impl Method for Resolve {
                 candidates: vec![other.candidate()],
                 total: 1,
                 former: None,
+                owner: None,
             };
             return Ok(Meaning {
                 found,
@@ -100,7 +101,7 @@ impl Method for Resolve {
         let mut text = match found.how {
             // The notes say that the name is unknown.
             None => String::new(),
-            Some(How::Fuzzy) => "spelled alike:\n".to_owned(),
+            Some(How::Fuzzy) => "similar names:\n".to_owned(),
             Some(_) if found.resolved.is_some() => String::new(),
             Some(_) => format!("{} have this name:\n", found.total),
         };

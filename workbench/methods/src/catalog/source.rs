@@ -206,11 +206,7 @@ impl SourceOf {
                 Ok(one) => resolved.push(one),
                 Err(why) if why.code == Code::Usage && self.symbols.len() > 1 => {
                     let why = as_access_denied(why, desk);
-                    failed.extend(why.diagnostics.first().map(|why| {
-                        let mut failure = diagnostic::diagnostic_json(why);
-                        failure["asked"] = text.as_str().into();
-                        failure
-                    }));
+                    failed.extend(failure_of(&why, text));
                     last = Some(why);
                 }
                 Err(why) => return Err(why),
@@ -249,8 +245,16 @@ impl SourceOf {
     }
 }
 
+/// Converts the failure of one of several requested symbols to an item of `failed`.
+pub(super) fn failure_of(why: &Failed, asked: &str) -> Option<Value> {
+    let why = why.diagnostics.first()?;
+    let mut failure = diagnostic::diagnostic_json(why);
+    failure["asked"] = asked.into();
+    Some(failure)
+}
+
 /// Formats an item that cannot be shown like an error.
-fn failure_text(failed: &Value) -> String {
+pub(super) fn failure_text(failed: &Value) -> String {
     let field = |name: &str| failed[name].as_str().unwrap_or_default();
     let mut text = format!("error[{}] {}: {}\n", field("code"), field("asked"), field("message"));
     for (label, name) in [("found", "found"), ("help", "hint")] {
