@@ -20,6 +20,9 @@ const PURPOSE_LEN: usize = 60;
 /// A shorter wait is not reported: holders release the lock within a fraction of it.
 pub(super) const TELL_AFTER: Duration = Duration::from_millis(300);
 
+/// Time after which a holder is reported again, so that a reader that skips reports still learns of a holder that stays.
+const TELL_AGAIN: Duration = Duration::from_secs(10);
+
 /// Time for which a process that released the lock leaves it to waiting processes.
 const TURN: Duration = Duration::from_millis(250);
 
@@ -39,7 +42,7 @@ pub(super) struct Terms<'a> {
     pub timeout: Duration,
     /// The file that a waiting process locks so that the holder can detect it.
     pub waiting: Option<&'a Path>,
-    /// Called with every holder that keeps this process waiting for at least [`TELL_AFTER`].
+    /// Called with every holder that keeps this process waiting for at least [`TELL_AFTER`], and again every [`TELL_AGAIN`].
     pub on_wait: Option<&'a dyn Fn(&str)>,
     /// Whether to lock a file even if it is not writable: enough for a process that only reads.
     pub is_read_only: bool,
@@ -97,7 +100,7 @@ pub(super) fn acquire_lock(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refus
     };
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
-    let (mut reported, mut shown) = (None, None);
+    let (mut reported, mut shown): (Option<(Holder, Instant)>, _) = (None, None);
     let mut tries = 0;
     while !try_take(&file)? {
         let waited = start.elapsed();
@@ -114,9 +117,10 @@ pub(super) fn acquire_lock(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refus
         }
         if let Some(on_wait) = terms.on_wait.filter(|_| waited >= TELL_AFTER) {
             let holder = holder(&mut file)?;
-            if reported.as_ref() != Some(&holder) {
+            let is_known = |(known, at): &(Holder, Instant)| *known == holder && at.elapsed() < TELL_AGAIN;
+            if !reported.as_ref().is_some_and(is_known) {
                 on_wait(&holder.to_string());
-                reported = Some(holder);
+                reported = Some((holder, Instant::now()));
             }
         }
         std::thread::sleep(if tries == 1 { pause } else { pause.min(left) });

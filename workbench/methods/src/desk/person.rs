@@ -5,6 +5,7 @@ use engine::store::disk::OnWait;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::Observer;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The person whose command runs.
 pub trait Person {
@@ -28,15 +29,47 @@ pub trait BuildDisplay {
     fn cancel(&self) -> &Cancel;
 }
 
-/// Reports each process that holds the lock once, however often the command waits for it.
-pub(super) fn report_waiting_once(what: &'static str, print: OnWait) -> OnWait {
-    let before = Mutex::new(String::new());
+/// Least time between reports of two processes: many short commands that hold the lock in turn give one line, not one each.
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Reports a process that holds the lock, once however often the command waits for it, and other holders at most every `interval`.
+fn report_waiting_every(interval: Duration, what: &'static str, print: OnWait) -> OnWait {
+    let before: Mutex<Option<(String, Instant)>> = Mutex::new(None);
     Arc::new(move |holder: &str| {
         let who = holder.split(',').next().unwrap_or(holder);
         let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
-        if *before != who {
-            who.clone_into(&mut before);
+        let is_quiet = |(known, at): &(String, Instant)| known == who || at.elapsed() < interval;
+        if !before.as_ref().is_some_and(is_quiet) {
+            *before = Some((who.to_owned(), Instant::now()));
             print(&format!("{what} {holder}"));
         }
     })
+}
+
+/// Reports the processes that hold the lock, at most one in [`REPORT_INTERVAL`].
+pub(super) fn report_waiting(what: &'static str, print: OnWait) -> OnWait {
+    report_waiting_every(REPORT_INTERVAL, what, print)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holders_in_quick_succession_are_reported_once() {
+        let reports = |interval: Duration| {
+            let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+            let printed = Arc::clone(&lines);
+            let print: OnWait = Arc::new(move |line: &str| printed.lock().unwrap().push(line.to_owned()));
+            let report = report_waiting_every(interval, "held by", print);
+            for holder in ["pid 1 (a, 1 s)", "pid 1 (a, 2 s)", "pid 2 (b, 0 s)", "pid 3 (c, 0 s)"] {
+                report(holder);
+            }
+            let lines = lines.lock().unwrap().clone();
+            lines
+        };
+        assert_eq!(reports(Duration::from_secs(3600)), ["held by pid 1 (a, 1 s)"]);
+        let each = ["held by pid 1 (a, 1 s)", "held by pid 2 (b, 0 s)", "held by pid 3 (c, 0 s)"];
+        assert_eq!(reports(Duration::ZERO), each);
+    }
 }

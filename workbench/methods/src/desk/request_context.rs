@@ -4,7 +4,7 @@ mod saying;
 
 use super::damage::describe_damage;
 use super::model_limits::AskingArgs;
-use super::person::{Person, report_waiting_once};
+use super::person::{Person, report_waiting};
 use super::settings::Settings;
 use crate::code::Code;
 use crate::failed::Failed;
@@ -403,7 +403,7 @@ impl RequestContext {
     /// Returns the options to open the store with.
     fn options(&self, purpose: &str) -> DiskOptions {
         let waits = |what: &'static str| match &self.voice {
-            Voice::Person(person) => Some(report_waiting_once(what, person.waiting_printer())),
+            Voice::Person(person) => Some(report_waiting(what, person.waiting_printer())),
             Voice::Caller { .. } => None,
         };
         DiskOptions {
