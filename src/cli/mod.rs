@@ -493,6 +493,9 @@ fn command_elsewhere(name: &str) -> Option<&'static str> {
         "supertypes" | "bases" | "ancestors" => "`cortex hierarchy SYMBOL` lists the bases and interfaces of a type or member",
         "references" | "refs" | "uses" => "`cortex usages SYMBOL` lists the places that use a symbol",
         "definition" | "define" => "`cortex source SYMBOL` prints the code of a symbol",
+        "rename" => "`cortex rename SYMBOL NEW` renames a symbol everywhere",
+        "add_using" | "add_member" | "safe_delete" | "change_signature" | "move_type" | "extract_interface" | "implement_members"
+        | "organize_usings" => "it is an operation of `cortex edit`; `cortex edit --help` lists all",
         _ => return None,
     })
 }

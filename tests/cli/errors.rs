@@ -263,6 +263,13 @@ fn mistakes_in_the_flags_have_the_form_of_all_others() {
             ran.all()
         );
     }
+    for (args, command) in [
+        (&["edit", "rename"][..], "`cortex rename SYMBOL NEW`"),
+        (&["safe_delete", "T"], "`cortex edit`"),
+    ] {
+        let ran = bench.run(args);
+        assert!(ran.code == 2 && ran.err.contains(command), "{}", ran.all());
+    }
     insta::assert_snapshot!(bench.run(&["show"]).all(), @"
     exit 2
     error[E_USAGE]: the following required arguments were not provided: <LABEL>

@@ -139,10 +139,11 @@ fn edit_under_defines(text: &str, request: &SymbolEdit, defines: &BTreeSet<Strin
     keeps_directives(text, &made, &place, defines)?;
     let after = parse_code(&made, defines);
     if worse(&before, &after) {
-        let why = format!(
-            "with this text the file would no longer parse as C#, so {} was not changed",
-            found.is.name
-        );
+        let what = match request.at {
+            Where::Replace => format!("{} was not changed", found.is.name),
+            Where::Before | Where::After => "nothing was inserted".to_owned(),
+        };
+        let why = format!("with this text the file would no longer parse as C#, so {what}");
         return Err(Refused::new(why, "give a whole declaration with all its brackets"));
     }
     if after.top_level && !before.top_level {
