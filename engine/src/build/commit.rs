@@ -1,6 +1,7 @@
 //! The commit of a build: one transaction with its results, History, graph pages, known sources and files.
 
 use super::engine::EngineError;
+use super::graph_memory;
 use super::run::Leftover;
 use super::session::Session;
 use super::state::{CurrentRequest, STATE_KEY};
@@ -49,6 +50,11 @@ impl Session {
             ..Commit::default()
         };
         commit.rows.extend(rows_of(Part::Nodes, nodes));
+        if !links.is_empty() {
+            let digest = self.state.links_digest();
+            self.state
+                .set_links_digest(digest.map(|before| graph_memory::digest_after(&before, &links)));
+        }
         commit.rows.extend(rows_of(Part::Links, links));
         commit.rows.extend(rows_of(Part::Lookups, lookups));
         let stale = self.graph.take_dirty_stale();

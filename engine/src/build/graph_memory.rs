@@ -1,13 +1,16 @@
 //! Cache of the last graph that this process's sessions loaded, and of pages of outputs that they read. A service opens a session per request; while
 //! the stored graph stays the same, its link rows are decoded only once.
 //!
-//! Invariant: the cached graph is identified by the digest of its rows, so it fits any store with these rows. A row has only 32 bits
-//! of the digest of each label: labels kept for a graph serve counts, never keys.
+//! Invariant: the cached graph is identified by a digest that determines its rows, so it fits any store with these rows. The digest is that of
+//! all rows, or of an earlier digest and the rows changed since. The state of the checkout stores it, so that unchanged rows need not be read. A
+//! row has only 32 bits of the digest of each label: labels kept for a graph serve counts, never keys.
 
 use super::blobs::PageMemory;
 use super::ruled_nodes::RuledNodes;
 use crate::graph::Skeleton;
 use crate::graph::walk::Links;
+use crate::seams::world::RowEdits;
+use crate::store::Row;
 use crate::values::digest::Digest;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,7 +31,7 @@ impl GraphMemory {
         self.pages.clone()
     }
 
-    /// Returns the graph of these rows, if it is the last one.
+    /// Returns the graph that a digest of rows identifies, if it is the last one.
     pub(super) fn find(&self, rows: &Digest) -> Option<(Skeleton, Links)> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, skeleton, links) = last.as_ref().filter(|(known, ..)| known == rows)?;
@@ -53,11 +56,50 @@ impl GraphMemory {
     }
 }
 
-/// Computes the digest of link rows: keys and bodies with their lengths.
-pub(super) fn digest(rows: &[(Vec<u8>, Vec<u8>)]) -> Digest {
+/// Computes the digest of all link rows: keys and bodies with their lengths.
+pub(super) fn digest(rows: &[Row]) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 link rows 1");
     for part in rows.iter().flat_map(|(key, body)| [key, body]) {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
     }
     Digest(*hasher.finalize().as_bytes())
+}
+
+/// Computes the digest that identifies link rows after a change. `before` identifies the rows before it.
+pub(super) fn digest_after(before: &Digest, changes: &RowEdits) -> Digest {
+    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 changed link rows 1");
+    hasher.update(&before.0);
+    for (key, body) in changes {
+        let length = body.as_ref().map_or(u64::MAX, |body| body.len() as u64);
+        hasher.update(&(key.len() as u64).to_le_bytes()).update(key);
+        hasher.update(&length.to_le_bytes()).update(body.as_deref().unwrap_or_default());
+    }
+    Digest(*hasher.finalize().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_of_changed_rows_depends_on_all_that_determines_them() {
+        let row = |key: u8, body: Option<&[u8]>| (vec![key], body.map(<[u8]>::to_vec));
+        let empty = digest(&[]);
+        let first = digest_after(&empty, &vec![row(1, Some(b"a"))]);
+        let digests = [
+            empty,
+            first,
+            digest(&[(vec![1], b"a".to_vec())]),
+            digest_after(&empty, &vec![row(1, Some(b"b"))]),
+            digest_after(&empty, &vec![row(2, Some(b"a"))]),
+            digest_after(&empty, &vec![row(1, Some(b""))]),
+            digest_after(&empty, &vec![row(1, None)]),
+            digest_after(&first, &vec![row(1, Some(b"a"))]),
+            digest_after(&first, &vec![row(1, None)]),
+        ];
+        for (at, one) in digests.iter().enumerate() {
+            assert!(digests[at + 1..].iter().all(|other| other != one), "{at}");
+        }
+        assert_eq!(digest_after(&empty, &vec![row(1, Some(b"a"))]), first);
+    }
 }

@@ -72,10 +72,11 @@ impl Session {
     pub fn open(engine: Engine, definition: &Definition, mut look: RefreshedView) -> Result<Self, EngineError> {
         let sources = look.load(&engine)?;
         // An unreadable graph is planned again: results are still found under their keys.
-        let (graph, links) = match stored_graph_and_links(&engine, &look.state)? {
+        let (graph, links) = match cached_graph_and_links(&engine, &mut look.state)? {
             Some(stored) => stored,
             None => {
                 look.state.lost = last_build(&engine, &look.state)?;
+                look.state.set_links_digest(Some(graph_memory::digest(&[])));
                 let graph = empty_graph(&engine)?;
                 let links = Links::from_graph(&graph);
                 (graph, links)
@@ -130,6 +131,7 @@ impl Session {
         self.graph = empty_graph(&self.engine)?;
         self.links = Links::from_graph(&self.graph);
         self.origins.clear();
+        self.state.set_links_digest(Some(graph_memory::digest(&[])));
         self.state.lost = last_build(&self.engine, &self.state)?;
         Ok(())
     }
@@ -202,29 +204,58 @@ impl Session {
     }
 }
 
-/// Reads the stored graph and its links; `None` if unreadable.
+/// Reads the stored graph and its links, without the graph cached in this process; `None` if unreadable.
 pub(super) fn stored_graph_and_links(engine: &Engine, state: &State) -> Result<Option<(Graph, Links)>, EngineError> {
     let rows = engine.store.rows(engine.view, Part::Links)?;
-    let (store, view) = (engine.store.clone(), engine.view);
+    let graph = Skeleton::from_rows(&rows).and_then(|skeleton| graph_over(engine, state, skeleton));
+    Ok(graph.map(|graph| {
+        let links = Links::from_graph(&graph);
+        (graph, links)
+    }))
+}
+
+/// Completes a graph whose links are known; `None` if it is not the one to which the state belongs.
+fn graph_over(engine: &Engine, state: &State, skeleton: Skeleton) -> Option<Graph> {
+    let (store, view) = (&engine.store, engine.view);
     let source = |part: Part| {
         let store = store.clone();
         Box::new(move |page: u32| store.row(view, part, &page.to_be_bytes()).ok().flatten())
     };
-    let graph_over = |skeleton: Skeleton| {
-        let graph = Graph::from_skeleton(skeleton, &state.stale, source(Part::Nodes), source(Part::Lookups));
-        graph.filter(|graph| graph.len() as u64 == state.nodes)
+    let graph = Graph::from_skeleton(skeleton, &state.stale, source(Part::Nodes), source(Part::Lookups));
+    graph.filter(|graph| graph.len() as u64 == state.nodes)
+}
+
+/// Returns the graph and its links as stored with `state`, which was just read; `None` if unreadable. Reads no link rows if this process caches
+/// the graph. Adds the digest of the link rows to a state without one.
+fn cached_graph_and_links(engine: &Engine, state: &mut State) -> Result<Option<(Graph, Links)>, EngineError> {
+    let mut read = None;
+    let digest = match state.links_digest() {
+        Some(digest) => digest,
+        None => {
+            let rows = engine.store.rows(engine.view, Part::Links)?;
+            let digest = graph_memory::digest(&rows);
+            state.set_links_digest(Some(digest));
+            read = Some(rows);
+            digest
+        }
     };
-    let memory = engine.graphs.as_ref().map(|memory| (memory, graph_memory::digest(&rows)));
-    if let Some((skeleton, links)) = memory.as_ref().and_then(|(memory, digest)| memory.find(digest)) {
-        return Ok(graph_over(skeleton).map(|graph| (graph, links)));
+    let memory = engine.graphs.as_ref();
+    if let Some((skeleton, links)) = memory.and_then(|memory| memory.find(&digest)) {
+        return Ok(graph_over(engine, state, skeleton).map(|graph| (graph, links)));
     }
+    let rows = match read {
+        Some(rows) => rows,
+        None => engine.store.rows(engine.view, Part::Links)?,
+    };
     let Some(skeleton) = Skeleton::from_rows(&rows) else {
         return Ok(None);
     };
-    let kept = memory.map(|(memory, digest)| (memory, digest, skeleton.clone()));
-    let Some(graph) = graph_over(skeleton) else { return Ok(None) };
+    let kept = memory.map(|memory| (memory, skeleton.clone()));
+    let Some(graph) = graph_over(engine, state, skeleton) else {
+        return Ok(None);
+    };
     let links = Links::from_graph(&graph);
-    if let Some((memory, digest, skeleton)) = kept {
+    if let Some((memory, skeleton)) = kept {
         memory.remember(digest, skeleton, links.clone());
     }
     Ok(Some((graph, links)))

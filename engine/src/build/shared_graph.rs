@@ -137,6 +137,7 @@ impl Session {
             registry: head.registry,
             nodes: head.nodes,
             stale: head.stale,
+            links: None,
             ..self.state.clone()
         };
         // Without rows of sources, a build after an interruption takes every leaf for changed.

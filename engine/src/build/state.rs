@@ -39,6 +39,9 @@ pub struct State {
     /// Whether this checkout has requested a bundle from a remote cache.
     #[n(8)]
     pub bundle_asked: Option<bool>,
+    /// Digest that identifies the link rows of the stored graph; see [`super::graph_memory`]. `None` in the state of an earlier cortex.
+    #[n(9)]
+    pub links: Option<minicbor::bytes::ByteVec>,
 }
 
 /// A source set or glob.
@@ -131,6 +134,17 @@ impl CurrentRequest {
 }
 
 impl State {
+    /// Returns the digest that identifies the stored link rows, if it is known.
+    pub(super) fn links_digest(&self) -> Option<Digest> {
+        let bytes = self.links.as_ref()?;
+        Some(Digest(bytes.as_slice().try_into().ok()?))
+    }
+
+    /// Sets the digest that identifies the link rows.
+    pub(super) fn set_links_digest(&mut self, digest: Option<Digest>) {
+        self.links = digest.map(|digest| digest.0.to_vec().into());
+    }
+
     /// Whether it belongs to this manifest and these producers.
     pub fn belongs_to(&self, manifest: &Digest, registry: &Digest) -> bool {
         self.manifest == manifest.0 && self.registry == registry.0
