@@ -81,6 +81,8 @@ pub struct Desk<'c> {
     read: HashMap<String, Vec<Output>>,
     /// Word indexes already built for the open workspace.
     words: HashMap<WordSource, Arc<WordIndex>>,
+    /// Word indexes of the request that this one is a part of, in a workspace with other texts.
+    lent_words: HashMap<WordSource, Arc<WordIndex>>,
     saving: Saving,
     worst: Code,
 }
@@ -147,6 +149,7 @@ impl<'c> Desk<'c> {
             flaws: None,
             read: HashMap::new(),
             words: HashMap::new(),
+            lent_words: HashMap::new(),
             saving: Saving::default(),
             open: None,
             closed: None,
@@ -163,10 +166,11 @@ impl<'c> Desk<'c> {
         }
     }
 
-    /// Makes this a part of a request: it reads an overlay, and uses the facts about files that the service of that request caches.
+    /// Makes this a part of a request: it reads an overlay, and uses the facts about files that the request read or that its service caches.
     pub fn part_of(self, whole: &Desk<'c>) -> Self {
         Self {
             indexes: whole.indexes,
+            lent_words: whole.words.clone(),
             ..self
         }
     }
@@ -482,7 +486,8 @@ impl Desk<'_> {
     fn read_words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
         let pattern = [source.pattern()];
         // Indexes are compared by the digests of outputs, so that of the files serves an overlay, too.
-        let before = self.indexes.and_then(|host| host.word_index(source));
+        let cached = self.indexes.and_then(|host| host.word_index(source));
+        let before = cached.or_else(|| Some((self.lent_words.get(&source)?.clone(), None)));
         let Some((before, moment)) = before else {
             let report = self.outputs_of_labels(&pattern, true)?;
             let listed = report.roots.iter().map(|root| (root.label.clone(), root.output)).collect();
