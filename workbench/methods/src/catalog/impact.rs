@@ -1,6 +1,6 @@
 //! `impact`: the members, types and tests that a change reaches.
 
-use super::paging::{ROWS, default_rows};
+use super::paging::{ROWS, default_places};
 use super::symbols::{lines_of_notes, namesakes, state_of_page, unread_uses};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
@@ -62,7 +62,7 @@ pub struct ImpactOf {
     depth: u32,
     /// Limit of rows, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = ROWS)]
-    #[serde(default = "default_rows")]
+    #[serde(default = "default_places", alias = "maxResults")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to skip: those on earlier pages.
@@ -350,5 +350,22 @@ impl ImpactOf {
                 Start::from_differences(desk, names, found)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args as _, FromArgMatches as _};
+
+    #[test]
+    fn a_client_that_sets_no_limit_gets_as_many_rows_as_of_usages() {
+        let read = |arguments: serde_json::Value| serde_json::from_value::<ImpactOf>(arguments).unwrap().limit;
+        assert_eq!(read(serde_json::json!({"symbol": "A"})), 100);
+        assert_eq!(read(serde_json::json!({"symbol": "A", "limit": 7})), 7);
+        assert_eq!(read(serde_json::json!({"symbol": "A", "maxResults": 8})), 8);
+        let command = ImpactOf::augment_args(clap::Command::new("impact"));
+        let asked = ImpactOf::from_arg_matches(&command.get_matches_from(["impact", "A"])).unwrap();
+        assert_eq!(asked.limit, ROWS);
     }
 }

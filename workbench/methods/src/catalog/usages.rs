@@ -1,5 +1,6 @@
 //! `usages`: every place that uses a type or a member, divided into certain and possible ones.
 
+use super::paging::default_places;
 use super::symbols::{OfNamesakes, answer_each, lines_of_notes, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::desk::Desk;
@@ -32,7 +33,7 @@ pub struct UsagesOf {
     pub symbol: String,
     /// Limit of places of each symbol, certain ones first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_usages", alias = "maxResults")]
+    #[serde(default = "default_places", alias = "maxResults")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Places to skip: those on earlier pages.
@@ -56,13 +57,6 @@ fn default_possible() -> usize {
 
 /// Default number of places on the command line.
 const USUAL: usize = 1000;
-
-/// Default number of places for a client that sends JSON: it usually shows them to a model.
-const USUAL_OF_CLIENTS: usize = 100;
-
-fn default_limit_of_usages() -> usize {
-    USUAL_OF_CLIENTS
-}
 
 /// A place in a file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
