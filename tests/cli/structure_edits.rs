@@ -178,6 +178,17 @@ fn a_type_gets_a_file_of_its_own() {
 }
 
 #[test]
+fn a_generic_type_moves_beside_the_file_of_its_namesake() {
+    let bench = Bench::memotree();
+    let (own, other) = ("src/MemoTree.Core/Pair.cs", "src/MemoTree.Core/Other.cs");
+    bench.write(own, "namespace Trade;\n\npublic class Pair { }\n");
+    bench.write(other, "namespace Trade;\n\npublic class Other { }\n\npublic class Pair<T> { }\n");
+    run_successfully(&bench, &["edit", "move_type", "--symbol", "Trade.Pair`1"]);
+    let moved = read(&bench, "src/MemoTree.Core/Pair`1.cs");
+    assert_eq!(moved.as_deref(), Some("namespace Trade;\n\npublic class Pair<T> { }\n"));
+}
+
+#[test]
 fn a_file_that_would_be_empty_goes_with_its_type() {
     let bench = shop();
     let dry = run_successfully(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer", "--dry-run"]);

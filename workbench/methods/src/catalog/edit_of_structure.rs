@@ -96,25 +96,32 @@ impl SymbolEdit<'_> {
         })
     }
 
-    /// Returns the file to which a type is moved: the requested one, or one named after it, next to the old file.
+    /// Returns the file to which a type is moved: the requested one, or one named after it, next to the old file. The name has the number of type
+    /// parameters if a file of the name without it exists.
     pub(super) fn target_file(&self, desk: &mut Desk<'_>, path: &str, key: &str, given: Option<&str>) -> Result<String, Failed> {
-        let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-        let target = given.map_or_else(|| format!("{folder}{}.cs", simple_name(key)), str::to_owned);
-        let disk = Disk::new(&window::root_of_workspace(desk)?);
-        let resolve = |path: &str| workbench::edit::files::Files::resolve(&disk, path);
-        let target = resolve(&target).map_err(|why| wrong_argument(&why.to_string(), why.hint()))?;
-        if !target.ends_with(".cs") {
-            return Err(wrong_argument(&format!("{target} is not a C# file"), "name one that ends in .cs"));
-        }
+        let named = match given {
+            Some(given) => vec![given.to_owned()],
+            None => files_named_after(key, path),
+        };
+        let root = window::root_of_workspace(desk)?;
+        let disk = Disk::new(&root);
         let world = desk.open_to_build()?.0.engine.world.clone();
-        let is_there = world.read_at_most(&target, LARGEST).is_ok() || window::root_of_workspace(desk)?.join(&target).exists();
-        match is_there {
-            true => Err(wrong_argument(
-                &format!("{target} exists already; nothing was changed"),
-                "name another file: --new-text (newText)",
-            )),
-            false => Ok(target),
+        let mut taken = None;
+        for target in named {
+            let resolved = workbench::edit::files::Files::resolve(&disk, &target);
+            let target = resolved.map_err(|why| wrong_argument(&why.to_string(), why.hint()))?;
+            if !target.ends_with(".cs") {
+                return Err(wrong_argument(&format!("{target} is not a C# file"), "name one that ends in .cs"));
+            }
+            if world.read_at_most(&target, LARGEST).is_err() && !root.join(&target).exists() {
+                return Ok(target);
+            }
+            taken.get_or_insert(target);
         }
+        Err(wrong_argument(
+            &format!("{} exists already; nothing was changed", taken.unwrap_or_default()),
+            "name another file: --new-text (newText)",
+        ))
     }
 
     /// Sorts the using directives of a file.
@@ -135,5 +142,26 @@ impl SymbolEdit<'_> {
             Ok(Planned { files, summary })
         })?;
         self.saved_if(desk, &rewriting, planned, |_: &mut Desk<'_>, _: &WorkspaceNames| Ok(Ok(())))
+    }
+}
+
+/// Returns the files beside `path` that a type may be moved to, in order of preference: `Map.cs`; then, for a generic type, `` Map`2.cs ``, as the
+/// move of a type by Roslyn names it.
+fn files_named_after(key: &str, path: &str) -> Vec<String> {
+    let folder = &path[..path.rfind('/').map_or(0, |end| end + 1)];
+    let name = simple_name(key);
+    let arity = symbol_of(key).rsplit(['.', '+']).next().and_then(|last| last.split_once('`'));
+    let with_arity = arity.map(|(_, arity)| format!("{folder}{name}`{arity}.cs"));
+    std::iter::once(format!("{folder}{name}.cs")).chain(with_arity).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generic_type_has_a_second_file_name() {
+        assert_eq!(files_named_after("N.Map", "Old.cs"), ["Map.cs"]);
+        assert_eq!(files_named_after("N.Map`2@App", "a/b/Old.cs"), ["a/b/Map.cs", "a/b/Map`2.cs"]);
     }
 }
