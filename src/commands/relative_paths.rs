@@ -11,13 +11,16 @@ const SYMBOLS: [&str; 2] = ["symbol", "symbols"];
 
 /// Replaces paths relative to the folder `here` by paths from the workspace's root. A path changes if it begins with `.` or `..`, or if `here` has a
 /// file or folder of that path and the root has none. Lines after a path, `a.cs:10-20`, stay. The target of a moved file is relative if its
-/// path is.
+/// path is. A file to create is relative unless its first folder exists at the root alone.
 pub fn from_root(arguments: &mut Value, root: &Path, here: &Path) {
     let Ok(below) = here.strip_prefix(root) else { return };
     if below.as_os_str().is_empty() {
         return;
     }
     let mut is_changed = false;
+    if let Some(Value::String(new)) = new_file(arguments, root, here) {
+        replace_new(new, root, below);
+    }
     for name in PATHS.into_iter().chain(SYMBOLS) {
         // A name may be that of a folder, too.
         let may_be_path = |text: &str| PATHS.contains(&name) || text.contains('/') || text.contains(".cs") || text.starts_with('.');
@@ -40,6 +43,39 @@ pub fn from_root(arguments: &mut Value, root: &Path, here: &Path) {
         && let Some(Value::String(target)) = arguments.get_mut("newText")
     {
         replace(target, root, below, true);
+    }
+}
+
+/// Returns the argument that is the path of a file to create, if the operation of an edit has one.
+fn new_file<'a>(arguments: &'a mut Value, root: &Path, here: &Path) -> Option<&'a mut Value> {
+    match arguments["op"].as_str()? {
+        "create" => arguments.get_mut("path"),
+        // A file that exists is replaced.
+        "write" => {
+            let path = arguments["path"].as_str()?;
+            let exists = root.join(path).exists() || here.join(path).exists();
+            if exists { None } else { arguments.get_mut("path") }
+        }
+        "persist_as" | "move_type" => arguments.get_mut("newText"),
+        _ => None,
+    }
+}
+
+/// Replaces the path of a file to create, unless its first folder exists at the root and not in the current folder.
+fn replace_new(text: &mut String, root: &Path, below: &Path) {
+    let mut parts = Path::new(&*text).components();
+    let is_from_root = match (parts.next(), parts.next()) {
+        (Some(Component::Normal(folder)), Some(_)) => root.join(folder).is_dir() && !root.join(below).join(folder).is_dir(),
+        (None | Some(Component::RootDir | Component::Prefix(_)), _) => true,
+        _ => false,
+    };
+    if is_from_root {
+        return;
+    }
+    let Some(joined) = joined(below, Path::new(&*text)) else { return };
+    let parts = joined.iter().map(|part| part.to_str()).collect::<Option<Vec<&str>>>();
+    if let Some(parts) = parts {
+        *text = parts.join("/");
     }
 }
 
@@ -120,6 +156,25 @@ mod tests {
                 (&arguments["path"], &arguments["newText"]),
                 (&json!(expected.0), &json!(expected.1))
             );
+        }
+        for (op, name, given, expected) in [
+            ("create", "path", "New.cs", "src/sql/New.cs"),
+            ("create", "path", "top.cs", "src/sql/top.cs"),
+            ("create", "path", "sub/New.cs", "src/sql/sub/New.cs"),
+            ("create", "path", "src/sql/New.cs", "src/sql/New.cs"),
+            ("create", "path", "../New.cs", "src/New.cs"),
+            ("create", "path", "./src/New.cs", "src/sql/src/New.cs"),
+            ("create", "path", "../../../New.cs", "../../../New.cs"),
+            ("write", "path", "New.cs", "src/sql/New.cs"),
+            ("write", "path", "b.cs", "src/sql/b.cs"),
+            ("write", "path", "src/a.cs", "src/a.cs"),
+            ("persist_as", "newText", "New.cs", "src/sql/New.cs"),
+            ("move_type", "newText", "New.cs", "src/sql/New.cs"),
+            ("replace", "newText", "New.cs", "New.cs"),
+        ] {
+            let mut arguments = json!({"op": op, name: given});
+            from_root(&mut arguments, root, &root.join("src/sql"));
+            assert_eq!(arguments[name], expected, "{op} {given}");
         }
         // A type may have the name of a folder.
         let mut arguments = json!({"symbol": "sql"});
