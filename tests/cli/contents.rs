@@ -3,6 +3,29 @@
 use crate::bench::Bench;
 
 #[test]
+fn a_folder_without_code_is_said_to_have_none() {
+    let bench = Bench::memotree();
+    bench.write("qwzx/todo.txt", "later");
+    for name in ["qwzx", "qwzx/", "./qwzx"] {
+        let ran = bench.run(&["outline", name]);
+        let expected = "# folder qwzx/: 0 types\nnote: the workspace reads no C# file in this folder\n";
+        assert_eq!((ran.code, ran.out.as_str()), (0, expected), "{name}: {ran:?}");
+    }
+    let gone = bench.run(&["outline", "gone/"]);
+    assert!(gone.code == 2 && gone.err.contains("E_NO_FILE"), "{gone:?}");
+    // A workspace without any C# file has nothing to find.
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nrulesets = [\"csharp\"]\n");
+    let ran = bench.run(&["outline", "."]);
+    assert!(ran.code == 0 && ran.out.starts_with("# folder .: 0 types\n"), "{ran:?}");
+    let ran = bench.run(&["outline", "Nobody"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("SymbolNotFound") && !ran.err.contains("//"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn outline_of_a_folder_a_namespace_and_a_project() {
     let bench = Bench::memotree();
     let outline = |symbol: &str| {

@@ -159,10 +159,10 @@ fn mistakes_are_told_to_machines_too() {
     assert_eq!(result_of(&["bogus", "--output", "json"]), "E_USAGE");
     assert_eq!(result_of(&["--output=json", "show"]), "E_USAGE");
     assert_eq!(result_of(&["show", "//index:totla", "--output", "json"]), "E_NO_TARGET");
-    assert_eq!(result_of(&["outline", "Nobody", "--output", "json"]), "E_NO_TARGET");
+    assert_eq!(result_of(&["outline", "Nobody", "--output", "json"]), "SymbolNotFound");
     assert_eq!(result_of(&["bogus", "--json"]), "E_USAGE");
     assert_eq!(result_of(&["show", "//index:totla", "--json"]), "E_NO_TARGET");
-    assert_eq!(result_of(&["outline", "Nobody", "--json"]), "E_NO_TARGET");
+    assert_eq!(result_of(&["outline", "Nobody", "--json"]), "SymbolNotFound");
     let built = bench.run(&["build", "//index:totla", "--json"]);
     assert_eq!(
         (built.code, &built.json()["refused"][0]["suggestions"][0]),

@@ -21,6 +21,7 @@ use engine::values::table::to_json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::path::{Component, Path};
 use workbench::symbols::answer_state::{AnswerState, Freshness};
 use workbench::symbols::contents::{Container, FEW, Layout, Listed, contents};
 use workbench::symbols::resolve::{How, NAMESPACE, SHOWN};
@@ -253,7 +254,7 @@ impl Outline {
             return Ok(());
         }
         if is_path(symbol) {
-            if let Some(container) = Layout::from_outputs(desk)?.path(symbol) {
+            if let Some(container) = read_layout(desk)?.path(symbol) {
                 meant.containers.push((container, Vec::new()));
                 return Ok(());
             }
@@ -263,6 +264,10 @@ impl Outline {
             }
             if let Some(why) = unread_file(desk.open_to_build()?.1, symbol) {
                 return Err(why);
+            }
+            if let Some(folder) = folder_on_disk(desk, symbol)? {
+                meant.containers.push((folder, Vec::new()));
+                return Ok(());
             }
         }
         let label = outline_label(symbol);
@@ -304,7 +309,7 @@ impl Outline {
 
     fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<OneOutline, Failed> {
         let names = desk.workspace_names()?;
-        let layout = Layout::from_outputs(desk)?;
+        let layout = read_layout(desk)?;
         let found = contents(desk, &names.symbols, &layout, container, (self.offset, self.limit))?;
         let mut state = AnswerState::default().of_workspace(&names.flaws);
         if !also.is_empty() {
@@ -312,6 +317,13 @@ impl Outline {
         }
         if let Container::File(file) = container {
             state.notes.extend(note_of_file(desk, file)?);
+        }
+        if let (Container::Folder(_), 0) = (container, found.total) {
+            let why = match desk.reads_csharp()? {
+                true => "the workspace reads no C# file in this folder",
+                false => "the workspace reads no C#: cortex.toml names no ruleset for it",
+            };
+            state.notes.push(why.to_owned());
         }
         Ok(OneOutline {
             resolved: Resolved::gone(&container.name()),
@@ -357,6 +369,24 @@ fn is_page(symbol: &str) -> bool {
     end.is_some_and(|end| EXTENSIONS.contains(&end))
 }
 
+/// Returns the files and projects of the workspace; none if it has no rules for C#.
+fn read_layout(desk: &mut Desk<'_>) -> Result<Layout, Failed> {
+    match desk.reads_csharp()? {
+        true => Layout::from_outputs(desk),
+        false => Ok(Layout::default()),
+    }
+}
+
+/// Finds a folder of the workspace that exists, whatever it contains.
+fn folder_on_disk(desk: &mut Desk<'_>, symbol: &str) -> Result<Option<Container>, Failed> {
+    let path = symbol.replace('\\', "/");
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    let is_inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    let root = &desk.open_to_build()?.0.root;
+    let is_folder = !path.is_empty() && is_inside && root.join(path).is_dir();
+    Ok(is_folder.then(|| Container::Folder(path.to_owned())))
+}
+
 /// Finds the container of a name that no type or member has; returns it with the alternative meanings as further requests.
 fn container(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> Result<Option<(Container, Vec<String>)>, Failed> {
     let found = resolution(desk, names, symbol, SHOWN)?;
@@ -364,12 +394,15 @@ fn container(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> Resul
     if namespace.is_none() && !matches!(found.how, None | Some(How::Fuzzy)) || namespace.is_some() && found.total > 1 {
         return Ok(None);
     }
-    let layout = Layout::from_outputs(desk)?;
+    let layout = read_layout(desk)?;
     let (folder, project) = (layout.path(symbol), layout.project(symbol));
     let Some(namespace) = namespace else {
         return Ok(match folder {
             Some(folder) => Some((folder, Vec::new())),
-            None => project?.map(|project| (project, Vec::new())),
+            None => match project? {
+                Some(project) => Some((project, Vec::new())),
+                None => folder_on_disk(desk, symbol)?.map(|folder| (folder, Vec::new())),
+            },
         });
     };
     let others = [folder, project.ok().flatten()].into_iter().flatten();

@@ -402,6 +402,13 @@ impl<'c> Desk<'c> {
         self.has_rule("//index:types", "")
     }
 
+    /// Returns whether the workspace has C# files: without one, the patterns of their targets match nothing.
+    fn has_csharp_files(&mut self) -> Result<bool, Failed> {
+        let (_, session) = self.open_to_build()?;
+        let has_files = session.sources.files().iter().any(|(path, _)| path.ends_with(".cs"));
+        Ok(has_files && self.reads_csharp()?)
+    }
+
     /// Returns the definitions in files of other languages as they are now.
     pub fn other_names(&mut self) -> Result<OtherNames, Failed> {
         match self.has_rule("//index/", ":names")? {
@@ -488,18 +495,24 @@ impl Desk<'_> {
         // Indexes are compared by the digests of outputs, so that of the files serves an overlay, too.
         let cached = self.indexes.and_then(|host| host.word_index(source));
         let before = cached.or_else(|| Some((self.lent_words.get(&source)?.clone(), None)));
-        let Some((before, moment)) = before else {
+        // The session read its sources before this moment of the watch. If nothing changed up to now, the index is current for the session, too.
+        if let Some((before, moment)) = &before
+            && self.memory().is_some()
+            && moment.as_ref().is_some_and(Moment::is_current)
+            && before.unread().next().is_none()
+        {
+            return Ok(before.clone());
+        }
+        if !self.has_csharp_files()? {
+            return Ok(Arc::new(WordIndex::from_outputs(source, Vec::new())?));
+        }
+        let Some((before, _)) = before else {
             let report = self.outputs_of_labels(&pattern, true)?;
             let listed = report.roots.iter().map(|root| (root.label.clone(), root.output)).collect();
             let labels = report.roots.iter().map(|root| root.label.to_string());
             let outputs = labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect();
             return Ok(Arc::new(WordIndex::update(source, listed, None, |_| Ok::<_, Failed>(outputs))?));
         };
-        // The session read its sources before this moment of the watch. If nothing changed up to now, the index is current for the session, too.
-        let is_current = || moment.as_ref().is_some_and(Moment::is_current) && before.unread().next().is_none();
-        if self.memory().is_some() && is_current() {
-            return Ok(before);
-        }
         let listed = self.list_digests(&pattern)?;
         let read = |labels: &[String]| self.read_anew(labels);
         Ok(Arc::new(WordIndex::update(source, listed, Some(&before), read)?))
