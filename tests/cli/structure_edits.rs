@@ -227,6 +227,16 @@ fn the_answer_to_an_edit_names_lost_names() {
     run_successfully(&bench, &["edit", "undo"]);
     let fine = replace("=> count;", "=> count + System.Math.Abs(Half());");
     assert!(fine.code == 0 && !fine.out.contains("mend"), "{}", fine.out);
+    run_successfully(&bench, &["edit", "undo"]);
+    // A package may declare the name: the edit is made.
+    let warned = replace("=> count;", "=> count + Nope.Of(1);");
+    let warning = "warning[W_UNDECLARED] src/MemoTree.Core/Shop.cs:14:";
+    assert!(
+        warned.code == 0 && warned.err.contains(warning) && warned.err.contains("Nope is declared nowhere in this workspace"),
+        "{}{}",
+        warned.out,
+        warned.err
+    );
 }
 
 #[test]

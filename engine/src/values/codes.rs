@@ -262,6 +262,7 @@ codes! {
     W_STDERR "W_STDERR", "A program that serves as a producer wrote to standard error", "see the message";
     W_STORE_DAMAGED "W_STORE_DAMAGED", "Damage in the store was found. What it concerns reads as absent", "run `cortex store verify --repair`";
     W_STORE_SIZE "W_STORE_SIZE", "The store is larger than its limit after a collection", "run `cortex gc`, which reports the reason";
+    W_UNDECLARED "W_UNDECLARED", "An edit adds a name that nothing in the workspace declares", "correct the name; if a package declares it, nothing is wrong";
     W_UNTRUSTED "W_UNTRUSTED", "The workspace is not trusted yet, so something was not run or sent", "look with `cortex trust --list`";
     W_UNUSED "W_UNUSED", "No rule uses a producer that the manifest defines", "remove it, or name it in a rule";
     W_WATCH "W_WATCH", "The system does not report file changes. Files are compared at intervals instead", "raise the system's limit of watches";

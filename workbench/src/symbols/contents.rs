@@ -116,6 +116,11 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Returns the paths of all C# files.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
     /// Whether the project marks a file as written by a source generator.
     pub fn is_generated(&self, file: &str) -> bool {
         self.files.get(file).is_some_and(|row| row.generated)

@@ -8,6 +8,7 @@ use super::lost_types::{duplicates, files_with_packages, may_have_generated_memb
 use super::lost_usings::GlobalUsings;
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::unbound::Bound;
+use super::undeclared_qualifiers::{UndeclaredQualifier, undeclared_qualifiers};
 use crate::edit::declared::declared_names;
 use engine::seams::world::World;
 use engine::values::label::{halves, unescape};
@@ -59,6 +60,8 @@ impl EditedFile {
 pub struct LostNames {
     /// A sentence for each name, with its places: file, line and column.
     pub lost: Vec<String>,
+    /// Names that the edit adds and nothing in the workspace declares; a package may declare them.
+    pub undeclared: Vec<UndeclaredQualifier>,
     /// Number of types that were not checked.
     pub left_out: usize,
 }
@@ -144,6 +147,10 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     found.lost.extend(misfits(outputs, symbols, &calls, files)?);
     found.lost.extend(newly_unimplemented(outputs, symbols, disk, &touched, files)?);
     found.lost.extend(duplicates(files));
+    let undeclared = undeclared_qualifiers(outputs, symbols, disk, files, &with_packages)?;
+    // A name is reported once: as lost if it is.
+    let is_reported = |one: &UndeclaredQualifier| found.lost.iter().any(|lost| lost.contains(&format!("{} ", one.name)));
+    found.undeclared = undeclared.into_iter().filter(|one| !is_reported(one)).collect();
     Ok(found)
 }
 

@@ -59,6 +59,7 @@ mod suggestions;
 pub mod unbound;
 mod unbound_places;
 pub mod uncompiled;
+pub mod undeclared_qualifiers;
 pub mod unimplemented;
 #[cfg(test)]
 mod unimplemented_tests;

@@ -7,6 +7,8 @@ use super::rewriting::{read_in_session, session_text_of};
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
 use crate::failed::Failed;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
 use producers::command::Trust;
 use workbench::edit::answer_settings::{check_of_manifest, refuses_lost_names};
 use workbench::edit::compiler::{Compiled, EditedBytes, check_edit, files_of_last_edit, files_to_commit, may_be_compiled};
@@ -21,6 +23,7 @@ use workbench::edit::state::{Mode, Status};
 use workbench::rename::Obstacles;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::lost_names::{EditedFile, LostNames, lost_names};
+use workbench::symbols::undeclared_qualifiers::UndeclaredQualifier;
 use workbench::trust::{Trusted, check_of_edits};
 
 /// Most lost names in the guidance of an answer.
@@ -236,7 +239,9 @@ pub(super) fn names_lost(inside: &mut Desk<'_>, symbols: &Symbols, files: &[Rewr
         })
         .collect();
     let world = inside.open_to_build()?.0.engine.world.clone();
-    let lost = lost_names(inside, symbols, &*world, &files)?.lost;
+    let found = lost_names(inside, symbols, &*world, &files)?;
+    warn_of_undeclared(inside, &found);
+    let lost = found.lost;
     Ok(match lost.is_empty() {
         true => Ok(()),
         false => Err(Obstacles(lost.into_iter().collect())),
@@ -272,7 +277,20 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u
     read_in_session(desk, Edit::NAME, id, |inside| {
         let names = inside.workspace_names()?;
         let world = inside.open_to_build()?.0.engine.world.clone();
-        lost_names(inside, &names.symbols, &*world, &files)
+        let found = lost_names(inside, &names.symbols, &*world, &files)?;
+        warn_of_undeclared(inside, &found);
+        Ok(found)
     })
     .ok()
+}
+
+/// Warns of the names that an edit adds and nothing in the workspace declares. They refuse no edit.
+fn warn_of_undeclared(inside: &Desk<'_>, found: &LostNames) {
+    let warning = |one: &UndeclaredQualifier| {
+        let message = format!("{} is declared nowhere in this workspace", one.name);
+        let (line, column) = [one.line, one.column].map(|at| u32::try_from(at).unwrap_or(0)).into();
+        let why = Diagnostic::warning(ErrorCode::W_UNDECLARED, message).at(&one.file, line, column);
+        why.hint("correct the name; if a package declares it, nothing is wrong")
+    };
+    inside.context.say(&found.undeclared.iter().map(warning).collect::<Vec<_>>());
 }

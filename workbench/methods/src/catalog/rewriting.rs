@@ -104,6 +104,10 @@ pub(super) fn read_in_session<T>(
     let found = read(&mut inside)?;
     drop(inside);
     context.release_locks_to_reopen();
+    // Others are about the workspace, and said of it.
+    let mut said = context.take_collected();
+    said.retain(|one| one.code == ErrorCode::W_UNDECLARED);
+    desk.context.say(&said);
     Ok(found)
 }
 

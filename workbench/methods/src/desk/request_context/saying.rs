@@ -32,8 +32,8 @@ impl RequestContext {
         let mut diagnostics = self.placed(diagnostics);
         // Report once what is true of all steps of a command.
         diagnostics.retain(|one| one.code != ErrorCode::N_NOT_FILED || !self.is_unwritable_reported.replace(true));
-        // Each step of a command scans the sources, and finds the same links and unreadable files.
-        diagnostics.retain(|one| !is_about_source(one) || self.reported_sources.borrow_mut().insert(one.clone()));
+        // Each step of a command scans the sources, and finds the same links and unreadable files; a tried and a saved edit add the same names.
+        diagnostics.retain(|one| !is_reported_once(one) || self.reported_sources.borrow_mut().insert(one.clone()));
         match &self.voice {
             Voice::Person(person) => person.print_diagnostics(&diagnostics),
             Voice::Caller { collected, .. } => collected.borrow_mut().extend(diagnostics),
@@ -59,9 +59,16 @@ impl RequestContext {
     }
 }
 
-/// Whether a diagnostic tells why a source was not read as others are.
-fn is_about_source(diagnostic: &Diagnostic) -> bool {
-    use ErrorCode::{W_SOURCE_LINK, W_SOURCE_MOVING, W_SOURCE_NAME, W_SOURCE_SPECIAL, W_SOURCE_UNREADABLE};
-    let codes = [W_SOURCE_LINK, W_SOURCE_MOVING, W_SOURCE_NAME, W_SOURCE_SPECIAL, W_SOURCE_UNREADABLE];
+/// Whether a diagnostic tells why a source was not read as others are, or that an edit adds an unknown name.
+fn is_reported_once(diagnostic: &Diagnostic) -> bool {
+    use ErrorCode::{W_SOURCE_LINK, W_SOURCE_MOVING, W_SOURCE_NAME, W_SOURCE_SPECIAL, W_SOURCE_UNREADABLE, W_UNDECLARED};
+    let codes = [
+        W_SOURCE_LINK,
+        W_SOURCE_MOVING,
+        W_SOURCE_NAME,
+        W_SOURCE_SPECIAL,
+        W_SOURCE_UNREADABLE,
+        W_UNDECLARED,
+    ];
     codes.into_iter().any(|code| diagnostic.code == code)
 }
