@@ -88,9 +88,9 @@ fn members_above<O: Outputs>(
     (key, member): (&str, &str),
     types: &[Implementation],
 ) -> Result<Vec<Implementation>, O::Error> {
-    let mut own = overloads::read_overloads(outputs, &[key])?.pop().unwrap_or_default();
-    own.retain(|one| one.key == member);
-    let Some(own) = own.pop() else { return Ok(Vec::new()) };
+    let Some(own) = overloads::read_overload(outputs, key, member)? else {
+        return Ok(Vec::new());
+    };
     let name = short_of(&own.name).unwrap_or(&own.name).to_owned();
     let path = format!("{key}#{member}");
     let declaring = symbols.owners(&name);

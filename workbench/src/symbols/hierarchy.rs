@@ -137,10 +137,10 @@ fn members<O: Outputs>(
     (key, member): (&str, &str),
     all: bool,
 ) -> Result<Vec<Implementation>, O::Error> {
-    let mut own = overloads::read_overloads(outputs, &[key])?.pop().unwrap_or_default();
-    own.retain(|one| one.key == member);
-    overloads::bind(symbols, key, &mut own)?;
-    let Some(wanted) = own.pop() else { return Ok(Vec::new()) };
+    let Some(mut wanted) = overloads::read_overload(outputs, key, member)? else {
+        return Ok(Vec::new());
+    };
+    overloads::bind(symbols, key, std::slice::from_mut(&mut wanted))?;
     let mut search = Search {
         symbols,
         of_interface: heirs.is_interface(key),

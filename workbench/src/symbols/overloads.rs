@@ -1,7 +1,7 @@
 //! The members of types, distinguished by their parameters, from `//types/T:members`.
 
 use super::index::{Symbols, simple_name};
-use super::outputs::{Outputs, SymbolError, type_label};
+use super::outputs::{Outputs, SymbolError, read_one, type_label};
 use super::path::{Glob, is_wild};
 use engine::planning::symbol::name_of;
 use engine::values::case_folding::{folded, same as same_case};
@@ -119,10 +119,28 @@ pub fn read_overloads<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<
             by_label.insert(output.label, members);
         }
     }
-    Ok(labels
-        .iter()
-        .map(|label| by_label.get(label).cloned().unwrap_or_default())
-        .collect())
+    let distinct: BTreeSet<&String> = labels.iter().collect();
+    let members = |label: &String| match distinct.len() == labels.len() {
+        true => by_label.remove(label),
+        false => by_label.get(label).cloned(),
+    };
+    Ok(labels.iter().map(members).map(Option::unwrap_or_default).collect())
+}
+
+/// Reads the member of a type with this key; `None` if the type does not declare it or could not be read. A type may have very many members.
+///
+/// # Errors
+/// When the outputs cannot be read or are damaged.
+pub fn read_overload<O: Outputs>(outputs: &mut O, key: &str, member: &str) -> Result<Option<Overload>, O::Error> {
+    let label = type_label(key, "members");
+    let Some(bytes) = read_one(outputs, label.clone())? else {
+        return Ok(None);
+    };
+    let damaged = || SymbolError::damaged().at_label(&label);
+    let table = Table::open(&bytes).ok_or_else(damaged)?;
+    let Some(row) = table.get(member) else { return Ok(None) };
+    let row: MemberRow = serde_json::from_slice(row).map_err(|_| damaged())?;
+    Ok(Some(Overload::of_row(member, row)))
 }
 
 /// The name of constructors.
