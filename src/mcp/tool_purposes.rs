@@ -6,14 +6,12 @@ pub fn purpose(tool: &str) -> &'static str {
         "search" => "Find C# types and members by part of a name; op grep finds a regex in sources, each hit with its member",
         "outline" => "Declarations of a type, or what a file, folder, namespace or project holds; a tenth of reading it",
         "source" => "Exact code of types, members, files, with line numbers",
-        "usages" => "Uses bound as the compiler does; op: who calls, implements, depends, what tests a change reaches",
-        "semantic" => "Summary of a type's role and limits, if one was written",
+        "usages" => "Who uses a C# symbol, exact where grep guesses; op: callers, implementers, dependencies, tests reached",
+        "semantic" => "Written summary of a type's role and limits",
         "investigate" => "Have a model answer about the code, with evidence",
-        "context" => {
-            "build: types and members that belong to a task; live: a file as it is and what changed since; end: files the answer used"
-        }
+        "context" => "build: code that belongs to a task; live: a file and what changed since; end: which files the answer used",
         "pack_build" => "One text of what is known of types",
-        "edit" => "Edit files exactly, saved at once, undoable, all or nothing; symbols by name",
+        "edit" => "Edit files, or C# symbols by name: saved at once, undoable, all or nothing",
         "rename" => "Rename a C# symbol everywhere, or say what hinders",
         "overlay" => "Try unsaved edits: put or apply, build, diff, merge",
         "node" => "Any build target: output, why stale, versions, cost",

@@ -82,7 +82,7 @@ pub struct Edit {
     /// The new text; for `patch` the patch, for `persist_as` the path.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = "New text, patch or parameters"))]
+    #[schemars(extend("x-tool" = "New text, patch, parameters or path"))]
     pub new_text: Option<String>,
     /// Number of the candidate to replace.
     #[arg(long, value_name = "N")]
