@@ -169,9 +169,9 @@ fn a_prompt_that_does_not_fit_shrinks_in_order() {
     assert_eq!(lying.text("//types/N.Storeroom:semantic").1.len(), 1);
     let telling = Desk::with(&manifest("", ""), &files);
     telling.answers(|asked| match asked.whole.len() {
-        len if len > 4_000 => Err(Failure::Permanent(Box::new(Diagnostic::error(
+        len if len > 3_600 => Err(Failure::Permanent(Box::new(Diagnostic::error(
             "E_CONTEXT",
-            format!("the question is too long for m: {} tokens, and 2200 fit", len / 4 + 1200),
+            format!("the question is too long for m: {} tokens, and 2100 fit", len / 4 + 1200),
         )))),
         _ => Ok(whole(asked)),
     });
@@ -244,7 +244,7 @@ fn a_template_is_an_input_and_is_checked_first() {
     let label = "//types/N.IClock:semantic";
     let (_, asked) = desk.text(label);
     assert!(
-        asked[0].user.contains("MINE Declarations:") && asked[0].system.starts_with("You read source code"),
+        asked[0].user.contains("MINE Declarations:") && asked[0].system.starts_with("Answer only in sections"),
         "{}",
         asked[0].user
     );

@@ -8,7 +8,7 @@ const ITEM: &str = "namespace N;\npublic class Item { public int Weight { get; s
 /// Counts its calls in `calls`; answers patches with the file `patch`, others with every section.
 const MODEL: &str = r#"question=$(cat); printf 'x' >> "$0/calls"; printf '%s' "$question" > "$0/asked"
 case "$question" in
-  *"What moved since:"*) cat "$0/patch" ;;
+  *"Earlier answer about "*) cat "$0/patch" ;;
   *) cat "$0/full" ;;
 esac"#;
 

@@ -404,7 +404,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/signatures@20 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
-    semantic@6 37fa68445632
+    semantic@7 37fa68445632
     semantic/role@1 989b18270614
     ");
 }

@@ -17,8 +17,8 @@ const MOST_TOKENS: u64 = 12_000;
 
 /// Text after the rules when several questions follow.
 const RULES: &str = "\
-Several questions follow, each under \"# QUESTION n: name\"; after the last, \"# TO n, m\" says what is wanted of which. Answer each as if it stood
-alone, in their order, after a line \"# ANSWER n: name\".";
+Under each \"# QUESTION n: name\" is a question; \"# TO n, m\" at the end says what is wanted of which. Answer each alone, in order, after a
+line \"# ANSWER n: name\".";
 
 /// A question as submitted to its group.
 struct JointQuestion {

@@ -72,7 +72,7 @@ impl Semantic {
 
 impl Producer for Semantic {
     fn id(&self) -> ProducerId {
-        ProducerId::new("semantic", 6)
+        ProducerId::new("semantic", 7)
     }
 
     fn pool(&self, params: &Params) -> Pool {

@@ -16,11 +16,11 @@ pub(super) const LIFECYCLE: &str = "LIFECYCLE";
 
 /// The sections of the seed (000 §3.5), each with its instruction for the model.
 pub(super) const SECTIONS: [(&str, &str); 5] = [
-    (ROLE, "what it is for, in one to three sentences for readers of dependent types"),
-    (LIFECYCLE, "how it is created, used, shared between threads and ended"),
-    ("EDGE_CASES", "nulls, empties, limits, what is thrown when"),
-    ("LIMITATIONS", "what it does not do, what it costs, what is not safe"),
-    ("RECOMMENDATIONS", "how to use it well, what to look at before changing it"),
+    (ROLE, "what it is for, in one to three sentences"),
+    (LIFECYCLE, "creation, ownership, threads, end"),
+    ("EDGE_CASES", "nulls, empties, limits, throws"),
+    ("LIMITATIONS", "gaps, cost, caching, hazards"),
+    ("RECOMMENDATIONS", "use, checks before a change"),
 ];
 
 /// Every parameter.

@@ -59,7 +59,7 @@ impl Asked {
 
     /// Whether it requests a patch.
     pub fn is_patch(&self) -> bool {
-        self.whole.contains("What moved since:")
+        self.whole.contains("Earlier answer about ")
     }
 }
 
