@@ -16,11 +16,11 @@ pub(super) const LIFECYCLE: &str = "LIFECYCLE";
 
 /// The sections of the seed (000 §3.5), each with its instruction for the model.
 pub(super) const SECTIONS: [(&str, &str); 5] = [
-    (ROLE, "what it is for, in one to three sentences"),
+    (ROLE, "purpose, in one to three claims"),
     (LIFECYCLE, "creation, ownership, threads, end"),
     ("EDGE_CASES", "nulls, empties, limits, throws"),
-    ("LIMITATIONS", "gaps, cost, caching, hazards"),
-    ("RECOMMENDATIONS", "use, checks before a change"),
+    ("LIMITATIONS", "gaps, cost, hazards"),
+    ("RECOMMENDATIONS", "use, risks of changes"),
 ];
 
 /// Every parameter.
