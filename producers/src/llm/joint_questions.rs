@@ -2,6 +2,7 @@
 //! headings. Each caller gets its part and its share of the cost. A question whose part is missing, doubled, cut or under another name is asked
 //! alone, as if it had no group.
 
+use super::shared_types::share_used_types;
 use super::{About, Ask, ModelReply, Question, Role, Turn, TurnPart, Wants};
 use engine::seams::job_group::{GroupMember, Submissions};
 use engine::seams::joint::{self, QuestionSize};
@@ -196,15 +197,17 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
         stable: true,
     });
     let texts: Vec<String> = group.iter().map(|(_, handed)| turn_text(&handed.turns[1])).collect();
-    let questions = (1_usize..).zip(group.iter().zip(&texts)).map(|(number, ((_, handed), text))| {
-        let (question, _) = split_instruction(text);
-        format!("# QUESTION {number}: {}\n\n{question}", name_of(&handed.label))
-    });
+    let mut data = Vec::new();
     let mut instructions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (number, text) in (1_usize..).zip(&texts) {
-        let (_, instruction) = split_instruction(text);
+        let (question, instruction) = split_instruction(text);
+        data.push(question.to_owned());
         instructions.entry(instruction).or_default().push(number.to_string());
     }
+    let shared = share_used_types(&mut data);
+    let questions = (1_usize..)
+        .zip(group.iter().zip(&data))
+        .map(|(number, ((_, handed), question))| format!("# QUESTION {number}: {}\n\n{question}", name_of(&handed.label)));
     let instructions = instructions
         .into_iter()
         .filter(|(instruction, _)| !instruction.is_empty())
@@ -212,7 +215,12 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
     let user = Turn {
         role: Role::User,
         parts: vec![TurnPart {
-            text: questions.chain(instructions).collect::<Vec<_>>().join("\n\n"),
+            text: shared
+                .into_iter()
+                .chain(questions)
+                .chain(instructions)
+                .collect::<Vec<_>>()
+                .join("\n\n"),
             stable: false,
         }],
     };
@@ -422,6 +430,11 @@ mod tests {
             "# QUESTION 1: A\n\n{data}\n\n# QUESTION 2: T+In#M(int)\n\nx\n\n{data}\n\n# QUESTION 3: C\n\nc\n\n# TO 1, 3\n\nPatch it."
         );
         assert_eq!(turn_text(&joint_conversation(&group)[1]), expected);
+        let used = "Used types:\n```\n// D: Is used.\nclass D\n```";
+        let all = ["a", "b"].map(|text| handed(LABELS[0], &format!("{text}\n\n{used}\n\nPatch it.")));
+        let group: Vec<(usize, &JointQuestion)> = all.iter().enumerate().collect();
+        let expected = format!("{used}\n\n# QUESTION 1: A\n\na\n\n# QUESTION 2: A\n\nb\n\n# TO 1, 2\n\nPatch it.");
+        assert_eq!(turn_text(&joint_conversation(&group)[1]), expected, "used types");
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod retries;
 mod runtime;
 mod secret;
 mod settings;
+pub(crate) mod shared_types;
 mod spending_limits;
 mod sse;
 #[cfg(test)]

@@ -262,7 +262,7 @@ impl Material<'_> {
             ("docs", of(SlotKind::Docs, "")),
             (
                 "dependencies",
-                used.map(|text| fence_data("Used types", self.language(), &text))
+                used.map(|text| fence_data(llm::shared_types::TITLE, self.language(), &text))
                     .unwrap_or_default(),
             ),
         ]);

@@ -16,11 +16,14 @@ pub(super) fn describe_used_types<'s>(slots: &'s [Slot], name: impl Fn(&'s str) 
     let keys: BTreeSet<&str> = dependencies.map(|slot| slot.key.as_str()).collect();
     let mut shown = String::new();
     for key in keys {
-        if let Some(role) = roles.get(key) {
-            shown.push_str(&format!("// {}: {role}\n", name(key)));
-        }
+        let role = roles.get(key).map(String::as_str);
         let declarations = slots.iter().filter(|slot| slot.kind == SlotKind::Signatures && slot.key == key);
-        declarations.for_each(|slot| shown.push_str(&slot.text()));
+        let declarations: String = declarations.map(Slot::text).collect();
+        // A line with the name begins every entry, so that joint questions can share it.
+        if role.is_some() || !declarations.is_empty() {
+            let title = format!("// {}: {}", name(key), role.unwrap_or_default());
+            shown.push_str(&format!("{}\n{declarations}", title.trim_end()));
+        }
     }
     (!shown.is_empty()).then_some(shown)
 }
