@@ -12,7 +12,7 @@ from urllib.parse import unquote
 HERE = Path(__file__).resolve().parent
 PATTERN = "//types/...:semantic"
 # Tokens of the instructions and sections that stand in every question.
-INSTRUCTIONS = 300
+INSTRUCTIONS = 170
 
 
 def git(clone: Path, *args: str) -> str:
