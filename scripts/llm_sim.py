@@ -18,6 +18,9 @@ CODE = {
     "EDGE_CASES": re.compile(r"\bthrow\b|ThrowIf|\bnull\b|\?\?"),
     "LIMITATIONS": re.compile(r"\block\b|\bawait\b|NotSupported|Obsolete"),
 }
+# What precedes the name of a member in code, and is no part of its claims.
+DECORATION = re.compile(r"(/\* #if .*? \*/ )?(\[(?:[^\[\]\"]|\"[^\"]*\"|\[[^\]]*\])*\] )*((?:async|extern|unsafe) )*")
+BODY = re.compile(r" (?:\{|=>|= |(?:get|set|init|add|remove)\b)")
 STATEMENTS = re.compile(r"(if|for|foreach|while|switch|using|lock|catch|else|try|return|fixed|case|do|finally|await|throw|var)\b")
 WORDS = "it the caller value state result member when before after keeps gives holds returns once empty thread order cost never".split()
 FENCED = re.compile(r"^(Declarations|Code)(?: of (\S+))?:\n(`{3,})(cs|diff)\n(.*?)^\3$", re.MULTILINE | re.DOTALL)
@@ -33,10 +36,11 @@ def claim(section: str, member: str, line: str) -> str:
 
 def member_of(line: str) -> str | None:
     """The name of the member that a line begins."""
+    line = DECORATION.sub("", line, count=1)
     head = line.split(" = ")[0].split(" => ")[0]
     if STATEMENTS.match(line) or line.startswith(("}", "{", "/", "@", "-", "+")) or head.endswith((";", ")", ",")) and "(" not in head:
         return None
-    found = re.search(r"([\w.]+)(?:<[^(]*>)?\(", head) or re.search(r"(\w+)(?: \{.*)?$", head)
+    found = re.search(r"([\w.]+)(?:<[^(]*>)?\(", head) or re.search(r"(\w+)(?: \{.*| (?:get|set|init|add|remove)\b.*)?$", head)
     return found.group(1) if found else None
 
 
@@ -70,8 +74,10 @@ def claims(kind: str, name: str, code: str) -> dict[str, list[tuple[str, str]]]:
     for sign, member, line in members(code):
         if kind == "Declarations" and re.search(r"\b(class|struct|interface|record|enum|delegate)\b", line):
             found.setdefault("ROLE", []).extend((sign, claim("ROLE", simple, f"{line}{count}")) for count in range(3))
-        elif kind == "Declarations" and line.startswith("public"):
-            found.setdefault("RECOMMENDATIONS", []).append((sign, claim("RECOMMENDATIONS", member, line)))
+        elif line.startswith(("public", "async public")) and member == member_of(line):
+            # The same claim, whether it is declared with its code or without.
+            declared = BODY.split(line.removeprefix("async "), maxsplit=1)[0]
+            found.setdefault("RECOMMENDATIONS", []).append((sign, claim("RECOMMENDATIONS", member, declared)))
         for section, about in CODE.items() if kind == "Code" else ():
             if about.search(line) and (section != "LIFECYCLE" or member in (".ctor", "Dispose", "DisposeAsync")):
                 found.setdefault(section, []).append((sign, claim(section, member, line)))

@@ -341,7 +341,7 @@ fn a_plan_shows_the_prompt_and_its_price() {
     let (_, plan) = plans.iter().find(|(label, _)| *label == LABEL).expect("planned");
     assert_eq!((plan.mode.as_str(), plan.cost.calls, plan.cost.estimated), ("full", 1, true));
     assert!(
-        plan.prompt.starts_with("── system ──\nYou read source code") && plan.prompt.contains("_gate"),
+        plan.prompt.starts_with("── system ──\nAnswer only in sections") && plan.prompt.contains("_gate"),
         "{}",
         plan.prompt
     );

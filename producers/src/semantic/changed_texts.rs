@@ -2,6 +2,7 @@
 
 use super::churn_guard::is_odd;
 use super::code_lines::shorten_literals;
+use super::declared_code::DeclaredChanges;
 use super::evidence::simple_member_name;
 use super::prompt_slots::{Slot, SlotKind, simple};
 use rustc_hash::FxHashMap;
@@ -129,7 +130,8 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     let (mut changed, mut all) = (0_usize, 0_usize);
     let mut members: BTreeMap<String, &str> = BTreeMap::new();
     let mut roots = BTreeSet::new();
-    for ((kind, key), [old, new]) in pairs(then, now) {
+    let pairs = pairs(then, now);
+    for (&(kind, key), &[old, new]) in &pairs {
         let [old_text, new_text] = [old, new].map(|slot| slot.map(Slot::text).unwrap_or_default());
         all += old_text.len() + new_text.len();
         if old_text == new_text {
@@ -156,7 +158,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
         changes.diffs.push(difference(&if is_new {
             shorten_literals(&new_text)
         } else {
-            changed_lines(old, new)
+            changed_lines(old, new, &changes_declared_in_code(&pairs, key))
         }));
         if is_new {
             changes.add_own(kind, key, [old, new]);
@@ -189,6 +191,17 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     changes
 }
 
+/// Returns the added and removed members of a type that its code declares, unless the difference of the code is too long to be shown.
+fn changes_declared_in_code(pairs: &BTreeMap<(SlotKind, &str), [Option<&Slot>; 2]>, key: &str) -> DeclaredChanges {
+    let pair = |kind: SlotKind| pairs.get(&(kind, key)).copied().unwrap_or_default();
+    let code = pair(SlotKind::Code);
+    let bytes: usize = code.iter().flatten().map(|slot| slot.text().len()).sum();
+    if bytes > LONGEST {
+        return DeclaredChanges::default();
+    }
+    DeclaredChanges::compare(pair(SlotKind::Structure), code)
+}
+
 /// Returns the names of a dependency's declarations that changed or were removed, because unchanged code may reach them.
 fn moved_names(key: &str, [old, new]: [Option<&Slot>; 2]) -> BTreeSet<String> {
     let is_other = old.is_some() && text_of_no_member(old) != text_of_no_member(new);
@@ -214,8 +227,8 @@ fn assigned_by_constructors(types: &BTreeSet<String>, then: &[Slot], now: &[Slot
 }
 
 /// Returns the changed lines between two texts of one kind and type, member by member, each under a line that names the member. Of a removed member
-/// only this line is shown, unless another one has its name.
-fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
+/// only this line is shown, unless another one has its name. Declarations of members that were added or removed with their code are shown there.
+fn changed_lines(old: Option<&Slot>, new: Option<&Slot>, declared: &DeclaredChanges) -> String {
     let kind = new.or(old).map_or(SlotKind::Code, |slot| slot.kind);
     let [before, after] = [old, new].map(|slot| slot.map(Slot::text_by_member).unwrap_or_default());
     let is_only = |name: &str| {
@@ -229,7 +242,7 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
     let mut shown = String::new();
     for name in names.chain(removed) {
         let (old, new) = (text_in(&before, name), text_in(&after, name));
-        if old == new {
+        if old == new || kind == SlotKind::Structure && declared.has(name) {
             continue;
         }
         let title = if is_only(name) { simple_member_name(name) } else { name };
@@ -244,27 +257,38 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>) -> String {
             }
             (Some(_), None) if is_only(name) => shown.push_str(&head(" (removed)")),
             // The first line of the code names the member.
-            (None, Some(new)) => shown.push_str(&hunks("", &shorten_literals(&new), "@@ (added)\n", "")),
+            (None, Some(new)) => {
+                let new = declared.added.get(name).map_or(new, |text| format!("{text}\n"));
+                shown.push_str(&hunks("", &shorten_literals(&new), "@@ (added)\n", ""));
+            }
             (old, new) => shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), &head(""), "@@\n")),
         }
     }
     match (shown.is_empty(), old, new) {
         // Only the order differs.
-        (true, Some(old), Some(new)) => hunks(&old.text(), &new.text(), "@@\n", "@@\n"),
+        (true, Some(old), Some(new)) if declared.is_empty() => hunks(&old.text(), &new.text(), "@@\n", "@@\n"),
         _ => shown,
     }
 }
 
-/// Returns the hunks between two texts, with a line of context where they have heads: the first one and the others.
+/// Returns the hunks between two texts, where they have heads (the first one and the others) with the line before each change, which often is its
+/// condition. The first line of a member is left out where the head names the member.
 fn hunks(old: &str, new: &str, first: &str, other: &str) -> String {
     let diff = TextDiff::from_lines(old, new);
     let mut text = String::new();
     for hunk in diff.unified_diff().context_radius(usize::from(!first.is_empty())).iter_hunks() {
         text.push_str(if text.is_empty() { first } else { other });
-        let says_something = |change: &Change<&str>| change.tag() != ChangeTag::Equal || change.value().contains(char::is_alphanumeric);
-        hunk.iter_changes()
-            .filter(says_something)
-            .for_each(|change| text.push_str(&format!("{}{}", change.tag(), change.value())));
+        let changes: Vec<Change<&str>> = hunk.iter_changes().collect();
+        let is_context = |at: usize, change: &Change<&str>| {
+            let precedes = changes.get(at + 1).is_some_and(|next| next.tag() != ChangeTag::Equal);
+            let is_named = change.old_index() == Some(0) && first.starts_with("@@ ");
+            precedes && !is_named && change.value().contains(char::is_alphanumeric)
+        };
+        for (at, change) in changes.iter().enumerate() {
+            if change.tag() != ChangeTag::Equal || is_context(at, change) {
+                text.push_str(&format!("{}{}", change.tag(), change.value()));
+            }
+        }
     }
     text
 }
@@ -395,6 +419,35 @@ mod tests {
         assert_eq!(reached, ["All", "Go", "Of"]);
         let near: Vec<&str> = changes.near.iter().map(String::as_str).collect();
         assert_eq!(near, ["Go", "Of"], "what calls a caller is further away");
+    }
+
+    #[test]
+    fn a_hunk_shows_the_line_before_its_change() {
+        let code = |text: &str| [slot(SlotKind::Code, "N.A", &[("M(int)", text)])];
+        let lines = |then: &str, now: &str| super::compare_slots(&code(then), &code(now)).diffs[0].lines.clone();
+        let then = "M(int) {\na;\nif (b) {\nc;\n}\nd;\n}";
+        assert_eq!(lines(then, &then.replace("c;", "x;")), "@@ M\n if (b) {\n-c;\n+x;\n");
+        assert_eq!(
+            lines(then, &then.replace("a;", "x;")),
+            "@@ M\n-a;\n+x;\n",
+            "the head names the member"
+        );
+    }
+
+    #[test]
+    fn code_declares_members_that_were_added_or_removed() {
+        let texts = |name: &str| {
+            let (declaration, code) = (format!("public void {name}()"), format!("{name}() {{\n}}"));
+            let key = format!("{name}()");
+            [
+                slot(SlotKind::Structure, "N.A", &[("", "class A"), (&key, &declaration), ("E", "int E")]),
+                slot(SlotKind::Code, "N.A", &[(&key, &code)]),
+            ]
+        };
+        let changes = super::compare_slots(&texts("Old"), &texts("New"));
+        let lines: Vec<&str> = changes.diffs.iter().map(|diff| diff.lines.as_str()).collect();
+        assert_eq!(lines, ["", "@@ (added)\n+public void New() {\n+}\n@@ Old (removed)\n"]);
+        assert!(changes.declared.contains("N.A") && changes.touched.contains("Old"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod code_lines;
 mod context_sizes;
 mod conversation;
 mod corrections;
+mod declared_code;
 mod document;
 mod dry_plan;
 mod evidence;

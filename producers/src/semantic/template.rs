@@ -173,7 +173,7 @@ impl Template {
     }
 
     /// Whether a part, or the system part before it, uses a variable.
-    fn uses(&self, part: TemplatePart, name: &str) -> bool {
+    pub(super) fn uses(&self, part: TemplatePart, name: &str) -> bool {
         self.pieces(part)
             .iter()
             .chain(&self.system)
