@@ -18,8 +18,7 @@ const MOST_TOKENS: u64 = 12_000;
 
 /// Text after the rules when several questions follow.
 const RULES: &str = "\
-Under each \"# QUESTION n: name\" is a question; \"# TO n, m\" at the end says what is wanted of which. Answer each alone, in order, after a
-line \"# ANSWER n: name\".";
+Under \"# QUESTION n: name\" is a question, under \"# TO n, m\" what is wanted of which. Answer each alone, in order, after \"# ANSWER n: name\".";
 
 /// A question as submitted to its group.
 struct JointQuestion {

@@ -16,7 +16,7 @@ pub(super) const LIFECYCLE: &str = "LIFECYCLE";
 
 /// The sections of the seed (000 §3.5), each with its instruction for the model.
 pub(super) const SECTIONS: [(&str, &str); 5] = [
-    (ROLE, "purpose, in one to three claims"),
+    (ROLE, "purpose, one to three claims"),
     (LIFECYCLE, "creation, ownership, threads, end"),
     ("EDGE_CASES", "nulls, empties, limits, throws"),
     ("LIMITATIONS", "gaps, cost, hazards"),
