@@ -26,7 +26,6 @@ use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use super::path::{Glob, Segment, SymbolPath, is_wild};
 use crate::aliases::Aliases;
-use engine::values::case_folding::same;
 use producers::csharp::hashes::Access;
 use std::collections::BTreeSet;
 
