@@ -29,7 +29,9 @@ impl GlobalUsings {
             for (key, row) in table.rows() {
                 let Some(folder) = key.strip_prefix("using:") else { continue };
                 let row: Globals = serde_json::from_slice(row).map_err(|_| damaged())?;
-                found.insert(folder.to_owned(), row.usings.into_iter().map(|one| one.target).collect());
+                // An alias opens no namespace.
+                let usings = row.usings.into_iter().filter(|one| one.alias.is_none());
+                found.insert(folder.to_owned(), usings.map(|one| one.target).collect());
             }
         }
         Ok(Self(found))
@@ -136,5 +138,25 @@ mod tests {
             [""; 0]
         );
         assert_eq!(told(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_global_alias_of_a_type_of_a_package_opens_no_namespace() {
+        let before = "namespace N { class A { void M() { } } }\n";
+        let after = before.replace("{ }", "{ Nowhere x = null; }");
+        let alias = ("src/g.cs", "global using Things = Package.List<int>;\n");
+        let told = |files: &[(&str, &str)]| {
+            let mut sample = Sample::from_files(&[files, &[("src/a.cs", after.as_str())]].concat());
+            let symbols = sample.names();
+            let edited = [EditedFile {
+                path: "src/a.cs".to_owned(),
+                before: before.to_owned(),
+                after: after.clone(),
+            }];
+            let disk = sample.world();
+            lost_names(&mut sample, &symbols, &*disk, &edited).expect("an answer").lost
+        };
+        assert_eq!(told(&[alias]), ["Nowhere is not a known type at src/a.cs:1:36"]);
+        assert_eq!(told(&[("src/g.cs", "global using Package;\n")]), [""; 0]);
     }
 }
