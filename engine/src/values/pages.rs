@@ -257,12 +257,16 @@ pub fn each_page<E: From<PageError>>(
 ///
 /// # Errors
 /// When a page is missing or malformed.
-pub fn each_leaf<E: From<PageError>>(root: &Arc<[u8]>, mut fetch: impl Fetch<E>, mut visit: impl FnMut(Table<'_>)) -> Result<(), E> {
+pub fn each_leaf<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl Fetch<E>, mut visit: impl FnMut(Table<'_>)) -> Result<(), E> {
+    each_leaf_page(root, fetch, |page| visit(page.leaf()))
+}
+
+fn each_leaf_page<E: From<PageError>>(root: &Arc<[u8]>, mut fetch: impl Fetch<E>, mut visit: impl FnMut(&Page)) -> Result<(), E> {
     let mut walk = PageWalk { stack: Vec::new() };
     let mut page = Page::from_root_blob(root.clone())?;
     loop {
         match page.level {
-            0 => visit(page.leaf()),
+            0 => visit(&page),
             _ => walk.push_page(&page)?,
         }
         let Some(PageEntry::Page(level, child)) = walk.stack.pop() else {
@@ -283,13 +287,12 @@ pub fn count(root: &[u8]) -> Option<usize> {
 /// Returns the table in one page, whatever its size.
 ///
 /// # Errors
-/// When a page is missing or malformed.
-pub fn flatten<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl Fetch<E>) -> Result<Vec<u8>, E> {
-    let mut whole = TableWriter::default();
-    each_leaf(root, fetch, |leaf| {
-        leaf.rows().for_each(|(key, value)| whole.append_row(key, value))
-    })?;
-    Ok(whole.finish())
+/// When a page is missing or malformed, or the table has 4 GiB or more.
+pub fn flatten<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl Fetch<E>) -> Result<Arc<[u8]>, E> {
+    let mut leaves = Vec::new();
+    each_leaf_page(root, fetch, |page| leaves.push(page.clone()))?;
+    let tables: Vec<Table<'_>> = leaves.iter().map(Page::leaf).collect();
+    Table::concatenate(&tables).ok_or_else(|| PageError::Malformed(Digest::of(root)).into())
 }
 
 /// Divides a table in one page into pages; `None` if it stays one, or its rows are not in order.

@@ -62,7 +62,7 @@ pub fn stored(bytes: Vec<u8>, parts: BTreeMap<Digest, Arc<[u8]>>) -> Pieces {
 /// When a piece is missing or malformed.
 pub fn readable<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>) -> Result<Arc<[u8]>, E> {
     if pages::is_branch(root) {
-        pages::flatten(root, fetch).map(Into::into)
+        pages::flatten(root, fetch)
     } else if long_text::is_long_text(root) {
         long_text::join_pieces(root, fetch, |_| {}).map(Into::into)
     } else {

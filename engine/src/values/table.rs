@@ -9,6 +9,7 @@
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const MAGIC: &[u8; 8] = b"cortbl1\0";
 
@@ -42,6 +43,37 @@ impl<'a> Table<'a> {
         };
         let end = if table.is_empty() { 0 } else { table.ends(table.len() - 1).1 };
         (end == heap.len()).then_some(table)
+    }
+
+    /// Returns one table with the rows of several, in their order; `None` if it would have 4 GiB or more.
+    pub(super) fn concatenate(tables: &[Table<'_>]) -> Option<Arc<[u8]>> {
+        let rows: usize = tables.iter().map(Table::len).sum();
+        let heap: usize = tables.iter().map(|table| table.heap.len()).sum();
+        let count = u32::try_from(rows).ok()?;
+        u32::try_from(heap).ok()?;
+        let start_of_index = MAGIC.len() + count.to_le_bytes().len();
+        let start_of_heap = start_of_index + rows * 8;
+        // The zeros are written once, and no vector is copied: such tables have many megabytes.
+        let mut blob: Arc<[u8]> = std::iter::repeat_n(0, start_of_heap + heap).collect();
+        let bytes = Arc::get_mut(&mut blob).expect("invariant: nothing else refers to a new blob");
+        bytes[..MAGIC.len()].copy_from_slice(MAGIC);
+        bytes[MAGIC.len()..start_of_index].copy_from_slice(&count.to_le_bytes());
+        let (index, heap) = bytes[start_of_index..].split_at_mut(rows * 8);
+        let mut index = index.as_chunks_mut().0.iter_mut();
+        let mut written = 0;
+        for table in tables {
+            // The ends of a malformed row may lie outside of its heap.
+            let end = |end: usize| u32_bytes(written + end.min(table.heap.len()));
+            for row in 0..table.len() {
+                let (key_end, value_end) = table.ends(row);
+                let ends: &mut [u8; 8] = index.next().expect("invariant: as many as rows");
+                ends[..4].copy_from_slice(&end(key_end));
+                ends[4..].copy_from_slice(&end(value_end));
+            }
+            heap[written..written + table.heap.len()].copy_from_slice(table.heap);
+            written += table.heap.len();
+        }
+        Some(blob)
     }
 
     /// Returns the number of rows.
