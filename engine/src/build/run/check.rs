@@ -9,30 +9,23 @@ use crate::graph::NodeId;
 impl Run<'_> {
     /// Idle → Checking.
     pub(super) fn begin_check(&mut self, id: NodeId) {
-        *self.progress(id) = NodeProgress::Checking { inputs: false, missing: 0 };
         let edges = self.graph.node(id).edges.clone();
-        let missing = edges.map_or(0, |edges| {
-            let first: Vec<NodeId> = edges
-                .discovery
-                .iter()
-                .copied()
-                .filter(|node| !edges.tables().any(|table| table == *node))
-                .collect();
-            self.await_all(id, first.into_iter())
+        let first: Vec<NodeId> = edges.map_or_else(Vec::new, |edges| {
+            let deciding = edges.discovery.iter().copied();
+            deciding.filter(|node| !edges.tables().any(|table| table == *node)).collect()
         });
-        *self.progress(id) = NodeProgress::Checking { inputs: false, missing };
-        if missing == 0 {
-            self.steps.push(Step::Check(id));
+        if !self.nodes.check_after(id, false, first.into_iter()) {
+            self.nodes.add_step(Step::Check(id));
         }
     }
 
     /// Checking → Settled (nothing changed), Discovering (an input changed), or on to the inputs.
     pub(super) fn check(&mut self, id: NodeId) {
-        let NodeProgress::Checking { inputs, .. } = *self.progress(id) else {
+        let NodeProgress::Checking { inputs, .. } = *self.nodes.state_of(id) else {
             return;
         };
         if self.graph.is_stale(id) {
-            *self.progress(id) = NodeProgress::Idle;
+            self.nodes.change_state(id, NodeProgress::Idle);
             return self.start_node(id, false);
         }
         if !inputs {
@@ -44,17 +37,14 @@ impl Run<'_> {
                     self.mark_out_of_reach(input);
                 }
             }
-            let missing = self.await_all(id, inputs.into_iter());
-            *self.progress(id) = NodeProgress::Checking { inputs: true, missing };
-            if missing > 0 {
+            if self.nodes.check_after(id, true, inputs.into_iter()) {
                 return;
             }
         }
         if self.graph.has_result(id) {
-            *self.progress(id) = NodeProgress::OutOfReach;
-            self.wake(id);
+            self.nodes.end(id, NodeProgress::OutOfReach);
         } else {
-            *self.progress(id) = NodeProgress::Idle;
+            self.nodes.change_state(id, NodeProgress::Idle);
             self.start_node(id, false);
         }
     }

@@ -1,6 +1,6 @@
 //! Decision: the key decides whether a result is current, cached, or must be built.
 
-use super::{NodeProgress, OutputOrigin, Run, RunError, SameKey, Work};
+use super::{NodeProgress, OutputOrigin, Run, RunError, SameKey, Stage, Work};
 use crate::build::earlier_answer::Past;
 use crate::build::jobs::{Job, JobInput, JobMode, Load, Task};
 use crate::build::remote_costs::LookUp;
@@ -22,28 +22,27 @@ use std::time::Duration;
 impl Run<'_> {
     /// Collecting → Settled (the key did not change, or its result is cached), Running, or Failed.
     pub(super) fn decide(&mut self, id: NodeId) -> Result<(), RunError> {
-        let NodeProgress::Collecting { mut work, .. } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
+        let Some(mut work) = self.nodes.take_work(id, Stage::Collecting) else {
             return Ok(());
         };
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
         if edges
             .inputs
             .iter()
-            .any(|edge| matches!(edge.from, EdgeFrom::Node(node) if !self.has_ended(node)))
+            .any(|edge| matches!(edge.from, EdgeFrom::Node(node) if !self.nodes.has_ended(node)))
         {
             // The blob of an input is being rebuilt since it was collected.
             self.collect(id, work);
             return Ok(());
         }
-        if work.discovery.iter().any(|&node| !self.has_ended(node)) {
-            *self.progress(id) = NodeProgress::Discovering { work, missing: 0 };
-            self.rediscover(id);
+        if work.discovery.iter().any(|&node| !self.nodes.has_ended(node)) {
+            self.nodes.plan_again(id, work);
             return Ok(());
         }
         let mut unknown = false;
         for edge in &edges.inputs {
             if let EdgeFrom::Node(node) = edge.from {
-                match &self.progress[node.index()] {
+                match self.nodes.state_of(node) {
                     NodeProgress::Failed => {
                         self.skip(id, node);
                         return Ok(());
@@ -112,13 +111,12 @@ impl Run<'_> {
         }
         if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {
             others.push(id);
-            *self.progress(id) = NodeProgress::Running { work };
+            self.nodes.change_state(id, NodeProgress::Running { work });
             return Ok(());
         }
         self.same_key.insert(key, SameKey::Running(Vec::new()));
-        *self.progress(id) = NodeProgress::Running { work };
         // Dispatch the job at once, while all inputs are as they were when the key was computed.
-        self.dispatch(id, inputs);
+        self.dispatch(id, work, inputs);
         Ok(())
     }
 
@@ -296,11 +294,8 @@ impl Run<'_> {
         edges.inputs.iter().filter_map(depth).min().map_or(0, |depth| depth + 1)
     }
 
-    /// Sends a node's job to its pool, with the inputs of its key.
-    fn dispatch(&mut self, id: NodeId, inputs: Vec<JobInput>) {
-        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
-            return;
-        };
+    /// Collecting → Running: sends a node's job to its pool, with the inputs of its key.
+    fn dispatch(&mut self, id: NodeId, work: Box<Work>, inputs: Vec<JobInput>) {
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
         let Some(producer) = self.registry.get(uses).cloned() else { return };
         let pool = self.pool(&work);
@@ -351,7 +346,7 @@ impl Run<'_> {
             Pool::Cpu => self.pools.add_cpu_job(job),
             Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),
         }
-        *self.progress(id) = NodeProgress::Running { work };
+        self.nodes.change_state(id, NodeProgress::Running { work });
     }
 
     /// Returns the expected duration of a node here, as far as known, if another machine may build it: it depends only on its key, and this build
@@ -388,7 +383,7 @@ impl Run<'_> {
         for (job, pool) in ready {
             let id = job.id;
             let weight = self.weights.1.get(&*job.label).copied();
-            let waiting = self.waiters.get(&id).map_or(0, Vec::len);
+            let waiting = self.nodes.waiter_count(id);
             let references = waiting.max(self.links.reader_count(id));
             let depth = self.depths.get(&id).copied().unwrap_or_default();
             let priority = references as f64 / f64::from(1 + depth);
@@ -445,7 +440,6 @@ impl Run<'_> {
                 },
             ));
         }
-        *self.progress(id) = NodeProgress::Settled { how };
-        self.wake(id);
+        self.nodes.end(id, NodeProgress::Settled { how });
     }
 }

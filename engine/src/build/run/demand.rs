@@ -2,7 +2,7 @@
 
 use super::membership::Member;
 use super::source_nodes::{Leaf, Leaves, leaf};
-use super::{NodeProgress, OutputOrigin, Run, RunError, Step, Work};
+use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
 use crate::build::blobs::PagedBlobs;
 use crate::build::excluded_paths::Exclusion;
 use crate::build::jobs::Task;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 impl Run<'_> {
     /// Idle → Settled (no change can reach it), Checking (a change may) or Discovering (it is stale or new).
     pub(super) fn demand(&mut self, id: NodeId) {
-        if !matches!(self.progress(id), NodeProgress::Idle) {
+        if !self.nodes.is_idle(id) {
             return;
         }
         if self.is_fresh(id) || self.is_rebuilt(id) {
@@ -38,10 +38,12 @@ impl Run<'_> {
                 if self.maybe_stale.contains(id) {
                     self.begin_check(id);
                 } else {
-                    *self.progress(id) = NodeProgress::Settled {
-                        how: OutputOrigin::Current,
-                    };
-                    self.wake(id);
+                    self.nodes.end(
+                        id,
+                        NodeProgress::Settled {
+                            how: OutputOrigin::Current,
+                        },
+                    );
                 }
             }
             _ => self.start_node(id, false),
@@ -55,9 +57,8 @@ impl Run<'_> {
 
     /// Idle → OutOfReach, for a node that certainly exists and that no change can reach. Its record is not even read.
     pub(super) fn mark_out_of_reach(&mut self, id: NodeId) {
-        if matches!(self.progress(id), NodeProgress::Idle) {
-            *self.progress(id) = NodeProgress::OutOfReach;
-            self.wake(id);
+        if self.nodes.is_idle(id) {
+            self.nodes.end(id, NodeProgress::OutOfReach);
         }
     }
 
@@ -90,9 +91,9 @@ impl Run<'_> {
 
     /// Whether a set is as it was when the run started, and will stay so.
     pub(super) fn is_quiet(&self, set: NodeId) -> bool {
-        match self.progress.get(set.index()) {
-            Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach) => !self.changed_outputs.contains(set),
-            _ => !self.maybe_stale.contains(set) && !self.graph.is_stale(set),
+        match self.nodes.has_output(set) {
+            true => !self.changed_outputs.contains(set),
+            false => !self.maybe_stale.contains(set) && !self.graph.is_stale(set),
         }
     }
 
@@ -178,13 +179,12 @@ impl Run<'_> {
                     self.changed_outputs.set(id, true);
                 }
                 self.graph.settle(id, result);
-                *self.progress(id) = NodeProgress::Settled {
-                    how: OutputOrigin::Current,
-                };
+                let how = OutputOrigin::Current;
+                self.nodes.change_state(id, NodeProgress::Settled { how });
                 if before.is_none_or(|before| before.output != output) {
                     self.mark_affected_readers(id, before.map(|before| before.output), output);
                 }
-                self.wake(id);
+                self.nodes.wake_waiters(id);
             }
             None => self.fail(id, leaf_error(label, kind, self.leaves)),
         }
@@ -192,7 +192,7 @@ impl Run<'_> {
 
     /// Starts a node that may be stale (or, with `force`, one whose blob is missing).
     pub(super) fn start_node(&mut self, id: NodeId, force: bool) {
-        if !matches!(self.progress(id), NodeProgress::Idle) {
+        if !self.nodes.is_idle(id) {
             return;
         }
         let label = &*self.graph.node(id).label.clone();
@@ -231,60 +231,33 @@ impl Run<'_> {
             force,
         };
         // Check its existence first: do not request inputs of a node that may no longer exist.
-        let missing = match work.member_of {
-            Some(set) => self.await_all(id, std::iter::once(set)),
-            None => self.await_all(id, work.discovery.iter().copied()),
+        let first = match work.member_of {
+            Some(set) => vec![set],
+            None => work.discovery.clone(),
         };
-        *self.progress(id) = NodeProgress::Discovering {
-            work: Box::new(work),
-            missing,
-        };
-        if missing == 0 {
-            self.steps.push(Step::Plan(id));
-        }
-    }
-
-    /// Demands nodes for `reader`; returns how many are pending (repeats count as often as they will wake it).
-    pub(super) fn await_all(&mut self, reader: NodeId, needed: impl DoubleEndedIterator<Item = NodeId>) -> u32 {
-        let mut missing = 0;
-        for node in needed.rev() {
-            match self.progress(node) {
-                NodeProgress::Settled { .. } | NodeProgress::OutOfReach | NodeProgress::Failed | NodeProgress::Unknown { .. } => continue,
-                NodeProgress::Idle => self.steps.push(Step::Demand(node)),
-                _ => {}
-            }
-            missing += 1;
-            self.waiters.entry(node).or_default().push(reader);
-        }
-        missing
+        self.nodes.plan_after(id, Box::new(work), first.into_iter());
     }
 
     /// Discovering → Expanding or Collecting.
     pub(super) fn plan(&mut self, id: NodeId) -> Result<(), RunError> {
-        let NodeProgress::Discovering { mut work, .. } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
+        let Some(mut work) = self.nodes.take_work(id, Stage::Discovering) else {
             return Ok(());
         };
-        if work.member_of.is_some_and(|set| self.is_unknown(set)) {
+        if work.member_of.is_some_and(|set| self.nodes.is_unknown(set)) {
             self.report_would_run(id, false);
             return Ok(());
         }
-        let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
-        let missing = self.await_all(id, needed.into_iter());
-        if missing > 0 {
+        let deciding = work.deciding_nodes();
+        if deciding.iter().any(|&node| !self.nodes.has_ended(node)) {
             // So far only the set was awaited, or a blob of the discovery is being rebuilt.
-            *self.progress(id) = NodeProgress::Discovering { work, missing };
+            self.nodes.plan_again(id, work);
             return Ok(());
         }
-        if let Some(&failed) = work
-            .discovery
-            .iter()
-            .chain(&work.member_of)
-            .find(|node| matches!(self.progress[node.index()], NodeProgress::Failed))
-        {
+        if let Some(&failed) = deciding.iter().find(|&&node| self.nodes.has_failed(node)) {
             self.skip(id, failed);
             return Ok(());
         }
-        if work.discovery.iter().any(|&node| self.is_unknown(node)) {
+        if work.discovery.iter().any(|&node| self.nodes.is_unknown(node)) {
             self.report_would_run(id, false);
             return Ok(());
         }
@@ -307,11 +280,7 @@ impl Run<'_> {
                 if work.add_tables(tables) {
                     // Request the named tables like the nodes that named them.
                     let tables = work.discovery[work.first..].to_vec();
-                    let missing = self.await_all(id, tables.into_iter());
-                    *self.progress(id) = NodeProgress::Discovering { work, missing };
-                    if missing == 0 {
-                        self.steps.push(Step::Plan(id));
-                    }
+                    self.nodes.plan_after(id, work, tables.into_iter());
                     return Ok(());
                 }
             }
@@ -330,7 +299,7 @@ impl Run<'_> {
 
     /// Rebuilds the lost output of `node` before the node that reads it; a dry run reports that node instead.
     fn restore_first(&mut self, id: NodeId, work: Box<Work>, node: NodeId) -> Result<(), RunError> {
-        *self.progress(id) = NodeProgress::Expanding { work };
+        self.nodes.change_state(id, NodeProgress::Expanding { work });
         if self.options.dry_run {
             self.report_would_run(id, false);
             return Ok(());
@@ -356,13 +325,13 @@ impl Run<'_> {
         }
         if work.discovery.is_empty() {
             let planned = expand::expand(rule, &work.vars, &BTreeMap::new());
-            *self.progress(id) = NodeProgress::Expanding { work };
+            self.nodes.change_state(id, NodeProgress::Expanding { work });
             self.finish_expansion(id, planned, LookupSet::default());
             return;
         }
         let asks = self.asking(work.rule);
         let job = self.job(id, &work, Task::Expand { asks });
-        *self.progress(id) = NodeProgress::Expanding { work };
+        self.nodes.change_state(id, NodeProgress::Expanding { work });
         self.pools.add_cpu_job(job);
     }
 
@@ -397,7 +366,7 @@ impl Run<'_> {
 
     /// Expanding → Collecting.
     pub(super) fn finish_expansion(&mut self, id: NodeId, planned: Result<Vec<PlannedInput>, ExpandError>, mut lookups: LookupSet) {
-        let NodeProgress::Expanding { mut work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
+        let Some(mut work) = self.nodes.take_work(id, Stage::Expanding) else {
             return;
         };
         let planned = match planned {
@@ -417,22 +386,7 @@ impl Run<'_> {
 
     pub(super) fn collect(&mut self, id: NodeId, work: Box<Work>) {
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
-        let missing = self.await_all(id, edges.input_nodes());
-        *self.progress(id) = NodeProgress::Collecting { work, missing };
-        if missing == 0 {
-            self.steps.push(Step::Decide(id));
-        }
-    }
-}
-
-impl Work {
-    /// Replaces the tables that the settled discovery names; returns whether they changed.
-    pub(super) fn add_tables(&mut self, mut tables: Vec<NodeId>) -> bool {
-        tables.retain(|table| !self.discovery[..self.first].contains(table));
-        let has_changed = self.discovery[self.first..] != tables[..];
-        self.discovery.truncate(self.first);
-        self.discovery.extend(tables);
-        has_changed
+        self.nodes.decide_after(id, work, edges.input_nodes());
     }
 }
 

@@ -120,7 +120,7 @@ impl Run<'_> {
 
     /// Settles nodes that have not ended yet. Each settling scans the whole graph: do not call it per node.
     pub(in crate::build) fn settle_new(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
-        let wanted: Vec<NodeId> = wanted.iter().copied().filter(|&id| !self.has_ended(id)).collect();
+        let wanted: Vec<NodeId> = wanted.iter().copied().filter(|&id| !self.nodes.has_ended(id)).collect();
         if wanted.is_empty() { Ok(()) } else { self.settle_all(&wanted) }
     }
 
@@ -255,27 +255,19 @@ impl Run<'_> {
 
     /// Returns how a settled node got its output; `None` if it has none that is known.
     pub(in crate::build) fn origin_of(&self, id: NodeId) -> Option<super::OutputOrigin> {
-        match self.progress.get(id.index()) {
-            Some(NodeProgress::Settled { how, .. }) => Some(*how),
-            Some(NodeProgress::OutOfReach) => Some(super::OutputOrigin::Current),
-            _ => None,
-        }
+        self.nodes.origin_of(id)
     }
 
     /// Returns the nodes that a dry run could not settle, and whether each would certainly run.
     pub(in crate::build) fn unknown_nodes(&self) -> Vec<(NodeId, bool)> {
-        let unknown = |(at, progress): (u32, &NodeProgress)| match progress {
-            NodeProgress::Unknown { certain } => Some((NodeId(at), *certain)),
-            _ => None,
-        };
-        (0..).zip(&self.progress).filter_map(unknown).collect()
+        self.nodes.unknown_nodes().collect()
     }
 
     /// Whether a node would run whatever its inputs become, or cannot be built.
     pub(in crate::build) fn is_certain(&self, id: NodeId) -> bool {
         matches!(
-            self.progress.get(id.index()),
-            Some(NodeProgress::Unknown { certain: true } | NodeProgress::Failed)
+            self.nodes.state_of(id),
+            NodeProgress::Unknown { certain: true } | NodeProgress::Failed
         )
     }
 
@@ -295,14 +287,14 @@ impl Run<'_> {
         loop {
             let unknown = self.unknown_nodes();
             let reads = unknown.iter().flat_map(|(id, _)| self.graph.node(*id).reads());
-            let mut unseen: Vec<NodeId> = reads.filter(|&read| !self.has_ended(read)).collect();
+            let mut unseen: Vec<NodeId> = reads.filter(|&read| !self.nodes.has_ended(read)).collect();
             unseen.sort_unstable();
             unseen.dedup();
             if unseen.is_empty() {
                 return Ok(());
             }
             self.settle_all(&unseen)?;
-            if unseen.iter().all(|&id| !self.has_ended(id)) {
+            if unseen.iter().all(|&id| !self.nodes.has_ended(id)) {
                 return Ok(());
             }
         }

@@ -66,9 +66,9 @@ impl Run<'_> {
     /// Leaves a node to the next build.
     pub(super) fn leave_stale(&mut self, id: NodeId) {
         self.graph.set_stale(id, true);
-        *self.progress(id) = NodeProgress::Failed;
+        self.nodes.change_state(id, NodeProgress::Failed);
         self.mark_direct_readers(id);
-        self.wake(id);
+        self.nodes.wake_waiters(id);
     }
 
     /// Skips a node because `cause` has no output.
@@ -91,9 +91,9 @@ impl Run<'_> {
 
     /// In a dry run, records that the producer would run (or, if not certain, may run).
     pub(super) fn report_would_run(&mut self, id: NodeId, certain: bool) {
-        *self.progress(id) = NodeProgress::Unknown { certain };
+        self.nodes.change_state(id, NodeProgress::Unknown { certain });
         self.mark_direct_readers(id);
-        self.wake(id);
+        self.nodes.wake_waiters(id);
     }
 
     pub(super) fn fail_expansion(&mut self, id: NodeId, error: &ExpandError) {
@@ -116,9 +116,7 @@ impl Run<'_> {
 
     /// Fails one node of each cycle when nothing runs and nothing is due, but nodes wait; returns whether there was a cycle.
     pub(super) fn break_cycle(&mut self) -> bool {
-        let mut waiting: Vec<NodeId> = self.waiters.values().flatten().copied().collect();
-        waiting.sort_unstable();
-        waiting.dedup();
+        let mut waiting = self.nodes.waiting_nodes();
         waiting.retain(|id| !self.waits_for(*id).is_empty());
         if waiting.is_empty() {
             return false;
@@ -142,13 +140,7 @@ impl Run<'_> {
     }
 
     fn waits_for(&self, id: NodeId) -> Vec<NodeId> {
-        let needed: Vec<NodeId> = match &self.progress[id.index()] {
-            NodeProgress::Discovering { work, missing } if *missing > 0 => work.discovery.iter().copied().chain(work.member_of).collect(),
-            NodeProgress::Collecting { work, missing } if *missing > 0 => work.edges.iter().flat_map(|edges| edges.input_nodes()).collect(),
-            NodeProgress::Checking { missing, .. } if *missing > 0 => self.graph.node(id).reads().collect(),
-            _ => Vec::new(),
-        };
-        needed.into_iter().filter(|id| !self.has_ended(*id)).collect()
+        self.nodes.awaited_nodes(id, |id| self.graph.node(id).reads().collect())
     }
 }
 

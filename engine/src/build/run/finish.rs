@@ -1,6 +1,6 @@
 //! Finishing: processes the outcomes of jobs, rebuilds missing blobs, and wakes waiting readers.
 
-use super::{BATCH_BYTES, BATCH_RESULTS, NodeProgress, OutputOrigin, Run, RunError, SameKey, Step, Work};
+use super::{BATCH_BYTES, BATCH_RESULTS, NodeProgress, OutputOrigin, Run, RunError, SameKey, Stage, Work};
 use crate::build::answer_parts::ReportedCost;
 use crate::build::blobs::LARGEST;
 use crate::build::jobs::{Done, Job};
@@ -67,7 +67,7 @@ impl Run<'_> {
 
     /// Running → Settled: another machine built it. Stores it here as well.
     fn settle_remote_result(&mut self, id: NodeId, found: RemoteResult) -> Result<(), RunError> {
-        let (key, rule, force) = match self.progress(id) {
+        let (key, rule, force) = match self.nodes.state_of(id) {
             NodeProgress::Running { work } => (work.key, work.rule, work.force),
             _ => return Ok(()),
         };
@@ -115,7 +115,7 @@ impl Run<'_> {
 
     /// Running → Settled: another process requested the same and stored the answer.
     fn settle_found(&mut self, id: NodeId, record: &ActionRecord) -> Result<(), RunError> {
-        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
+        let Some(work) = self.nodes.take_work(id, Stage::Running) else {
             return Ok(());
         };
         self.used.push((work.key, self.now));
@@ -131,7 +131,7 @@ impl Run<'_> {
     /// Running → Settled, for nodes that wait for a result that is here.
     fn settle_nodes(&mut self, nodes: Vec<NodeId>, record: &ActionRecord) {
         for node in nodes {
-            if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
+            if let Some(work) = self.nodes.take_work(node, Stage::Running) {
                 self.settle_cached_record(node, &work, record);
             }
         }
@@ -143,7 +143,7 @@ impl Run<'_> {
 
     /// Running → Settled: stores the result under its key.
     fn store_output(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, cost: &ReportedCost) -> Result<(), RunError> {
-        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
+        let Some(work) = self.nodes.take_work(id, Stage::Running) else {
             return Ok(());
         };
         let label = self.graph.node(id).label.clone();
@@ -275,7 +275,7 @@ impl Run<'_> {
         self.settle(id, work, before, OutputOrigin::Verified);
         for node in same_key {
             // It has inputs of its own.
-            if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
+            if let Some(work) = self.nodes.take_work(node, Stage::Running) {
                 self.settle(node, &work, before, OutputOrigin::Verified);
             }
         }
@@ -384,11 +384,10 @@ impl Run<'_> {
     }
 
     fn produce_failed(&mut self, id: NodeId, failure: Failure, took: Duration) {
-        let (work, ran) = match std::mem::replace(self.progress(id), NodeProgress::Idle) {
-            NodeProgress::Running { work } => (work, true),
-            NodeProgress::Expanding { work } => (work, false),
-            _ => return,
+        let Some((stage, work)) = self.nodes.take_work_of_job(id) else {
+            return;
         };
+        let ran = stage == Stage::Running;
         let same_key = self.take_same_key_nodes(&work.key);
         for node in std::iter::once(id).chain(same_key) {
             match &failure {
@@ -421,7 +420,9 @@ impl Run<'_> {
                     self.tally.awaited += 1;
                     self.postpone_until(node, Wait::Agent);
                 }
-                Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.progress(node) = NodeProgress::Failed,
+                Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => {
+                    self.nodes.change_state(node, NodeProgress::Failed);
+                }
                 Failure::Cancelled => self.fail(
                     node,
                     Diagnostic::error(ErrorCode::E_PRODUCER, "the producer stopped although the build was not cancelled"),
@@ -435,34 +436,26 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn restore(&mut self, id: NodeId, nodes: &[NodeId]) -> Result<(), RunError> {
-        let work = match std::mem::replace(self.progress(id), NodeProgress::Idle) {
-            NodeProgress::Running { work } | NodeProgress::Expanding { work } => work,
-            _ => return Ok(()),
+        let Some((_, work)) = self.nodes.take_work_of_job(id) else {
+            return Ok(());
         };
         for node in self.take_same_key_nodes(&work.key) {
-            if let NodeProgress::Running { work } = std::mem::replace(self.progress(node), NodeProgress::Idle) {
-                *self.progress(node) = NodeProgress::Discovering { work, missing: 0 };
-                self.rediscover(node);
+            if let Some(work) = self.nodes.take_work(node, Stage::Running) {
+                self.nodes.plan_again(node, work);
             }
         }
         // A node that ended without an output, when another reader missed its blob, wakes no more readers.
-        let has_none = |progress: &NodeProgress| matches!(progress, NodeProgress::Failed | NodeProgress::Unknown { .. });
-        let awaited: Vec<NodeId> = nodes.iter().copied().filter(|&node| !has_none(self.progress(node))).collect();
-        // Set the progress before the others start: a leaf settles at once.
-        *self.progress(id) = NodeProgress::Restoring {
-            work,
-            missing: u32::try_from(awaited.len()).expect("invariant: fewer than 2^32 nodes"),
-        };
+        let has_none = |node: NodeId| self.nodes.has_failed(node) || self.nodes.is_unknown(node);
+        let awaited: Vec<NodeId> = nodes.iter().copied().filter(|&node| !has_none(node)).collect();
+        // Wait before the others start: a leaf settles at once.
+        self.nodes.restore_after(id, work, &awaited);
         for &node in &awaited {
-            self.waiters.entry(node).or_default().push(id);
-        }
-        for &node in &awaited {
-            if matches!(self.progress(node), NodeProgress::Settled { .. } | NodeProgress::OutOfReach) {
+            if self.nodes.has_output(node) {
                 self.rebuild_lost_blob(node)?;
             }
         }
         if awaited.is_empty() {
-            self.finish_restoring(id);
+            self.nodes.finish_restoring(id);
         }
         Ok(())
     }
@@ -472,7 +465,7 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn rebuild_lost_blob(&mut self, id: NodeId) -> Result<(), RunError> {
-        if let NodeProgress::Settled { how } = std::mem::replace(self.progress(id), NodeProgress::Idle) {
+        if let NodeProgress::Settled { how } = self.nodes.change_state(id, NodeProgress::Idle) {
             match how {
                 OutputOrigin::Current => {}
                 OutputOrigin::Verified => self.tally.verified -= 1,
@@ -482,49 +475,6 @@ impl Run<'_> {
         }
         self.start_node(id, true);
         Ok(())
-    }
-
-    /// A node has ended in this run: wakes the nodes that wait for it.
-    pub(super) fn wake(&mut self, id: NodeId) {
-        // Steps are taken from the end: the first waiter goes first.
-        for reader in self.waiters.remove(&id).unwrap_or_default().into_iter().rev() {
-            let step = match &mut self.progress[reader.index()] {
-                NodeProgress::Checking { missing, .. } => countdown(missing, Step::Check(reader)),
-                NodeProgress::Discovering { missing, .. } => countdown(missing, Step::Plan(reader)),
-                NodeProgress::Collecting { missing, .. } => countdown(missing, Step::Decide(reader)),
-                NodeProgress::Restoring { missing, .. } => {
-                    *missing -= 1;
-                    if *missing == 0 { self.finish_restoring(reader) } else { None }
-                }
-                _ => None,
-            };
-            self.steps.extend(step);
-        }
-    }
-
-    /// Restoring → Discovering: checks all inputs again, since a rebuilt blob may differ.
-    fn finish_restoring(&mut self, id: NodeId) -> Option<Step> {
-        let NodeProgress::Restoring { work, .. } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
-            return None;
-        };
-        *self.progress(id) = NodeProgress::Discovering { work, missing: 0 };
-        self.rediscover(id);
-        None
-    }
-
-    /// Waits again for the nodes that decide a node's inputs, then plans it.
-    pub(super) fn rediscover(&mut self, id: NodeId) {
-        let NodeProgress::Discovering { work, .. } = self.progress(id) else {
-            return;
-        };
-        let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
-        let waits = self.await_all(id, needed.into_iter());
-        if let NodeProgress::Discovering { missing, .. } = self.progress(id) {
-            *missing = waits;
-        }
-        if waits == 0 {
-            self.steps.push(Step::Plan(id));
-        }
     }
 
     /// Records a producer's diagnostics; adds the node's file where the producer could not know it.
@@ -542,11 +492,6 @@ impl Run<'_> {
 
 fn micros(took: Duration) -> u64 {
     u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn countdown(missing: &mut u32, due: Step) -> Option<Step> {
-    *missing -= 1;
-    (*missing == 0).then_some(due)
 }
 
 /// Adds its label to a diagnostic, and the file of `//files/PATH:…` if the producer left it open.

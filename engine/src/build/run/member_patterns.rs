@@ -60,7 +60,7 @@ impl Run<'_> {
             if self.is_stopped() {
                 break;
             }
-            resolution.is_open |= self.is_unknown(*node);
+            resolution.is_open |= self.nodes.is_unknown(*node);
             self.root_sets.insert(*node);
             self.blob(*node)?;
             match self.read_set(*node, set)? {

@@ -117,7 +117,7 @@ impl Run<'_> {
         if let Some(items) = self.items.get(&known) {
             return Ok(Some(items.clone()));
         }
-        let digest = match self.progress(node) {
+        let digest = match self.nodes.state_of(node) {
             NodeProgress::Settled { .. } | NodeProgress::OutOfReach => self.output(node),
             NodeProgress::Unknown { .. } => self.graph.node(node).result.map(|result| result.output),
             _ => None,

@@ -1,9 +1,7 @@
 //! One run of the build loop: demand, discovery, collection, decision, settlement.
 //!
-//! The loop runs on one thread, which alone owns the graph and the progress of its nodes; workers only do [jobs](super::jobs). It is iterative:
-//! depth of the graph costs heap, never stack. Every node's state is its [`NodeProgress`]; the functions of this folder make all transitions:
-//! `demand` Idle → Settled/Checking/Discovering, `check` Checking → Settled/Discovering, `plan` Discovering → Expanding/Collecting, `decide`
-//! Collecting → Settled/Running, `finish` Running → Settled/Failed.
+//! The loop runs on one thread, which alone owns the graph and the states of its nodes; workers only do [jobs](super::jobs). It is iterative:
+//! depth of the graph costs heap, never stack. [`NodeStates`] makes all transitions of a node.
 
 mod check;
 mod checkout;
@@ -18,6 +16,7 @@ mod leftover;
 mod member_patterns;
 mod membership;
 pub(super) mod money;
+mod node_states;
 mod options;
 mod outputs;
 mod roots;
@@ -28,12 +27,14 @@ mod tally;
 pub use finish::located;
 pub use leftover::Leftover;
 pub use money::{Priced, outcome};
+pub use node_states::OutputOrigin;
 pub use options::{Options, OvertakenBuild};
 pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
 
 use held_action_locks::HeldActionLocks;
+use node_states::{NodeProgress, NodeStates, Stage, Step, Work};
 
 use super::bundle_import::Predecessors;
 use super::jobs::{Job, JobContext, Settled};
@@ -43,9 +44,8 @@ use super::writer::Writer;
 use crate::build::checkout_turn::CheckoutTurn;
 use crate::graph::stale::{self, NodeSet};
 use crate::graph::walk::Links;
-use crate::graph::{Edges, Graph, NodeId, PlanDigest};
+use crate::graph::{Graph, NodeId};
 use crate::manifest::model::SetSpec;
-use crate::manifest::template::Vars;
 use crate::planning::rules::RuleIndex;
 use crate::seams::lineage::Lineage;
 use crate::seams::paid::Spent;
@@ -63,71 +63,6 @@ use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// A node's state in this run.
-pub(super) enum NodeProgress {
-    /// Not visited. The graph's record is current, unless the node is stale.
-    Idle,
-    /// A direct or indirect input may have changed: its recorded edges are being settled, deciding ones first.
-    Checking { inputs: bool, missing: u32 },
-    /// The nodes that decide its inputs (and its existence) are being settled.
-    Discovering { work: Box<Work>, missing: u32 },
-    /// A worker is finding its inputs.
-    Expanding { work: Box<Work> },
-    /// Its inputs are being settled.
-    Collecting { work: Box<Work>, missing: u32 },
-    /// Blobs of its inputs are being rebuilt.
-    Restoring { work: Box<Work>, missing: u32 },
-    /// Its producer waits for a worker or runs.
-    Running { work: Box<Work> },
-    /// The graph's record is current, and is not even read.
-    OutOfReach,
-    /// It has an output, recorded in the graph.
-    Settled { how: OutputOrigin },
-    /// It has no output.
-    Failed,
-    /// Dry run: its output is unknown. `certain` if its producer would run whatever its inputs become: all of them are known.
-    Unknown { certain: bool },
-}
-
-/// Origin of a node's output in this run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutputOrigin {
-    /// It was not stale.
-    Current,
-    /// Its key did not change.
-    Verified,
-    /// Its result was found under its key.
-    Cached,
-    /// Its producer ran.
-    Ran,
-}
-
-/// Working state of a node on its way to an output.
-pub(super) struct Work {
-    pub rule: u32,
-    pub vars: Vars,
-    pub discovery: Vec<NodeId>,
-    /// Number of these that the rule itself names; the others are tables that those name.
-    pub first: usize,
-    /// The node of the set that decides whether this node exists.
-    pub member_of: Option<NodeId>,
-    pub plan: PlanDigest,
-    pub edges: Option<Arc<Edges>>,
-    pub key: ActionKey,
-    /// Run the producer even if the key is known: the blob is missing.
-    pub force: bool,
-}
-
-/// A transition that is due.
-#[derive(Clone, Copy)]
-pub(super) enum Step {
-    Demand(NodeId),
-    Check(NodeId),
-    Plan(NodeId),
-    Decide(NodeId),
-}
 
 /// Outcome of a key in this run. Results are found here until the store has them, so that one key never runs twice.
 pub(super) enum SameKey {
@@ -204,11 +139,9 @@ pub struct Run<'a> {
     changed_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
     tables_of_rules: Option<Arc<tables::Tables>>,
     slow_ready: Vec<(Job, Pool)>,
-    progress: Vec<NodeProgress>,
+    nodes: NodeStates,
     /// Distance of decided nodes from a leaf; leaves are not listed.
     depths: FxHashMap<NodeId, u32>,
-    /// Waiting nodes, by the node that they wait for.
-    waiters: FxHashMap<NodeId, Vec<NodeId>>,
     same_key: FxHashMap<ActionKey, SameKey>,
     /// Average recent duration of each producer.
     costs: FxHashMap<u32, Duration>,
@@ -217,7 +150,6 @@ pub struct Run<'a> {
     malformed_sets: FxHashMap<SetSpec, String>,
     /// Tables in which membership was looked up.
     tables: FxHashMap<Digest, RowReader>,
-    steps: Vec<Step>,
     pools: Pools,
     done: Receiver<Finished>,
     writer: Writer,
@@ -332,15 +264,13 @@ impl<'a> Run<'a> {
             changed_rows: FxHashMap::default(),
             tables_of_rules: None,
             slow_ready: Vec::new(),
-            progress: Vec::new(),
+            nodes: NodeStates::default(),
             depths: FxHashMap::default(),
-            waiters: FxHashMap::default(),
             same_key: FxHashMap::default(),
             costs: FxHashMap::default(),
             items: FxHashMap::default(),
             malformed_sets: FxHashMap::default(),
             tables: FxHashMap::default(),
-            steps: Vec::new(),
             pools,
             done,
             batch: Vec::new(),
@@ -374,7 +304,7 @@ impl<'a> Run<'a> {
             if are_quiet && self.is_out_of_reach(id) && !self.is_rebuilt(id) {
                 self.mark_out_of_reach(id);
             } else {
-                self.steps.push(Step::Demand(id));
+                self.nodes.add_step(Step::Demand(id));
             }
         }
         self.work()
@@ -382,23 +312,18 @@ impl<'a> Run<'a> {
 
     /// Returns the nodes that may be stale, past those that have ended.
     fn spread_stale_marks(&self) -> NodeSet {
-        match self.progress.is_empty() {
+        match self.nodes.are_untouched() {
             true => stale::spread_stale_marks(self.graph, self.links),
-            false => stale::spread_stale_marks_except_past(self.graph, self.links, |id| {
-                matches!(
-                    self.progress.get(id.index()),
-                    Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach)
-                )
-            }),
+            false => stale::spread_stale_marks_except_past(self.graph, self.links, |id| self.nodes.has_output(id)),
         }
     }
 
     /// Takes all due steps, and those that follow, until none is left.
     fn work(&mut self) -> Result<(), RunError> {
         loop {
-            while let Some(step) = self.steps.pop() {
+            while let Some(step) = self.nodes.take_step() {
                 if self.stopping() {
-                    self.steps.clear();
+                    self.nodes.drop_steps();
                     break;
                 }
                 match step {
@@ -506,10 +431,10 @@ impl<'a> Run<'a> {
 
     /// Whether a node's output is unchanged since the run started.
     pub(super) fn is_unchanged(&self, id: NodeId) -> bool {
-        match self.progress.get(id.index()) {
-            Some(NodeProgress::OutOfReach) => true,
-            Some(NodeProgress::Settled { .. }) => !self.changed_outputs.contains(id),
-            Some(NodeProgress::Idle) | None => !self.maybe_stale.contains(id) && self.graph.has_result(id),
+        match self.nodes.state_of(id) {
+            NodeProgress::OutOfReach => true,
+            NodeProgress::Settled { .. } => !self.changed_outputs.contains(id),
+            NodeProgress::Idle => !self.maybe_stale.contains(id) && self.graph.has_result(id),
             _ => false,
         }
     }
@@ -521,35 +446,20 @@ impl<'a> Run<'a> {
 
     /// Returns the outcomes of the requested nodes.
     pub fn report(&self, ids: &[NodeId]) -> Vec<Root> {
-        let root = |&id: &NodeId| {
-            let how = match self.progress.get(id.index()) {
-                Some(NodeProgress::Settled { how }) => Some(*how),
-                Some(NodeProgress::OutOfReach) => Some(OutputOrigin::Current),
-                _ => None,
-            };
-            Root {
-                id,
-                label: self.graph.node(id).label.clone(),
-                output: self.output(id),
-                how,
-            }
+        let root = |&id: &NodeId| Root {
+            id,
+            label: self.graph.node(id).label.clone(),
+            output: self.output(id),
+            how: self.nodes.origin_of(id),
         };
         ids.iter().map(root).collect()
     }
 
-    fn progress(&mut self, id: NodeId) -> &mut NodeProgress {
-        if id.index() >= self.progress.len() {
-            let bound = self.graph.bound().max(id.index() + 1);
-            self.progress.resize_with(bound, || NodeProgress::Idle);
-        }
-        &mut self.progress[id.index()]
-    }
-
     /// Returns the output of a settled node.
     pub(in crate::build) fn output(&self, id: NodeId) -> Option<Digest> {
-        match self.progress.get(id.index()) {
-            Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach) => self.graph.node(id).result.map(|result| result.output),
-            _ => None,
+        match self.nodes.has_output(id) {
+            true => self.graph.node(id).result.map(|result| result.output),
+            false => None,
         }
     }
 
@@ -558,18 +468,6 @@ impl<'a> Run<'a> {
         let failed: rustc_hash::FxHashSet<&str> = self.failures.iter().filter_map(|why| why.label.as_deref()).collect();
         let made = |id: NodeId| self.output(id).is_some() || failed.contains(&*self.graph.node(id).label);
         ids.iter().filter(|&&id| !made(id)).count()
-    }
-
-    /// Whether a node has ended in this run.
-    fn has_ended(&self, id: NodeId) -> bool {
-        matches!(
-            self.progress.get(id.index()),
-            Some(NodeProgress::Settled { .. } | NodeProgress::OutOfReach | NodeProgress::Failed | NodeProgress::Unknown { .. })
-        )
-    }
-
-    fn is_unknown(&self, id: NodeId) -> bool {
-        matches!(self.progress.get(id.index()), Some(NodeProgress::Unknown { .. }))
     }
 
     /// Returns a settled node as jobs see it.

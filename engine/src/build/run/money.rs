@@ -1,6 +1,6 @@
 //! Paid nodes: their pool, their prices, and the ledger.
 
-use super::{NodeProgress, Run, RunError, SameKey, Work};
+use super::{NodeProgress, Run, RunError, SameKey, Stage, Work};
 use crate::build::earlier_answer::Past;
 use crate::build::invalidated::InvalidatedResult;
 use crate::build::jobs::{JobMode, Task};
@@ -55,7 +55,7 @@ impl Run<'_> {
             return;
         }
         for &id in wanted {
-            if self.is_fresh(id) && matches!(self.progress(id), NodeProgress::Idle) {
+            if self.is_fresh(id) && self.nodes.is_idle(id) {
                 self.graph.set_stale(id, true);
             }
         }
@@ -108,10 +108,7 @@ impl Run<'_> {
     /// Collecting → Running: the producer plans its question from the known inputs.
     pub(super) fn start_pricing(&mut self, id: NodeId, work: Box<Work>) {
         let edges = work.edges.as_ref().expect("invariant: pricing follows collection");
-        let unknown = edges
-            .input_nodes()
-            .filter(|node| matches!(self.progress[node.index()], NodeProgress::Unknown { .. }))
-            .count();
+        let unknown = edges.input_nodes().filter(|&node| self.nodes.is_unknown(node)).count();
         let inputs = self.inputs(&work);
         let ask = unknown == 0 && !self.is_fresh(id) && self.is_shared(work.rule, Pool::Paid);
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
@@ -135,7 +132,7 @@ impl Run<'_> {
             },
         );
         self.slow_ready.push((job, Pool::Cpu));
-        *self.progress(id) = NodeProgress::Running { work };
+        self.nodes.change_state(id, NodeProgress::Running { work });
     }
 
     /// Finds former names, once, as soon as everything free is built; returns whether they are known.
@@ -168,13 +165,11 @@ impl Run<'_> {
 
     /// Running → Unknown: reports the question.
     pub(super) fn finish_pricing(&mut self, id: NodeId, plan: Plan) {
-        let NodeProgress::Running { work } = std::mem::replace(self.progress(id), NodeProgress::Idle) else {
+        let Some(work) = self.nodes.take_work(id, Stage::Running) else {
             return;
         };
         let edges = work.edges.as_ref().expect("invariant: pricing follows collection");
-        let certain = !edges
-            .input_nodes()
-            .any(|node| matches!(self.progress[node.index()], NodeProgress::Unknown { .. }));
+        let certain = !edges.input_nodes().any(|node| self.nodes.is_unknown(node));
         let label = self.graph.node(id).label.clone();
         self.emit(&Event::WouldRun { label: &label, certain });
         let priced = Priced { label, certain, plan };

@@ -236,7 +236,7 @@ impl Run<'_> {
     pub(super) fn is_open(&self, set: &SetSpec) -> bool {
         let node = expand::set_node(set, &Default::default()).ok().flatten();
         node.and_then(|label| self.graph.find(label.as_str()))
-            .is_some_and(|id| self.is_unknown(id))
+            .is_some_and(|id| self.nodes.is_unknown(id))
     }
 
     /// Returns the rules that may produce labels of a pattern.

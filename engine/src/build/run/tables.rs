@@ -122,8 +122,8 @@ impl Run<'_> {
                 self.maybe_stale = self.spread_stale_marks();
                 is_fresh = true;
             }
-            if self.graph.has_result(table) && self.maybe_stale.contains(table) && !self.has_ended(table) {
-                self.steps.push(Step::Demand(table));
+            if self.graph.has_result(table) && self.maybe_stale.contains(table) && !self.nodes.has_ended(table) {
+                self.nodes.add_step(Step::Demand(table));
                 self.work()?;
                 is_fresh = false;
             }
@@ -225,7 +225,7 @@ impl Run<'_> {
 
     /// Marks a node because an input changed.
     pub(super) fn mark_stale(&mut self, reader: NodeId, changed: &Arc<str>) {
-        if !self.graph.exists(reader) || self.graph.is_stale(reader) || self.has_ended(reader) {
+        if !self.graph.exists(reader) || self.graph.is_stale(reader) || self.nodes.has_ended(reader) {
             return;
         }
         self.graph.set_stale(reader, true);
@@ -252,7 +252,7 @@ impl Run<'_> {
 
     /// Whether unmarked nodes over a changed set are unchanged.
     pub(super) fn is_marked_by_row(&self, set: NodeId) -> bool {
-        self.marked_by_row.contains(set) && self.has_ended(set)
+        self.marked_by_row.contains(set) && self.nodes.has_ended(set)
     }
 }
 
