@@ -46,10 +46,10 @@ impl Run<'_> {
     }
 
     pub(super) fn make_durable(&mut self) -> Result<(), RunError> {
-        let nothing = self.batch.is_empty() && self.ledger.is_empty() && self.used.is_empty() && self.held_action_locks.is_empty();
-        if !nothing && !self.options.dry_run {
+        let is_drained = self.outbox.is_drained() && self.ledger.is_empty();
+        if !is_drained && !self.options.dry_run {
             self.send_batch()?;
         }
-        Ok(self.writer.finish()?)
+        Ok(self.outbox.finish_batches()?)
     }
 }

@@ -152,7 +152,7 @@ impl Run<'_> {
         } else if let Some(record) = self.store.action(&work.key)?
             && self.is_available(work, &record.output)?
         {
-            self.used.push((work.key, self.now));
+            self.outbox.add_use(work.key, self.now);
             if record.class == Class::Paid {
                 self.record_unconfirmed(id, &work.key, record.made_at)?;
             }
@@ -429,16 +429,14 @@ impl Run<'_> {
         }
         if before != Some(result) {
             let label = self.graph.node(id).label.to_string();
-            self.history.push((
-                label,
-                HistoryRecord {
-                    version: 0,
-                    key: work.key,
-                    output,
-                    at: self.now,
-                    build: None,
-                },
-            ));
+            let version = HistoryRecord {
+                version: 0,
+                key: work.key,
+                output,
+                at: self.now,
+                build: None,
+            };
+            self.outbox.add_version(label, version);
         }
         self.nodes.end(id, NodeProgress::Settled { how });
     }

@@ -1,6 +1,6 @@
 //! Finishing: processes the outcomes of jobs, rebuilds missing blobs, and wakes waiting readers.
 
-use super::{BATCH_BYTES, BATCH_RESULTS, NodeProgress, OutputOrigin, Run, RunError, SameKey, Stage, Work};
+use super::{NodeProgress, OutputOrigin, Run, RunError, SameKey, Stage, Work};
 use crate::build::answer_parts::ReportedCost;
 use crate::build::blobs::LARGEST;
 use crate::build::jobs::{Done, Job};
@@ -12,7 +12,7 @@ use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::paid::Notes;
 use crate::seams::producer::{Failure, Output};
 use crate::store::ledger::Outcome;
-use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
+use crate::store::records::{ActionRecord, Class, InputRecord};
 use crate::store::superseded;
 use crate::store::unconfirmed::confirmed;
 use crate::values::codes::ErrorCode;
@@ -40,7 +40,7 @@ impl Run<'_> {
             } => {
                 self.tally.adopted += usize::from(is_adopted);
                 // Release it with the batch: a process that waits for the same result then finds it.
-                self.held_action_locks.extend(action_lock);
+                self.outbox.keep_lock(action_lock);
                 self.store_output(id, *output, digest, took, &cost)?;
             }
             Done::Found(record) => self.settle_found(id, &record)?,
@@ -79,13 +79,7 @@ impl Run<'_> {
         }
         self.settle_found(id, &record)?;
         self.same_key.insert(key, SameKey::of_record(&record));
-        self.batch_bytes += blob.len() + bytes_of(&parts);
-        self.batch.push(NewResult {
-            key,
-            record,
-            blob: keep.then_some(blob),
-            parts,
-        });
+        self.outbox.add_result(key, record, (blob, keep), parts);
         self.send_full_batch()
     }
 
@@ -107,7 +101,7 @@ impl Run<'_> {
     }
 
     fn send_full_batch(&mut self) -> Result<(), RunError> {
-        if self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
+        if self.outbox.is_full() {
             self.send_batch()?;
         }
         Ok(())
@@ -118,7 +112,7 @@ impl Run<'_> {
         let Some(work) = self.nodes.take_work(id, Stage::Running) else {
             return Ok(());
         };
-        self.used.push((work.key, self.now));
+        self.outbox.add_use(work.key, self.now);
         if record.class == Class::Paid {
             self.record_unconfirmed(id, &work.key, record.made_at)?;
         }
@@ -171,7 +165,7 @@ impl Run<'_> {
         }
         // A new answer replaces an earlier one: keep the record of that.
         if paid && let Some(old) = self.store.action(&work.key)? {
-            self.batch.extend(superseded::result_to_keep(&work.key, old, &digest));
+            self.outbox.add_superseded(superseded::result_to_keep(&work.key, old, &digest));
         }
         let record = ActionRecord {
             output: digest,
@@ -204,17 +198,11 @@ impl Run<'_> {
         if !paid {
             self.offer(&work, &record, &blob, &parts);
         }
-        self.batch_bytes += blob.len() + bytes_of(&parts);
-        self.batch.push(NewResult {
-            key: work.key,
-            record,
-            blob: keep.then_some(blob),
-            parts,
-        });
+        self.outbox.add_result(work.key, record, (blob, keep), parts);
         if paid {
             // Commit a paid result before anything else can fail.
             self.send_batch()?;
-            self.writer.finish()?;
+            self.outbox.finish_batches()?;
             return Ok(());
         }
         self.send_full_batch()
@@ -508,8 +496,4 @@ pub fn located(mut diagnostic: Diagnostic, label: &str) -> Diagnostic {
     }
     diagnostic.label.get_or_insert_with(|| label.to_owned());
     diagnostic
-}
-
-fn bytes_of(parts: &[(Digest, Arc<[u8]>)]) -> usize {
-    parts.iter().map(|(_, part)| part.len()).sum()
 }

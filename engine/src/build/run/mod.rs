@@ -18,6 +18,7 @@ mod membership;
 pub(super) mod money;
 mod node_states;
 mod options;
+mod outbox;
 mod outputs;
 mod roots;
 mod source_nodes;
@@ -33,8 +34,8 @@ pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
 
-use held_action_locks::HeldActionLocks;
 use node_states::{NodeProgress, NodeStates, Stage, Step, Work};
+use outbox::Outbox;
 
 use super::bundle_import::Predecessors;
 use super::jobs::{Job, JobContext, Settled};
@@ -52,7 +53,7 @@ use crate::seams::paid::Spent;
 use crate::seams::priority::Priority;
 use crate::seams::producer::{Pool, ProducerId, Registry};
 use crate::store::ledger::LedgerEntry;
-use crate::store::records::{ActionRecord, HistoryRecord, NewResult};
+use crate::store::records::ActionRecord;
 use crate::store::{RowChange, Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -114,9 +115,7 @@ pub struct Run<'a> {
     pub(super) plans: Vec<Priced>,
     /// Costs and savings, for the ledger.
     pub(super) ledger: Vec<LedgerEntry>,
-    pub(super) history: Vec<(String, HistoryRecord)>,
-    /// Keys of results found in the store and not yet recorded there as used.
-    pub(super) used: Vec<(ActionKey, u64)>,
+    outbox: Outbox,
     /// Received answers for which other machines may have different ones.
     pub(super) unconfirmed: Vec<RowChange>,
     pub(super) ids: Vec<Option<ProducerId>>,
@@ -152,16 +151,12 @@ pub struct Run<'a> {
     tables: FxHashMap<Digest, RowReader>,
     pools: Pools,
     done: Receiver<Finished>,
-    writer: Writer,
-    batch: Vec<NewResult>,
-    batch_bytes: usize,
     stopping: bool,
     /// Time at which this run first noticed that it was stopped.
     stopped_at: Option<Instant>,
     /// Dry run: nodes settled now are needed only if unknown ones come out as before, so their failures are not reported.
     ignores_failures: bool,
     now: u64,
-    held_action_locks: HeldActionLocks,
     /// Time that this run waited for models, programs and other machines while it computed nothing.
     waited: Duration,
     /// The right to the checkout, and whether it was released.
@@ -211,8 +206,6 @@ pub struct Setup<'a> {
 
 /// Poll interval while idle; bounds how long a reader waits for the store lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
-const BATCH_RESULTS: usize = 1_000;
-const BATCH_BYTES: usize = 24 << 20;
 
 impl<'a> Run<'a> {
     /// Creates a run. It commits results to `view`; `now` is the time of this build in seconds since 1970.
@@ -229,7 +222,7 @@ impl<'a> Run<'a> {
         Self {
             maybe_stale: NodeSet::default(),
             left_stale: setup.graph.stale_set().clone(),
-            writer: Writer::new(setup.store.clone(), view, setup.shared.clone()),
+            outbox: Outbox::new(Writer::new(setup.store.clone(), view, setup.shared.clone())),
             rules: setup.rules,
             registry: setup.registry,
             priority: setup.priority,
@@ -251,8 +244,6 @@ impl<'a> Run<'a> {
             remarks: RunRemarks::default(),
             plans: Vec::new(),
             ledger: Vec::new(),
-            history: Vec::new(),
-            used: Vec::new(),
             unconfirmed: Vec::new(),
             ids,
             redefined: setup.redefined,
@@ -273,13 +264,10 @@ impl<'a> Run<'a> {
             tables: FxHashMap::default(),
             pools,
             done,
-            batch: Vec::new(),
-            batch_bytes: 0,
             stopping: false,
             stopped_at: None,
             ignores_failures: false,
             now,
-            held_action_locks: HeldActionLocks::default(),
             waited: Duration::ZERO,
             turn: setup.turn,
             has_released_checkout: false,
@@ -369,7 +357,7 @@ impl<'a> Run<'a> {
                 Err(_) => {
                     self.pools.give_up_overdue_shards();
                     self.release_if_wanted()?;
-                    if self.held_action_locks.are_old() {
+                    if self.outbox.has_old_locks() {
                         self.send_batch()?;
                     }
                 }
@@ -403,14 +391,10 @@ impl<'a> Run<'a> {
             self.release_if_wanted()?;
         }
         self.pools.stop();
-        self.writer.finish()?;
-        Ok(Leftover {
+        self.outbox.finish_batches()?;
+        let mut leftover = Leftover {
             set_changes: self.set_changes(),
             costs: self.producer_costs(),
-            results: self.batch,
-            history: self.history,
-            used: self.used,
-            action_locks: self.held_action_locks.take(),
             unconfirmed: self.unconfirmed,
             tally: self.tally,
             failures: self.failures,
@@ -418,10 +402,10 @@ impl<'a> Run<'a> {
             remarks: self.remarks,
             ledger: self.ledger,
             plans: self.plans,
-            listed: None,
-            build: None,
-            left: crate::build::unfinished::Unfinished::default(),
-        })
+            ..Leftover::default()
+        };
+        self.outbox.move_to(&mut leftover);
+        Ok(leftover)
     }
 
     /// Returns the output of a node, if it has one in this run.

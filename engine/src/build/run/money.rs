@@ -5,7 +5,6 @@ use crate::build::earlier_answer::Past;
 use crate::build::invalidated::InvalidatedResult;
 use crate::build::jobs::{JobMode, Task};
 use crate::build::remarks::{FailedTry, Remark};
-use crate::build::writer::Batch;
 use crate::graph::NodeId;
 use crate::seams::lineage::Present;
 use crate::seams::paid::{FormerNames, Plan, Spent};
@@ -247,20 +246,12 @@ impl Run<'_> {
     /// # Errors
     /// When an earlier batch could not be committed.
     pub(super) fn send_batch(&mut self) -> Result<(), RunError> {
-        let results = std::mem::take(&mut self.batch);
-        self.batch_bytes = 0;
-        if !results.is_empty() {
-            self.emit(&Event::Committed { results: results.len() });
+        let results = self.outbox.result_count();
+        if results > 0 {
+            self.emit(&Event::Committed { results });
         }
         let rows = std::mem::take(&mut self.ledger).iter().map(LedgerEntry::to_row).collect();
-        let used = std::mem::take(&mut self.used);
-        let action_locks = self.held_action_locks.take();
-        Ok(self.writer.send(Batch {
-            results,
-            rows,
-            used,
-            action_locks,
-        })?)
+        Ok(self.outbox.send_batch(rows)?)
     }
 
     /// Sends deferred questions. Called when nothing else can proceed; reports each failure once.
