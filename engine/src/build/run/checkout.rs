@@ -1,6 +1,7 @@
 //! Makes the results of a run durable, then releases its store and checkout for other processes.
 
 use super::{Run, RunError};
+use crate::values::event::Event;
 
 impl Run<'_> {
     /// Releases the store if another process waits for it. Commits this run's results before, so that gc sees them.
@@ -46,10 +47,34 @@ impl Run<'_> {
     }
 
     pub(super) fn make_durable(&mut self) -> Result<(), RunError> {
-        let is_drained = self.outbox.is_drained() && self.ledger.is_empty();
+        let is_drained = self.outbox.is_drained() && !self.money.has_rows();
         if !is_drained && !self.options.dry_run {
             self.send_batch()?;
         }
         Ok(self.outbox.finish_batches()?)
+    }
+
+    /// Commits all pending results with their ledger entries.
+    ///
+    /// # Errors
+    /// When an earlier batch could not be committed.
+    pub(super) fn send_batch(&mut self) -> Result<(), RunError> {
+        let results = self.outbox.result_count();
+        if results > 0 {
+            self.emit(&Event::Committed { results });
+        }
+        let rows = self.money.take_rows();
+        Ok(self.outbox.send_batch(rows)?)
+    }
+
+    /// Commits the pending results if they are enough for a batch.
+    ///
+    /// # Errors
+    /// When an earlier batch could not be committed.
+    pub(super) fn send_full_batch(&mut self) -> Result<(), RunError> {
+        if self.outbox.is_full() {
+            self.send_batch()?;
+        }
+        Ok(())
     }
 }

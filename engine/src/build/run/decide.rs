@@ -83,24 +83,19 @@ impl Run<'_> {
     /// Runs the producer of a node without a result, unless the options of the build or an earlier attempt forbid it.
     fn start_or_postpone(&mut self, id: NodeId, work: Box<Work>, inputs: Vec<JobInput>) -> Result<(), RunError> {
         let key = work.key;
-        if self.options.settles.is_some() && self.pool(&work) != Pool::Cpu {
-            self.tally.limited += 1;
-            match self.is_paid(&work) {
-                true => self.postpone(id),
-                false => self.leave_stale(id),
-            }
-            return Ok(());
-        }
-        if self.is_paid(&work) {
-            if let Some(before) = self.exhausted_tries(id, &key)? {
-                self.fail_again(id, before);
+        let work = match self.pool(&work) {
+            Pool::Cpu => work,
+            Pool::Slow if self.options.settles.is_some() => {
+                self.tally.limited += 1;
+                self.leave_stale(id);
                 return Ok(());
             }
-            if self.options.price {
-                self.start_pricing(id, work);
-                return Ok(());
-            }
-        }
+            Pool::Slow => work,
+            Pool::Paid => match self.reserve(id, work)? {
+                Some(work) => work,
+                None => return Ok(()),
+            },
+        };
         if self.options.dry_run {
             // Of several nodes with one key, the first runs and the others take its result. A missing blob may be rebuilt by any node with the same
             // output.
@@ -179,7 +174,7 @@ impl Run<'_> {
         self.tally.cached += 1;
         self.tally.saved_us += took_us;
         if let Some(spent) = spent {
-            self.record_saving(&label, spent, took_us);
+            self.settle_saving(&label, spent, took_us);
         }
         self.emit(&Event::Hit {
             label: &label,
@@ -357,6 +352,17 @@ impl Run<'_> {
         (pure && !self.is_rebuilt(id)).then(|| self.costs.get(&producer).copied().unwrap_or_default())
     }
 
+    /// Returns the pool of a node's producer.
+    pub(super) fn pool(&self, work: &Work) -> Pool {
+        let definition = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize];
+        let producer = self.registry.get(&definition.uses);
+        producer.map_or(Pool::Cpu, |producer| producer.pool(&definition.params))
+    }
+
+    pub(super) fn is_paid(&self, work: &Work) -> bool {
+        self.pool(work) == Pool::Paid
+    }
+
     /// Whether asking the remote cache pays for results of a rule.
     pub(super) fn is_shared(&self, rule: u32, pool: Pool) -> bool {
         let took = self.costs.get(&self.rules.rule(rule).producer).copied();
@@ -365,52 +371,6 @@ impl Run<'_> {
             .sharing
             .as_ref()
             .is_some_and(|sharing| sharing.look_up(pool, single, took) != LookUp::Bundled)
-    }
-
-    /// Dispatches slow jobs once no step is due, when all their readers are known.
-    pub(super) fn hand_over_slow(&mut self) {
-        let mut ready = std::mem::take(&mut self.slow_ready);
-        if ready.iter().any(|(_, pool)| *pool != Pool::Slow) && !self.find_former_names() {
-            let waits;
-            (ready, waits) = ready.into_iter().partition(|(_, pool)| *pool == Pool::Slow);
-            self.slow_ready = waits;
-        }
-        // The steps may have decided them in any order; among equals, the first demanded goes first.
-        ready.sort_by_key(|(job, _)| job.id);
-        if ready.iter().any(|(_, pool)| *pool == Pool::Paid) {
-            self.read_weights();
-        }
-        for (job, pool) in ready {
-            let id = job.id;
-            let weight = self.weights.1.get(&*job.label).copied();
-            let waiting = self.nodes.waiter_count(id);
-            let references = waiting.max(self.links.reader_count(id));
-            let depth = self.depths.get(&id).copied().unwrap_or_default();
-            let priority = references as f64 / f64::from(1 + depth);
-            match pool {
-                Pool::Paid => self.pools.add_paid_job(job, weight.unwrap_or(priority)),
-                Pool::Slow => self.pools.add_slow_job(job, priority),
-                // Pricing a question costs nothing.
-                Pool::Cpu => self.pools.add_cpu_job(job),
-            }
-        }
-    }
-
-    /// Reads the weights of targets, if the output that contains them is known and has changed.
-    fn read_weights(&mut self) {
-        let Some(id) = self.graph.find(self.priority.source()) else {
-            return;
-        };
-        let output = self.graph.node(id).result.map(|result| result.output);
-        if output == self.weights.0 {
-            return;
-        }
-        // Without them, only the order differs.
-        let blob = output.and_then(|digest| {
-            let root = self.shared.blobs.get(&digest).ok()??;
-            self.shared.blobs.readable(&root).ok()
-        });
-        self.weights = (output, blob.map(|blob| self.priority.weights(&blob)).unwrap_or_default());
     }
 
     /// Records the node's output in the graph and the version that it replaces, and wakes its readers.

@@ -5,16 +5,12 @@ use crate::build::answer_parts::ReportedCost;
 use crate::build::blobs::LARGEST;
 use crate::build::jobs::{Done, Job};
 use crate::build::pools::Finished;
-use crate::build::remarks::{FailedTry, Wait};
 use crate::build::remote_costs::ProducerCost;
 use crate::build::sharing::{RemoteResult, is_single};
 use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::paid::Notes;
 use crate::seams::producer::{Failure, Output};
-use crate::store::ledger::Outcome;
 use crate::store::records::{ActionRecord, Class, InputRecord};
-use crate::store::superseded;
-use crate::store::unconfirmed::confirmed;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::{Diagnostic, SourceLocation};
 use crate::values::digest::{ActionKey, Digest};
@@ -47,7 +43,7 @@ impl Run<'_> {
             Done::BuiltElsewhere(found) => self.settle_remote_result(id, *found)?,
             Done::Planned(plan) => self.finish_pricing(id, *plan),
             Done::Failed { failure, parts_cost, took } => {
-                self.tally.spent.add(&parts_cost);
+                self.add_cost_of_parts(&parts_cost);
                 self.produce_failed(id, failure, took);
             }
             Done::Missing(nodes) => self.restore(id, &nodes)?,
@@ -98,13 +94,6 @@ impl Run<'_> {
             self.shared.blobs.remember(digest, blob);
         }
         keep
-    }
-
-    fn send_full_batch(&mut self) -> Result<(), RunError> {
-        if self.outbox.is_full() {
-            self.send_batch()?;
-        }
-        Ok(())
     }
 
     /// Running → Settled: another process requested the same and stored the answer.
@@ -159,13 +148,10 @@ impl Run<'_> {
         let took_us = micros(took);
         let paid = self.is_paid(&work);
         if let Some(spent) = &output.spent {
-            let outcome = super::money::outcome(output.notes.get("mode").map(String::as_str));
-            self.tally.spent.add(&spent.less(&cost.before));
-            self.record_expense(&label, outcome, &spent.less(&cost.before).less(&cost.now), took_us);
+            self.settle_expense(&label, &output.notes, spent, cost, took_us);
         }
-        // A new answer replaces an earlier one: keep the record of that.
-        if paid && let Some(old) = self.store.action(&work.key)? {
-            self.outbox.add_superseded(superseded::result_to_keep(&work.key, old, &digest));
+        if paid {
+            self.settle_answer(id, &work.key, &digest)?;
         }
         let record = ActionRecord {
             output: digest,
@@ -187,12 +173,6 @@ impl Run<'_> {
         }
         self.settle(id, &work, digest, OutputOrigin::Ran);
         self.settle_same_key(&work.key, &record);
-        let fresh = self.is_fresh(id);
-        match (paid, fresh) {
-            (true, true) => self.unconfirmed.push(confirmed(&work.key)),
-            (true, false) => self.record_unconfirmed(id, &work.key, self.now)?,
-            (false, _) => {}
-        }
         self.learn_cost(&work, took);
         // A paid result was already offered, or withdrawn in favour of another machine's.
         if !paid {
@@ -201,9 +181,7 @@ impl Run<'_> {
         self.outbox.add_result(work.key, record, (blob, keep), parts);
         if paid {
             // Commit a paid result before anything else can fail.
-            self.send_batch()?;
-            self.outbox.finish_batches()?;
-            return Ok(());
+            return self.make_durable();
         }
         self.send_full_batch()
     }
@@ -382,31 +360,9 @@ impl Run<'_> {
                 Failure::Permanent(why) | Failure::Transient(why) => {
                     self.fail_under(node, Some(work.key).filter(|_| ran), (**why).clone());
                 }
-                Failure::Rejected(rejected) => {
-                    if let Some(spent) = rejected.spent.as_ref().filter(|_| node == id) {
-                        let label = self.graph.node(id).label.clone();
-                        self.record_failed_cost(&label, Outcome::Rejected, spent, micros(took));
-                    }
-                    // A limit or a signal between two answers says nothing about what the model is able to answer.
-                    let is_cut_off = rejected.why.code == ErrorCode::E_LIMIT || rejected.why.code == ErrorCode::E_CANCELLED;
-                    self.report_failure(
-                        node,
-                        FailedTry {
-                            key: Some(work.key),
-                            why: rejected.why.clone(),
-                            times: u32::from(!is_cut_off),
-                            raw: rejected.raw.clone(),
-                        },
-                    );
-                }
-                Failure::Limit(why) => self.not_tried(node, why),
-                Failure::Deferred => {
-                    self.tally.deferred += 1;
-                    self.postpone_until(node, Wait::Batch);
-                }
-                Failure::Awaited => {
-                    self.tally.awaited += 1;
-                    self.postpone_until(node, Wait::Agent);
+                Failure::Rejected(_) | Failure::Limit(_) | Failure::Deferred | Failure::Awaited => {
+                    let took_us = (node == id).then(|| micros(took));
+                    self.give_back(node, &work.key, &failure, took_us);
                 }
                 Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => {
                     self.nodes.change_state(node, NodeProgress::Failed);
@@ -458,7 +414,7 @@ impl Run<'_> {
                 OutputOrigin::Current => {}
                 OutputOrigin::Verified => self.tally.verified -= 1,
                 OutputOrigin::Ran => self.tally.ran -= 1,
-                OutputOrigin::Cached => self.uncount_hit(id)?,
+                OutputOrigin::Cached => self.give_back_saving(id)?,
             }
         }
         self.start_node(id, true);

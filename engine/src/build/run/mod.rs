@@ -11,7 +11,9 @@ mod difference;
 pub(in crate::build) mod dry_run;
 mod failure;
 mod finish;
+mod fresh_results;
 mod held_action_locks;
+mod job_order;
 mod leftover;
 mod member_patterns;
 mod membership;
@@ -34,6 +36,7 @@ pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
 
+use money::Money;
 use node_states::{NodeProgress, NodeStates, Stage, Step, Work};
 use outbox::Outbox;
 
@@ -52,9 +55,8 @@ use crate::seams::lineage::Lineage;
 use crate::seams::paid::Spent;
 use crate::seams::priority::Priority;
 use crate::seams::producer::{Pool, ProducerId, Registry};
-use crate::store::ledger::LedgerEntry;
 use crate::store::records::ActionRecord;
-use crate::store::{RowChange, Store, StoreError};
+use crate::store::{Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::{Event, Observer};
@@ -111,13 +113,8 @@ pub struct Run<'a> {
     pub(super) reported_blockers: std::collections::BTreeSet<(String, Option<String>)>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) remarks: RunRemarks,
-    /// Questions of paid producers, if only priced.
-    pub(super) plans: Vec<Priced>,
-    /// Costs and savings, for the ledger.
-    pub(super) ledger: Vec<LedgerEntry>,
     outbox: Outbox,
-    /// Received answers for which other machines may have different ones.
-    pub(super) unconfirmed: Vec<RowChange>,
+    money: Money,
     pub(super) ids: Vec<Option<ProducerId>>,
     /// Nodes that a change may reach; computed when nodes are first requested.
     maybe_stale: NodeSet,
@@ -242,9 +239,7 @@ impl<'a> Run<'a> {
             reported_blockers: std::collections::BTreeSet::new(),
             diagnostics: Vec::new(),
             remarks: RunRemarks::default(),
-            plans: Vec::new(),
-            ledger: Vec::new(),
-            unconfirmed: Vec::new(),
+            money: Money::default(),
             ids,
             redefined: setup.redefined,
             sets: vec![None; setup.rules.manifest().rules.len()],
@@ -395,16 +390,14 @@ impl<'a> Run<'a> {
         let mut leftover = Leftover {
             set_changes: self.set_changes(),
             costs: self.producer_costs(),
-            unconfirmed: self.unconfirmed,
             tally: self.tally,
             failures: self.failures,
             diagnostics: self.diagnostics,
             remarks: self.remarks,
-            ledger: self.ledger,
-            plans: self.plans,
             ..Leftover::default()
         };
         self.outbox.move_to(&mut leftover);
+        self.money.move_to(&mut leftover);
         Ok(leftover)
     }
 

@@ -1,18 +1,23 @@
-//! Paid nodes: their pool, their prices, and the ledger.
+//! The money of a run. A paid node enters with `reserve`; then its answer is settled, or the question is given back.
+//!
+//! [`Run::reserve`] lets the node ask, or prices its question, or refuses. [`Run::settle_expense`] and [`Run::settle_answer`] record an answer, and
+//! [`Run::settle_saving`] a result found under its key. [`Run::give_back`] leaves a question without a usable answer to a later build, and
+//! [`Run::give_back_saving`] reverts a hit.
 
+use super::leftover::Leftover;
 use super::{NodeProgress, Run, RunError, SameKey, Stage, Work};
+use crate::build::answer_parts::ReportedCost;
 use crate::build::earlier_answer::Past;
-use crate::build::invalidated::InvalidatedResult;
 use crate::build::jobs::{JobMode, Task};
-use crate::build::remarks::{FailedTry, Remark};
+use crate::build::remarks::{FailedTry, Remark, Wait};
 use crate::graph::NodeId;
-use crate::seams::lineage::Present;
-use crate::seams::paid::{FormerNames, Plan, Spent};
+use crate::seams::paid::{Notes, Plan, Spent};
 use crate::seams::producer::{Failure, Pool};
 use crate::store::ledger::{LedgerEntry, Outcome};
-use crate::store::unconfirmed::{self, Unconfirmed};
-use crate::store::{Part, StoreError};
-use crate::values::digest::ActionKey;
+use crate::store::unconfirmed::{self, Unconfirmed, confirmed};
+use crate::store::{Part, RowChange, superseded};
+use crate::values::codes::ErrorCode;
+use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
 use std::sync::Arc;
 
@@ -30,63 +35,64 @@ pub struct Priced {
     pub plan: Plan,
 }
 
+/// Costs, savings and answers of a run, and the questions that it only prices.
+#[derive(Default)]
+pub(super) struct Money {
+    /// Costs and savings that wait for their commit.
+    ledger: Vec<LedgerEntry>,
+    /// Received answers for which other machines may have different ones.
+    unconfirmed: Vec<RowChange>,
+    /// Questions of paid producers, if only priced.
+    plans: Vec<Priced>,
+}
+
+impl Money {
+    /// Whether costs or savings wait for their commit.
+    pub(super) fn has_rows(&self) -> bool {
+        !self.ledger.is_empty()
+    }
+
+    /// Takes the costs and savings, to be committed with the results.
+    pub(super) fn take_rows(&mut self) -> Vec<RowChange> {
+        std::mem::take(&mut self.ledger).iter().map(LedgerEntry::to_row).collect()
+    }
+
+    /// Leaves the rest to the session.
+    pub(super) fn move_to(self, leftover: &mut Leftover) {
+        leftover.ledger = self.ledger;
+        leftover.unconfirmed = self.unconfirmed;
+        leftover.plans = self.plans;
+    }
+}
+
 impl Run<'_> {
-    /// Returns the pool of a node's producer.
-    pub(super) fn pool(&self, work: &Work) -> Pool {
-        let definition = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize];
-        let producer = self.registry.get(&definition.uses);
-        producer.map_or(Pool::Cpu, |producer| producer.pool(&definition.params))
-    }
-
-    pub(super) fn is_paid(&self, work: &Work) -> bool {
-        self.pool(work) == Pool::Paid
-    }
-
-    /// Whether a person requested a new result although one is cached.
-    pub(super) fn is_fresh(&self, id: NodeId) -> bool {
-        let has_any = !self.options.fresh.is_empty() || !self.options.invalidated.is_empty();
-        has_any && (self.options.fresh.contains(&*self.graph.node(id).label) || self.invalidated(id).is_some())
-    }
-
-    /// Marks the nodes for which a new answer is requested as stale, because it may change the outputs of their readers.
-    pub(super) fn mark_requested(&mut self, wanted: &[NodeId]) {
-        if self.options.fresh.is_empty() && self.options.invalidated.is_empty() {
-            return;
-        }
-        for &id in wanted {
-            if self.is_fresh(id) && self.nodes.is_idle(id) {
-                self.graph.set_stale(id, true);
-            }
-        }
-    }
-
-    /// Returns the mark with which a person invalidated a node's result.
-    pub(super) fn invalidated(&self, id: NodeId) -> Option<InvalidatedResult> {
-        self.options.invalidated.get(&*self.graph.node(id).label).copied()
-    }
-
-    /// Whether the result stored under a key does not serve a node: a person requested another one, and no process has built it yet.
+    /// Returns the work of a paid node that may ask its question. Otherwise moves the node on: to a price, to the failure of its last tries, or to a
+    /// later build.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn is_unwanted(&self, id: NodeId, key: &ActionKey) -> Result<bool, StoreError> {
-        if !self.is_fresh(id) || self.options.fresh.contains(&*self.graph.node(id).label) {
-            return Ok(self.is_fresh(id));
+    pub(super) fn reserve(&mut self, id: NodeId, work: Box<Work>) -> Result<Option<Box<Work>>, RunError> {
+        if self.options.settles.is_some() {
+            self.tally.limited += 1;
+            self.postpone(id);
+            return Ok(None);
         }
-        let result = self.store.action(key)?.map(|record| InvalidatedResult::from_result(key, &record));
-        Ok(result.is_some() && result == self.invalidated(id))
-    }
-
-    /// Whether a node is rebuilt to compare the outputs.
-    pub(super) fn is_rebuilt(&self, id: NodeId) -> bool {
-        !self.options.rebuilt.is_empty() && self.options.rebuilt.contains(&*self.graph.node(id).label)
+        if let Some(before) = self.exhausted_tries(id, &work.key)? {
+            self.fail_again(id, before);
+            return Ok(None);
+        }
+        if self.options.price {
+            self.start_pricing(id, work);
+            return Ok(None);
+        }
+        Ok(Some(work))
     }
 
     /// Returns the last try under this key, if so many answers were useless that no other is paid for until an input changes.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn exhausted_tries(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
+    fn exhausted_tries(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
         if self.options.insist || self.is_unwanted(id, key)? {
             return Ok(None);
         }
@@ -97,7 +103,7 @@ impl Run<'_> {
     }
 
     /// Collecting → Failed, for the reason of the last try; asks nothing.
-    pub(super) fn fail_again(&mut self, id: NodeId, before: FailedTry) {
+    fn fail_again(&mut self, id: NodeId, before: FailedTry) {
         let label = self.graph.node(id).label.clone();
         let hint = format!("it is not requested again until an input changes; `cortex regenerate '{label}'` asks once more");
         let why = before.why.hint(hint);
@@ -134,34 +140,6 @@ impl Run<'_> {
         self.nodes.change_state(id, NodeProgress::Running { work });
     }
 
-    /// Finds former names, once, as soon as everything free is built; returns whether they are known.
-    pub(super) fn find_former_names(&mut self) -> bool {
-        if self.shared.former.get().is_some() {
-            return true;
-        }
-        let source = self.lineage.source();
-        let history = |label: &str| self.store.history(self.view, label);
-        // Only a hint: other calls report an unreadable store.
-        let has_past = !source.is_empty() && history(source).is_ok_and(|versions| !versions.is_empty());
-        if has_past && self.pools.computes() {
-            return false;
-        }
-        let former = match has_past {
-            true => self.lineage.former(&Present {
-                versions: &|label| {
-                    let versions = history(label).unwrap_or_default();
-                    versions.iter().map(|version| (version.at, version.output)).collect()
-                },
-                now: self.now,
-                output: &|label| self.output(self.graph.find(label)?),
-                bytes: &|digest| self.readable(digest).ok().flatten(),
-            }),
-            false => FormerNames::new(),
-        };
-        self.shared.former.get_or_init(|| former);
-        true
-    }
-
     /// Running → Unknown: reports the question.
     pub(super) fn finish_pricing(&mut self, id: NodeId, plan: Plan) {
         let Some(work) = self.nodes.take_work(id, Stage::Running) else {
@@ -172,19 +150,72 @@ impl Run<'_> {
         let label = self.graph.node(id).label.clone();
         self.emit(&Event::WouldRun { label: &label, certain });
         let priced = Priced { label, certain, plan };
-        self.plans.push(priced);
+        self.money.plans.push(priced);
         self.graph.set_stale(id, true);
         self.report_would_run(id, certain);
     }
 
-    /// Records the cost of a failed try.
-    pub(super) fn record_failed_cost(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
+    /// Records what an output cost, except for parts of the answer that are already in the ledger.
+    pub(super) fn settle_expense(&mut self, label: &str, notes: &Notes, spent: &Spent, cost: &ReportedCost, took_us: u64) {
+        let outcome = outcome(notes.get("mode").map(String::as_str));
+        self.tally.spent.add(&spent.less(&cost.before));
+        self.record_expense(label, outcome, &spent.less(&cost.before).less(&cost.now), took_us);
+    }
+
+    /// Records an answer that is about to be stored: keeps the record of the one that it replaces, and whether other machines may have another.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn settle_answer(&mut self, id: NodeId, key: &ActionKey, output: &Digest) -> Result<(), RunError> {
+        if let Some(old) = self.store.action(key)? {
+            self.outbox.add_superseded(superseded::result_to_keep(key, old, output));
+        }
+        match self.is_fresh(id) {
+            true => self.money.unconfirmed.push(confirmed(key)),
+            false => self.record_unconfirmed(id, key, self.now)?,
+        }
+        Ok(())
+    }
+
+    /// Leaves a question without a usable answer to a later build. `took_us`: the duration of the try, for the node that asked.
+    pub(super) fn give_back(&mut self, id: NodeId, key: &ActionKey, failure: &Failure, took_us: Option<u64>) {
+        match failure {
+            Failure::Rejected(rejected) => {
+                if let Some((spent, took_us)) = rejected.spent.as_ref().zip(took_us) {
+                    let label = self.graph.node(id).label.clone();
+                    self.tally.spent.add(spent);
+                    self.record_expense(&label, Outcome::Rejected, spent, took_us);
+                }
+                // A limit or a signal between two answers says nothing about what the model is able to answer.
+                let is_cut_off = rejected.why.code == ErrorCode::E_LIMIT || rejected.why.code == ErrorCode::E_CANCELLED;
+                let failed = FailedTry {
+                    key: Some(*key),
+                    why: rejected.why.clone(),
+                    times: u32::from(!is_cut_off),
+                    raw: rejected.raw.clone(),
+                };
+                self.report_failure(id, failed);
+            }
+            Failure::Limit(why) => self.not_tried(id, why),
+            Failure::Deferred => {
+                self.tally.deferred += 1;
+                self.postpone_until(id, Wait::Batch);
+            }
+            Failure::Awaited => {
+                self.tally.awaited += 1;
+                self.postpone_until(id, Wait::Agent);
+            }
+            Failure::Permanent(_) | Failure::Transient(_) | Failure::Cancelled => {}
+        }
+    }
+
+    /// Counts what the parts of a failed question cost.
+    pub(super) fn add_cost_of_parts(&mut self, spent: &Spent) {
         self.tally.spent.add(spent);
-        self.record_expense(label, outcome, spent, took_us);
     }
 
     /// Records the original cost of a result found under its key.
-    pub(super) fn record_saving(&mut self, label: &str, spent: &Spent, took_us: u64) {
+    pub(super) fn settle_saving(&mut self, label: &str, spent: &Spent, took_us: u64) {
         if self.options.settles.is_some() {
             return;
         }
@@ -196,7 +227,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn uncount_hit(&mut self, id: NodeId) -> Result<(), RunError> {
+    pub(super) fn give_back_saving(&mut self, id: NodeId) -> Result<(), RunError> {
         self.tally.cached -= 1;
         let node = self.graph.node(id);
         let (key, label) = (node.result.map(|result| result.key), node.label.clone());
@@ -210,15 +241,17 @@ impl Run<'_> {
         self.tally.saved_us = self.tally.saved_us.saturating_sub(took_us);
         if let Some(spent) = spent {
             self.tally.saved = self.tally.saved.less(&spent);
-            self.ledger.retain(|line| line.outcome != Outcome::Saved || line.label != *label);
+            self.money
+                .ledger
+                .retain(|line| line.outcome != Outcome::Saved || line.label != *label);
         }
         Ok(())
     }
 
     /// Adds an entry to the ledger, and counts it.
-    pub(super) fn record_expense(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
+    fn record_expense(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.tally.answers.add(outcome);
-        self.ledger.push(LedgerEntry {
+        self.money.ledger.push(LedgerEntry {
             at: self.now,
             label: label.to_owned(),
             outcome,
@@ -236,22 +269,9 @@ impl Run<'_> {
         let is_young = self.now < made_at.saturating_add(unconfirmed::OLD);
         if is_shared && is_young && self.store.row(self.view, Part::Unconfirmed, &key.0.0)?.is_none() {
             let row = Unconfirmed::new(&self.graph.node(id).label, self.now);
-            self.unconfirmed.push(row.to_row(key));
+            self.money.unconfirmed.push(row.to_row(key));
         }
         Ok(())
-    }
-
-    /// Commits all pending results with their ledger entries.
-    ///
-    /// # Errors
-    /// When an earlier batch could not be committed.
-    pub(super) fn send_batch(&mut self) -> Result<(), RunError> {
-        let results = self.outbox.result_count();
-        if results > 0 {
-            self.emit(&Event::Committed { results });
-        }
-        let rows = std::mem::take(&mut self.ledger).iter().map(LedgerEntry::to_row).collect();
-        Ok(self.outbox.send_batch(rows)?)
     }
 
     /// Sends deferred questions. Called when nothing else can proceed; reports each failure once.
