@@ -1,6 +1,6 @@
 //! Decision: the key decides whether a result is current, cached, or must be built.
 
-use super::{NodeProgress, OutputOrigin, Run, RunError, SameKey, Stage, Work};
+use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
 use crate::build::earlier_answer::Past;
 use crate::build::jobs::{Job, JobInput, JobMode, Load, Task};
 use crate::build::remote_costs::LookUp;
@@ -66,8 +66,7 @@ impl Run<'_> {
         let inputs = self.inputs(&work);
         let Some(key) = self.key(id, &work, &inputs) else { return Ok(()) };
         work.key = key;
-        let depth = self.depth(&work);
-        self.depths.insert(id, depth);
+        self.job_order.add_depth(id, &edges);
         if self.options.settles.is_some() && self.is_unwanted(id, &key)? {
             // It was invalidated while the build waited.
             self.tally.limited += 1;
@@ -99,17 +98,16 @@ impl Run<'_> {
         if self.options.dry_run {
             // Of several nodes with one key, the first runs and the others take its result. A missing blob may be rebuilt by any node with the same
             // output.
-            let first = self.same_key.insert(key, SameKey::Running(Vec::new())).is_none();
+            let first = self.same_keys.claim_key(key);
             let certain = first && !work.force;
             self.report_would_run(id, certain);
             return Ok(());
         }
-        if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {
-            others.push(id);
+        if self.same_keys.wait_for_key(&key, id) {
             self.nodes.change_state(id, NodeProgress::Running { work });
             return Ok(());
         }
-        self.same_key.insert(key, SameKey::Running(Vec::new()));
+        self.same_keys.claim_key(key);
         // Dispatch the job at once, while all inputs are as they were when the key was computed.
         self.dispatch(id, work, inputs);
         Ok(())
@@ -132,16 +130,9 @@ impl Run<'_> {
             self.settle(id, work, result.output, OutputOrigin::Verified);
             return Ok(true);
         }
-        if let Some(SameKey::Built {
-            output,
-            took_us,
-            diagnostics,
-            spent,
-        }) = self.same_key.get(&work.key)
-        {
-            let (output, took_us, diagnostics, spent) = (*output, *took_us, diagnostics.clone(), spent.clone());
-            if self.is_available(work, &output)? {
-                self.settle_cached(id, work, output, took_us, &diagnostics, spent.as_ref());
+        if let Some(built) = self.same_keys.built_result(&work.key).cloned() {
+            if self.is_available(work, &built.output)? {
+                self.settle_cached(id, work, built.output, built.took_us, &built.diagnostics, built.spent.as_ref());
                 return Ok(true);
             }
         } else if let Some(record) = self.store.action(&work.key)?
@@ -279,16 +270,6 @@ impl Run<'_> {
         }))
     }
 
-    /// Returns the shortest distance to a leaf (seed 000 §7).
-    fn depth(&self, work: &Work) -> u32 {
-        let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
-        let depth = |edge: &crate::graph::Edge| match edge.from {
-            EdgeFrom::Node(node) => Some(self.depths.get(&node).copied().unwrap_or_default()),
-            EdgeFrom::Rows(_) | EdgeFrom::RowsOf(..) => None,
-        };
-        edges.inputs.iter().filter_map(depth).min().map_or(0, |depth| depth + 1)
-    }
-
     /// Collecting → Running: sends a node's job to its pool, with the inputs of its key.
     fn dispatch(&mut self, id: NodeId, work: Box<Work>, inputs: Vec<JobInput>) {
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
@@ -339,7 +320,7 @@ impl Run<'_> {
         }
         match pool {
             Pool::Cpu => self.pools.add_cpu_job(job),
-            Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),
+            Pool::Slow | Pool::Paid => self.job_order.add_ready(job, pool),
         }
         self.nodes.change_state(id, NodeProgress::Running { work });
     }
@@ -349,7 +330,7 @@ impl Run<'_> {
     fn duration_if_sent(&self, id: NodeId, work: &Work, pool: Pool) -> Option<Duration> {
         let producer = self.rules.rule(work.rule).producer;
         let pure = pool == Pool::Cpu && self.rules.manifest().producers[producer as usize].settings.is_empty();
-        (pure && !self.is_rebuilt(id)).then(|| self.costs.get(&producer).copied().unwrap_or_default())
+        (pure && !self.is_rebuilt(id)).then(|| self.durations.average_of(producer).unwrap_or_default())
     }
 
     /// Returns the pool of a node's producer.
@@ -365,7 +346,7 @@ impl Run<'_> {
 
     /// Whether asking the remote cache pays for results of a rule.
     pub(super) fn is_shared(&self, rule: u32, pool: Pool) -> bool {
-        let took = self.costs.get(&self.rules.rule(rule).producer).copied();
+        let took = self.durations.average_of(self.rules.rule(rule).producer);
         let single = is_single(self.rules, rule);
         self.shared
             .sharing

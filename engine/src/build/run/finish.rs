@@ -1,6 +1,6 @@
 //! Finishing: processes the outcomes of jobs, rebuilds missing blobs, and wakes waiting readers.
 
-use super::{NodeProgress, OutputOrigin, Run, RunError, SameKey, Stage, Work};
+use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
 use crate::build::answer_parts::ReportedCost;
 use crate::build::blobs::LARGEST;
 use crate::build::jobs::{Done, Job};
@@ -74,7 +74,7 @@ impl Run<'_> {
             self.mark_readers(id);
         }
         self.settle_found(id, &record)?;
-        self.same_key.insert(key, SameKey::of_record(&record));
+        self.same_keys.set_built(key, &record);
         self.outbox.add_result(key, record, (blob, keep), parts);
         self.send_full_batch()
     }
@@ -105,7 +105,7 @@ impl Run<'_> {
         if record.class == Class::Paid {
             self.record_unconfirmed(id, &work.key, record.made_at)?;
         }
-        let same_key = self.take_same_key_nodes(&work.key);
+        let same_key = self.same_keys.take_waiting(&work.key);
         self.settle_cached_record(id, &work, record);
         self.settle_nodes(same_key, record);
         Ok(())
@@ -173,7 +173,7 @@ impl Run<'_> {
         }
         self.settle(id, &work, digest, OutputOrigin::Ran);
         self.settle_same_key(&work.key, &record);
-        self.learn_cost(&work, took);
+        self.durations.add_duration(self.rules.rule(work.rule).producer, took);
         // A paid result was already offered, or withdrawn in favour of another machine's.
         if !paid {
             self.offer(&work, &record, &blob, &parts);
@@ -210,9 +210,9 @@ impl Run<'_> {
 
     /// Settles the nodes that waited for this key, and notes the result for later ones.
     fn settle_same_key(&mut self, key: &ActionKey, record: &ActionRecord) {
-        let nodes = self.take_same_key_nodes(key);
+        let nodes = self.same_keys.take_waiting(key);
         self.settle_nodes(nodes, record);
-        self.same_key.insert(*key, SameKey::of_record(record));
+        self.same_keys.set_built(*key, record);
     }
 
     /// Returns the name and version of a rule's producer.
@@ -237,7 +237,7 @@ impl Run<'_> {
             let hint = "its producer reads something undeclared: a clock, a random number, an order, a file";
             self.failures.push(why.hint(hint));
         }
-        let same_key = self.take_same_key_nodes(&work.key);
+        let same_key = self.same_keys.take_waiting(&work.key);
         self.settle(id, work, before, OutputOrigin::Verified);
         for node in same_key {
             // It has inputs of its own.
@@ -257,12 +257,6 @@ impl Run<'_> {
         }
     }
 
-    /// Updates the average duration of a producer.
-    fn learn_cost(&mut self, work: &Work, took: Duration) {
-        let cost = self.costs.entry(self.rules.rule(work.rule).producer).or_insert(took);
-        *cost = (*cost * 7 + took) / 8;
-    }
-
     /// Returns the average durations of producers, and which of their results are looked up in the remote cache; nothing without one.
     pub(super) fn producer_costs(&self) -> Vec<ProducerCost> {
         let Some(sharing) = &self.shared.sharing else { return Vec::new() };
@@ -270,7 +264,7 @@ impl Run<'_> {
         let rules = (0_u32..).zip(&manifest.rules);
         let mut costs: Vec<ProducerCost> = rules
             .filter_map(|(number, rule)| {
-                let took = *self.costs.get(&rule.producer)?;
+                let took = self.durations.average_of(rule.producer)?;
                 let definition = &manifest.producers[rule.producer as usize];
                 let pool = self.registry.get(&definition.uses)?.pool(&definition.params);
                 Some(ProducerCost {
@@ -283,14 +277,6 @@ impl Run<'_> {
         costs.sort_by(|a, b| (b.took_us, &a.producer).cmp(&(a.took_us, &b.producer)));
         costs.dedup();
         costs
-    }
-
-    /// Returns the nodes that wait for a producer run with the same key, which has ended.
-    fn take_same_key_nodes(&mut self, key: &ActionKey) -> Vec<NodeId> {
-        match self.same_key.remove(key) {
-            Some(SameKey::Running(same_key)) => same_key,
-            _ => Vec::new(),
-        }
     }
 
     /// A rebuilt blob differs: marks the readers of the old one for the next build.
@@ -354,7 +340,7 @@ impl Run<'_> {
             return;
         };
         let ran = stage == Stage::Running;
-        let same_key = self.take_same_key_nodes(&work.key);
+        let same_key = self.same_keys.take_waiting(&work.key);
         for node in std::iter::once(id).chain(same_key) {
             match &failure {
                 Failure::Permanent(why) | Failure::Transient(why) => {
@@ -383,7 +369,7 @@ impl Run<'_> {
         let Some((_, work)) = self.nodes.take_work_of_job(id) else {
             return Ok(());
         };
-        for node in self.take_same_key_nodes(&work.key) {
+        for node in self.same_keys.take_waiting(&work.key) {
             if let Some(work) = self.nodes.take_work(node, Stage::Running) {
                 self.nodes.plan_again(node, work);
             }

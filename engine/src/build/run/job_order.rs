@@ -1,18 +1,54 @@
 //! The order of jobs that run programs or ask models: these start once no step is due, so that all their readers are known.
 
 use super::Run;
+use crate::build::jobs::Job;
+use crate::graph::{Edge, EdgeFrom, Edges, NodeId};
 use crate::seams::lineage::Present;
 use crate::seams::paid::FormerNames;
 use crate::seams::producer::Pool;
+use crate::values::digest::Digest;
+use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+
+/// Jobs that are ready, and what determines their order.
+#[derive(Default)]
+pub(super) struct JobOrder {
+    ready: Vec<(Job, Pool)>,
+    /// Distance of decided nodes from a leaf; leaves are not listed.
+    depths: FxHashMap<NodeId, u32>,
+    /// The output that contains the weights, and the weights.
+    weights: (Option<Digest>, HashMap<String, f64>),
+}
+
+impl JobOrder {
+    /// Adds a job that starts once no step is due.
+    pub(super) fn add_ready(&mut self, job: Job, pool: Pool) {
+        self.ready.push((job, pool));
+    }
+
+    /// Notes the shortest distance of a decided node to a leaf (seed 000 §7).
+    pub(super) fn add_depth(&mut self, id: NodeId, edges: &Edges) {
+        let depth = |edge: &Edge| match edge.from {
+            EdgeFrom::Node(node) => Some(self.depth_of(node)),
+            EdgeFrom::Rows(_) | EdgeFrom::RowsOf(..) => None,
+        };
+        let depth = edges.inputs.iter().filter_map(depth).min().map_or(0, |depth| depth + 1);
+        self.depths.insert(id, depth);
+    }
+
+    fn depth_of(&self, id: NodeId) -> u32 {
+        self.depths.get(&id).copied().unwrap_or_default()
+    }
+}
 
 impl Run<'_> {
     /// Dispatches slow jobs once no step is due, when all their readers are known.
     pub(super) fn hand_over_slow(&mut self) {
-        let mut ready = std::mem::take(&mut self.slow_ready);
+        let mut ready = std::mem::take(&mut self.job_order.ready);
         if ready.iter().any(|(_, pool)| *pool != Pool::Slow) && !self.find_former_names() {
             let waits;
             (ready, waits) = ready.into_iter().partition(|(_, pool)| *pool == Pool::Slow);
-            self.slow_ready = waits;
+            self.job_order.ready = waits;
         }
         // The steps may have decided them in any order; among equals, the first demanded goes first.
         ready.sort_by_key(|(job, _)| job.id);
@@ -21,10 +57,10 @@ impl Run<'_> {
         }
         for (job, pool) in ready {
             let id = job.id;
-            let weight = self.weights.1.get(&*job.label).copied();
+            let weight = self.job_order.weights.1.get(&*job.label).copied();
             let waiting = self.nodes.waiter_count(id);
             let references = waiting.max(self.links.reader_count(id));
-            let depth = self.depths.get(&id).copied().unwrap_or_default();
+            let depth = self.job_order.depth_of(id);
             let priority = references as f64 / f64::from(1 + depth);
             match pool {
                 Pool::Paid => self.pools.add_paid_job(job, weight.unwrap_or(priority)),
@@ -41,7 +77,7 @@ impl Run<'_> {
             return;
         };
         let output = self.graph.node(id).result.map(|result| result.output);
-        if output == self.weights.0 {
+        if output == self.job_order.weights.0 {
             return;
         }
         // Without them, only the order differs.
@@ -49,7 +85,7 @@ impl Run<'_> {
             let root = self.shared.blobs.get(&digest).ok()??;
             self.shared.blobs.readable(&root).ok()
         });
-        self.weights = (output, blob.map(|blob| self.priority.weights(&blob)).unwrap_or_default());
+        self.job_order.weights = (output, blob.map(|blob| self.priority.weights(&blob)).unwrap_or_default());
     }
 
     /// Finds former names, once, as soon as everything free is built; returns whether they are known.

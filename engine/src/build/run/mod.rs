@@ -9,6 +9,7 @@ mod decide;
 mod demand;
 mod difference;
 pub(in crate::build) mod dry_run;
+mod durations;
 mod failure;
 mod finish;
 mod fresh_results;
@@ -23,6 +24,7 @@ mod options;
 mod outbox;
 mod outputs;
 mod roots;
+mod same_key;
 mod source_nodes;
 mod tables;
 mod tally;
@@ -36,9 +38,12 @@ pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
 
+use durations::Durations;
+use job_order::JobOrder;
 use money::Money;
 use node_states::{NodeProgress, NodeStates, Stage, Step, Work};
 use outbox::Outbox;
+use same_key::SameKeys;
 
 use super::bundle_import::Predecessors;
 use super::jobs::{Job, JobContext, Settled};
@@ -52,43 +57,17 @@ use crate::graph::{Graph, NodeId};
 use crate::manifest::model::SetSpec;
 use crate::planning::rules::RuleIndex;
 use crate::seams::lineage::Lineage;
-use crate::seams::paid::Spent;
 use crate::seams::priority::Priority;
-use crate::seams::producer::{Pool, ProducerId, Registry};
-use crate::store::records::ActionRecord;
+use crate::seams::producer::{ProducerId, Registry};
 use crate::store::{Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
-use crate::values::digest::{ActionKey, Digest};
+use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer};
 use crate::values::pages::{Change, RowReader};
 use crossbeam_channel::Receiver;
 use rustc_hash::FxHashMap;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Outcome of a key in this run. Results are found here until the store has them, so that one key never runs twice.
-pub(super) enum SameKey {
-    /// A producer runs; these nodes wait for it, too.
-    Running(Vec<NodeId>),
-    Built {
-        output: Digest,
-        took_us: u64,
-        diagnostics: Vec<Diagnostic>,
-        spent: Option<Spent>,
-    },
-}
-
-impl SameKey {
-    fn of_record(record: &ActionRecord) -> Self {
-        Self::Built {
-            output: record.output,
-            took_us: record.took_us,
-            diagnostics: record.diagnostics.clone(),
-            spent: record.spent.clone(),
-        }
-    }
-}
 
 /// The loop and everything it owns.
 pub struct Run<'a> {
@@ -96,8 +75,6 @@ pub struct Run<'a> {
     pub(super) registry: &'a Registry,
     pub(super) priority: &'a dyn Priority,
     lineage: &'a dyn Lineage,
-    /// The output that contains the weights, and the weights.
-    pub(super) weights: (Option<Digest>, HashMap<String, f64>),
     pub(super) graph: &'a mut Graph,
     pub(super) links: &'a Links,
     pub(super) leaves: &'a dyn Leaves,
@@ -134,13 +111,10 @@ pub struct Run<'a> {
     /// Changed rows of the workspace's tables and sets.
     changed_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
     tables_of_rules: Option<Arc<tables::Tables>>,
-    slow_ready: Vec<(Job, Pool)>,
     nodes: NodeStates,
-    /// Distance of decided nodes from a leaf; leaves are not listed.
-    depths: FxHashMap<NodeId, u32>,
-    same_key: FxHashMap<ActionKey, SameKey>,
-    /// Average recent duration of each producer.
-    costs: FxHashMap<u32, Duration>,
+    job_order: JobOrder,
+    same_keys: SameKeys,
+    durations: Durations,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
     /// Reasons why the outputs of sets cannot be read as items.
     malformed_sets: FxHashMap<SetSpec, String>,
@@ -224,7 +198,6 @@ impl<'a> Run<'a> {
             registry: setup.registry,
             priority: setup.priority,
             lineage: setup.lineage,
-            weights: Default::default(),
             graph: setup.graph,
             links: setup.links,
             leaves: setup.leaves,
@@ -249,11 +222,10 @@ impl<'a> Run<'a> {
             marked_by_row: NodeSet::default(),
             changed_rows: FxHashMap::default(),
             tables_of_rules: None,
-            slow_ready: Vec::new(),
             nodes: NodeStates::default(),
-            depths: FxHashMap::default(),
-            same_key: FxHashMap::default(),
-            costs: FxHashMap::default(),
+            job_order: JobOrder::default(),
+            same_keys: SameKeys::default(),
+            durations: Durations::default(),
             items: FxHashMap::default(),
             malformed_sets: FxHashMap::default(),
             tables: FxHashMap::default(),

@@ -5,7 +5,7 @@
 //! [`Run::give_back_saving`] reverts a hit.
 
 use super::leftover::Leftover;
-use super::{NodeProgress, Run, RunError, SameKey, Stage, Work};
+use super::{NodeProgress, Run, RunError, Stage, Work};
 use crate::build::answer_parts::ReportedCost;
 use crate::build::earlier_answer::Past;
 use crate::build::jobs::{JobMode, Task};
@@ -136,7 +136,7 @@ impl Run<'_> {
                 ask,
             },
         );
-        self.slow_ready.push((job, Pool::Cpu));
+        self.job_order.add_ready(job, Pool::Cpu);
         self.nodes.change_state(id, NodeProgress::Running { work });
     }
 
@@ -231,9 +231,9 @@ impl Run<'_> {
         self.tally.cached -= 1;
         let node = self.graph.node(id);
         let (key, label) = (node.result.map(|result| result.key), node.label.clone());
-        let (took_us, spent) = match key.and_then(|key| self.same_key.get(&key)) {
-            Some(SameKey::Built { took_us, spent, .. }) => (*took_us, spent.clone()),
-            _ => match key.map(|key| self.store.action(&key)).transpose()?.flatten() {
+        let (took_us, spent) = match key.and_then(|key| self.same_keys.built_result(&key)) {
+            Some(built) => (built.took_us, built.spent.clone()),
+            None => match key.map(|key| self.store.action(&key)).transpose()?.flatten() {
                 Some(record) => (record.took_us, record.spent),
                 None => return Ok(()),
             },

@@ -1,0 +1,75 @@
+//! Keys that several nodes of a run share: one node's producer runs, and the others take its result.
+
+use crate::graph::NodeId;
+use crate::seams::paid::Spent;
+use crate::store::records::ActionRecord;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::{ActionKey, Digest};
+use rustc_hash::FxHashMap;
+
+/// Outcome of a key in this run.
+enum KeyOutcome {
+    /// A producer runs; these nodes wait for it, too.
+    Running(Vec<NodeId>),
+    Built(BuiltResult),
+}
+
+/// A result that this run built.
+#[derive(Clone)]
+pub(super) struct BuiltResult {
+    pub(super) output: Digest,
+    pub(super) took_us: u64,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) spent: Option<Spent>,
+}
+
+/// Outcomes of keys. Results are found here until the store has them, so that one key never runs twice.
+#[derive(Default)]
+pub(super) struct SameKeys {
+    outcomes: FxHashMap<ActionKey, KeyOutcome>,
+}
+
+impl SameKeys {
+    /// Notes that a producer runs under a key; returns whether it is the first.
+    pub(super) fn claim_key(&mut self, key: ActionKey) -> bool {
+        self.outcomes.insert(key, KeyOutcome::Running(Vec::new())).is_none()
+    }
+
+    /// Lets a node wait for the producer that runs under its key; returns whether one runs.
+    pub(super) fn wait_for_key(&mut self, key: &ActionKey, id: NodeId) -> bool {
+        match self.outcomes.get_mut(key) {
+            Some(KeyOutcome::Running(others)) => {
+                others.push(id);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the nodes that wait for a producer run with the same key, which has ended.
+    pub(super) fn take_waiting(&mut self, key: &ActionKey) -> Vec<NodeId> {
+        match self.outcomes.remove(key) {
+            Some(KeyOutcome::Running(others)) => others,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Notes the result of a key for later nodes.
+    pub(super) fn set_built(&mut self, key: ActionKey, record: &ActionRecord) {
+        let built = BuiltResult {
+            output: record.output,
+            took_us: record.took_us,
+            diagnostics: record.diagnostics.clone(),
+            spent: record.spent.clone(),
+        };
+        self.outcomes.insert(key, KeyOutcome::Built(built));
+    }
+
+    /// Returns the result that this run built under a key.
+    pub(super) fn built_result(&self, key: &ActionKey) -> Option<&BuiltResult> {
+        match self.outcomes.get(key)? {
+            KeyOutcome::Built(built) => Some(built),
+            KeyOutcome::Running(_) => None,
+        }
+    }
+}
