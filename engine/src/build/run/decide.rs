@@ -362,7 +362,7 @@ impl Run<'_> {
         let result = NodeResult { key: work.key, output };
         let before = self.graph.node(id).result;
         if before.is_none_or(|before| before.output != output) {
-            self.changed_outputs.set(id, true);
+            self.output_changes.add_changed_output(id);
         }
         self.graph.settle(id, result);
         if before.is_none_or(|before| before.output != output) {

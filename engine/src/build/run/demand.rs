@@ -9,7 +9,6 @@ use crate::build::jobs::Task;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::{Edge, EdgeFrom, Edges, Graph, NodeId, NodeResult};
 use crate::manifest::model::InputFrom;
-use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -35,7 +34,7 @@ impl Run<'_> {
         match result {
             // A set's paths are not stored: they are read from the tree on demand.
             Some(_) if !self.graph.is_stale(id) && kind != Some(Leaf::Set) && (kind.is_some() || self.is_surely_member(&label)) => {
-                if self.maybe_stale.contains(id) {
+                if self.output_changes.may_reach(id) {
                     self.begin_check(id);
                 } else {
                     self.nodes.end(
@@ -52,7 +51,7 @@ impl Run<'_> {
 
     /// Whether no change can reach a node's inputs. Leaves, which are not planned, are checked one by one: a set's paths are not stored.
     pub(super) fn is_out_of_reach(&self, id: NodeId) -> bool {
-        self.graph.is_planned(id) && self.graph.has_result(id) && !self.graph.is_stale(id) && !self.maybe_stale.contains(id)
+        self.graph.is_planned(id) && self.graph.has_result(id) && !self.graph.is_stale(id) && !self.output_changes.may_reach(id)
     }
 
     /// Idle → OutOfReach, for a node that certainly exists and that no change can reach. Its record is not even read.
@@ -64,18 +63,7 @@ impl Run<'_> {
 
     /// Returns the node of a rule's set.
     pub(super) fn set_of(&mut self, rule: u32) -> Option<NodeId> {
-        if let Some(known) = self.sets[rule as usize] {
-            return known;
-        }
-        let label = self
-            .rules
-            .rule(rule)
-            .each
-            .as_ref()
-            .and_then(|(_, set)| expand::set_node(set, &Vars::new()).ok()?);
-        let node = label.map(|label| self.graph.intern(label.as_str()));
-        self.sets[rule as usize] = Some(node);
-        node
+        self.known_sets.node_of_rule(rule, self.rules, self.graph)
     }
 
     /// Whether a node that is not stale certainly still exists: its rule's set is unchanged. A changed set removes former members without changing
@@ -92,28 +80,14 @@ impl Run<'_> {
     /// Whether a set is as it was when the run started, and will stay so.
     pub(super) fn is_quiet(&self, set: NodeId) -> bool {
         match self.nodes.has_output(set) {
-            true => !self.changed_outputs.contains(set),
-            false => !self.maybe_stale.contains(set) && !self.graph.is_stale(set),
+            true => !self.output_changes.has_output_changed(set),
+            false => !self.output_changes.may_reach(set) && !self.graph.is_stale(set),
         }
     }
 
     pub(super) fn sets_are_quiet(&mut self) -> bool {
-        let sets = self.set_nodes();
+        let sets = self.known_sets.all_nodes(self.rules, self.graph);
         sets.iter().all(|&set| self.is_quiet(set) || self.is_marked_by_row(set))
-    }
-
-    /// Returns the nodes of all rules' sets.
-    fn set_nodes(&mut self) -> Arc<[NodeId]> {
-        if let Some(nodes) = &self.all_sets {
-            return nodes.clone();
-        }
-        let rules = u32::try_from(self.rules.manifest().rules.len()).unwrap_or(u32::MAX);
-        let mut nodes: Vec<NodeId> = (0..rules).filter_map(|rule| self.set_of(rule)).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let nodes: Arc<[NodeId]> = nodes.into();
-        self.all_sets = Some(nodes.clone());
-        nodes
     }
 
     /// Returns the nodes that decide a node's inputs: its discovery, and the sets in which its inputs must be, unless the node itself exists by the
@@ -176,7 +150,7 @@ impl Run<'_> {
                 };
                 let before = self.graph.node(id).result;
                 if before != Some(result) {
-                    self.changed_outputs.set(id, true);
+                    self.output_changes.add_changed_output(id);
                 }
                 self.graph.settle(id, result);
                 let how = OutputOrigin::Current;

@@ -59,7 +59,7 @@ impl Run<'_> {
             false => self.update_roots(nodes, &changed_sets, patterns),
         };
         if let Some(roots) = &roots {
-            self.root_sets.extend(sets);
+            sets.into_iter().for_each(|set| self.known_sets.add_root_set(set));
             self.emit(&Event::Requested {
                 targets: roots.nodes.len(),
             });

@@ -72,7 +72,7 @@ impl Run<'_> {
             force: false,
         };
         let before = self.graph.node(id).edges.clone();
-        let is_current = self.origin_of(id).is_some() || !self.graph.is_stale(id) && !self.maybe_stale.contains(id);
+        let is_current = self.origin_of(id).is_some() || !self.graph.is_stale(id) && !self.output_changes.may_reach(id);
         if let Some(edges) = before.clone().filter(|_| is_current) {
             return Ok(Some(Planned {
                 edges,

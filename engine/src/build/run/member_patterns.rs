@@ -61,7 +61,7 @@ impl Run<'_> {
                 break;
             }
             resolution.is_open |= self.nodes.is_unknown(*node);
-            self.root_sets.insert(*node);
+            self.known_sets.add_root_set(*node);
             self.blob(*node)?;
             match self.read_set(*node, set)? {
                 Some(items) => self.add_inner_nodes(number, &wanted, (first, one), &items, resolution),

@@ -2,7 +2,7 @@
 
 use super::source_nodes::{Leaf, leaf};
 use super::{NodeProgress, Run, RunError, Work};
-use crate::build::blobs::{PagedBlobs, Unavailable};
+use crate::build::blobs::PagedBlobs;
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
@@ -10,9 +10,7 @@ use crate::planning::expand;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
-use crate::values::pages::RowReader;
 use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Whether a node is in the set of its rule.
@@ -37,7 +35,7 @@ impl Run<'_> {
     /// Whether the node is in its rule's set, known without reading the set: it had a current output when the run started, and the settled set did
     /// not change since.
     pub(super) fn is_still_member(&self, id: NodeId, work: &Work) -> bool {
-        self.graph.has_result(id) && !self.left_stale.contains(id) && work.member_of.is_some_and(|set| self.is_quiet(set))
+        self.graph.has_result(id) && !self.output_changes.was_left_stale(id) && work.member_of.is_some_and(|set| self.is_quiet(set))
     }
 
     /// Whether the node is in its rule's set, whose node is settled.
@@ -94,28 +92,14 @@ impl Run<'_> {
         let Some(digest) = self.output(node) else {
             return Ok(RowPresence::NoTable);
         };
-        let blobs = &self.shared.blobs;
-        let reader = match self.tables.entry(digest) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => match blobs.get(&digest)?.map(RowReader::new) {
-                Some(Ok(reader)) => place.insert(reader),
-                Some(Err(_)) => return Ok(RowPresence::NoTable),
-                None => return Ok(RowPresence::Lost),
-            },
-        };
-        match reader.get(key, |page| blobs.get(page).map_err(Unavailable::Broken)) {
-            Ok(Some(_)) => Ok(RowPresence::Present),
-            Ok(None) => Ok(RowPresence::Absent),
-            Err(Unavailable::Piece) => Ok(RowPresence::Lost),
-            Err(Unavailable::Broken(error)) => Err(error.into()),
-        }
+        self.known_sets.has_row(digest, key, &self.shared.blobs)
     }
 
     /// Returns the sorted items of a set with a settled node (in a dry run: as last known); `None` if unreadable.
     pub(super) fn read_set(&mut self, node: NodeId, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let known = (node, set.clone());
-        if let Some(items) = self.items.get(&known) {
-            return Ok(Some(items.clone()));
+        if let Some(items) = self.known_sets.items_of(&known) {
+            return Ok(Some(items));
         }
         let digest = match self.nodes.state_of(node) {
             NodeProgress::Settled { .. } | NodeProgress::OutOfReach => self.output(node),
@@ -140,12 +124,12 @@ impl Run<'_> {
         let items = match items {
             Ok(items) => items,
             Err(why) => {
-                self.malformed_sets.insert(set.clone(), why.to_string());
+                self.known_sets.add_malformed(set.clone(), why.to_string());
                 return Ok(None);
             }
         };
         let items = Arc::new(items);
-        self.items.insert(known, items.clone());
+        self.known_sets.add_items(known, items.clone());
         Ok(Some(items))
     }
 }

@@ -15,6 +15,7 @@ mod finish;
 mod fresh_results;
 mod held_action_locks;
 mod job_order;
+mod known_sets;
 mod leftover;
 mod member_patterns;
 mod membership;
@@ -22,6 +23,7 @@ pub(super) mod money;
 mod node_states;
 mod options;
 mod outbox;
+mod output_changes;
 mod outputs;
 mod roots;
 mod same_key;
@@ -40,9 +42,11 @@ pub use tally::Tally;
 
 use durations::Durations;
 use job_order::JobOrder;
+use known_sets::KnownSets;
 use money::Money;
 use node_states::{NodeProgress, NodeStates, Stage, Step, Work};
 use outbox::Outbox;
+use output_changes::OutputChanges;
 use same_key::SameKeys;
 
 use super::bundle_import::Predecessors;
@@ -54,7 +58,6 @@ use crate::build::checkout_turn::CheckoutTurn;
 use crate::graph::stale::{self, NodeSet};
 use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
-use crate::manifest::model::SetSpec;
 use crate::planning::rules::RuleIndex;
 use crate::seams::lineage::Lineage;
 use crate::seams::priority::Priority;
@@ -63,9 +66,7 @@ use crate::store::{Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer};
-use crate::values::pages::{Change, RowReader};
 use crossbeam_channel::Receiver;
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -93,33 +94,13 @@ pub struct Run<'a> {
     outbox: Outbox,
     money: Money,
     pub(super) ids: Vec<Option<ProducerId>>,
-    /// Nodes that a change may reach; computed when nodes are first requested.
-    maybe_stale: NodeSet,
-    /// Nodes that were stale when the run started.
-    left_stale: NodeSet,
     redefined: bool,
-    /// By rule: the node of its set, once looked up.
-    sets: Vec<Option<Option<NodeId>>>,
-    /// All those nodes, once looked up.
-    all_sets: Option<Arc<[NodeId]>>,
-    /// The sets from which the roots come.
-    root_sets: std::collections::BTreeSet<NodeId>,
-    /// Nodes whose output changed since the run started.
-    changed_outputs: NodeSet,
-    /// Changed tables with all affected readers marked.
-    marked_by_row: NodeSet,
-    /// Changed rows of the workspace's tables and sets.
-    changed_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
-    tables_of_rules: Option<Arc<tables::Tables>>,
+    output_changes: OutputChanges,
+    known_sets: KnownSets,
     nodes: NodeStates,
     job_order: JobOrder,
     same_keys: SameKeys,
     durations: Durations,
-    items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
-    /// Reasons why the outputs of sets cannot be read as items.
-    malformed_sets: FxHashMap<SetSpec, String>,
-    /// Tables in which membership was looked up.
-    tables: FxHashMap<Digest, RowReader>,
     pools: Pools,
     done: Receiver<Finished>,
     stopping: bool,
@@ -191,8 +172,7 @@ impl<'a> Run<'a> {
             .map(|producer| setup.registry.get(&producer.uses).map(|implementation| implementation.id()))
             .collect();
         Self {
-            maybe_stale: NodeSet::default(),
-            left_stale: setup.graph.stale_set().clone(),
+            output_changes: OutputChanges::new(setup.graph.stale_set().clone()),
             outbox: Outbox::new(Writer::new(setup.store.clone(), view, setup.shared.clone())),
             rules: setup.rules,
             registry: setup.registry,
@@ -215,20 +195,11 @@ impl<'a> Run<'a> {
             money: Money::default(),
             ids,
             redefined: setup.redefined,
-            sets: vec![None; setup.rules.manifest().rules.len()],
-            all_sets: None,
-            root_sets: std::collections::BTreeSet::new(),
-            changed_outputs: NodeSet::default(),
-            marked_by_row: NodeSet::default(),
-            changed_rows: FxHashMap::default(),
-            tables_of_rules: None,
+            known_sets: KnownSets::default(),
             nodes: NodeStates::default(),
             job_order: JobOrder::default(),
             same_keys: SameKeys::default(),
             durations: Durations::default(),
-            items: FxHashMap::default(),
-            malformed_sets: FxHashMap::default(),
-            tables: FxHashMap::default(),
             pools,
             done,
             stopping: false,
@@ -252,7 +223,7 @@ impl<'a> Run<'a> {
         self.mark_requested(wanted);
         // Changes can no longer reach many of the nodes that they could reach at the start: sets were settled since then and had not
         // changed.
-        self.maybe_stale = self.spread_stale_marks();
+        self.output_changes.set_reach(self.spread_stale_marks());
         let are_quiet = self.sets_are_quiet();
         for &id in wanted.iter().rev() {
             // No change can reach most of them; these need no step each.
@@ -382,8 +353,8 @@ impl<'a> Run<'a> {
     pub(super) fn is_unchanged(&self, id: NodeId) -> bool {
         match self.nodes.state_of(id) {
             NodeProgress::OutOfReach => true,
-            NodeProgress::Settled { .. } => !self.changed_outputs.contains(id),
-            NodeProgress::Idle => !self.maybe_stale.contains(id) && self.graph.has_result(id),
+            NodeProgress::Settled { .. } => !self.output_changes.has_output_changed(id),
+            NodeProgress::Idle => !self.output_changes.may_reach(id) && self.graph.has_result(id),
             _ => false,
         }
     }

@@ -92,13 +92,13 @@ fn near_items<'i>(value: &str, items: &'i [String]) -> Vec<&'i str> {
 impl Run<'_> {
     /// Returns the sets from which the roots come.
     pub fn known_sets(&self) -> Vec<KnownSet> {
-        let known = |&id: &NodeId| {
+        let known = |id: NodeId| {
             Some(KnownSet {
                 node: id.0,
                 output: self.output(id)?.0.to_vec(),
             })
         };
-        self.root_sets.iter().filter_map(known).collect()
+        self.known_sets.root_sets().filter_map(known).collect()
     }
 
     /// Resolves `patterns`.
@@ -436,7 +436,7 @@ impl Run<'_> {
     /// Builds the node that gives a set of roots.
     fn settled_set(&mut self, label: &str) -> Result<NodeId, RunError> {
         let id = self.graph.intern(label);
-        self.root_sets.insert(id);
+        self.known_sets.add_root_set(id);
         self.settle_all(&[id])?;
         Ok(id)
     }
@@ -460,7 +460,7 @@ impl Run<'_> {
 
     /// Returns the error that the targets over a set are unknown.
     pub(super) fn set_error(&self, set: &SetSpec) -> Diagnostic {
-        if let Some(why) = self.malformed_sets.get(set) {
+        if let Some(why) = self.known_sets.why_malformed(set) {
             return Diagnostic::error(UNSET, format!("{why}; so the targets over this set are not known"))
                 .hint("correct the producer of that output: one item per line, or a JSON list of texts");
         }

@@ -40,24 +40,14 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Whether a label, produced by `rule` if any, is a table.
-    pub(super) fn is_table(&self, label: &str, rule: Option<u32>) -> bool {
-        self.row_rules.contains_key(label) || rule.is_some_and(|rule| self.is_read_by_row[rule as usize])
-    }
-}
-
-impl Run<'_> {
-    /// Returns the tables of the workspace.
-    pub(super) fn tables(&mut self) -> Arc<Tables> {
-        if let Some(tables) = &self.tables_of_rules {
-            return tables.clone();
-        }
-        let manifest = self.rules.manifest().clone();
-        let mut tables = Tables::default();
+    /// Finds the tables that rules read.
+    pub(super) fn of_rules(rules: &RuleIndex) -> Self {
+        let manifest = rules.manifest();
+        let mut tables = Self::default();
         for rule in &manifest.rules {
             let made = table_labels(rule)
                 .filter_map(Template::literal)
-                .filter(|label| self.rules.find(label).is_some());
+                .filter(|label| rules.find(label).is_some());
             let made = made.map(str::to_owned);
             for label in made.chain(sets(rule).filter_map(source_label)) {
                 tables.row_rules.entry(label.into()).or_default();
@@ -70,19 +60,29 @@ impl Run<'_> {
         });
         let of_sets: FxHashSet<&Template> = of_sets.collect();
         for (number, rule) in (0u32..).zip(&manifest.rules) {
-            let by_row = exists_by_row(&manifest, rule);
+            let by_row = exists_by_row(manifest, rule);
             tables.by_row.push(by_row);
             tables.is_read_by_row.push(of_sets.iter().any(|table| may_produce(rule, table)));
             if let (true, None, Some((_, set))) = (by_row, &rule.inner, &rule.each)
                 && let Ok(Some(table)) = expand::set_node(set, &Vars::new())
-                && let Some(rules) = tables.row_rules.get_mut(table.as_str())
+                && let Some(numbers) = tables.row_rules.get_mut(table.as_str())
             {
-                rules.push(number);
+                numbers.push(number);
             }
         }
-        let tables = Arc::new(tables);
-        self.tables_of_rules = Some(tables.clone());
         tables
+    }
+
+    /// Whether a label, produced by `rule` if any, is a table.
+    pub(super) fn is_table(&self, label: &str, rule: Option<u32>) -> bool {
+        self.row_rules.contains_key(label) || rule.is_some_and(|rule| self.is_read_by_row[rule as usize])
+    }
+}
+
+impl Run<'_> {
+    /// Returns the tables of the workspace.
+    pub(super) fn tables(&mut self) -> Arc<Tables> {
+        self.known_sets.tables(self.rules)
     }
 
     /// Whether nodes of this rule exist as long as a table has their rows.
@@ -119,10 +119,10 @@ impl Run<'_> {
                 break;
             }
             if !is_fresh {
-                self.maybe_stale = self.spread_stale_marks();
+                self.output_changes.set_reach(self.spread_stale_marks());
                 is_fresh = true;
             }
-            if self.graph.has_result(table) && self.maybe_stale.contains(table) && !self.nodes.has_ended(table) {
+            if self.graph.has_result(table) && self.output_changes.may_reach(table) && !self.nodes.has_ended(table) {
                 self.nodes.add_step(Step::Demand(table));
                 self.work()?;
                 is_fresh = false;
@@ -162,7 +162,7 @@ impl Run<'_> {
             Some(before) if rules.is_some() || is_read_by_row() => self.changes(id, &before, &after),
             _ => None,
         };
-        self.changed_rows.remove(&id);
+        self.output_changes.set_rows(id, None);
         let Some(changes) = changes else {
             return self.mark_direct_readers(id);
         };
@@ -191,9 +191,9 @@ impl Run<'_> {
         let set_of_unknown = (0u32..)
             .zip(&tables.by_row)
             .any(|(rule, by_row)| !by_row && self.set_of(rule) == Some(id));
-        self.marked_by_row.set(id, !set_of_unknown);
+        self.output_changes.set_marked_by_row(id, !set_of_unknown);
         if tables.row_rules.contains_key(&*label) {
-            self.changed_rows.insert(id, changes);
+            self.output_changes.set_rows(id, Some(changes));
         }
     }
 
@@ -240,19 +240,18 @@ impl Run<'_> {
 
     /// Returns the changed rows of a table or set, if known.
     pub(in crate::build) fn changed_rows(&self, id: NodeId) -> Option<&[(String, Change)]> {
-        self.changed_rows.get(&id).map(Vec::as_slice)
+        self.output_changes.rows_of(id)
     }
 
     /// Returns the items that sets gained and lost, if known and all rules over the set have a node for each item.
     pub(super) fn set_changes(&mut self) -> SetChanges {
-        let changed = std::mem::take(&mut self.changed_rows).into_iter();
-        let by_row = changed.filter(|(id, _)| self.marked_by_row.contains(*id));
-        by_row.map(|(id, changes)| (self.graph.node(id).label.clone(), changes)).collect()
+        let marked = self.output_changes.take_marked_rows();
+        marked.map(|(id, changes)| (self.graph.node(id).label.clone(), changes)).collect()
     }
 
     /// Whether unmarked nodes over a changed set are unchanged.
     pub(super) fn is_marked_by_row(&self, set: NodeId) -> bool {
-        self.marked_by_row.contains(set) && self.nodes.has_ended(set)
+        self.output_changes.is_marked_by_row(set) && self.nodes.has_ended(set)
     }
 }
 
