@@ -333,7 +333,7 @@ fn statuses_in_run(
 /// Returns why a node visited by a dry run has no output at its present inputs, if known.
 fn failure_now(run: &mut Run<'_>, id: NodeId, remarks: &BTreeMap<String, Remark>) -> Result<Option<FailedTry>, EngineError> {
     let label = run.graph().node(id).label.clone();
-    if let Some(why) = run.failures.iter().find(|why| why.label.as_deref() == Some(&*label)) {
+    if let Some(why) = run.reported_failures().iter().find(|why| why.label.as_deref() == Some(&*label)) {
         return Ok(Some(FailedTry::once(why.clone())));
     }
     let Some(failed) = remarks.get(&*label).and_then(|remark| remark.failure.as_ref()) else {

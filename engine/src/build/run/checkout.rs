@@ -1,7 +1,38 @@
 //! Makes the results of a run durable, then releases its store and checkout for other processes.
 
 use super::{Run, RunError};
+use crate::build::checkout_turn::CheckoutTurn;
 use crate::values::event::Event;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The right to the checkout, as long as the run holds it.
+pub(super) struct HeldCheckout {
+    turn: Option<Arc<dyn CheckoutTurn>>,
+    is_released: bool,
+    /// Time that this run waited for models, programs and other machines while it computed nothing.
+    waited: Duration,
+}
+
+impl HeldCheckout {
+    pub(super) fn new(turn: Option<Arc<dyn CheckoutTurn>>) -> Self {
+        Self {
+            turn,
+            is_released: false,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// Counts time in which the run computed nothing.
+    pub(super) fn add_idle_time(&mut self, time: Duration) {
+        self.waited += time;
+    }
+
+    /// Whether the run has computed nothing for so long that it releases the checkout.
+    pub(super) fn has_waited_enough(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| self.waited >= turn.patience())
+    }
+}
 
 impl Run<'_> {
     /// Releases the store if another process waits for it. Commits this run's results before, so that gc sees them.
@@ -21,19 +52,18 @@ impl Run<'_> {
     /// # Errors
     /// When a batch could not be committed.
     pub(super) fn release_checkout(&mut self) -> Result<(), RunError> {
-        let turn = self.turn.clone().filter(|_| !self.has_released_checkout);
-        if let Some(turn) = turn {
+        if let Some(turn) = self.checkout.turn.clone().filter(|_| !self.checkout.is_released) {
             self.graph.read_all();
             self.release_store()?;
             turn.release_checkout();
-            self.has_released_checkout = true;
+            self.checkout.is_released = true;
         }
         Ok(())
     }
 
     /// Whether other processes may have built the checkout since this run started.
     pub(in crate::build) fn has_released_checkout(&self) -> bool {
-        self.has_released_checkout
+        self.checkout.is_released
     }
 
     /// Releases the store lock. A build releases it before it waits for the checkout, so that two processes never wait for each other.

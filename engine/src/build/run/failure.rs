@@ -30,14 +30,10 @@ impl Run<'_> {
         let why = super::finish::located(failed.why, &label);
         self.tally.failed += 1;
         self.emit(&Event::Failed { label: &label, why: &why });
-        let failed = FailedTry {
-            why: why.clone(),
-            ..failed
-        };
-        self.remarks.failed.push((id, failed));
-        self.failures.push(why);
+        let failed = FailedTry { why, ..failed };
+        self.findings.add_failed_try(id, failed);
         if !self.options.keep_going {
-            self.stopping = true;
+            self.stop.stop_starting();
         }
         self.postpone(id);
     }
@@ -45,21 +41,19 @@ impl Run<'_> {
     /// Does not try a node, for a reason that others share. Reports the reason once per remedy, however its wording differs.
     pub(super) fn not_tried(&mut self, id: NodeId, why: &Diagnostic) {
         self.tally.limited += 1;
-        if self.reported_blockers.insert((why.code.clone(), why.hint.clone())) {
-            self.failures.push(why.clone());
-        }
+        self.findings.add_blocker(why);
         self.postpone_until(id, Wait::Blocked(why.message.clone()));
     }
 
     /// Leaves a node unbuilt in this run, because it waits.
     pub(super) fn postpone_until(&mut self, id: NodeId, wait: Wait) {
-        self.remarks.waits_for.insert(id, wait);
+        self.findings.add_wait(id, wait);
         self.postpone(id);
     }
 
     /// Leaves a node unbuilt in this run, which is no failure.
     pub(super) fn postpone(&mut self, id: NodeId) {
-        self.remarks.waits.set(id, true);
+        self.findings.add_waiting(id);
         self.leave_stale(id);
     }
 
@@ -77,8 +71,7 @@ impl Run<'_> {
             return self.postpone(id);
         }
         self.tally.skipped += 1;
-        let has_reason = self.remarks.waits.contains(cause) || self.remarks.failed.iter().any(|(failed, _)| *failed == cause);
-        if self.options.settles.is_some() && !has_reason {
+        if self.options.settles.is_some() && !self.findings.has_reason(cause) {
             return self.leave_stale(id);
         }
         let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(cause).label.clone());

@@ -235,7 +235,7 @@ impl Run<'_> {
             let why = Diagnostic::error(ErrorCode::E_NOT_REPRODUCIBLE, "rebuilt from the same inputs, its output differs");
             let why = why.label(&*label).found(format!("{before} before, {digest} now"));
             let hint = "its producer reads something undeclared: a clock, a random number, an order, a file";
-            self.failures.push(why.hint(hint));
+            self.findings.add_failure(why.hint(hint));
         }
         let same_key = self.same_keys.take_waiting(&work.key);
         self.settle(id, work, before, OutputOrigin::Verified);
@@ -350,7 +350,7 @@ impl Run<'_> {
                     let took_us = (node == id).then(|| micros(took));
                     self.give_back(node, &work.key, &failure, took_us);
                 }
-                Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => {
+                Failure::Cancelled if self.stop.may_end_producers() => {
                     self.nodes.change_state(node, NodeProgress::Failed);
                 }
                 Failure::Cancelled => self.fail(
@@ -409,14 +409,9 @@ impl Run<'_> {
 
     /// Records a producer's diagnostics; adds the node's file where the producer could not know it.
     pub(super) fn record_diagnostics(&mut self, id: NodeId, diagnostics: &[Diagnostic]) {
-        self.remarks.nodes.set(id, true);
-        if diagnostics.is_empty() {
-            return;
-        }
         let label = self.graph.node(id).label.clone();
-        let diagnostics: Vec<Diagnostic> = diagnostics.iter().map(|one| located(one.clone(), &label)).collect();
-        self.diagnostics.extend_from_slice(&diagnostics);
-        self.remarks.diagnostics.push((id, diagnostics));
+        let diagnostics = diagnostics.iter().map(|one| located(one.clone(), &label)).collect();
+        self.findings.set_diagnostics(id, diagnostics);
     }
 }
 

@@ -11,6 +11,7 @@ mod difference;
 pub(in crate::build) mod dry_run;
 mod durations;
 mod failure;
+mod findings;
 mod finish;
 mod fresh_results;
 mod held_action_locks;
@@ -28,6 +29,7 @@ mod outputs;
 mod roots;
 mod same_key;
 mod source_nodes;
+mod stop;
 mod tables;
 mod tally;
 
@@ -40,7 +42,9 @@ pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
 
+use checkout::HeldCheckout;
 use durations::Durations;
+use findings::Findings;
 use job_order::JobOrder;
 use known_sets::KnownSets;
 use money::Money;
@@ -48,11 +52,11 @@ use node_states::{NodeProgress, NodeStates, Stage, Step, Work};
 use outbox::Outbox;
 use output_changes::OutputChanges;
 use same_key::SameKeys;
+use stop::Stop;
 
 use super::bundle_import::Predecessors;
 use super::jobs::{Job, JobContext, Settled};
 use super::pools::{Finished, Pools};
-use super::remarks::RunRemarks;
 use super::writer::Writer;
 use crate::build::checkout_turn::CheckoutTurn;
 use crate::graph::stale::{self, NodeSet};
@@ -86,11 +90,7 @@ pub struct Run<'a> {
     pub(super) options: Options,
     pub(super) predecessors: &'a Predecessors,
     pub(super) tally: Tally,
-    pub(super) failures: Vec<Diagnostic>,
-    /// Code and hint of the reported reasons for which nodes were not tried.
-    pub(super) reported_blockers: std::collections::BTreeSet<(String, Option<String>)>,
-    pub(super) diagnostics: Vec<Diagnostic>,
-    pub(super) remarks: RunRemarks,
+    findings: Findings,
     outbox: Outbox,
     money: Money,
     pub(super) ids: Vec<Option<ProducerId>>,
@@ -103,17 +103,11 @@ pub struct Run<'a> {
     durations: Durations,
     pools: Pools,
     done: Receiver<Finished>,
-    stopping: bool,
-    /// Time at which this run first noticed that it was stopped.
-    stopped_at: Option<Instant>,
+    stop: Stop,
     /// Dry run: nodes settled now are needed only if unknown ones come out as before, so their failures are not reported.
     ignores_failures: bool,
     now: u64,
-    /// Time that this run waited for models, programs and other machines while it computed nothing.
-    waited: Duration,
-    /// The right to the checkout, and whether it was released.
-    turn: Option<Arc<dyn CheckoutTurn>>,
-    has_released_checkout: bool,
+    checkout: HeldCheckout,
 }
 
 /// Reason why a run ends without a report.
@@ -164,6 +158,7 @@ impl<'a> Run<'a> {
     pub fn new(setup: Setup<'a>, view: crate::store::ViewId, now: u64) -> Self {
         let (sender, done) = crossbeam_channel::unbounded();
         let pools = Pools::new(setup.options.jobs, setup.options.paid_jobs, setup.shared.clone(), sender);
+        let stop = Stop::new(setup.shared.cancel.clone());
         let ids = setup
             .rules
             .manifest()
@@ -188,10 +183,7 @@ impl<'a> Run<'a> {
             options: setup.options,
             predecessors: setup.predecessors,
             tally: Tally::default(),
-            failures: Vec::new(),
-            reported_blockers: std::collections::BTreeSet::new(),
-            diagnostics: Vec::new(),
-            remarks: RunRemarks::default(),
+            findings: Findings::default(),
             money: Money::default(),
             ids,
             redefined: setup.redefined,
@@ -202,13 +194,10 @@ impl<'a> Run<'a> {
             durations: Durations::default(),
             pools,
             done,
-            stopping: false,
-            stopped_at: None,
+            stop,
             ignores_failures: false,
             now,
-            waited: Duration::ZERO,
-            turn: setup.turn,
-            has_released_checkout: false,
+            checkout: HeldCheckout::new(setup.turn),
         }
     }
 
@@ -276,19 +265,19 @@ impl<'a> Run<'a> {
                 }
                 continue;
             }
-            if self.stopped_at.is_some_and(|at| at.elapsed() >= self.pools.patience()) {
+            if self.stop.is_overdue(self.pools.patience()) {
                 self.pools.abandon();
                 return Ok(());
             }
             let only_waits = self.pools.only_waits();
-            if only_waits && self.turn.as_ref().is_some_and(|turn| self.waited >= turn.patience()) {
+            if only_waits && self.checkout.has_waited_enough() {
                 self.release_checkout()?;
             }
             let began = Instant::now();
             // Wake up regularly to check whether the build is stopped, or another process waits for the store.
             let finished = self.done.recv_timeout(POLL_INTERVAL);
             if only_waits {
-                self.waited += began.elapsed();
+                self.checkout.add_idle_time(began.elapsed());
             }
             match finished {
                 Ok(finished) => self.finish(finished)?,
@@ -305,16 +294,12 @@ impl<'a> Run<'a> {
 
     /// Whether to start nothing more: the build was stopped, or its first failure ends it.
     pub(super) fn stopping(&mut self) -> bool {
-        self.stopping |= self.is_stopped();
-        self.stopping
+        self.stop.starts_nothing()
     }
 
     /// Whether this run was stopped: then it commits finished results and starts nothing more.
     pub(in crate::build) fn is_stopped(&mut self) -> bool {
-        if self.stopped_at.is_none() && self.shared.cancel.is_cancelled() {
-            self.stopped_at = Some(Instant::now());
-        }
-        self.stopped_at.is_some()
+        self.stop.is_cancelled()
     }
 
     /// Commits the rest, stops the workers and returns the rows that the session must write.
@@ -334,14 +319,17 @@ impl<'a> Run<'a> {
             set_changes: self.set_changes(),
             costs: self.producer_costs(),
             tally: self.tally,
-            failures: self.failures,
-            diagnostics: self.diagnostics,
-            remarks: self.remarks,
             ..Leftover::default()
         };
+        self.findings.move_to(&mut leftover);
         self.outbox.move_to(&mut leftover);
         self.money.move_to(&mut leftover);
         Ok(leftover)
+    }
+
+    /// Returns the failures reported so far.
+    pub(in crate::build) fn reported_failures(&self) -> &[Diagnostic] {
+        self.findings.failures()
     }
 
     /// Returns the output of a node, if it has one in this run.
@@ -385,7 +373,7 @@ impl<'a> Run<'a> {
 
     /// Counts the requested nodes that have neither an output nor a failure of their own, such as those whose producer was stopped.
     pub fn count_unfinished(&self, ids: &[NodeId]) -> usize {
-        let failed: rustc_hash::FxHashSet<&str> = self.failures.iter().filter_map(|why| why.label.as_deref()).collect();
+        let failed: rustc_hash::FxHashSet<&str> = self.reported_failures().iter().filter_map(|why| why.label.as_deref()).collect();
         let made = |id: NodeId| self.output(id).is_some() || failed.contains(&*self.graph.node(id).label);
         ids.iter().filter(|&&id| !made(id)).count()
     }

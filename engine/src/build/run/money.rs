@@ -285,16 +285,16 @@ impl Run<'_> {
         // A provider may be slow.
         self.release_checkout()?;
         self.release_store()?;
-        let before = self.failures.len();
+        let before = self.findings.failures().len();
         for producer in self.registry.iter() {
             match producer.flush() {
                 Ok(()) | Err(Failure::Cancelled | Failure::Deferred | Failure::Awaited) => {}
-                Err(Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why)) => self.failures.push(*why),
-                Err(Failure::Rejected(rejected)) => self.failures.push(rejected.why),
+                Err(Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why)) => self.findings.add_failure(*why),
+                Err(Failure::Rejected(rejected)) => self.findings.add_failure(rejected.why),
             }
         }
         // Do not announce an answer whose question may not have been sent.
-        if self.failures.len() > before {
+        if self.findings.failures().len() > before {
             self.tally.failed += std::mem::take(&mut self.tally.deferred);
         }
         Ok(())
