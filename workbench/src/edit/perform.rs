@@ -23,7 +23,8 @@ use super::selected_nodes::{NodesToReplace, replace_nodes};
 use super::session::{self, EditSession, NoSession};
 use super::state::{DocumentState, FileRelation, Mode, Reread, Status, WorkflowState};
 use super::targets::{resolve_path, targets};
-use super::{markdown, patch, patch_series, saving, trail};
+use super::trail::Moved;
+use super::{markdown, patch, patch_series, saving};
 use engine::values::quantity::plural;
 use serde_json::{Value, json};
 use std::io;
@@ -166,25 +167,16 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
             (done, focus)
         }
     };
-    let id = run.id();
-    let moves = std::mem::take(&mut run.moves);
-    trail::follow(&mut run.session, moves, request.order.name(), &id, now);
+    let came_to_nothing = !matches!(done.status, Some(Status::Success | Status::NoOp | Status::MultiMatch) | None);
+    if let Some(path) = focus.clone().filter(|_| came_to_nothing)
+        && let Some(document) = run.session.documents.get(&path)
+    {
+        let (text, why) = (document.now.text.clone(), done.summary.clone());
+        run.moves.push((path, Moved::Failed { text, why }));
+    }
+    run.follow(request.order.name());
     *met = std::mem::take(&mut run.met);
     run.ended = offered && !run.offers() && !matches!(request.order, Order::Discard | Order::Close);
-    let came_to_nothing = !matches!(done.status, Some(Status::Success | Status::NoOp | Status::MultiMatch) | None);
-    if let Some(path) = focus
-        .clone()
-        .filter(|path| came_to_nothing && run.session.documents.contains_key(path))
-    {
-        let failed = session::Failed {
-            operation: request.order.name().to_owned(),
-            id: run.id(),
-            at: run.now,
-            path,
-            why: done.summary.clone(),
-        };
-        run.session.remember_failed(failed);
-    }
     let closed = request.order == Order::Close && done.status == Some(Status::Success);
     // Drop a new session without edits and candidates, unless the request opened it.
     let is_empty = run.session.done.is_empty() && run.session.documents.values().all(|one| one.selection.is_none());

@@ -75,6 +75,8 @@ pub struct EditRun<'f, F: Files> {
     pub session: EditSession,
     /// Present time, in seconds.
     pub now: u64,
+    /// Order of the operation among those of all sessions.
+    pub(super) turn: u64,
     /// Notes for the answer, one sentence each.
     pub notes: Vec<String>,
     /// Events for the logs.
@@ -113,6 +115,7 @@ impl<'f, F: Files> EditRun<'f, F> {
             notes: std::mem::take(&mut session.news),
             session,
             now,
+            turn: files.increasing_number(),
             met: OperationEvents::default(),
             moves: Vec::new(),
             ended: false,
@@ -456,7 +459,7 @@ impl<'f, F: Files> EditRun<'f, F> {
             operation: operation.to_owned(),
             id: self.id(),
             at: self.now,
-            turn: self.files.increasing_number(),
+            turn: self.turn,
             changes,
         };
         self.session.remember(edit);

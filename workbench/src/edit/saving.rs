@@ -5,7 +5,7 @@ use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{EditRun, Trouble, unread};
 use super::session::{Content, EditSession, Saving};
 use super::state::{DocumentState, Event, FileRelation, Reread, Status};
-use super::trail::{self, Moved};
+use super::trail::Moved;
 use serde_json::json;
 use std::io;
 
@@ -22,10 +22,10 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
         let mut run = EditRun::start_run(files, session.clone(), now);
         run.allow_manifest();
         run.recover();
-        let (id, moves) = (run.id(), std::mem::take(&mut run.moves));
+        let id = run.id();
         let edit = run.session.done.last().filter(|edit| edit.id == id);
         let operation = edit.map_or("commit".to_owned(), |edit| edit.operation.clone());
-        trail::follow(&mut run.session, moves, &operation, &id, now);
+        run.follow(&operation);
         // Once the session is stored, no process looks for the staged files again.
         let meant = session.saving.iter().filter(|saving| !run.is_barred(&saving.path));
         // In reverse order: a missing staged file before an existing one marks a saved file.

@@ -17,8 +17,6 @@ pub const LIFETIME: u64 = 7 * 24 * 3600;
 pub(super) const ENDS: &str = "the session ends seven days after it was last used";
 /// Most edits that can be undone.
 const REMEMBERED: usize = 200;
-/// Most failed operations that are remembered.
-const FAILED: usize = 20;
 /// Number of sessions at which opening another one triggers a cleanup.
 const MANY: usize = 64;
 /// Most saved sessions kept that were not opened explicitly: each is an edit without a handle.
@@ -126,26 +124,11 @@ pub struct Edit {
     pub id: String,
     /// Time, in seconds.
     pub at: u64,
-    /// Order of edits within one second.
+    /// Order among the operations of all sessions.
     #[serde(default)]
     pub turn: u64,
     /// Changes of the edited files.
     pub changes: Vec<FileEdit>,
-}
-
-/// A failed operation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failed {
-    /// The operation.
-    pub operation: String,
-    /// Identifier of the operation in the log.
-    pub id: String,
-    /// Time, in seconds.
-    pub at: u64,
-    /// Path of the file.
-    pub path: String,
-    /// Reason, as a sentence.
-    pub why: String,
 }
 
 /// A session.
@@ -168,10 +151,7 @@ pub struct EditSession {
     pub done: Vec<Edit>,
     /// Undone edits, oldest first.
     pub undone: Vec<Edit>,
-    /// Failed operations, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<Failed>,
-    /// Steps of the session's documents, oldest first.
+    /// Steps of the session's documents, and failed tries, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trail: Vec<TrailStep>,
     /// Files of a running save; after a crash some of them may be saved.
@@ -231,7 +211,6 @@ impl EditSession {
             documents: BTreeMap::new(),
             done: Vec::new(),
             undone: Vec::new(),
-            failed: Vec::new(),
             trail: Vec::new(),
             saving: Vec::new(),
             taking_back: false,
@@ -331,14 +310,6 @@ impl EditSession {
             self.done.remove(0);
         }
         self.undone.clear();
-    }
-
-    /// Remembers a failed operation.
-    pub fn remember_failed(&mut self, failed: Failed) {
-        self.failed.push(failed);
-        if self.failed.len() > FAILED {
-            self.failed.remove(0);
-        }
     }
 
     /// Returns all files that the session names.

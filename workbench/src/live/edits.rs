@@ -4,12 +4,11 @@
 use super::difference::Difference;
 use super::journal::{BETWEEN, ChangeReport, Journal, PATCH, SOMEBODY, Version, digest_of_text, operation};
 use super::names::DocumentNames;
-use super::step_order::{self, Did};
 use super::stored_journals;
 use crate::checkout::FolderLock;
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
-use crate::edit::session::{self, Content, EditSession, Failed, NoSession};
+use crate::edit::session::{self, Content, EditSession, NoSession};
 use crate::edit::trail::{self, TrailStep};
 use std::collections::BTreeSet;
 use std::io;
@@ -55,8 +54,8 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
         Err(NoSession::Io(error)) => return Err(error),
         Err(_) => return Ok(()),
     };
-    let saved = session.trail.iter().filter(|step| step.saved).map(|step| &step.path);
-    let paths: BTreeSet<String> = saved.chain(session.failed.iter().map(|failed| &failed.path)).cloned().collect();
+    let steps = session.trail.iter().filter(|step| concerns_file(step));
+    let paths: BTreeSet<String> = steps.map(|step| step.path.clone()).collect();
     for path in paths {
         let path = DocumentNames::from_path(files, root, &path)?.path;
         if stored_journals::read_journal(root, &path)?.current().is_some() {
@@ -64,6 +63,20 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
         }
     }
     Ok(())
+}
+
+/// Whether a step is a version of the file, or a failed try.
+fn concerns_file(step: &TrailStep) -> bool {
+    step.saved || step.failed.is_some()
+}
+
+/// Returns the steps of sessions on a document, under any of its names, that its journal has not recorded, in their order.
+fn new_steps<'s>(sessions: &'s [EditSession], names: &DocumentNames, journal: &Journal) -> Vec<&'s TrailStep> {
+    let steps = sessions.iter().flat_map(|session| &session.trail);
+    let is_new = |step: &&TrailStep| concerns_file(step) && names.has_path(&step.path) && !journal.knows(&step.id);
+    let mut steps: Vec<&TrailStep> = steps.filter(is_new).collect();
+    steps.sort_by_key(|step| step.turn);
+    steps
 }
 
 /// Records new steps of sessions.
@@ -75,8 +88,7 @@ fn record_edits<F: Files>(
     sessions: &[EditSession],
 ) -> io::Result<()> {
     let mut journal = stored_journals::read_journal(root, path)?;
-    let digest_of = |content: &Content| text_of_content(files, content).map(|text| digest_of_text(&text));
-    let mut steps = step_order::in_order(step_order::steps(sessions, names, &journal), journal.current(), digest_of);
+    let mut steps = new_steps(sessions, names, &journal);
     if journal.versions.is_empty() && steps.len() > STEPS {
         let last = steps.split_off(steps.len() - STEPS);
         let earlier = std::mem::replace(&mut steps, last);
@@ -87,24 +99,21 @@ fn record_edits<F: Files>(
     for step in steps {
         let report = ChangeReport {
             author: AGENT.to_owned(),
-            what: Some(step.what),
-            failed: None,
-            edit: Some(step.id),
+            what: Some(step.operation.clone()),
+            failed: step.failed.clone(),
+            edit: Some(step.id.clone()),
         };
-        journal = match step.did {
-            Did::Saved { over, to } => {
-                let texts = [text_of_content(files, &over), text_of_content(files, &to)];
+        journal = match report.failed {
+            None => {
+                let texts = [&step.over, &step.to].map(|content| text_of_content(files, content));
                 record_write(root, lock, path, texts.each_ref().map(Option::as_deref), step.at, &report)?
             }
             // A failed try leaves the document unchanged.
-            Did::Failed(why) => match journal
+            Some(_) => match journal
                 .current()
                 .and_then(|current| stored_journals::stored_text(root, path, &current.digest))
             {
-                Some(text) => {
-                    let failed = Some(why);
-                    record_found_text(root, lock, path, &text, step.at, &ChangeReport { failed, ..report })?
-                }
+                Some(text) => record_found_text(root, lock, path, &text, step.at, &report)?,
                 None => continue,
             },
         };
@@ -276,15 +285,8 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         .filter(|_| is_cut)
         .map_or(0, |step| operation(&step.id).1.saturating_sub(1));
     let begun_with = steps.first().map_or_else(|| Some(text.clone()), |step| known(&step.from));
-    let mut versions: Vec<(Version, Option<String>)> = steps.iter().map(|step| version_of_step(step, known)).collect();
-    let failed = session
-        .failed
-        .iter()
-        .filter(|failed| failed.path == path && operation(&failed.id).1 > first);
-    versions.extend(failed.map(|failed| (version_of_failure(failed), None)));
-    versions.sort_by_key(|(version, _)| version.number);
+    let (versions, texts) = steps.iter().map(|step| version_of_step(step, known)).unzip();
     let base = document.now.base.as_ref().and_then(|_| known(&document.now.base));
-    let (versions, texts) = with_digests(versions, &begun_with);
     Ok(Some(Buffer {
         path: path.to_owned(),
         versions,
@@ -295,58 +297,29 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     }))
 }
 
-/// Returns the version of a session's operation, without digest and change.
-fn version_of_operation(operation_name: &str, id: &str, at: u64) -> Version {
-    Version {
-        number: operation(id).1,
-        at,
-        author: AGENT.to_owned(),
-        what: Some(operation_name.to_owned()),
-        failed: None,
-        edit: Some(id.to_owned()),
-        same: false,
-        digest: String::new(),
-        change: Difference::default(),
-    }
-}
-
 /// Returns the version after a step of a session with its text, if that is stored.
 fn version_of_step(step: &TrailStep, known: impl Fn(&Content) -> Option<String>) -> (Version, Option<String>) {
-    let mut version = version_of_operation(&step.operation, &step.id, step.at);
     let after = known(&step.to);
-    if let (Some(before), Some(after)) = (known(&step.from), &after) {
-        version.change = Difference::between(&before, after).with_line_limit(PATCH);
-    }
-    version.same = step.from == step.to;
-    if step.foreign {
-        (version.author, version.what) = (SOMEBODY.to_owned(), None);
-    }
+    let change = match (&after, step.from != step.to) {
+        (Some(after), true) => known(&step.from).map(|before| Difference::between(&before, after).with_line_limit(PATCH)),
+        _ => None,
+    };
+    let (author, what) = match step.foreign {
+        true => (SOMEBODY, None),
+        false => (AGENT, Some(step.operation.clone())),
+    };
+    let version = Version {
+        number: operation(&step.id).1,
+        at: step.at,
+        author: author.to_owned(),
+        what,
+        failed: step.failed.clone(),
+        edit: Some(step.id.clone()),
+        same: step.from == step.to && step.failed.is_none(),
+        digest: after.as_deref().map(digest_of_text).unwrap_or_default(),
+        change: change.unwrap_or_default(),
+    };
     (version, after)
-}
-
-fn version_of_failure(failed: &Failed) -> Version {
-    Version {
-        failed: Some(failed.why.clone()),
-        ..version_of_operation(&failed.operation, &failed.id, failed.at)
-    }
-}
-
-/// Fills in the digests of versions. A failed step left the text unchanged, so it gets the text before it.
-fn with_digests(versions: Vec<(Version, Option<String>)>, begun_with: &Option<String>) -> (Vec<Version>, Vec<Option<String>>) {
-    let mut texts: Vec<Option<String>> = Vec::new();
-    let mut filled = Vec::new();
-    for (version, text) in versions {
-        let text = match version.failed {
-            Some(_) => texts.last().unwrap_or(begun_with).clone(),
-            None => text,
-        };
-        filled.push(Version {
-            digest: text.as_deref().map(digest_of_text).unwrap_or_default(),
-            ..version
-        });
-        texts.push(text);
-    }
-    (filled, texts)
 }
 
 /// The reason why a session has no text under a path.
