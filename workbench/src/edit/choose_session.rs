@@ -1,5 +1,6 @@
 //! Chooses the session of an operation that names none: a new one; for an undo, that of the last edit; for a redo, that of the last undo.
 
+use super::expiry;
 use super::files::Files;
 use super::order::{EditRequest, Order};
 use super::run::Trouble;
@@ -35,7 +36,7 @@ fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Resul
             return Err(Trouble::new(why, "name one with session; `list` lists them, `open` opens one"));
         }
     };
-    let news = session::tidy(files, now)?;
+    let news = expiry::tidy(files, now)?;
     let id = format!("{:08x}", files.unique_number() as u32);
     Ok(EditSession {
         opened: request.order == Order::Open,

@@ -99,10 +99,10 @@ impl<F: Files> Log<'_, F> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::contents::content;
     use super::super::flags::Flag;
     use super::super::order::Order;
     use super::super::perform::check_form;
-    use super::super::session::content;
     use super::super::session_tests::{Coder, leads_on};
     use super::super::state::Mode;
     use super::*;

@@ -31,7 +31,7 @@ fn a_death_among_several_files_leaves_all_or_none() {
         kill_points::kill_after(Some(steps));
         ask(Order::Patch(patch.to_owned()), None);
         kill_points::kill_after(None);
-        left += ["", ".cortex/edit/sessions", ".cortex/edit/saving", ".cortex/edit/versions"]
+        left += ["", ".cortex/edit/sessions", ".cortex/edit/saving", ".cortex/edit/texts"]
             .iter()
             .map(|folder| files.leftovers(folder))
             .sum::<usize>();

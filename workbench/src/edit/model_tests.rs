@@ -7,7 +7,7 @@ use super::merge::{TransferredEdits, carry, changes};
 use super::order::{EditRequest, Order};
 use super::perform::perform;
 use super::response::Response;
-use super::session::{EditSession, list_sessions, read_kept_content};
+use super::session::{EditSession, list_sessions};
 use super::session_tests::leads_on;
 use super::state::{Mode, Status, WorkflowState};
 use super::test_folder::Real;
@@ -284,7 +284,7 @@ impl Bed {
         let document = &session.documents["a"];
         let text = document.now.text.clone().expect("a text");
         let file = self.files.file("a").unwrap_or_default();
-        let bytes = match super::session::content(Some(&file)) == document.now.text {
+        let bytes = match super::contents::content(Some(&file)) == document.now.text {
             true => file,
             false => read_kept_content(&self.files.disk, &text).expect("notes").unwrap_or_default(),
         };
@@ -416,7 +416,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             model = found.expect("it is there").clone();
             // The kill's step decides which edits are remembered.
             let stack = |edits: &[super::session::Edit]| -> Vec<(Side, Side)> {
-                let text = |content: &super::session::Content| -> String {
+                let text = |content: &super::contents::Content| -> String {
                     let content = content.as_ref().expect("a text");
                     String::from_utf8(read_kept_content(&bed.files.disk, content).expect("notes").expect("it is kept")).expect("UTF-8")
                 };

@@ -24,7 +24,7 @@ use super::session::{self, EditSession, NoSession};
 use super::state::{DocumentState, FileRelation, Mode, Reread, Status, WorkflowState};
 use super::targets::{resolve_path, targets};
 use super::trail::Moved;
-use super::{markdown, patch, patch_series, saving};
+use super::{expiry, markdown, patch, patch_series, saving};
 use engine::values::quantity::plural;
 use serde_json::{Value, json};
 use std::io;
@@ -185,7 +185,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
         true => run
             .session
             .end_session(files)
-            .and_then(|()| if closed { session::collect(files, now) } else { Ok(Vec::new()) })
+            .and_then(|()| if closed { expiry::collect(files, now) } else { Ok(Vec::new()) })
             .map(|ended| run.notes.extend(ended)),
         false => run.session.store(files),
     };

@@ -2,11 +2,12 @@
 //! any point loses nothing reported.
 
 use super::allowed_tools::{Tool, allows, tools_allowed_in};
+use super::contents::{Content, content, read_kept_content, write_content};
 use super::edit_log::OperationEvents;
 use super::editable_paths::Refused;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
 use super::files::{FileWithBytes as Read, Files, Stamp};
-use super::session::{Content, Document, Edit, EditSession, FileEdit, Version, content, read_kept_content, write_content};
+use super::session::{Document, Edit, EditSession, FileEdit, Version};
 use super::state::{Effect, Event, FileRelation, Mode, Status, WorkflowState, transition};
 use super::trail::Moved;
 use std::cell::RefCell;

@@ -1,9 +1,10 @@
 //! Saves buffers: all that an operation saves, or none. The save is recorded first, so that the next process after a crash finishes it or rolls it
 //! back.
 
+use super::contents::Content;
 use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{EditRun, Trouble, unread};
-use super::session::{Content, EditSession, Saving};
+use super::session::{EditSession, Saving};
 use super::state::{DocumentState, Event, FileRelation, Reread, Status};
 use super::trail::Moved;
 use serde_json::json;

@@ -2,11 +2,11 @@
 //! store: unsaved edits are a person's work, not a cache. A version is a file named by its digest, so a session's state names everything it needs,
 //! and one write stores it.
 
+use super::contents::Content;
 use super::encoding::Encoding;
 use super::files::Files;
 use super::state::{DocumentState, FileRelation, Mode};
 use super::trail::TrailStep;
-use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,22 +17,6 @@ pub const LIFETIME: u64 = 7 * 24 * 3600;
 pub(super) const ENDS: &str = "the session ends seven days after it was last used";
 /// Most edits that can be undone.
 const REMEMBERED: usize = 200;
-/// Number of sessions at which opening another one triggers a cleanup.
-const MANY: usize = 64;
-/// Most saved sessions kept that were not opened explicitly: each is an edit without a handle.
-const KEPT: usize = 256;
-/// Most bytes of stored versions.
-const ROOM: u64 = 256 << 20;
-/// Most ended sessions that a note names.
-const ENDED: usize = 5;
-
-/// Content of a file or a buffer as the digest of its bytes; `None` for no file.
-pub type Content = Option<String>;
-
-/// Returns the content of bytes.
-pub fn content(bytes: Option<&[u8]>) -> Content {
-    bytes.map(|bytes| Digest::of(bytes).to_string())
-}
 
 /// A version of a document: the buffer's content with its properties. A version is restored as a whole or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,10 +179,6 @@ fn journal(id: &str) -> String {
     format!("saving/{id}.json")
 }
 
-fn blob(content: &str) -> String {
-    format!("versions/{content}")
-}
-
 impl EditSession {
     /// Returns a new session.
     pub fn new(id: String, mode: Mode, now: u64) -> Self {
@@ -236,7 +216,8 @@ impl EditSession {
         Ok(session)
     }
 
-    fn has_expired(&self, now: u64) -> bool {
+    /// Whether the session has expired.
+    pub(super) fn has_expired(&self, now: u64) -> bool {
         now > self.used.saturating_add(LIFETIME)
     }
 
@@ -320,7 +301,8 @@ impl EditSession {
         self.documents.keys().chain(changes).chain(saving).collect()
     }
 
-    fn contents(&self) -> impl Iterator<Item = &String> {
+    /// Returns all contents that the session needs.
+    pub(super) fn contents(&self) -> impl Iterator<Item = &String> {
         let edits = self.done.iter().chain(&self.undone).flat_map(|edit| &edit.changes);
         let versions = edits.flat_map(|change| [&change.from, &change.to]);
         let versions = versions.chain(self.documents.values().map(|one| &one.now));
@@ -352,29 +334,6 @@ impl Document {
     }
 }
 
-/// Stores the bytes of a content.
-///
-/// # Errors
-/// When they cannot be written.
-pub fn write_content(files: &impl Files, content: &Content, bytes: &[u8]) -> io::Result<()> {
-    match content {
-        Some(content) => files.write_note(&blob(content), bytes),
-        None => Ok(()),
-    }
-}
-
-/// Reads stored bytes; `None` when they are missing or damaged.
-///
-/// # Errors
-/// When they cannot be read.
-pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option<Vec<u8>>> {
-    if !content.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(None);
-    }
-    let bytes = files.read_note(&blob(content))?;
-    Ok(bytes.filter(|bytes| Digest::of(bytes).to_string() == content))
-}
-
 /// Returns all readable sessions, the last used first.
 ///
 /// # Errors
@@ -391,65 +350,4 @@ pub fn list_sessions(files: &impl Files) -> io::Result<Vec<EditSession>> {
     }
     all.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.id.cmp(&b.id)));
     Ok(all)
-}
-
-/// Runs [`collect`] if there are many sessions or large versions.
-///
-/// # Errors
-/// When the disk reports an error.
-pub fn tidy(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
-    let large = || -> io::Result<bool> { Ok(files.notes("versions")?.iter().map(|(_, length)| length).sum::<u64>() > ROOM) };
-    match files.notes("sessions")?.len() >= MANY || large()? {
-        true => collect(files, now),
-        false => Ok(Vec::new()),
-    }
-}
-
-/// Ends expired sessions, and the oldest saved ones that were not opened explicitly, above the limits of number and bytes; returns sentences about
-/// the latter. Drops versions that no session names. An unreadable session stays, and then all versions stay.
-///
-/// # Errors
-/// When the disk reports an error.
-pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
-    let ended = collect_beyond(files, now, KEPT, ROOM)?;
-    let shown = ended.iter().take(ENDED).cloned().collect::<Vec<_>>().join(", ");
-    let more = match ended.len().saturating_sub(ENDED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let note = format!("to free space, the oldest sessions of single edits were removed and can no longer be reverted: {shown}{more}");
-    Ok(if ended.is_empty() { Vec::new() } else { vec![note] })
-}
-
-/// As [`collect`], with `most` unopened sessions and `room` bytes of versions; the last one always stays. Returns the ended handles.
-pub(super) fn collect_beyond(files: &impl Files, now: u64, most: usize, room: u64) -> io::Result<Vec<String>> {
-    let lengths: BTreeMap<String, u64> = files.notes("versions")?.into_iter().collect();
-    let names = files.notes("sessions")?;
-    let sessions = list_sessions(files)?;
-    let (mut wanted, mut single, mut taken) = (BTreeSet::new(), 0, 0);
-    let mut ended = Vec::new();
-    for session in &sessions {
-        let own: BTreeSet<&String> = session.contents().filter(|content| !wanted.contains(*content)).collect();
-        if session.has_expired(now) {
-            session.end_session(files)?;
-            continue;
-        }
-        if !session.opened && session.is_saved() {
-            let length: u64 = own.iter().filter_map(|content| lengths.get(*content)).sum();
-            if single == most || single > 0 && taken + length > room {
-                session.end_session(files)?;
-                ended.push(session.id.clone());
-                continue;
-            }
-            single += 1;
-            taken += length;
-        }
-        wanted.extend(own);
-    }
-    if sessions.len() == names.len() {
-        for name in lengths.keys().filter(|name| !wanted.contains(*name)) {
-            files.drop_note(&format!("versions/{name}"))?;
-        }
-    }
-    Ok(ended)
 }

@@ -2,12 +2,13 @@
 
 use super::allowed_tools::{Tool, tools_in_text};
 use super::edit_log::Category;
+use super::expiry::collect_beyond;
 use super::files::Files;
 use super::memory::Memory;
 use super::order::{BatchEdit, EditRequest, Order};
 use super::perform::perform;
 use super::response::Response;
-use super::session::{LIFETIME, collect_beyond};
+use super::session::LIFETIME;
 use super::state::{Mode, Status, WorkflowState};
 use super::symbol;
 
@@ -455,7 +456,7 @@ fn handles_end_and_unknown_ones_lead_on() {
     assert_eq!(coder.ask(Order::Commit).status, Status::Success);
     let closed = coder.ask(Order::Close);
     assert_eq!((closed.status, closed.session), (Status::Success, None));
-    assert_eq!((coder.files.count_notes("sessions"), coder.files.count_notes("versions")), (0, 0));
+    assert_eq!((coder.files.count_notes("sessions"), coder.files.count_notes("texts")), (0, 0));
     coder.session = None;
     assert!(coder.ask(Order::Commit).summary.contains("handle"));
     assert!(coder.ask_with(Order::Open, Some("x.cs"), None).summary.contains("no file x.cs"));
@@ -478,7 +479,7 @@ fn old_sessions_and_their_versions_go() {
     coder.files.write("a.cs", "three");
     coder.session = None;
     coder.ask_with(Order::Open, Some("a.cs"), None);
-    assert_eq!((coder.files.count_notes("sessions"), coder.files.count_notes("versions")), (1, 0));
+    assert_eq!((coder.files.count_notes("sessions"), coder.files.count_notes("texts")), (1, 0));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Trail of a session: the change of its documents by each operation, including undo and redo, and its failed tries, for a live view.
 
+use super::contents::Content;
 use super::files::Files;
 use super::run::EditRun;
-use super::session::{Content, EditSession};
+use super::session::EditSession;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -74,7 +74,7 @@ fn a_file_that_leads_away_holds_up_no_other() {
 #[test]
 fn a_full_disk_is_no_mistake_of_the_caller() {
     let mut coder = Coder::with("one");
-    coder.files.fill(Some("versions/"));
+    coder.files.fill(Some("texts/"));
     let full = coder.ask_with(replace("one", "two"), Some("a.cs"), None);
     assert_eq!((full.status, full.session.clone()), (Status::PersistFailure, None), "{full:?}");
     assert!(full.guidance.is_some_and(|words| words.contains("free some space")));

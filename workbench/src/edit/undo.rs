@@ -3,9 +3,10 @@
 //! of sync, and never overwrites the foreign write.
 
 use super::allowed_tools::Tool;
+use super::contents::Content;
 use super::files::Files;
 use super::run::{EditRun, Trouble};
-use super::session::{Content, Edit, FileEdit, Version};
+use super::session::{Edit, FileEdit, Version};
 use super::state::{Event, Reread, Status};
 
 /// Result of an undo or redo.

@@ -324,7 +324,7 @@ fn two_sessions_on_one_file_see_each_other() {
 fn damage_is_told_and_costs_no_file() {
     let mut coder = Coder::opened("one", Mode::Manual);
     coder.replace("one", "1");
-    coder.files.damage("versions");
+    coder.files.damage("texts");
     let lost = coder.ask(Order::Commit);
     assert!(
         lost.status == Status::Exception && lost.summary.contains("damaged or missing"),

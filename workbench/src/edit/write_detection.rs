@@ -1,11 +1,12 @@
 //! Detection of writes by other programs: every operation checks a document's file first and reacts to changes. The check compares content, so that
 //! own writes are recognised and a new time stamp alone does not matter.
 
+use super::contents::{Content, write_content};
 use super::encoding::{Encoding, Unreadable, decode, encode};
 use super::files::Files;
 use super::merge::carry;
 use super::run::{EditRun, Looked, Trouble, unread};
-use super::session::{Content, Document, FileEdit, Version, write_content};
+use super::session::{Document, FileEdit, Version};
 use super::state::{DocumentState, Event, FileRelation, Reread, Status};
 use super::trail::Moved;
 use serde_json::json;

@@ -6,9 +6,10 @@ use super::journal::{BETWEEN, ChangeReport, Journal, PATCH, SOMEBODY, Version, d
 use super::names::DocumentNames;
 use super::stored_journals;
 use crate::checkout::FolderLock;
+use crate::edit::contents::{self, Content, read_kept_content};
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
-use crate::edit::session::{self, Content, EditSession, NoSession};
+use crate::edit::session::{self, EditSession, NoSession};
 use crate::edit::trail::{self, TrailStep};
 use std::collections::BTreeSet;
 use std::io;
@@ -270,7 +271,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     };
     // The text of a document that the session only read is nowhere but in the file.
     let file = files.read(path).ok().flatten().map(|found| found.bytes);
-    let content = session::content(file.as_deref());
+    let content = contents::content(file.as_deref());
     let known = |wanted: &Content| match wanted {
         None => Some(String::new()),
         Some(_) if *wanted == content => Some(decode(file.as_deref()?).ok()?.0),
@@ -347,6 +348,6 @@ pub fn why_missing<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> R
 }
 
 fn text_of_content<F: Files>(files: &F, content: &Content) -> Option<String> {
-    let bytes = session::read_kept_content(files, content.as_deref()?).ok()??;
+    let bytes = read_kept_content(files, content.as_deref()?).ok()??;
     Some(decode(&bytes).ok()?.0)
 }

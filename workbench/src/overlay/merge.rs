@@ -4,12 +4,13 @@
 //! Files to be written are recorded first, so that the next merge completes one that was interrupted.
 
 use super::OverlayError;
-use super::record::{Document, LIFETIME, Overlay, remove_record, store, unexpired_overlay};
+use super::record::{LIFETIME, remove_record, store, unexpired_overlay};
 use super::texts;
 use super::three_way::join;
 use crate::edit::encoding::{decode, encode};
 use crate::edit::files::{FileWithBytes, Files, Save, SaveError, is_torn};
 use crate::edit::lines::{Ends, body, split};
+use crate::edit::overlay_record::{Overlay, OverlayDocument};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -154,7 +155,7 @@ impl Planned {
 }
 
 /// Computes the merge of documents without writing files.
-fn plan_merge<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Result<(Merged, Vec<Planned>), OverlayError> {
+fn plan_merge<F: Files>(files: &F, documents: &BTreeMap<String, OverlayDocument>) -> Result<(Merged, Vec<Planned>), OverlayError> {
     let (mut merged, mut saves) = (Merged::default(), Vec::new());
     for (path, document) in documents {
         let clash = |why: String| Conflict {
@@ -209,7 +210,7 @@ fn record_planned_files<F: Files>(files: &F, name: &str, overlay: &mut Overlay, 
     let mut merging = BTreeMap::new();
     for planned in saves {
         let save = &planned.save;
-        let document = Document {
+        let document = OverlayDocument {
             base: texts::write_text(files, planned.theirs())?,
             now: texts::write_text(files, save.bytes.as_ref().map(|bytes| bytes.as_slice()))?,
             mode: save.mode,
@@ -250,7 +251,7 @@ fn restore_saved<F: Files>(files: &F, saves: &[Planned], error: &SaveError) -> b
 }
 
 /// Merges a document with the present bytes of its file.
-pub(super) fn outcome<F: Files>(files: &F, path: &str, document: &Document, theirs: Option<&[u8]>) -> Result<Outcome, OverlayError> {
+pub(super) fn outcome<F: Files>(files: &F, path: &str, document: &OverlayDocument, theirs: Option<&[u8]>) -> Result<Outcome, OverlayError> {
     let is = theirs.map(Digest::of);
     if is == document.now || document.now == document.base {
         return Ok(Outcome::Leave);

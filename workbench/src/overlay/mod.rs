@@ -4,7 +4,7 @@
 //! The unsaved documents of an edit session also form an overlay, under its handle.
 //!
 //! They are stored next to edit sessions, because unsaved texts belong to a person: `overlays/NAME.json` lists the documents,
-//! `texts/DIGEST` are the texts of all overlays, `results/NAME` lists results, `merged/results` those of merged overlays and closed
+//! `texts/DIGEST` are the texts of all overlays and sessions, `results/NAME` lists results, `merged/results` those of merged overlays and closed
 //! sessions. A text is written before the record that refers to it.
 
 pub mod build;

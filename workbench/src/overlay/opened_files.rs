@@ -3,28 +3,16 @@
 //! Overlays opened on nearly the same files share one list, and each stores its differences.
 
 use super::OverlayError;
-use super::record::list_overlays;
 use super::texts;
 use crate::edit::files::Files;
+use crate::edit::overlay_record::{OpenedOn, list_overlays};
 use crate::edit::tree::Tree;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Overlays share a list if at most one file in this many differs.
 const SHARED: usize = 16;
-
-/// The files at the opening of an overlay.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OpenedOn {
-    /// The list, stored as a text: lines of a digest and a path.
-    pub tree: Digest,
-    /// Files that differ from the list; `None`: there was no file.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub but: BTreeMap<String, Option<Digest>>,
-}
 
 impl OpenedOn {
     /// Records the present files. The caller has acquired the editing lock.

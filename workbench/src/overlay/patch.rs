@@ -2,12 +2,13 @@
 
 use super::OverlayError;
 use super::put::{MadeOf, Putting, write_all_documents};
-use super::record::{Overlay, unexpired_overlay};
+use super::record::unexpired_overlay;
 use super::texts;
 use crate::edit::edit_log::Category;
 use crate::edit::editable_paths::Refused;
 use crate::edit::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use crate::edit::order::{EditRequest, Order};
+use crate::edit::overlay_record::Overlay;
 use crate::edit::patch::{self, PatchOperation};
 use crate::edit::perform::perform;
 use crate::edit::response::Response;

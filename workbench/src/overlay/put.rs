@@ -2,10 +2,11 @@
 //! opened, unless the caller declares that the document is based on the present file.
 
 use super::OverlayError;
-use super::record::{Document, Overlay, remove_expired, store, unexpired_overlay};
+use super::record::{remove_expired, store, unexpired_overlay};
 use super::texts;
 use crate::edit::encoding::{self, Encoding, PLAIN, decode};
 use crate::edit::files::Files;
+use crate::edit::overlay_record::{Overlay, OverlayDocument};
 use crate::edit::run::no_text;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
@@ -278,7 +279,7 @@ pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putti
             (None, None) => drop(overlay.documents.remove(path)),
             (base, now) => {
                 let mode = mode.or(known.and_then(|known| known.mode)).filter(|_| base.is_none());
-                overlay.documents.insert(path.clone(), Document { base, now, mode });
+                overlay.documents.insert(path.clone(), OverlayDocument { base, now, mode });
             }
         }
     }

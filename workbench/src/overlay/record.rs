@@ -1,21 +1,16 @@
 //! Records of overlays: opened, found by name, listed, and ended by discarding or by time.
 
 use super::OverlayError;
-use super::opened_files::OpenedOn;
 use super::{session_overlays, texts};
+use crate::edit::expiry::end_expired;
 use crate::edit::files::Files;
+use crate::edit::overlay_record::{OpenedOn, Overlay, is_overlay_name, list_overlays, overlay_note_name, read_overlay_record};
 use engine::values::codes::ErrorCode;
-use engine::values::digest::Digest;
 use engine::values::quantity::plural;
 use engine::values::suggest::nearest;
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 
-/// Folder of the records.
-pub(super) const FOLDER: &str = "overlays";
-/// Longest name, in characters.
-const LONGEST_NAME: usize = 64;
 /// Default lifetime after the last use, in seconds: a week.
 pub const LIFETIME: u64 = 7 * 24 * 3600;
 /// Longest lifetime, in seconds: ten years.
@@ -23,80 +18,9 @@ pub const LONGEST_LIFE: u64 = 10 * 365 * 24 * 3600;
 /// Least age in seconds of the recorded last use before it is updated; shorter for lifetimes below a quarter of an hour.
 const RENEWED: u64 = 60;
 
-/// An overlay.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Overlay {
-    /// When it was opened, in seconds since 1970.
-    pub opened_at: u64,
-    /// The files at that time, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opened_on: Option<OpenedOn>,
-    /// When it was last opened, changed or built in, in seconds since 1970, give or take a minute.
-    pub used_at: u64,
-    /// Seconds from the overlay's last use to its end.
-    pub lifetime: u64,
-    /// Documents of the overlay, by path of the real file below the workspace.
-    pub documents: BTreeMap<String, Document>,
-    /// Documents of a merge in progress: after a crash some of them are in the workspace.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub merging: BTreeMap<String, Document>,
-}
-
-/// A document of an overlay. Texts are named by their digests; `None`: no such file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Document {
-    /// The file when the document was first put.
-    pub base: Option<Digest>,
-    /// The document.
-    pub now: Option<Digest>,
-    /// Permissions of a file that the workspace does not have, where a patch renamed it; else the usual ones apply.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<u32>,
-}
-
-/// An overlay in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Name of the overlay.
-    pub name: String,
-    /// Record of the overlay; `None` if it is damaged.
-    pub overlay: Option<Overlay>,
-}
-
-impl Overlay {
-    /// Returns when the overlay ends without further use, in seconds since 1970.
-    pub fn expires_at(&self) -> u64 {
-        self.used_at.saturating_add(self.lifetime)
-    }
-
-    /// Whether the overlay has expired. A half merged overlay does not expire: its merge must be completed first.
-    pub fn is_over(&self, now: u64) -> bool {
-        self.expires_at() <= now && self.merging.is_empty()
-    }
-
-    /// Returns the digests of the texts that the overlay refers to.
-    fn texts(&self) -> impl Iterator<Item = Digest> {
-        let all = self.documents.values().chain(self.merging.values());
-        let tree = self.opened_on.as_ref().map(|opened| opened.tree);
-        all.flat_map(|document| [document.base, document.now]).flatten().chain(tree)
-    }
-
-    /// Whether all paths are valid for documents: the checkout's author may have written the record, too.
-    fn is_sound(&self) -> bool {
-        let plain = |path: &String| path.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path.contains(char::is_control);
-        self.documents.keys().chain(self.merging.keys()).all(plain)
-    }
-}
-
-pub(super) fn overlay_note_name(name: &str) -> String {
-    format!("{FOLDER}/{name}.json")
-}
-
 /// Checks whether a text can name an overlay.
 fn check_name(name: &str) -> Result<(), OverlayError> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if name.is_empty() || name.len() > LONGEST_NAME || name.starts_with(['.', '-']) || !name.chars().all(is_plain) {
+    if !is_overlay_name(name) {
         let hint = "use up to 64 letters, digits, '-', '_' and '.', and a letter or a digit first";
         return Err(OverlayError::refused(
             ErrorCode::E_OVERLAY,
@@ -138,12 +62,6 @@ fn expired_overlay(name: &str, overlay: &Overlay) -> OverlayError {
     let why = format!("the overlay {name} has ended: it was not used for {}", plural(count as usize, word));
     let hint = format!("`cortex overlay open {name}` opens a new one; --expires sets its lifetime");
     OverlayError::refused(ErrorCode::E_NO_OVERLAY, why, "", hint)
-}
-
-fn read_overlay_record<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> {
-    let bytes = files.read_note(&overlay_note_name(name))?;
-    let sound = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok().filter(Overlay::is_sound);
-    Ok(bytes.map(sound))
 }
 
 /// Returns the unexpired overlay of a name.
@@ -271,25 +189,6 @@ fn renew<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> 
     store(files, name, &overlay)
 }
 
-/// Returns all overlays by name, also expired and damaged ones.
-///
-/// # Errors
-/// When they cannot be read.
-pub fn list_overlays<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
-    let mut listed = Vec::new();
-    for (file, _) in files.notes(FOLDER)? {
-        let Some(name) = file.strip_suffix(".json").filter(|name| check_name(name).is_ok()) else {
-            continue;
-        };
-        // Skip an overlay that was removed since the listing.
-        if let Some(overlay) = read_overlay_record(files, name)? {
-            let name = name.to_owned();
-            listed.push(Listed { name, overlay });
-        }
-    }
-    Ok(listed)
-}
-
 /// Ends an overlay: removes its documents and leaves the workspace unchanged. Returns the number of its documents, as far as known.
 ///
 /// # Errors
@@ -313,16 +212,9 @@ pub(super) fn remove_record<F: Files>(files: &F, name: &str, now: u64) -> Result
     remove_expired(files, now)
 }
 
-/// Removes expired overlays, and texts and results that no overlay needs. The caller has acquired the editing lock.
+/// Removes expired drafts, and contents and results that no draft needs. The caller has acquired the editing lock.
 pub(super) fn remove_expired<F: Files>(files: &F, now: u64) -> Result<(), OverlayError> {
-    let (mut needed, mut damaged) = (BTreeSet::new(), false);
-    for Listed { name, overlay } in list_overlays(files)? {
-        match overlay {
-            Some(overlay) if overlay.is_over(now) => files.drop_note(&overlay_note_name(&name))?,
-            Some(overlay) => needed.extend(overlay.texts()),
-            None => damaged = true,
-        }
-    }
+    end_expired(files, now)?;
     for (name, _) in files.notes(texts::RESULTS)? {
         if !lives(files, &name, now)? {
             files.drop_note(&texts::results(&name))?;
@@ -330,10 +222,6 @@ pub(super) fn remove_expired<F: Files>(files: &F, now: u64) -> Result<(), Overla
     }
     if texts::merged_results(files)?.is_some_and(|merged| merged.until <= now) {
         texts::forget_merged(files)?;
-    }
-    // A record that cannot be read may refer to any of them.
-    if !damaged {
-        texts::keep_only(files, &needed)?;
     }
     Ok(())
 }

@@ -3,11 +3,12 @@
 
 use super::OverlayError;
 use super::put::rules;
-use super::record::{Document, Overlay};
+use crate::edit::contents::Content;
 use crate::edit::editable_paths::Refused;
 use crate::edit::files::Files;
 use crate::edit::foreign_writes::notice;
-use crate::edit::session::{self, Content, EditSession, LIFETIME, NoSession};
+use crate::edit::overlay_record::{Overlay, OverlayDocument};
+use crate::edit::session::{EditSession, LIFETIME, NoSession};
 use crate::edit::state::WorkflowState;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
@@ -30,7 +31,7 @@ pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Opt
     let digest = |content: &Content| content.as_deref().and_then(Digest::parse);
     let edited = session.documents.iter().filter(|(_, document)| document.is_edited());
     let documents = edited.map(|(path, document)| {
-        let document = Document {
+        let document = OverlayDocument {
             base: digest(&document.now.base),
             now: digest(&document.now.text),
             mode: None,
@@ -85,14 +86,6 @@ pub(super) fn check_replaceable_documents<F: Files>(files: &F, handle: &str, now
         }
     }
     Ok(())
-}
-
-/// Reads a text that a session stores.
-///
-/// # Errors
-/// When it cannot be read.
-pub(super) fn session_text<F: Files>(files: &F, digest: &Digest) -> Result<Option<Vec<u8>>, OverlayError> {
-    Ok(session::read_kept_content(files, &digest.to_string())?)
 }
 
 /// Creates the error for a request of an overlay by the name of a session.

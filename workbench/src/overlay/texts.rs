@@ -1,24 +1,19 @@
-//! Texts of documents by digest, and results of overlays by name. Overlays share equal texts.
+//! Texts of documents by digest, as edit sessions store theirs, and results of overlays by name.
 
 use super::OverlayError;
-use super::record::Document;
-use super::session_overlays;
+use crate::edit::contents::{read_kept_content, write_content};
 use crate::edit::files::Files;
+use crate::edit::overlay_record::OverlayDocument;
 use engine::files::overlaid::Documents;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-const TEXTS: &str = "texts";
 /// Folder with the lists of results.
 pub(super) const RESULTS: &str = "results";
 /// The list of results of merged overlays and closed sessions, after the time of their expiry.
 const MERGED: &str = "merged/results";
-
-fn text_note_name(digest: &Digest) -> String {
-    format!("{TEXTS}/{digest}")
-}
 
 pub(super) fn results(name: &str) -> String {
     format!("{RESULTS}/{name}")
@@ -28,7 +23,7 @@ pub(super) fn results(name: &str) -> String {
 pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Option<Digest>, OverlayError> {
     let Some(bytes) = bytes else { return Ok(None) };
     let digest = Digest::of(bytes);
-    files.write_note(&text_note_name(&digest), bytes)?;
+    write_content(files, &Some(digest.to_string()), bytes)?;
     Ok(Some(digest))
 }
 
@@ -38,11 +33,7 @@ pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Op
 /// When it is missing, or its bytes do not match the digest.
 pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
     let Some(digest) = digest else { return Ok(None) };
-    let bytes = files
-        .read_note(&text_note_name(digest))?
-        .filter(|bytes| Digest::of(bytes) == *digest);
-    let bytes = bytes.map_or_else(|| session_overlays::session_text(files, digest), |bytes| Ok(Some(bytes)))?;
-    bytes.map(Some).ok_or_else(|| {
+    read_kept_content(files, &digest.to_string())?.map(Some).ok_or_else(|| {
         let hint = "put the document again, or discard the overlay or the edits of the session";
         OverlayError::refused(
             ErrorCode::E_OVERLAY,
@@ -53,18 +44,8 @@ pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result
     })
 }
 
-/// Removes all texts that are not in `needed`.
-pub(super) fn keep_only<F: Files>(files: &F, needed: &BTreeSet<Digest>) -> Result<(), OverlayError> {
-    for (name, _) in files.notes(TEXTS)? {
-        if !Digest::parse(&name).is_some_and(|digest| needed.contains(&digest)) {
-            files.drop_note(&format!("{TEXTS}/{name}"))?;
-        }
-    }
-    Ok(())
-}
-
 /// Returns the documents that replace files.
-pub(super) fn documents<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Result<Documents, OverlayError> {
+pub(super) fn documents<F: Files>(files: &F, documents: &BTreeMap<String, OverlayDocument>) -> Result<Documents, OverlayError> {
     let texts = documents.iter().map(|(path, document)| {
         let bytes = read_overlay_text(files, document.now.as_ref())?;
         Ok((path.clone(), bytes.map(Arc::from)))

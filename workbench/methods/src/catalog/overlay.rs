@@ -13,8 +13,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::edit::disk::Disk;
 use workbench::edit::editable_paths::Guard;
+use workbench::edit::overlay_record::{Listed, Overlay, list_overlays};
+use workbench::overlay::OverlayError;
 use workbench::overlay::compare::{Compared, OverlayChange, Since, compare};
-use workbench::overlay::record::{self, Listed};
+use workbench::overlay::record;
 
 /// Returns the files that overlay documents may replace: not those of the store, and not the manifest.
 pub(super) fn replaceable_files(desk: &Desk<'_>) -> Result<Disk, Failed> {
@@ -181,7 +183,7 @@ impl Method for List {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Overlays, Failed> {
         let (files, now) = (replaceable_files(desk)?, current_seconds());
         let mut overlays = Vec::new();
-        for Listed { name, overlay } in record::list_overlays(&files)? {
+        for Listed { name, overlay } in list_overlays(&files).map_err(OverlayError::from)? {
             let status = match &overlay {
                 None => "damaged",
                 Some(overlay) if overlay.is_over(now) => "ended",
@@ -196,7 +198,7 @@ impl Method for List {
             overlays.push(Info {
                 status: status.to_owned(),
                 opened_at: overlay.as_ref().map_or(0, |overlay| overlay.opened_at),
-                expires_at: overlay.as_ref().map_or(0, record::Overlay::expires_at),
+                expires_at: overlay.as_ref().map_or(0, Overlay::expires_at),
                 documents: compared.into_iter().map(Document::from).collect(),
                 name,
             });

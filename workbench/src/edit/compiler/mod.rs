@@ -6,9 +6,10 @@ pub mod messages;
 mod run;
 
 use super::answer_settings::CheckSetting;
+use super::contents::{Content, read_kept_content};
 use super::disk::Disk;
 use super::files::Files;
-use super::session::{Content, EditSession, FileEdit, read_kept_content};
+use super::session::{EditSession, FileEdit};
 use super::tree::Tree;
 use crate::checkout;
 use engine::seams::producer::Cancel;
