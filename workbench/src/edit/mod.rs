@@ -64,7 +64,7 @@ pub mod response;
 #[cfg(test)]
 mod rewrite_tests;
 pub(crate) mod run;
-mod saving;
+pub(crate) mod saving;
 mod search_miss;
 mod selected_nodes;
 pub mod session;

@@ -26,9 +26,6 @@ pub struct Overlay {
     pub lifetime: u64,
     /// Documents of the overlay, by path of the real file below the workspace.
     pub documents: BTreeMap<String, OverlayDocument>,
-    /// Documents of a merge in progress: after a crash some of them are in the workspace.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub merging: BTreeMap<String, OverlayDocument>,
 }
 
 /// The files at the opening of an overlay.
@@ -45,7 +42,7 @@ pub struct OpenedOn {
 /// A document of an overlay. Texts are named by their digests; `None`: no such file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlayDocument {
-    /// The file when the document was first put.
+    /// The file when the document was first put, or when a merge began.
     pub base: Option<Digest>,
     /// The document.
     pub now: Option<Digest>,
@@ -69,22 +66,21 @@ impl Overlay {
         self.used_at.saturating_add(self.lifetime)
     }
 
-    /// Whether the overlay has expired. A half merged overlay does not expire: its merge must be completed first.
+    /// Whether the overlay has expired.
     pub fn is_over(&self, now: u64) -> bool {
-        self.expires_at() <= now && self.merging.is_empty()
+        self.expires_at() <= now
     }
 
     /// Returns the digests of the contents that the overlay refers to.
     pub(super) fn contents(&self) -> impl Iterator<Item = Digest> {
-        let all = self.documents.values().chain(self.merging.values());
-        let tree = self.opened_on.as_ref().map(|opened| opened.tree);
-        all.flat_map(|document| [document.base, document.now]).flatten().chain(tree)
+        let documents = self.documents.values().flat_map(|document| [document.base, document.now]);
+        documents.flatten().chain(self.opened_on.as_ref().map(|opened| opened.tree))
     }
 
     /// Whether all paths are valid for documents: the checkout's author may have written the record, too.
     fn is_sound(&self) -> bool {
         let plain = |path: &String| path.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path.contains(char::is_control);
-        self.documents.keys().chain(self.merging.keys()).all(plain)
+        self.documents.keys().all(plain)
     }
 }
 

@@ -1,11 +1,11 @@
-//! Saves buffers: all that an operation saves, or none. The save is recorded first, so that the next process after a crash finishes it or rolls it
-//! back.
+//! Saves files: all that an operation saves, or none. The save is recorded first, so that the next process after a crash finishes it or rolls it
+//! back. Operations of sessions and merges of overlays save their files in this way.
 
 use super::contents::Content;
 use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{EditRun, Trouble, unread};
 use super::session::{EditSession, Saving};
-use super::state::{DocumentState, Event, FileRelation, Reread, Status};
+use super::state::{DocumentState, Event, FileRelation, Mode, Reread, Status};
 use super::trail::Moved;
 use serde_json::json;
 use std::io;
@@ -18,8 +18,20 @@ const TRIES: usize = 3;
 /// # Errors
 /// When the notes cannot be read or written.
 pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
+    finish_those(files, now, |_| true)
+}
+
+/// Recovers half-finished merges of overlays. The caller has acquired the editing lock.
+///
+/// # Errors
+/// When the notes cannot be read or written.
+pub(crate) fn finish_merges<F: Files>(files: &F, now: u64) -> io::Result<()> {
+    finish_those(files, now, |session| session.overlay.is_some()).map(drop)
+}
+
+fn finish_those<F: Files>(files: &F, now: u64, is_meant: impl Fn(&EditSession) -> bool) -> io::Result<Vec<String>> {
     let mut notes = Vec::new();
-    for session in EditSession::interrupted(files)? {
+    for session in EditSession::interrupted(files)?.into_iter().filter(is_meant) {
         let mut run = EditRun::start_run(files, session.clone(), now);
         run.allow_manifest();
         run.recover();
@@ -31,11 +43,39 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
         let meant = session.saving.iter().filter(|saving| !run.is_barred(&saving.path));
         // In reverse order: a missing staged file before an existing one marks a saved file.
         meant.rev().for_each(|saving| files.unstage(&saving.path));
-        run.session.store(files)?;
+        if session.overlay.is_none() {
+            run.session.store(files)?;
+        }
         notes.append(&mut run.notes);
         session.end_saving(files)?;
     }
     Ok(notes)
+}
+
+/// Saves files for the merge of an overlay. Their contents are stored. The caller has acquired the editing lock.
+///
+/// # Errors
+/// When the save cannot be recorded. The inner error: when a file cannot be saved; those already saved are restored, now or by the next process.
+pub(crate) fn save_merge<F: Files>(
+    files: &F,
+    overlay: &str,
+    saves: &[Save],
+    saving: &[Saving],
+    now: u64,
+) -> io::Result<Result<(), SaveError>> {
+    let id = format!("{:08x}", files.unique_number() as u32);
+    let session = EditSession {
+        overlay: Some(overlay.to_owned()),
+        operations: 1,
+        ..EditSession::new(id, Mode::Immediate, now)
+    };
+    let mut run = EditRun::start_run(files, session, now);
+    let saved = run.save_recorded(saves, saving)?;
+    let is_over = saved.as_ref().err().is_none_or(|error| run.roll_back(error, saving).1);
+    if is_over {
+        run.session.end_saving(files)?;
+    }
+    Ok(saved)
 }
 
 /// State of a file after its save was interrupted.
@@ -82,7 +122,7 @@ impl<F: Files> EditRun<'_, F> {
                 if !states.contains(&InterruptedSave::Since) {
                     self.note_taking_back(&all);
                     if self.put_back(&all) {
-                        self.notes.push(format!("{what} was reverted, its edits wait in the buffer"));
+                        self.note_reverted(&what);
                         return;
                     }
                 }
@@ -101,7 +141,7 @@ impl<F: Files> EditRun<'_, F> {
     fn recover_taking_back(&mut self, all: &[Saving]) {
         let what = self.cut_short(all);
         if self.put_back(all) {
-            self.notes.push(format!("{what} was reverted, its edits wait in the buffer"));
+            self.note_reverted(&what);
             return;
         }
         self.notes.push(format!("{what} cannot be reverted: check its files"));
@@ -114,8 +154,16 @@ impl<F: Files> EditRun<'_, F> {
 
     fn cut_short(&self, all: &[Saving]) -> String {
         let paths: Vec<&str> = all.iter().map(|saving| saving.path.as_str()).collect();
-        let id = &self.session.id;
-        format!("an operation that was cut short (session {id}: {})", paths.join(", "))
+        let draft = match &self.session.overlay {
+            Some(name) => format!("overlay {name}"),
+            None => format!("session {}", self.session.id),
+        };
+        format!("an operation that was cut short ({draft}: {})", paths.join(", "))
+    }
+
+    fn note_reverted(&mut self, what: &str) {
+        let place = if self.session.overlay.is_some() { "overlay" } else { "buffer" };
+        self.notes.push(format!("{what} was reverted, its edits wait in the {place}"));
     }
 
     /// Restores the old content of the saved files; returns whether that succeeded.
@@ -246,18 +294,7 @@ impl<F: Files> EditRun<'_, F> {
                 mode: now.mode,
             });
         }
-        self.session.saving.clone_from(&saving);
-        self.is_saving = true;
-        let begun = self.session.begin_saving(self.files);
-        let result = begun.map(|()| self.files.save(&saves));
-        self.session.saving.clear();
-        let error = match &result {
-            Err(error) => Some(error.to_string()),
-            Ok(Err(error)) => Some(error.to_string()),
-            Ok(Ok(())) => None,
-        };
-        self.met.saves.push(json!({"saves": saving, "error": error}));
-        match result {
+        match self.save_recorded(&saves, &saving) {
             Err(error) => {
                 self.notes.push(format!("it could not be saved: {error}"));
                 Ok(self.record_for_all(paths, Event::Unsaved))
@@ -279,10 +316,37 @@ impl<F: Files> EditRun<'_, F> {
         }
     }
 
+    /// Records a save, and saves the files.
+    fn save_recorded(&mut self, saves: &[Save], saving: &[Saving]) -> io::Result<Result<(), SaveError>> {
+        self.session.saving = saving.to_vec();
+        self.is_saving = true;
+        let begun = self.session.begin_saving(self.files);
+        let result = begun.map(|()| self.files.save(saves));
+        self.session.saving.clear();
+        let error = match &result {
+            Err(error) => Some(error.to_string()),
+            Ok(Err(error)) => Some(error.to_string()),
+            Ok(Ok(())) => None,
+        };
+        self.met.saves.push(json!({"saves": saving, "error": error}));
+        result
+    }
+
     /// Handles a failed save: rolls back the saved files; those that cannot be restored count as saved.
     fn handle_failed_save(&mut self, error: &SaveError, saving: &[Saving]) -> Result<Status, Trouble> {
         let paths: Vec<String> = saving.iter().map(|saving| saving.path.clone()).collect();
         self.notes.push(error.to_string());
+        let status = self.record_for_all(&paths, Event::Unsaved);
+        let (written, is_back) = self.roll_back(error, saving);
+        if !is_back {
+            self.settle_some(&written, saving.len());
+        }
+        self.looked.clear();
+        Ok(status)
+    }
+
+    /// Restores the files that a failed save has written. Returns these, and whether all are restored.
+    fn roll_back(&mut self, error: &SaveError, saving: &[Saving]) -> (Vec<Saving>, bool) {
         // The failed file may be written fully or in part, and not be durable.
         let tried = match error {
             SaveError::Io { saved, .. } => saving.len().min(saved + 1),
@@ -291,17 +355,12 @@ impl<F: Files> EditRun<'_, F> {
         let written =
             |run: &mut Self, one: &Saving| matches!(run.state_of_save_in(one, true), InterruptedSave::Saved | InterruptedSave::Torn);
         let written: Vec<Saving> = saving[..tried].iter().filter(|one| written(self, one)).cloned().collect();
-        let status = self.record_for_all(&paths, Event::Unsaved);
         if !written.is_empty() {
             self.note_taking_back(saving);
         }
         let is_back = written.is_empty() || self.write_files(&written, |saving| &saving.from);
         saving.iter().rev().for_each(|saving| self.files.unstage(&saving.path));
-        if !is_back {
-            self.settle_some(&written, saving.len());
-        }
-        self.looked.clear();
-        Ok(status)
+        (written, is_back)
     }
 
     /// Settles a failed rollback: complete files count as saved, and the next save rewrites a torn one.

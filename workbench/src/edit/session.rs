@@ -125,6 +125,9 @@ pub struct EditSession {
     /// Whether the session was opened explicitly, not created by an edit without a handle. Other sessions' edits never end it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub opened: bool,
+    /// Overlay whose merge the session saves. Such a session has a journal of its save, and is never stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<String>,
     /// Time of the last use, in seconds.
     pub used: u64,
     /// Number of operations so far.
@@ -186,6 +189,7 @@ impl EditSession {
             id,
             mode,
             opened: false,
+            overlay: None,
             used: now,
             operations: 0,
             documents: BTreeMap::new(),

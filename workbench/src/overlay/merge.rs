@@ -1,16 +1,18 @@
 //! Merges an overlay into its workspace: a three-way merge of each document against its base. Either all files are written and the overlay ends, or
 //! no file is written and the merge reports the conflicts by their lines.
 //!
-//! Files to be written are recorded first, so that the next merge completes one that was interrupted.
+//! The files are saved as an edit session saves its files: an interrupted merge is completed, or rolled back and merged again.
 
 use super::OverlayError;
 use super::record::{LIFETIME, remove_record, store, unexpired_overlay};
 use super::texts;
 use super::three_way::join;
 use crate::edit::encoding::{decode, encode};
-use crate::edit::files::{FileWithBytes, Files, Save, SaveError, is_torn};
+use crate::edit::files::{FileWithBytes, Files, Save, SaveError};
 use crate::edit::lines::{Ends, body, split};
 use crate::edit::overlay_record::{Overlay, OverlayDocument};
+use crate::edit::saving::{finish_merges, save_merge};
+use crate::edit::session::Saving;
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -96,39 +98,29 @@ pub(super) enum Outcome {
 pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, OverlayError> {
     unexpired_overlay(files, name, now)?;
     let _alone = files.lock_for_editing()?;
+    finish_merges(files, now)?;
     let mut tries = TRIES;
     loop {
         let mut overlay = unexpired_overlay(files, name, now)?;
-        // An interrupted merge may have written some files already: only its recorded documents are left to merge.
-        let documents = match overlay.merging.is_empty() {
-            true => overlay.documents.clone(),
-            false => overlay.merging.clone(),
-        };
-        let (mut merged, saves) = plan_merge(files, &documents)?;
+        let (mut merged, planned) = plan_merge(files, &overlay.documents)?;
         if !merged.conflicts.is_empty() {
             return Ok(merged);
         }
-        if !saves.is_empty() {
-            record_planned_files(files, name, &mut overlay, &saves)?;
-            match files.save(&saves.iter().map(|planned| planned.save.clone()).collect::<Vec<_>>()) {
+        if !planned.is_empty() {
+            let saving = rebase_documents(files, name, &mut overlay, &planned)?;
+            let saves: Vec<Save> = planned.iter().map(|planned| planned.save.clone()).collect();
+            match save_merge(files, name, &saves, &saving, now)? {
                 Ok(()) => {}
-                Err(error) => {
-                    let is_back = restore_saved(files, &saves, &error);
-                    if is_back {
-                        overlay.merging.clear();
-                        store(files, name, &overlay)?;
-                    }
-                    if matches!(error, SaveError::Moved { .. }) && tries > 0 {
-                        tries -= 1;
-                        continue;
-                    }
-                    return Err(error.into());
+                Err(SaveError::Moved { .. }) if tries > 0 => {
+                    tries -= 1;
+                    continue;
                 }
+                Err(error) => return Err(error.into()),
             }
         }
         texts::leave_merged(files, name, now.saturating_add(LIFETIME))?;
         remove_record(files, name, now)?;
-        merged.writes = saves.into_iter().filter_map(Planned::into_write).collect();
+        merged.writes = planned.into_iter().filter_map(Planned::into_write).collect();
         return Ok(merged);
     }
 }
@@ -141,10 +133,6 @@ struct Planned {
 }
 
 impl Planned {
-    fn theirs(&self) -> Option<&[u8]> {
-        self.before.as_ref().map(|(bytes, _)| bytes.as_slice())
-    }
-
     fn into_write(self) -> Option<Write> {
         Some(Write {
             path: self.save.path,
@@ -205,49 +193,25 @@ pub(super) fn read_target_file<F: Files>(files: &F, path: &str) -> Result<Option
     files.read(path).map_err(|error| format!("it cannot be read: {error}"))
 }
 
-/// Records the files that a merge is about to write, with their present contents.
-fn record_planned_files<F: Files>(files: &F, name: &str, overlay: &mut Overlay, saves: &[Planned]) -> Result<(), OverlayError> {
-    let mut merging = BTreeMap::new();
-    for planned in saves {
-        let save = &planned.save;
+/// Bases documents on the present files, so that an interrupted merge leaves an overlay that can be merged again. Returns the files to save.
+fn rebase_documents<F: Files>(files: &F, name: &str, overlay: &mut Overlay, planned: &[Planned]) -> Result<Vec<Saving>, OverlayError> {
+    let mut saving = Vec::new();
+    for Planned { save, before } in planned {
         let document = OverlayDocument {
-            base: texts::write_text(files, planned.theirs())?,
+            base: texts::write_text(files, before.as_ref().map(|(bytes, _)| bytes.as_slice()))?,
             now: texts::write_text(files, save.bytes.as_ref().map(|bytes| bytes.as_slice()))?,
             mode: save.mode,
         };
-        merging.insert(save.path.clone(), document);
+        saving.push(Saving {
+            path: save.path.clone(),
+            from: document.base.map(|digest| digest.to_string()),
+            to: document.now.map(|digest| digest.to_string()),
+            mode: save.mode.or(before.as_ref().map(|(_, mode)| *mode)),
+        });
+        overlay.documents.insert(save.path.clone(), document);
     }
-    overlay.merging = merging;
-    store(files, name, overlay)
-}
-
-/// Restores the files that a failed save has written. Returns whether all files are as before.
-fn restore_saved<F: Files>(files: &F, saves: &[Planned], error: &SaveError) -> bool {
-    // The file whose write failed may have all of the new bytes, or some.
-    let tried = match error {
-        SaveError::Io { saved, .. } => saves.len().min(saved + 1),
-        _ => 0,
-    };
-    let mut undone = Vec::new();
-    let mut is_known = true;
-    for Planned { save, before } in &saves[..tried] {
-        let Ok(found) = files.read(&save.path) else { return false };
-        let (is, was) = (found.as_ref().map(|found| &found.bytes), before.as_ref().map(|(bytes, _)| bytes));
-        let to = save.bytes.as_deref();
-        let is_ours = is == to || matches!((is, was, to), (Some(is), Some(was), Some(to)) if is_torn(is, was, to));
-        is_known &= is == was || is_ours;
-        if is != was && is_ours {
-            undone.push(Save {
-                path: save.path.clone(),
-                seen: found.map(|found| found.stamp),
-                bytes: before.as_ref().map(|(bytes, _)| Rc::new(bytes.clone())),
-                mode: before.as_ref().map(|(_, mode)| *mode),
-            });
-        }
-    }
-    let is_back = undone.is_empty() || files.save(&undone).is_ok();
-    saves.iter().for_each(|planned| files.unstage(&planned.save.path));
-    is_known && is_back
+    store(files, name, overlay)?;
+    Ok(saving)
 }
 
 /// Merges a document with the present bytes of its file.

@@ -8,6 +8,7 @@ use super::put::{Put, write_document, write_over};
 use super::record::{discard, open_or_continue};
 use super::three_way::join;
 use crate::edit::overlay_record::list_overlays;
+use crate::edit::perform::recover;
 use crate::edit::test_folder::Real;
 use crate::kill_points;
 use engine::values::digest::Digest;
@@ -318,4 +319,43 @@ proptest! {
             }
         }
     }
+}
+
+/// Any edit or gc finishes an interrupted merge; the session that saves it does not stay.
+#[test]
+fn a_merge_that_is_cut_short_is_completed_by_the_next_edit() {
+    let mut seen = [0; 3];
+    for after in 0.. {
+        let files = Real::new();
+        open_or_continue(&files.disk, "o", None, 1_000).expect("open");
+        for path in &PATHS[..3] {
+            files.write(path, "old");
+            write_over(&files.disk, "o", path, &Put::Bytes(b"new".to_vec()), true, 1_000).expect("put");
+        }
+        kill_points::kill_after(Some(after));
+        let is_whole = merge(&files.disk, "o", 1_000).is_ok();
+        kill_points::kill_after(None);
+        let notes = recover(&files.disk, 1_001).expect("recovered");
+        let texts: Vec<String> = PATHS[..3].iter().map(|path| files.text(path)).collect();
+        let state = match texts.join(" ").as_str() {
+            "old old old" => 0,
+            "new new new" if notes.is_empty() => 1,
+            "new new new" => 2,
+            other => panic!("{other} after {after} steps"),
+        };
+        seen[state] += 1;
+        assert!(
+            notes.iter().all(|note| note.contains("(overlay o: ") && note.contains("completed")),
+            "{notes:?}"
+        );
+        assert_eq!((files.count_notes("saving"), files.count_notes("sessions")), (0, 0));
+        if list_overlays(&files.disk).expect("a list").len() == 1 {
+            assert_eq!(merge(&files.disk, "o", 1_002).expect("merged").conflicts, []);
+        }
+        assert_eq!(files.text(PATHS[0]), "new", "after {after} steps");
+        if is_whole {
+            break;
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
 }

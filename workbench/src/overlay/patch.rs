@@ -12,6 +12,7 @@ use crate::edit::overlay_record::Overlay;
 use crate::edit::patch::{self, PatchOperation};
 use crate::edit::perform::perform;
 use crate::edit::response::Response;
+use crate::edit::saving::finish_merges;
 use crate::edit::state::{Mode, Status};
 use crate::edit::tree::Tree;
 use engine::values::codes::ErrorCode;
@@ -130,6 +131,7 @@ impl<F: Files> Files for Within<'_, F> {
 
     fn lock_for_editing(&self) -> io::Result<F::EditLock> {
         let alone = self.files.lock_for_editing()?;
+        finish_merges(self.files, self.now)?;
         // From now on, use the record as it is under the lock.
         *self.overlay.borrow_mut() = Some(unexpired_overlay(self.files, self.name, self.now).map_err(|error| other(&error))?);
         Ok(alone)

@@ -8,6 +8,7 @@ use crate::edit::encoding::{self, Encoding, PLAIN, decode};
 use crate::edit::files::Files;
 use crate::edit::overlay_record::{Overlay, OverlayDocument};
 use crate::edit::run::no_text;
+use crate::edit::saving::finish_merges;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
 
@@ -73,6 +74,7 @@ pub fn write_over<F: Files>(
 ) -> Result<(String, PutEffect, Overlay), OverlayError> {
     unexpired_overlay(files, name, now)?;
     let _alone = files.lock_for_editing()?;
+    finish_merges(files, now)?;
     let overlay = unexpired_overlay(files, name, now)?;
     // An entry that replaced the file may prevent a merge, but must not prevent dropping the document.
     let recorded = recorded_path(path);
@@ -134,7 +136,6 @@ fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, w
 }
 
 fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, now: u64) -> Result<PutEffect, OverlayError> {
-    check_no_open_merge(name, &overlay)?;
     if overlay.documents.remove(path).is_none() {
         return Ok(PutEffect::Same);
     }
@@ -195,16 +196,6 @@ fn editable(path: &str, base: Option<&[u8]>) -> Result<(), OverlayError> {
     })
 }
 
-/// Requires that an interrupted merge is completed before any other change.
-fn check_no_open_merge(name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
-    if overlay.merging.is_empty() {
-        return Ok(());
-    }
-    let why = format!("a merge of the overlay {name} was cut short, and some of its files are in the workspace");
-    let hint = format!("`cortex overlay merge {name}` brings it to its end");
-    Err(OverlayError::refused(ErrorCode::E_OVERLAY, why, "", hint))
-}
-
 /// The new content of a real file: its bytes, and permissions of a new file.
 pub(super) struct Putting {
     pub(super) path: String,
@@ -227,7 +218,6 @@ pub(super) enum MadeOf {
 /// Puts documents of real files, all or none. The caller has acquired the editing lock.
 pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<PutEffect>, OverlayError> {
     let mut overlay = unexpired_overlay(files, name, now)?;
-    check_no_open_merge(name, &overlay)?;
     let mut effects = Vec::with_capacity(puts.len());
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for Putting { path, bytes, mode, of } in puts {

@@ -5,6 +5,7 @@ use super::{session_overlays, texts};
 use crate::edit::expiry::end_expired;
 use crate::edit::files::Files;
 use crate::edit::overlay_record::{OpenedOn, Overlay, is_overlay_name, list_overlays, overlay_note_name, read_overlay_record};
+use crate::edit::saving::finish_merges;
 use engine::values::codes::ErrorCode;
 use engine::values::quantity::plural;
 use engine::values::suggest::nearest;
@@ -153,7 +154,6 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
             used_at: now,
             lifetime: LIFETIME,
             documents: BTreeMap::new(),
-            merging: BTreeMap::new(),
         },
     };
     overlay.used_at = overlay.used_at.max(now);
@@ -197,11 +197,7 @@ pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, Overl
     check_name(name)?;
     let _alone = files.lock_for_editing()?;
     let overlay = read_overlay_record(files, name)?.ok_or_else(|| no_such_overlay(files, name, now))?;
-    let merging = overlay.iter().flat_map(|overlay| overlay.merging.keys());
-    // Remove the temporary files of an interrupted merge.
-    merging
-        .filter(|path| files.resolve(path).is_ok())
-        .for_each(|path| files.unstage(path));
+    finish_merges(files, now)?;
     remove_record(files, name, now)?;
     Ok(overlay.map_or(0, |overlay| overlay.documents.len()))
 }

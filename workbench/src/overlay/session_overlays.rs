@@ -12,7 +12,7 @@ use crate::edit::session::{EditSession, LIFETIME, NoSession};
 use crate::edit::state::WorkflowState;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Returns the overlay of a session's edits; `None` when there is no session of that handle.
 ///
@@ -44,7 +44,6 @@ pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Opt
         used_at: session.used,
         lifetime: LIFETIME,
         documents: documents.collect(),
-        merging: BTreeMap::new(),
     }))
 }
 

@@ -104,7 +104,7 @@ pub struct Overlays {
 #[serde(rename_all = "camelCase")]
 struct Info {
     name: String,
-    /// `open`; `ended` if it has expired (the next `overlay open` removes it); `merging` if a merge was interrupted; `damaged`.
+    /// `open`; `ended` if it has expired (the next `overlay open` removes it); `damaged`.
     status: String,
     /// When it was opened, in seconds since 1970.
     opened_at: u64,
@@ -187,12 +187,11 @@ impl Method for List {
             let status = match &overlay {
                 None => "damaged",
                 Some(overlay) if overlay.is_over(now) => "ended",
-                Some(overlay) if !overlay.merging.is_empty() => "merging",
                 Some(_) => "open",
             };
             // An overlay that has been deleted since or is damaged is still listed.
             let compared = match status {
-                "open" | "merging" => compare(&files, &name, now).unwrap_or_default(),
+                "open" => compare(&files, &name, now).unwrap_or_default(),
                 _ => Vec::new(),
             };
             overlays.push(Info {
@@ -216,7 +215,6 @@ impl Method for List {
             let how = match one.status.as_str() {
                 "damaged" => format!("its record is damaged: `cortex overlay discard {name}` removes it"),
                 "ended" => "its time is over; the next `cortex overlay open` takes it away".to_owned(),
-                "merging" => format!("a merge was cut short: `cortex overlay merge {name}` brings it to its end"),
                 _ => format!("until {}", moment(one.expires_at)),
             };
             text.push_str(&format!("{name}  {how}\n"));
