@@ -1,5 +1,5 @@
-//! Differences between two texts in whole lines, and edits carried from one text to another. An edit is carried if the other side left its lines
-//! unchanged; otherwise it is a conflict. Nothing is guessed.
+//! Differences between two texts in whole lines, and the three-way merge: changes that one side made are taken from that side, equal changes of both
+//! sides once. Where both changed one place, nothing is guessed: that is a conflict, with its lines on all sides.
 
 use super::lines::split;
 use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices};
@@ -102,74 +102,145 @@ fn line_end(text: &str, at: usize) -> usize {
         .map_or(text.len(), |end| at + end + 1)
 }
 
-/// Edits carried to another text.
+/// Two texts joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TransferredEdits {
-    /// The other text with the edits.
+pub struct Joined {
+    /// The text with the changes of both sides.
     pub text: String,
-    /// Whether the other text already had some of the edits.
+    /// Whether both sides made some of the changes.
     pub alike: bool,
 }
 
-/// Carries the edits from `base` to `ours` over to `theirs`; `None` when both change the same lines. Inserted lines belong to their neighbours, from
-/// which they may be derived: a change of these by the other side is a conflict.
-pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<TransferredEdits> {
-    if base == theirs || ours == theirs {
-        return Some(TransferredEdits {
-            text: ours.to_owned(),
-            alike: base != theirs,
-        });
-    }
-    let (own, other) = (changes(base, ours), changes(base, theirs));
-    let mut carried = String::with_capacity(theirs.len() + ours.len().saturating_sub(base.len()));
-    let mut alike = false;
-    // Offset in `base` up to which all edits are carried.
-    let mut done = 0;
-    let (mut own, mut other) = (own.iter().peekable(), other.iter().peekable());
-    loop {
-        let (change, text) = match (own.peek(), other.peek()) {
-            (None, None) => break,
-            (Some(mine), Some(yours)) => {
-                let (a, b) = (&mine.old, &yours.old);
-                let meet = match a.is_empty() {
-                    true => b.start <= a.start && a.start <= b.end,
-                    false => a.start < b.end && b.start < a.end,
-                };
-                if meet {
-                    // The same edit on both sides is not a conflict.
-                    if mine.old == yours.old && ours[mine.new.clone()] == theirs[yours.new.clone()] {
-                        own.next();
-                        alike = true;
-                        continue;
-                    }
-                    return None;
-                }
-                if mine.old.start < yours.old.start {
-                    (own.next()?, ours)
-                } else {
-                    (other.next()?, theirs)
-                }
-            }
-            (Some(_), None) => (own.next()?, ours),
-            (None, Some(_)) => (other.next()?, theirs),
-        };
-        append_lines(&mut carried, &base[done..change.old.start])?;
-        append_lines(&mut carried, &text[change.new.clone()])?;
-        done = change.old.end;
-    }
-    append_lines(&mut carried, &base[done..])?;
-    Some(TransferredEdits { text: carried, alike })
+/// Lines that both sides changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clash {
+    /// Lines of the base, from 0.
+    pub base: Range<usize>,
+    /// Lines of `ours`, from 0.
+    pub ours: Range<usize>,
+    /// Lines of `theirs`, from 0.
+    pub theirs: Range<usize>,
 }
 
-/// Appends lines; `None` if the last line has no end, so that two lines would join.
-fn append_lines(text: &mut String, lines: &str) -> Option<()> {
-    let apart = match text.as_bytes() {
+/// The treatment of changes of adjacent lines by both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdjacentChanges {
+    /// They conflict.
+    Conflict,
+    /// They are joined. Only lines that `ours` inserts conflict with changes of their neighbours, from which they may be derived.
+    Join,
+}
+
+impl AdjacentChanges {
+    /// Whether changes of these ranges of the base are about one place.
+    fn meet(self, mine: &Range<usize>, yours: &Range<usize>) -> bool {
+        match self {
+            Self::Join if !mine.is_empty() => mine.start < yours.end && yours.start < mine.end,
+            Self::Conflict | Self::Join => mine.start <= yours.end && yours.start <= mine.end,
+        }
+    }
+
+    /// Returns the numbers of changes of each side that are about the next place.
+    fn next_place(self, own: &[ChangedRange], other: &[ChangedRange]) -> (usize, usize) {
+        let (Some(mine), Some(yours)) = (own.first(), other.first()) else {
+            return (own.len().min(1), other.len().min(1));
+        };
+        if !self.meet(&mine.old, &yours.old) {
+            return if mine.old.start < yours.old.start { (1, 0) } else { (0, 1) };
+        }
+        let (mut of_own, mut of_other) = (1, 1);
+        loop {
+            let meets_other = |mine: &ChangedRange| other[..of_other].iter().any(|yours| self.meet(&mine.old, &yours.old));
+            let meets_own = |yours: &ChangedRange| own[..of_own].iter().any(|mine| self.meet(&mine.old, &yours.old));
+            match (own.get(of_own).is_some_and(meets_other), other.get(of_other).is_some_and(meets_own)) {
+                (true, _) => of_own += 1,
+                (false, true) => of_other += 1,
+                (false, false) => return (of_own, of_other),
+            }
+        }
+    }
+}
+
+/// Joins the changes of two sides to a text. Where both changed one place, they made the same change, or it is a conflict.
+///
+/// # Errors
+/// The places of the conflicts.
+pub fn join(base: &str, ours: &str, theirs: &str, adjacent: AdjacentChanges) -> Result<Joined, Vec<Clash>> {
+    let (own, other) = (changes(base, ours), changes(base, theirs));
+    let (mut own, mut other) = (own.as_slice(), other.as_slice());
+    let mut text = String::with_capacity(theirs.len() + ours.len().saturating_sub(base.len()));
+    let (mut alike, mut is_of_lines, mut clashes) = (false, true, Vec::new());
+    // Offset in `base` up to which all changes are joined.
+    let mut done = 0;
+    loop {
+        let (of_own, of_other) = adjacent.next_place(own, other);
+        let (mine, yours) = (&own[..of_own], &other[..of_other]);
+        (own, other) = (&own[of_own..], &other[of_other..]);
+        let changed = || mine.iter().chain(yours).map(|change| &change.old);
+        let (Some(start), Some(end)) = (changed().map(|old| old.start).min(), changed().map(|old| old.end).max()) else {
+            break;
+        };
+        let place = start..end;
+        is_of_lines &= append_lines(&mut text, &base[done..start]);
+        let (own_lines, other_lines) = (range_on_side(mine, &place), range_on_side(yours, &place));
+        let lines = match (&own_lines, &other_lines) {
+            (Some(own), Some(other)) if ours[own.clone()] != theirs[other.clone()] => {
+                clashes.push(Clash {
+                    base: line_numbers(base, &place),
+                    ours: line_numbers(ours, own),
+                    theirs: line_numbers(theirs, other),
+                });
+                ""
+            }
+            (Some(own), other) => {
+                alike |= other.is_some();
+                &ours[own.clone()]
+            }
+            (None, Some(other)) => &theirs[other.clone()],
+            (None, None) => "",
+        };
+        is_of_lines &= append_lines(&mut text, lines);
+        done = end;
+    }
+    is_of_lines &= append_lines(&mut text, &base[done..]);
+    if clashes.is_empty() && !is_of_lines {
+        // The last line of a side has no end, and the other side adds lines behind it.
+        let [base, ours, theirs] = [base, ours, theirs].map(|text| 0..split(text).count());
+        clashes.push(Clash { base, ours, theirs });
+    }
+    if clashes.is_empty() {
+        Ok(Joined { text, alike })
+    } else {
+        Err(clashes)
+    }
+}
+
+/// Returns the range in the text of a side that corresponds to a range of the base around its changes; `None` if the side has none there.
+fn range_on_side(changes: &[ChangedRange], base: &Range<usize>) -> Option<Range<usize>> {
+    let (first, last) = (changes.first()?, changes.last()?);
+    Some(first.new.start - (first.old.start - base.start)..last.new.end + (base.end - last.old.end))
+}
+
+/// Returns the numbers of the lines in a range of bytes, from 0.
+fn line_numbers(text: &str, range: &Range<usize>) -> Range<usize> {
+    let first = split(&text[..range.start]).count();
+    first..first + split(&text[range.clone()]).count()
+}
+
+/// Carries the edits from `base` to `ours` over to `theirs`; `None` when both change the same lines.
+pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<Joined> {
+    join(base, ours, theirs, AdjacentChanges::Join).ok()
+}
+
+/// Appends lines; returns whether the last line has an end, so that two lines do not become one.
+fn append_lines(text: &mut String, lines: &str) -> bool {
+    let is_apart = match text.as_bytes() {
         [] | [.., b'\n'] => true,
         [.., b'\r'] => !lines.starts_with('\n'),
         _ => lines.is_empty(),
     };
     text.push_str(lines);
-    apart.then_some(())
+    is_apart
 }
 
 /// Returns a unified diff with three context lines. Differences of line ends are shown.
@@ -334,6 +405,53 @@ mod tests {
         );
     }
 
+    fn join(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Clash>> {
+        super::join(base, ours, theirs, AdjacentChanges::Conflict).map(|joined| joined.text)
+    }
+
+    fn lines(clash: &Clash) -> [(usize, usize); 3] {
+        [&clash.base, &clash.ours, &clash.theirs].map(|range| (range.start, range.end))
+    }
+
+    #[test]
+    fn edits_of_other_lines_are_joined_and_of_the_same_are_not() {
+        let base = "one\ntwo\nthree\nfour\nfive\n";
+        let with = |from: &str, to: &str| base.replace(from, to);
+        assert_eq!(
+            join(base, &with("one", "ONE"), &with("five", "FIVE")),
+            Ok("ONE\ntwo\nthree\nfour\nFIVE\n".to_owned())
+        );
+        assert_eq!(join(base, &with("two", "TWO"), &with("two", "TWO")), Ok(with("two", "TWO")));
+        assert_eq!(join(base, base, &with("two\n", "")), Ok(with("two\n", "")));
+        // Two edits of one line, however far apart in it, and edits of adjacent lines.
+        let clash = join("int a = 1; // x\n", "int b = 1; // x\n", "int a = 1; // y\n").expect_err("one line");
+        assert_eq!(lines(&clash[0]), [(0, 1), (0, 1), (0, 1)]);
+        let clash = join(base, &with("two", "TWO\n2"), &with("three", "3")).expect_err("they meet");
+        assert_eq!(clash.iter().map(lines).collect::<Vec<_>>(), [[(1, 3), (1, 4), (1, 3)]]);
+        let clash = join(base, &with("one", "1\n1\n1").replace("four", "4"), &with("four", "vier")).expect_err("both");
+        assert_eq!(clash.iter().map(lines).collect::<Vec<_>>(), [[(3, 4), (5, 6), (3, 4)]]);
+        // Both add at the same position.
+        assert!(join("a\n", "a\nb\n", "a\nc\n").is_err());
+        assert!(join("", "a", "b").is_err());
+    }
+
+    #[test]
+    fn line_ends_are_part_of_lines() {
+        let base = "a\r\nb\rc\nd";
+        assert_eq!(join(base, "a\nb\rc\nd", "a\r\nb\rc\nD\n"), Ok("a\nb\rc\nD\n".to_owned()));
+        assert_eq!(join(base, "a\r\nB\rc\nd", "a\r\nb\rc\nd\n").as_deref(), Ok("a\r\nB\rc\nd\n"));
+    }
+
+    /// A line, and its replacement on either side.
+    type Side = (String, Option<String>, Option<String>);
+
+    /// Lines of which each side may change some, combined by the test.
+    fn sides() -> impl Strategy<Value = Vec<Side>> {
+        let line = "[ab]{0,2}(\r\n|\n)";
+        let other = prop::option::weighted(0.3, "([xy]{1,2}\n){0,2}");
+        prop::collection::vec((line, other.clone(), other), 0..9)
+    }
+
     proptest! {
         #[test]
         fn changes_make_the_new_text(old in "([ab]{0,2}(\r\n|\n|é)){0,8}", new in "([ab]{0,2}(\r\n|\n|é)){0,8}") {
@@ -369,6 +487,41 @@ mod tests {
             let ours = base.replacen('<', &mine, 1);
             let theirs = base.replacen('>', &yours, 1);
             prop_assert_eq!(carry(&base, &ours, &theirs), Some(format!("{mine}\n1\n2\n{middle}\n3\n4\n{yours}")));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_join_has_the_changed_form_of_each_line(sides in sides()) {
+            let of = |pick: fn(&Side) -> &str| sides.iter().map(pick).collect::<String>();
+            let base = of(|(line, ..)| line);
+            let ours = of(|(line, mine, _)| mine.as_deref().unwrap_or(line));
+            let theirs = of(|(line, _, yours)| yours.as_deref().unwrap_or(line));
+            let both = of(|(line, mine, yours)| mine.as_deref().or(yours.as_deref()).unwrap_or(line));
+            if let Ok(joined) = join(&base, &ours, &theirs) {
+                // With equal lines, several diffs are possible: compare only unambiguous texts.
+                let same = sides.iter().all(|(_, mine, yours)| mine.is_none() || yours.is_none() || mine == yours);
+                let mut seen = std::collections::BTreeSet::new();
+                if same && sides.iter().all(|(line, ..)| seen.insert(line)) {
+                    prop_assert_eq!(&joined, &both);
+                }
+                prop_assert_eq!(join(&base, &theirs, &ours), Ok(joined), "either way round");
+            }
+            prop_assert_eq!(join(&base, &ours, &base), Ok(ours.clone()));
+            prop_assert_eq!(join(&base, &base, &theirs), Ok(theirs.clone()));
+            prop_assert_eq!(join(&base, &ours, &ours), Ok(ours));
+        }
+
+        #[test]
+        fn clashes_name_lines_that_there_are(base in "([ab]?(\r\n|\n|\r)){0,6}[ab]?", ours in "([ab]?(\r\n|\n|\r)){0,6}[ab]?", theirs in "([ab]?(\r\n|\n|\r)){0,6}[ab]?") {
+            prop_assert_eq!(join(&base, &ours, &base), Ok(ours.clone()));
+            if let Err(clashes) = join(&base, &ours, &theirs) {
+                for clash in clashes {
+                    prop_assert!(clash.base.end <= split(&base).count());
+                    prop_assert!(clash.ours.end <= split(&ours).count());
+                    prop_assert!(clash.theirs.end <= split(&theirs).count());
+                }
+            }
         }
     }
 }

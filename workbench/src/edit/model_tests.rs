@@ -3,7 +3,7 @@
 //! an edit in the buffer; no reported edit is lost, and half-written leftovers are ignored.
 
 use super::foreign_writes::notice;
-use super::merge::{TransferredEdits, carry, changes};
+use super::merge::{Joined, carry, changes};
 use super::order::{EditRequest, Order};
 use super::perform::perform;
 use super::response::Response;
@@ -68,7 +68,7 @@ impl Model {
         } else if self.buffer == self.file {
             self.rebase_onto_foreign_write(|_, file| Some(file.to_owned()));
             self.take();
-        } else if let Some(TransferredEdits { text, alike }) = carry(&self.base, &self.buffer, &self.file) {
+        } else if let Some(Joined { text, alike }) = carry(&self.base, &self.buffer, &self.file) {
             let base = self.base.clone();
             if alike {
                 self.rebase_onto_foreign_write(|text, file| Some(carry(&base, text, file)?.text));

@@ -6,10 +6,10 @@
 use super::OverlayError;
 use super::record::{LIFETIME, remove_record, store, unexpired_overlay};
 use super::texts;
-use super::three_way::join;
 use crate::edit::encoding::{decode, encode};
 use crate::edit::files::{FileWithBytes, Files, Save, SaveError};
 use crate::edit::lines::{Ends, body, split};
+use crate::edit::merge::{AdjacentChanges, join};
 use crate::edit::overlay_record::{Overlay, OverlayDocument};
 use crate::edit::saving::{finish_merges, save_merge};
 use crate::edit::session::Saving;
@@ -268,9 +268,9 @@ fn merge_three_texts(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Out
         () if yours == was => mine,
         () => return clash(format!("it is {} in the overlay and {} in the workspace", mine.form, yours.form)),
     };
-    match join(base, ours, theirs) {
-        Ok(text) if text == *theirs && encoding == yours => Outcome::Leave,
-        Ok(text) => match encode(text, *encoding) {
+    match join(base, ours, theirs, AdjacentChanges::Conflict) {
+        Ok(joined) if joined.text == *theirs && encoding == yours => Outcome::Leave,
+        Ok(joined) => match encode(joined.text, *encoding) {
             Ok(bytes) => Outcome::Become(How::Joined, Some(bytes)),
             Err(why) => clash(format!("what both sides changed cannot be written: {why}")),
         },

@@ -23,7 +23,6 @@ pub mod put;
 pub mod record;
 mod session_overlays;
 pub mod texts;
-mod three_way;
 
 pub use error::OverlayError;
 

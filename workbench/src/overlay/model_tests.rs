@@ -6,7 +6,7 @@ use super::merge::merge;
 use super::patch::apply;
 use super::put::{Put, write_document, write_over};
 use super::record::{discard, open_or_continue};
-use super::three_way::join;
+use crate::edit::merge::{AdjacentChanges, join};
 use crate::edit::overlay_record::list_overlays;
 use crate::edit::perform::recover;
 use crate::edit::test_folder::Real;
@@ -60,6 +60,10 @@ struct Model {
     overlays: BTreeMap<String, BTreeMap<String, (Text, Text)>>,
     /// The files when each was opened.
     opened: BTreeMap<String, BTreeMap<String, Digest>>,
+}
+
+fn joined(base: &str, ours: &str, theirs: &str) -> Option<String> {
+    join(base, ours, theirs, AdjacentChanges::Conflict).ok().map(|joined| joined.text)
 }
 
 fn digest(text: &String) -> Digest {
@@ -116,7 +120,7 @@ impl Model {
             let becomes = match () {
                 () if ours == base || theirs == *ours => theirs,
                 () if theirs == *base => ours.clone(),
-                () => Some(join(base.as_ref()?, ours.as_ref()?, &theirs?).ok()?),
+                () => Some(joined(base.as_ref()?, ours.as_ref()?, &theirs?)?),
             };
             match becomes {
                 Some(text) => drop(files.insert(path.clone(), text)),
@@ -293,8 +297,8 @@ proptest! {
     fn a_merge_that_is_cut_short_is_brought_to_its_end(
         sides in prop::collection::vec(("([ab]\n){0,5}", "([ab]\n){0,5}", "([ab]\n){0,5}"), 6..18),
     ) {
-        let joined = sides.iter().filter_map(|(base, ours, theirs)| Some((base, ours, theirs, join(base, ours, theirs).ok()?)));
-        let sides: Vec<_> = joined.take(PATHS.len()).collect();
+        let clean = sides.iter().filter_map(|(base, ours, theirs)| Some((base, ours, theirs, joined(base, ours, theirs)?)));
+        let sides: Vec<_> = clean.take(PATHS.len()).collect();
         for after in 0.. {
             let files = Real::new();
             open_or_continue(&files.disk, "o", None, 1_000).expect("open");
