@@ -202,7 +202,7 @@ fn a_document_that_cannot_be_shown_is_refused_by_name() {
         (vec!["../x.cs"], 2, "../x.cs leads out of the workspace"),
         (vec!["/etc/passwd"], 2, "/etc/passwd leads out of the workspace"),
         (vec![".git/config"], 2, "belongs to git"),
-        (vec![".cortex/live"], 2, "belongs to cortex"),
+        (vec![".cortex/edit"], 2, "belongs to cortex"),
         (vec!["gone.cs"], 2, "error[E_NO_FILE]: there is no file gone.cs"),
         (vec!["large.cs"], 2, "files over 32 MiB are not shown"),
         (vec!["src"], 2, "src is not a regular file"),
@@ -326,9 +326,8 @@ fn a_session_is_compared_with_its_own_anchors() {
 
 /// Returns the path of the history of the one viewed document.
 fn journal(bench: &Bench) -> std::path::PathBuf {
-    let folders = std::fs::read_dir(bench.root().join(".cortex/live")).expect("folder");
-    let journals = folders.map(|folder| folder.expect("a folder").path().join("journal.json"));
-    journals.into_iter().find(|path| path.exists()).expect("a journal")
+    let mut journals = std::fs::read_dir(bench.root().join(".cortex/edit/live")).expect("folder");
+    journals.next().expect("a journal").expect("an entry").path()
 }
 
 #[test]
@@ -521,11 +520,11 @@ fn readers_at_once_see_one_line_of_versions() {
 }
 
 #[test]
-fn only_the_owner_can_read_the_live_folder() {
+fn only_the_owner_can_read_the_folder_of_journals() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::memotree();
     live(&bench, &[]);
-    let mode = std::fs::metadata(bench.root().join(".cortex/live"))
+    let mode = std::fs::metadata(bench.root().join(".cortex/edit"))
         .expect("folder")
         .permissions()
         .mode();

@@ -1,4 +1,5 @@
-//! Contents of files and buffers, each stored once under the digest of its bytes, for edit sessions and overlays. A content is written before the
+//! Contents of files and buffers, each stored once under the digest of its bytes, for edit sessions, overlays and journals of
+//! live contexts. A content is written before the
 //! record that names it.
 
 use super::files::Files;
@@ -37,7 +38,7 @@ pub fn write_content(files: &impl Files, content: &Content, bytes: &[u8]) -> io:
 /// # Errors
 /// When they cannot be read.
 pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option<Vec<u8>>> {
-    if !content.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if content.is_empty() || !content.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(None);
     }
     let bytes = files.read_note(&note_name(content))?;

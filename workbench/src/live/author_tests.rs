@@ -80,13 +80,12 @@ impl TestWorkspace<'_> {
     }
 
     fn read_changes(&self) {
-        let held = stored_journals::lock_journal(self.root).expect("held");
-        edits::take_over(&self.files, self.root, &held, FILE).expect("taken over");
+        edits::take_over(&self.files, self.root, &(), FILE).expect("taken over");
         let text = self.files.text(FILE);
-        stored_journals::change_journal(self.root, &held, FILE, &[&text], |journal| {
+        stored_journals::change_journal(&self.files, &(), FILE, &[&text], |journal| {
             let before = journal
                 .current()
-                .and_then(|current| stored_journals::stored_text(self.root, FILE, &current.digest));
+                .and_then(|current| stored_journals::stored_text(&self.files, &current.digest));
             let said = ChangeReport {
                 author: PERSON.to_owned(),
                 ..ChangeReport::default()
@@ -152,7 +151,7 @@ proptest! {
             world.act(act);
         }
         // When a session ends, no change of it is lost.
-        let known = stored_journals::read_journal(world.root, FILE).expect("readable").versions;
+        let known = stored_journals::read_journal(&world.files, FILE).expect("readable").versions;
         let dies = acts.iter().any(|act| matches!(act, Act::Once(_, true)));
         if !dies {
             for (name, _) in world.files.notes("sessions").expect("listed") {
@@ -160,7 +159,7 @@ proptest! {
             }
         }
         world.read_changes();
-        let journal = stored_journals::read_journal(world.root, FILE).expect("readable");
+        let journal = stored_journals::read_journal(&world.files, FILE).expect("readable");
         prop_assert_eq!(&journal.versions[..known.len().min(journal.versions.len())], &known[..]);
         for version in &journal.versions {
             for author in authors(version) {
@@ -214,7 +213,7 @@ fn quick_edits_are_told_once() {
     }
     for _ in 0..3 {
         world.read_changes();
-        let journal = stored_journals::read_journal(world.root, FILE).expect("readable");
+        let journal = stored_journals::read_journal(&world.files, FILE).expect("readable");
         assert_eq!((journal.given, &patches(&journal)[1..]), (17, &wanted(24..40)[..]));
     }
     for number in 40..140 {
@@ -223,7 +222,7 @@ fn quick_edits_are_told_once() {
     }
     for _ in 0..3 {
         world.read_changes();
-        let journal = stored_journals::read_journal(world.root, FILE).expect("readable");
+        let journal = stored_journals::read_journal(&world.files, FILE).expect("readable");
         assert_eq!((journal.given, patches(&journal)), (117, wanted(76..140)));
     }
     // The processes of these edits were killed before reporting them.
@@ -232,6 +231,6 @@ fn quick_edits_are_told_once() {
     }
     world.now += 1;
     world.read_changes();
-    let journal = stored_journals::read_journal(world.root, FILE).expect("readable");
+    let journal = stored_journals::read_journal(&world.files, FILE).expect("readable");
     assert_eq!((journal.given, patches(&journal)), (127, wanted(86..150)));
 }

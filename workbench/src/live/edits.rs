@@ -5,7 +5,6 @@ use super::difference::Difference;
 use super::journal::{BETWEEN, ChangeReport, Journal, PATCH, SOMEBODY, Version, digest_of_text, operation};
 use super::names::DocumentNames;
 use super::stored_journals;
-use crate::checkout::FolderLock;
 use crate::edit::contents::{self, Content, read_kept_content};
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
@@ -28,18 +27,18 @@ const STEPS: usize = 16;
 ///
 /// # Errors
 /// When stored data of sessions or of the document cannot be read or written.
-pub fn take_over<F: Files>(files: &F, root: &Path, lock: &FolderLock, path: &str) -> io::Result<Vec<String>> {
+pub fn take_over<F: Files>(files: &F, root: &Path, lock: &F::EditLock, path: &str) -> io::Result<Vec<String>> {
     let names = DocumentNames::from_path(files, root, path)?;
     let mut sessions = session::list_sessions(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| names.has_path(known)));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
-    record_edits(files, root, lock, (path, &names), &sessions)?;
+    record_edits(files, lock, (path, &names), &sessions)?;
     let lasting = files.notes("sessions")?.into_iter();
     let lasting = lasting
         .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
         .collect();
-    if stored_journals::read_journal(root, path)?.has_ended(&lasting) {
-        stored_journals::change_journal(root, lock, path, &[], |journal| journal.drop_ended_sessions(&lasting))?;
+    if stored_journals::read_journal(files, path)?.has_ended(&lasting) {
+        stored_journals::change_journal(files, lock, path, &[], |journal| journal.drop_ended_sessions(&lasting))?;
     }
     let edited = |session: &&EditSession| session.documents.iter().any(|(path, one)| names.has_path(path) && one.is_edited());
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
@@ -59,8 +58,8 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
     let paths: BTreeSet<String> = steps.map(|step| step.path.clone()).collect();
     for path in paths {
         let path = DocumentNames::from_path(files, root, &path)?.path;
-        if stored_journals::read_journal(root, &path)?.current().is_some() {
-            take_over(files, root, &stored_journals::lock_journal(root)?, &path)?;
+        if stored_journals::read_journal(files, &path)?.current().is_some() {
+            take_over(files, root, &files.lock_for_editing()?, &path)?;
         }
     }
     Ok(())
@@ -83,17 +82,16 @@ fn new_steps<'s>(sessions: &'s [EditSession], names: &DocumentNames, journal: &J
 /// Records new steps of sessions.
 fn record_edits<F: Files>(
     files: &F,
-    root: &Path,
-    lock: &FolderLock,
+    lock: &F::EditLock,
     (path, names): (&str, &DocumentNames),
     sessions: &[EditSession],
 ) -> io::Result<()> {
-    let mut journal = stored_journals::read_journal(root, path)?;
+    let mut journal = stored_journals::read_journal(files, path)?;
     let mut steps = new_steps(sessions, names, &journal);
     if journal.versions.is_empty() && steps.len() > STEPS {
         let last = steps.split_off(steps.len() - STEPS);
         let earlier = std::mem::replace(&mut steps, last);
-        journal = stored_journals::change_journal(root, lock, path, &[], |journal| {
+        journal = stored_journals::change_journal(files, lock, path, &[], |journal| {
             earlier.iter().for_each(|step| journal.know(Some(&step.id)));
         })?;
     }
@@ -107,14 +105,14 @@ fn record_edits<F: Files>(
         journal = match report.failed {
             None => {
                 let texts = [&step.over, &step.to].map(|content| text_of_content(files, content));
-                record_write(root, lock, path, texts.each_ref().map(Option::as_deref), step.at, &report)?
+                record_write(files, lock, path, texts.each_ref().map(Option::as_deref), step.at, &report)?
             }
             // A failed try leaves the document unchanged.
             Some(_) => match journal
                 .current()
-                .and_then(|current| stored_journals::stored_text(root, path, &current.digest))
+                .and_then(|current| stored_journals::stored_text(files, &current.digest))
             {
-                Some(text) => record_found_text(root, lock, path, &text, step.at, &report)?,
+                Some(text) => record_found_text(files, lock, path, &text, step.at, &report)?,
                 None => continue,
             },
         };
@@ -122,37 +120,44 @@ fn record_edits<F: Files>(
     Ok(())
 }
 
-fn record_found_text(root: &Path, lock: &FolderLock, path: &str, text: &str, at: u64, report: &ChangeReport) -> io::Result<Journal> {
-    stored_journals::change_journal(root, lock, path, &[text], |journal| {
+fn record_found_text<F: Files>(
+    files: &F,
+    lock: &F::EditLock,
+    path: &str,
+    text: &str,
+    at: u64,
+    report: &ChangeReport,
+) -> io::Result<Journal> {
+    stored_journals::change_journal(files, lock, path, &[text], |journal| {
         let before = journal
             .current()
-            .and_then(|current| stored_journals::stored_text(root, path, &current.digest));
+            .and_then(|current| stored_journals::stored_text(files, &current.digest));
         journal.record_found(text, before.as_deref(), at, report);
     })
 }
 
 /// Records the write of a file: its text before, if not yet recorded, is a person's version; its text after is a version of the writer.
-fn record_write(
-    root: &Path,
-    lock: &FolderLock,
+fn record_write<F: Files>(
+    files: &F,
+    lock: &F::EditLock,
     path: &str,
     [before, after]: [Option<&str>; 2],
     at: u64,
     report: &ChangeReport,
 ) -> io::Result<Journal> {
-    let journal = stored_journals::read_journal(root, path)?;
+    let journal = stored_journals::read_journal(files, path)?;
     let Some(after) = after else { return Ok(journal) };
     if journal.is_last(before, after, at) {
-        return stored_journals::change_journal(root, lock, path, &[after], |journal| journal.claim(report));
+        return stored_journals::change_journal(files, lock, path, &[after], |journal| journal.claim(report));
     }
     if let Some(before) = before {
         let person = ChangeReport {
             author: PERSON.to_owned(),
             ..ChangeReport::default()
         };
-        record_found_text(root, lock, path, before, at, &person)?;
+        record_found_text(files, lock, path, before, at, &person)?;
     }
-    record_found_text(root, lock, path, after, at, report)
+    record_found_text(files, lock, path, after, at, report)
 }
 
 /// Records the merge of an overlay into a file: its text `before`, if not yet recorded, is a person's version; its text `after` is the agent's. Does
@@ -162,10 +167,10 @@ fn record_write(
 /// When stored data of the document cannot be read or written.
 pub fn record_merge<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
     let path = &DocumentNames::from_path(files, root, path)?.path;
-    if stored_journals::read_journal(root, path)?.current().is_none() {
+    if stored_journals::read_journal(files, path)?.current().is_none() {
         return Ok(());
     }
-    let lock = stored_journals::lock_journal(root)?;
+    let lock = files.lock_for_editing()?;
     take_over(files, root, &lock, path)?;
     let texts = [before, after].map(|bytes| decode(bytes).ok().map(|(text, _)| text));
     let report = ChangeReport {
@@ -173,7 +178,7 @@ pub fn record_merge<F: Files>(files: &F, root: &Path, path: &str, [before, after
         what: Some(format!("overlay merge {overlay}")),
         ..ChangeReport::default()
     };
-    record_write(root, &lock, path, texts.each_ref().map(Option::as_deref), now, &report).map(drop)
+    record_write(files, &lock, path, texts.each_ref().map(Option::as_deref), now, &report).map(drop)
 }
 
 /// Records a failed edit without a session, which no session remembers. Does nothing for a document that is not observed.
@@ -183,11 +188,11 @@ pub fn record_merge<F: Files>(files: &F, root: &Path, path: &str, [before, after
 pub fn record_failed_try<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
     let path = &DocumentNames::from_path(files, root, path)?.path;
     let text = files.read(path)?.and_then(|found| decode(&found.bytes).ok());
-    let Some((text, _)) = text.filter(|_| stored_journals::read_journal(root, path).is_ok_and(|journal| journal.current().is_some()))
+    let Some((text, _)) = text.filter(|_| stored_journals::read_journal(files, path).is_ok_and(|journal| journal.current().is_some()))
     else {
         return Ok(());
     };
-    let lock = stored_journals::lock_journal(root)?;
+    let lock = files.lock_for_editing()?;
     take_over(files, root, &lock, path)?;
     let report = ChangeReport {
         author: AGENT.to_owned(),
@@ -195,7 +200,7 @@ pub fn record_failed_try<F: Files>(files: &F, root: &Path, path: &str, (operatio
         failed: Some(why.to_owned()),
         edit: None,
     };
-    record_found_text(root, &lock, path, &text, now, &report).map(drop)
+    record_found_text(files, &lock, path, &text, now, &report).map(drop)
 }
 
 /// A document's buffer in a session.

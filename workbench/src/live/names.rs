@@ -32,7 +32,7 @@ impl DocumentNames {
         }
         // Check the paths: the checkout's author may have written the stored data, too.
         let is_meant = |other: &String| is_one(&root.join(path), &root.join(other)) && files.resolve(other).as_ref() == Ok(other);
-        let mut remembered = stored_journals::paths(root)?;
+        let mut remembered = stored_journals::paths(files)?;
         remembered.retain(is_meant);
         let sessions = session::list_sessions(files)?;
         let edited = sessions

@@ -95,23 +95,23 @@ impl LiveFile {
         let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
         let path = below.to_str().filter(|_| is_plain)?.to_owned();
         let has_it = |session| edits::buffer(&self.files, session, &path, self.now).is_ok_and(|buffer| buffer.is_some());
-        let is_remembered = || stored_journals::read_journal(&self.root, &path).is_ok_and(|journal| journal.current().is_some());
+        let is_remembered = || stored_journals::read_journal(&self.files, &path).is_ok_and(|journal| journal.current().is_some());
         (session.is_some_and(has_it) || is_remembered()).then_some(path)
     }
 
     /// Returns the text of a digest, if it is stored.
     pub(super) fn version_text(&self, digest: &str) -> Option<String> {
-        stored_journals::stored_text(&self.root, &self.path, digest)
+        stored_journals::stored_text(&self.files, digest)
     }
 
     /// Reads the document's history.
     pub(super) fn journal(&self) -> Result<Journal, Failed> {
-        stored_journals::read_journal(&self.root, &self.path).map_err(|error| unread(&error))
+        stored_journals::read_journal(&self.files, &self.path).map_err(|error| unread(&error))
     }
 
     /// Reads the document and records its state and the call's arguments, under the lock of the histories.
     pub(super) fn read_document(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<ReadDocument, Failed> {
-        let held = stored_journals::lock_journal(&self.root).map_err(|error| self.history_not_stored(&error))?;
+        let held = self.files.lock_for_editing().map_err(|error| self.history_not_stored(&error))?;
         let unsaved = edits::take_over(&self.files, &self.root, &held, &self.path);
         let unsaved = unsaved.map_err(|error| self.history_not_stored(&error))?;
         let (file, mut notes) = match self.document() {
@@ -167,7 +167,7 @@ impl LiveFile {
         let kept_for_anchor = buffer.filter(|_| show.set_anchor.is_some()).map(|buffer| buffer.text.as_str());
         let texts: Vec<&str> = file.into_iter().chain(kept_for_anchor).collect();
         let mut noted = Noted::default();
-        let journal = stored_journals::change_journal(&self.root, held, &self.path, &texts, |journal| {
+        let journal = stored_journals::change_journal(&self.files, held, &self.path, &texts, |journal| {
             let before = journal.current().and_then(|current| self.version_text(&current.digest));
             if let Some(text) = file {
                 noted.is_version = journal.record_found(text, before.as_deref(), self.now, &said);
@@ -266,7 +266,7 @@ impl LiveFile {
 
     /// Extends the failure of a missing file by the session's and the stored versions, which can still be shown.
     fn with_stored_versions(&self, code: Code, why: Diagnostic, unsaved: &[String]) -> Failed {
-        let journal = stored_journals::read_journal(&self.root, &self.path).unwrap_or_default();
+        let journal = stored_journals::read_journal(&self.files, &self.path).unwrap_or_default();
         let last = journal.current().map(|version| version.number);
         let last = last.map(|last| format!("version {last} is the last that is remembered: --version {last} shows it"));
         let session = unsaved
@@ -277,7 +277,7 @@ impl LiveFile {
     }
 
     fn history_not_stored(&self, error: &io::Error) -> Failed {
-        let damaged = "check .cortex/live and .cortex/edit; a damaged journal can be moved away";
+        let damaged = "check .cortex/edit; a damaged journal can be moved away";
         Failed::new(
             Code::Io,
             checkout::trouble(&format!("the versions of {}", self.path), error, damaged),
@@ -287,7 +287,7 @@ impl LiveFile {
 
 fn unread(error: &io::Error) -> Failed {
     let why = Diagnostic::error(ErrorCode::E_READ, error.to_string());
-    Failed::new(Code::Io, why.hint("check .cortex/live and .cortex/edit"))
+    Failed::new(Code::Io, why.hint("check .cortex/edit"))
 }
 
 fn not_shown(refused: &Refused) -> Failed {
