@@ -47,56 +47,36 @@ fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Resul
 
 /// Finds the session of the last edit in this checkout.
 fn last_edited<F: Files>(files: &F, now: u64) -> Result<EditSession, Trouble> {
-    let lives = |session: &EditSession| now <= session.used.saturating_add(session::LIFETIME);
     // A discard is not an edit that `undo` looks for.
-    let last = |session: &EditSession| session.done.last().filter(|edit| edit.operation != "discard").cloned();
-    let at = |session: &EditSession| last(session).map(|edit| (edit.at, edit.turn));
-    let all: Vec<EditSession> = session::list_sessions(files)?.into_iter().filter(lives).collect();
-    let Some(last) = all.iter().filter_map(at).max() else {
-        return Err(Trouble {
-            status: Status::NoMatch,
-            ..Trouble::new("this checkout has no edit to revert", "")
-        });
+    let last = |session: &EditSession| {
+        session
+            .done
+            .last()
+            .filter(|edit| edit.operation != "discard")
+            .map(|edit| (edit.at, edit.turn))
     };
-    let mut of_then: Vec<EditSession> = all.into_iter().filter(|session| at(session) == Some(last)).collect();
-    match of_then.len() {
-        1 => Ok(of_then.remove(0)),
-        count => {
-            let lines = of_then.iter().map(|session| {
-                let edit = session.done.last().into_iter();
-                let paths: Vec<&str> = edit.flat_map(|edit| &edit.changes).map(|change| change.path.as_str()).collect();
-                format!("{}  {}", session.id, paths.join(", "))
-            });
-            Err(Trouble {
-                detail: Some(lines.collect::<Vec<_>>().join("\n")),
-                ..Trouble::new(
-                    format!("{count} edits were made in the same second"),
-                    "choose one by `session` (`cortex edit undo --session ID`)",
-                )
-            })
-        }
-    }
+    let edited = unexpired_sessions(files, now)?.filter(|session| last(session).is_some());
+    edited
+        .max_by_key(last)
+        .ok_or_else(|| no_edit("this checkout has no edit to revert"))
 }
 
 /// Finds the session whose edit was undone last.
 fn last_taken_back<F: Files>(files: &F, now: u64) -> Result<EditSession, Trouble> {
-    let lives = |session: &EditSession| now <= session.used.saturating_add(session::LIFETIME);
-    let all = session::list_sessions(files)?
-        .into_iter()
-        .filter(|session| lives(session) && !session.undone.is_empty());
-    let mut all: Vec<EditSession> = all.collect();
-    all.sort_by_key(|session| std::cmp::Reverse(session.used));
-    let ids: Vec<&str> = all.iter().map(|session| session.id.as_str()).collect();
-    match all.as_slice() {
-        [] => Err(Trouble {
-            status: Status::NoMatch,
-            ..Trouble::new("this checkout has no reverted edit to apply again", "")
-        }),
-        [first, second, ..] if first.used == second.used => Err(Trouble::new(
-            "edits of several sessions were reverted in the same second",
-            format!("choose one by session: {}", ids.join(", ")),
-        )),
-        _ => Ok(all.remove(0)),
+    let undone = unexpired_sessions(files, now)?.filter(|session| !session.undone.is_empty());
+    let last = undone.max_by_key(|session| (session.used, session.turn));
+    last.ok_or_else(|| no_edit("this checkout has no reverted edit to apply again"))
+}
+
+fn unexpired_sessions<F: Files>(files: &F, now: u64) -> Result<impl Iterator<Item = EditSession>, Trouble> {
+    let sessions = session::list_sessions(files)?.into_iter();
+    Ok(sessions.filter(move |session| !session.has_expired(now)))
+}
+
+fn no_edit(why: &str) -> Trouble {
+    Trouble {
+        status: Status::NoMatch,
+        ..Trouble::new(why, "")
     }
 }
 

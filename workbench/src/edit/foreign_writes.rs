@@ -7,7 +7,7 @@ use super::edit_log::Category;
 use super::files::Files;
 use super::flags::flags;
 use super::run::EditRun;
-use super::session::{self, EditSession, LIFETIME};
+use super::session::{self, EditSession};
 use super::state::{Reread, Status};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use std::io;
 /// # Errors
 /// When the notes of sessions cannot be read or written.
 pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -> io::Result<BTreeSet<String>> {
-    let lives = |session: &EditSession| now <= session.used.saturating_add(LIFETIME);
+    let lives = |session: &EditSession| !session.has_expired(now);
     let concerned = |session: &EditSession| -> Vec<String> {
         let paths = session.documents.keys();
         paths

@@ -140,6 +140,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
     let mut run = EditRun::start_run(files, session, now);
     run.session.operations += 1;
     run.session.used = run.session.used.max(now);
+    run.session.turn = run.turn;
     run.notes.extend(recovered.iter().cloned());
     let offered = run.offers();
     let mode = run.session.mode;
@@ -296,7 +297,7 @@ fn list_sessions<F: Files>(files: &F, now: u64, recovered: Vec<String>) -> Resul
     let sessions = session::list_sessions(files)?;
     let lines: Vec<String> = sessions
         .iter()
-        .filter(|session| now <= session.used.saturating_add(session::LIFETIME))
+        .filter(|session| !session.has_expired(now))
         .map(|session| {
             let documents: Vec<String> = session
                 .documents

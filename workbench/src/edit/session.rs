@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// Seconds after its last use at which a session ends: seven days.
+/// Seconds after its last use at which a session ends, and an overlay without a lifetime of its own: seven days.
 pub const LIFETIME: u64 = 7 * 24 * 3600;
 /// [`LIFETIME`] in words.
 pub(super) const ENDS: &str = "the session ends seven days after it was last used";
@@ -130,6 +130,9 @@ pub struct EditSession {
     pub overlay: Option<String>,
     /// Time of the last use, in seconds.
     pub used: u64,
+    /// Order of the last operation among those of all sessions.
+    #[serde(default)]
+    pub turn: u64,
     /// Number of operations so far.
     pub operations: u64,
     /// Documents, by path of the real file below the workspace.
@@ -191,6 +194,7 @@ impl EditSession {
             opened: false,
             overlay: None,
             used: now,
+            turn: 0,
             operations: 0,
             documents: BTreeMap::new(),
             done: Vec::new(),

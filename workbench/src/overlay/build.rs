@@ -2,11 +2,11 @@
 //! changes nothing of the checkout itself (graph, History, laid-out files).
 
 use super::OverlayError;
-use super::record::{LIFETIME, is_session, lives, note_use, overlay_or_session};
+use super::record::{is_session, lives, note_use, overlay_or_session};
 use super::{session_overlays, texts};
 use crate::edit::disk::Disk;
 use crate::edit::files::Files;
-use crate::edit::session::EditSession;
+use crate::edit::session::{EditSession, LIFETIME};
 use engine::build::engine::Engine;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::seams::annotate::Unannotated;

@@ -4,7 +4,7 @@
 //! The files are saved as an edit session saves its files: an interrupted merge is completed, or rolled back and merged again.
 
 use super::OverlayError;
-use super::record::{LIFETIME, remove_record, store, unexpired_overlay};
+use super::record::{remove_record, store, unexpired_overlay};
 use super::texts;
 use crate::edit::encoding::{decode, encode};
 use crate::edit::files::{FileWithBytes, Files, Save, SaveError};
@@ -12,7 +12,7 @@ use crate::edit::lines::{Ends, body, split};
 use crate::edit::merge::{AdjacentChanges, join};
 use crate::edit::overlay_record::{Overlay, OverlayDocument};
 use crate::edit::saving::{finish_merges, save_merge};
-use crate::edit::session::Saving;
+use crate::edit::session::{LIFETIME, Saving};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::ops::Range;

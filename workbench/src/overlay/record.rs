@@ -6,14 +6,13 @@ use crate::edit::expiry::end_expired;
 use crate::edit::files::Files;
 use crate::edit::overlay_record::{OpenedOn, Overlay, is_overlay_name, list_overlays, overlay_note_name, read_overlay_record};
 use crate::edit::saving::finish_merges;
+use crate::edit::session::LIFETIME;
 use engine::values::codes::ErrorCode;
 use engine::values::quantity::plural;
 use engine::values::suggest::nearest;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Default lifetime after the last use, in seconds: a week.
-pub const LIFETIME: u64 = 7 * 24 * 3600;
 /// Longest lifetime, in seconds: ten years.
 pub const LONGEST_LIFE: u64 = 10 * 365 * 24 * 3600;
 /// Least age in seconds of the recorded last use before it is updated; shorter for lifetimes below a quarter of an hour.
