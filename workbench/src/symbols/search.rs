@@ -86,6 +86,8 @@ pub enum Matched {
     Fuzzy,
     /// The type's declarations, documentation and code are similar to the text; the most similar come first.
     Semantic,
+    /// The query is a file that declares the type.
+    File,
 }
 
 /// A search query.

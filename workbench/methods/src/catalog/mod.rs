@@ -58,6 +58,7 @@ pub mod resolved;
 mod rewriting;
 pub mod schema;
 mod search;
+mod search_by_file;
 mod semantic;
 pub mod since;
 mod source;

@@ -8,6 +8,7 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::printable;
+use engine::values::case_folding::same;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -16,6 +17,7 @@ use workbench::aliases::Aliases;
 use workbench::similar_types::{REMAKE, Vectors};
 use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::describe::{describe, locate_hits};
+use workbench::symbols::kind_words::read_kind_words;
 use workbench::symbols::search::{Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
 
@@ -26,7 +28,8 @@ use workbench::symbols::search_by_meaning::chosen_types;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Search {
-    /// The query: a part of a name, optionally after a part of its container (Store.Get).
+    /// The query: a part of a name, optionally after a part of its container (Store.Get), or after the word of a kind (`interface IStore`). For a
+    /// file (Store.cs), the types that it declares.
     #[arg(default_value = "")]
     #[serde(default)]
     #[schemars(extend("x-tool" = ""))]
@@ -71,8 +74,8 @@ fn default_limit_of_search() -> usize {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hits {
     #[serde(flatten)]
-    page: Page,
-    state: AnswerState,
+    pub(super) page: Page,
+    pub(super) state: AnswerState,
 }
 
 impl Method for Search {
@@ -89,9 +92,17 @@ impl Method for Search {
             return self.by_meaning(desk);
         }
         let names = desk.workspace_names()?;
+        if let Some(hits) = self.by_file(desk, &names)? {
+            return Ok(hits);
+        }
+        let read = read_kind_words(&names.symbols, self.query(None))?;
         let mut page = loop {
             let aliases = workbench::aliases::read_aliases(&desk.context.root_around().unwrap_or_default());
-            let page = search(&names.symbols, &self.query(Some(&aliases)))?;
+            let query = Query {
+                aliases: Some(&aliases),
+                ..read.query
+            };
+            let page = search(&names.symbols, &query)?;
             let known = page.filtered > 0 || page.hits.iter().any(|hit| hit.matched != Matched::Fuzzy);
             if known || !learns(desk)? {
                 break page;
@@ -101,10 +112,13 @@ impl Method for Search {
         page.hits = describe(desk, std::mem::take(&mut page.hits))?;
         locate_hits(desk, &mut page)?;
         let others = desk.other_names()?;
-        let shown = other_languages::add_hits(&others, &names.symbols, &self.query(None), &mut page, shown);
+        let shown = other_languages::add_hits(&others, &names.symbols, &read.query, &mut page, shown);
         let mut state = AnswerState::default().of_workspace(&names.flaws).unread(&others.unread);
         if page.total == 0 && page.filtered == 0 {
-            state.notes.extend(note_of_name(desk, &self.query)?);
+            state.notes.extend(note_of_name(desk, read.query.text)?);
+        }
+        if let Some(kind) = read.other_than {
+            state.notes.push(format!("no {kind} has this name; these are of other kinds"));
         }
         if page.total == 0 {
             let why = if page.filtered > 0 {
@@ -113,6 +127,11 @@ impl Method for Search {
                 Empty::Unknown
             };
             state = state.empty(why);
+        }
+        if let Some(namespace) = self.namespace.as_deref().filter(|_| page.total == 0)
+            && !names.symbols.namespaces().iter().any(|known| same(known, namespace))
+        {
+            state.notes.push(format!("the workspace has no namespace {namespace}"));
         }
         if page.generated > 0 {
             state

@@ -1,5 +1,6 @@
 //! Shared parts of the methods about symbols: the symbol index of the workspace, and resolution in it.
 
+use super::search_by_file::explain_file;
 use super::uncompiled::explain_unknown;
 use crate::code::Code;
 use crate::desk::Desk;
@@ -154,6 +155,7 @@ pub fn symbol_or_error<T>(
     ) = &mut result
     {
         explain_unknown(desk, symbol, error)?;
+        explain_file(desk, symbol, &mut error.diagnostic)?;
         let context = desk.context;
         let (workspace, session) = desk.open_to_build()?;
         // A dot may precede the member.
