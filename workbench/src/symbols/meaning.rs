@@ -1,10 +1,10 @@
 //! Result of resolving a symbol: candidates, how they were found, and the chosen one if it is unique.
 
+use super::dotnet_names::describe_dotnet;
 use super::outputs::{SymbolError, Trouble, member_label, type_label};
 use engine::values::case_folding::same;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use producers::csharp::deps::dotnet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,6 @@ pub const SHOWN: usize = 5;
 
 /// The kind of a candidate that is a namespace.
 pub const NAMESPACE: &str = "namespace";
-
-/// Most type parameters of a type of .NET that a name without their number may mean.
-const MOST_TYPE_PARAMETERS: usize = 8;
 
 /// How a symbol was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
@@ -244,11 +241,10 @@ impl Resolution {
         let found: String = self.symbol.chars().take(120).collect();
         let shown: Vec<String> = self.candidates.iter().take(SHOWN).map(|found| found.path.clone()).collect();
         if matches!(self.how, None | Some(How::Fuzzy)) {
-            if let Some(outside) = dotnet_type(&self.symbol) {
-                let why = Diagnostic::error(
-                    ErrorCode::SymbolNotFound,
-                    format!("{outside} is a type of .NET, not of this workspace"),
-                );
+            if let Some(described) = self.describe_outside() {
+                // Types of the workspace may be similar to a simple name.
+                let shown = if self.symbol.contains('.') { Vec::new() } else { shown };
+                let why = Diagnostic::error(ErrorCode::SymbolNotFound, described).candidates(shown);
                 let hint = "name a type or member that the workspace declares; `grep` finds a word in its code";
                 return Err(SymbolError::new(Trouble::NotFound, why.found(found).hint(hint)));
             }
@@ -278,6 +274,12 @@ impl Resolution {
 }
 
 impl Resolution {
+    /// Describes the type of .NET that an unknown name means.
+    pub fn describe_outside(&self) -> Option<String> {
+        let is_unknown = matches!(self.how, None | Some(How::Fuzzy));
+        is_unknown.then(|| describe_dotnet(&self.symbol, self.owner.is_none())).flatten()
+    }
+
     /// Says what is unknown: the name, the member of a known type, or only its parameters.
     fn describe_unknown(&self) -> String {
         let Some(owner) = &self.owner else {
@@ -291,20 +293,6 @@ impl Resolution {
             false => format!("{owner} has no member of this name"),
         }
     }
-}
-
-/// Returns the .NET type that a name with its namespace means: the type itself, or the one before the last dot or `#`.
-fn dotnet_type(symbol: &str) -> Option<&'static str> {
-    let name = symbol.trim().trim_start_matches("global::");
-    let name = name.split(['(', '<']).next().unwrap_or(name);
-    let known = |name: &str| {
-        let generic = || (1..=MOST_TYPE_PARAMETERS).find_map(|count| dotnet::known(&format!("{name}`{count}")));
-        dotnet::known(name).or_else(generic)
-    };
-    let whole = Some(name).filter(|name| name.contains('.'));
-    let owner = name.rsplit_once(['.', '#']).map(|(owner, _)| owner);
-    let owner = owner.filter(|owner| owner.contains('.'));
-    [whole, owner].into_iter().flatten().find_map(known)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod contents;
 mod contracts;
 pub mod describe;
 mod dispatches;
+mod dotnet_names;
 pub mod edit_distance;
 pub mod file;
 pub mod file_query;

@@ -14,11 +14,14 @@
 //! 5. a namespace: it is reported, but does not resolve to a type or member.
 //! 6. **fuzzy**: names at most two edits away, or, of members, longer and shorter ones. They are suggestions and never resolve.
 //!
+//! A keyword of the language that is a type (`string`) means a type of .NET, never a name of another case.
+//!
 //! A path as answers write it, ``Namespace.Type`1#Name`1(T)``, takes precedence over all of these.
 //!
 //! Candidates are sorted by least surprise: fewest namespace levels, then most accessible, then shortest, then by name. Recently used paths may come
 //! first among *suggestions*; they never decide a resolution.
 
+use super::dotnet_names::is_keyword;
 use super::index::Symbols;
 use super::matching::{across_names, namespaces, rank, target_name, types};
 use super::operators;
@@ -72,6 +75,9 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
     if let Some(found) = find_by_exact_path(symbols, outputs, text.trim())? {
         let candidate = candidate(symbols, found).map_err(O::Error::from)?;
         return Ok(answer(text.trim(), Some(How::Exact), vec![candidate], 1, None));
+    }
+    if is_keyword(symbols, text) {
+        return Ok(answer(text.trim(), None, Vec::new(), 0, None));
     }
     let operator = operators::symbol(text.trim());
     let path = SymbolPath::parse(operator.as_deref().unwrap_or(text)).map_err(O::Error::from)?;

@@ -132,6 +132,14 @@ pub fn has_type_named(simple: &str) -> bool {
     })
 }
 
+/// Returns the keys of the types of a simple name, without nested ones, the shortest first.
+pub fn named(simple: &str) -> Vec<&'static str> {
+    let plain = |key: &str| key.split('`').next().and_then(|key| key.rsplit('.').next()) == Some(simple);
+    let mut keys: Vec<&str> = library().types.keys().copied().filter(|key| plain(key)).collect();
+    keys.sort_unstable_by_key(|key| (key.len(), *key));
+    keys
+}
+
 /// Returns the extension methods of a name: the class and the line of each.
 pub fn extensions(name: &str) -> &'static [(&'static str, &'static str)] {
     library().extensions.get(name).map_or(&[], Vec::as_slice)

@@ -85,6 +85,7 @@ impl Method for Resolve {
                 desk.worsen(Code::Usage);
                 let mut state = AnswerState::default().of_workspace(&names.flaws).empty(Empty::Unknown);
                 state.notes.extend(note_of_name(desk, &self.symbol)?);
+                state.notes.extend(found.describe_outside());
                 state
             }
             Some(_) => names.state_of_symbols(found.candidates.iter().flat_map(|one| &one.files)),
