@@ -171,6 +171,15 @@ impl AnswerState {
         self
     }
 
+    /// Notes types that a name could mean, too, and that the answer is not about.
+    pub fn note_namesakes(&mut self, others: &[&str]) {
+        if !others.is_empty() {
+            let shown = others[..others.len().min(NAMED)].join(", ");
+            let others = more(others.len().saturating_sub(NAMED));
+            self.notes.push(format!("other types have this name, too: {shown}{others}"));
+        }
+    }
+
     /// Notes targets that could not be built, so that their contents are missing.
     #[must_use]
     pub fn unread(mut self, labels: &[String]) -> Self {
@@ -353,6 +362,22 @@ mod tests {
         assert_eq!(note(40, 10), "41 to 50 of 50 are shown");
         assert_eq!(note(60, 0), "there are 50, and none after the first 60");
         assert!(!AnswerState::default().page(40, 10, 50, "").complete);
+    }
+
+    #[test]
+    fn hidden_namesakes_are_named() {
+        let mut state = AnswerState::default();
+        state.note_namesakes(&[]);
+        state.note_namesakes(&["N.A"]);
+        state.note_namesakes(&["N.A", "N.B", "N.C", "N.D", "N.E"]);
+        assert!(state.complete);
+        assert_eq!(
+            state.notes,
+            [
+                "other types have this name, too: N.A",
+                "other types have this name, too: N.A, N.B, N.C (and 2 more)"
+            ]
+        );
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Resolves a sequence of names to types: as the engine resolves build targets, with extensions.
 
 use super::index::{Symbols, depth};
+use super::meaning::Candidate;
 use super::path::{Glob, Segment, SymbolPath, is_wild};
 use super::resolve::How;
 use engine::planning::symbol;
 use engine::values::case_folding::{same, strip_end};
+use engine::values::label::halves;
 use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
 
@@ -140,6 +142,43 @@ pub(crate) fn best_matches<'k, T>(names: &[Segment], rooted: bool, keyed: impl I
     Some((how, found.into_iter().map(|(_, one)| one).collect()))
 }
 
+/// Returns the types that a name could mean besides the shown symbols, least surprising first: a whole name (`Program`) hides longer ones
+/// (`N.Program`), and a type without type parameters generic ones. Those of a member's name declare a member of that name. Types that differ from a
+/// shown one by their project only are not listed.
+pub fn others_of_name<'s>(symbols: &'s Symbols, asked: &str, shown: &[&str]) -> Vec<&'s str> {
+    let Some(path) = SymbolPath::parse(asked)
+        .ok()
+        .filter(|path| !path.is_wild() && !path.rooted && path.scope.is_none())
+    else {
+        return Vec::new();
+    };
+    let member = shown
+        .iter()
+        .find_map(|path| Some(Candidate::from_path(path, &[]).member_name()?.to_owned()));
+    let all = path.segments.as_slice();
+    let names = match all.split_last() {
+        Some((_, before)) if member.is_some() && path.member.is_none() => before,
+        _ => all,
+    };
+    let Some(last) = names.last() else { return Vec::new() };
+    let own: Vec<&str> = shown
+        .iter()
+        .map(|path| symbol_of(halves(path).map_or(*path, |(key, _)| key)))
+        .collect();
+    let is_other = |at: &usize| {
+        let key = symbols.key(*at);
+        let is_written = names.iter().all(|name| key.contains(&name.name));
+        let fits = last.arguments.is_none_or(|count| count == arity(key));
+        let declares = || member.as_deref().is_none_or(|member| symbols.declares(key, member));
+        is_written && fits && !own.contains(&symbol_of(key)) && matches_end(names, symbol_of(key), false).is_some() && declares()
+    };
+    let mut found: Vec<usize> = symbols.ending(&last.name).into_iter().filter(is_other).collect();
+    found.sort_by_cached_key(|&at| rank(symbols.key(at), symbols.brief(at).access));
+    let mut found: Vec<&str> = found.into_iter().map(|at| symbols.key(at)).collect();
+    found.dedup_by(|one, other| symbol_of(one) == symbol_of(other));
+    found
+}
+
 /// Returns the number of a type's own type parameters, by its key.
 fn arity(key: &str) -> usize {
     let symbol = symbol_of(key);
@@ -236,6 +275,25 @@ mod tests {
             let paths: Vec<String> = found.candidates.iter().map(|one| one.path.clone()).collect();
             assert_eq!((found.symbol.as_str(), paths.join(" ")), (text, expected.to_owned()));
             assert!(found.how.is_some_and(|how| how != How::Fuzzy), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_whole_name_hides_others_that_are_told() {
+        let text = "class Program { void Main() { } } namespace N { class Program { void Main() { } class Part { } } class Program<T> { } } namespace M { class program { } class Part { } }";
+        let symbols = Sample::from_files(&[("a.cs", text)]).symbols();
+        for (asked, shown, others) in [
+            ("Program", "Program", "N.Program N.Program`1"),
+            ("Program.Main", "Program#Main()", "N.Program"),
+            ("Program#Main", "Program#Main()", "N.Program"),
+            ("Program<int>", "N.Program`1", ""),
+            ("Part", "M.Part", "N.Program+Part"),
+            ("N.Program", "N.Program", "N.Program`1"),
+            ("global::Program", "Program", ""),
+            ("Main", "Program#Main()", ""),
+            ("Prog*", "Program", ""),
+        ] {
+            assert_eq!(others_of_name(&symbols, asked, &[shown]).join(" "), others, "{asked}");
         }
     }
 

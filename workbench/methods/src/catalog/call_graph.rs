@@ -1,7 +1,7 @@
 //! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
 
 use super::paging::{ROWS, default_rows};
-use super::symbols::{OfNamesakes, answer_each, lines_of_notes, state_of_page, unread_uses};
+use super::symbols::{OfNamesakes, OfSymbol, answer_each, lines_of_notes, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
@@ -81,6 +81,12 @@ pub struct Calls {
     /// Total number.
     total: usize,
     state: AnswerState,
+}
+
+impl OfSymbol for Calls {
+    fn state_of_answer(&mut self) -> &mut AnswerState {
+        &mut self.state
+    }
 }
 
 impl CallQuery {

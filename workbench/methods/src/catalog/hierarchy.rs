@@ -2,7 +2,7 @@
 
 use super::implementations::relative_line;
 use super::paging::{ROWS, default_rows};
-use super::symbols::{OfNamesakes, answer_each, lines_of_notes, state_of_page};
+use super::symbols::{OfNamesakes, OfSymbol, answer_each, lines_of_notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
 use crate::desk::workspace_names::WorkspaceNames;
@@ -48,6 +48,12 @@ pub struct Hierarchy {
     /// Number of heirs.
     total: usize,
     state: AnswerState,
+}
+
+impl OfSymbol for Hierarchy {
+    fn state_of_answer(&mut self) -> &mut AnswerState {
+        &mut self.state
+    }
 }
 
 impl Method for HierarchyOf {

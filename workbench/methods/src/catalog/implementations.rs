@@ -1,7 +1,7 @@
 //! `implementations`: the types or members that implement, derive from or override another one.
 
 use super::paging::{ROWS, default_rows};
-use super::symbols::{OfNamesakes, answer_each, lines_of_notes, state_of_page};
+use super::symbols::{OfNamesakes, OfSymbol, answer_each, lines_of_notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
 use crate::desk::workspace_names::WorkspaceNames;
@@ -51,6 +51,12 @@ pub struct Implementations {
     /// Total number.
     total: usize,
     state: AnswerState,
+}
+
+impl OfSymbol for Implementations {
+    fn state_of_answer(&mut self) -> &mut AnswerState {
+        &mut self.state
+    }
 }
 
 impl Method for ImplementationsOf {

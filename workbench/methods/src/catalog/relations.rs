@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use workbench::health::Health;
 use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::contents::Layout;
+use workbench::symbols::matching::others_of_name;
 use workbench::symbols::relations::{Edges, Graph, Relations, WalkDirection};
 use workbench::symbols::resolve::{Candidate, Resolved};
 
@@ -140,6 +141,7 @@ impl TypeQuery {
         if matches!(way, WalkDirection::Rdeps) {
             state = state.beside_unread(&unread_uses(desk, &[&found.path])?);
         }
+        state.note_namesakes(&others_of_name(&names.symbols, &self.symbol, &[&found.path]));
         Ok(Related {
             resolved: Resolved {
                 path: found.path,

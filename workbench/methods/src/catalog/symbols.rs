@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::aliases;
 use workbench::symbols::answer_state::AnswerState;
-use workbench::symbols::matching::differs_in_case;
+use workbench::symbols::matching::{differs_in_case, others_of_name};
 use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
 use workbench::unread_files::{self, UnreadUses};
@@ -95,9 +95,15 @@ impl<T> OfNamesakes<T> {
     }
 }
 
+/// An answer about one symbol.
+pub trait OfSymbol {
+    /// Returns its state, to add notes.
+    fn state_of_answer(&mut self) -> &mut AnswerState;
+}
+
 /// Resolves a symbol, and answers about each one of the name ([`Resolution::namesakes`]): `answer` gets the overloads of one name in one type, or one
 /// symbol, and the former name.
-pub fn answer_each<'c, T>(
+pub fn answer_each<'c, T: OfSymbol>(
     desk: &mut Desk<'c>,
     names: &WorkspaceNames,
     symbol: &str,
@@ -108,6 +114,11 @@ pub fn answer_each<'c, T>(
     let mut answers = Vec::with_capacity(groups.len());
     for group in &groups {
         answers.push(answer(desk, group, found.former.as_deref())?);
+    }
+    if let (Some(last), Some(How::Exact | How::Suffix)) = (answers.last_mut(), found.how) {
+        let shown: Vec<&str> = groups.iter().flatten().map(|one| one.path.as_str()).collect();
+        last.state_of_answer()
+            .note_namesakes(&others_of_name(&names.symbols, symbol, &shown));
     }
     let mut answers = answers.into_iter();
     let first = answers.next().ok_or_else(|| Failed::bug(&"a name means nothing"))?;

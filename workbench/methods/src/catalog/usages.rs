@@ -1,7 +1,7 @@
 //! `usages`: every place that uses a type or a member, divided into certain and possible ones.
 
 use super::paging::default_places;
-use super::symbols::{OfNamesakes, answer_each, lines_of_notes, state_of_page, unread_uses};
+use super::symbols::{OfNamesakes, OfSymbol, answer_each, lines_of_notes, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::desk::Desk;
 use crate::desk::workspace_names::WorkspaceNames;
@@ -93,6 +93,12 @@ pub struct Spots {
     /// Total number of places.
     total: usize,
     state: AnswerState,
+}
+
+impl OfSymbol for Spots {
+    fn state_of_answer(&mut self) -> &mut AnswerState {
+        &mut self.state
+    }
 }
 
 /// A reason why places are possible, with the number of these places.
