@@ -10,6 +10,7 @@ use methods::catalog::viewed_types::touch;
 use methods::catalog::{Answered, FileForm, MethodEntry};
 use methods::code::Code;
 use methods::desk::Desk;
+use methods::desk::request_context::TRIES;
 use methods::failed::{Failed, Outcome};
 use serde_json::Value;
 use std::io::Write;
@@ -78,12 +79,7 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
             context.say(&reply.diagnostics);
             reply.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
         }
-        None => {
-            let mut desk = Desk::new(context, entry.name);
-            let answered = (entry.call)(&mut desk, arguments);
-            desk.part();
-            answered?
-        }
+        None => answer_here(context, entry, &arguments)?,
     };
     let mut out = context.stdout();
     if context.overlay().is_none() {
@@ -103,6 +99,33 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
     let text = text.map_err(|error| Failed::bug(&error))?;
     outcome_of_write(write!(out, "{text}"))?;
     Ok(code)
+}
+
+/// Answers in this process. A question whose sources change while it is answered is asked again, about the new sources.
+fn answer_here(context: &CommandContext, entry: &MethodEntry, arguments: &Value) -> Result<Answered, Failed> {
+    let tries = if entry.effect == Effect::Looks { TRIES } else { 1 };
+    try_while_changed(tries, |is_tried_again| {
+        context.release_locks_to_reopen();
+        context.try_again(is_tried_again);
+        let mut desk = Desk::new(context, entry.name);
+        let answered = (entry.call)(&mut desk, arguments.clone());
+        desk.part();
+        answered
+    })
+}
+
+/// Answers up to `tries` times, until the failure is not that a source changed. `answer` gets whether another try may follow.
+fn try_while_changed<T>(tries: usize, mut answer: impl FnMut(bool) -> Result<T, Failed>) -> Result<T, Failed> {
+    let mut left = tries.saturating_sub(1);
+    loop {
+        let answered = answer(left > 0);
+        let failed = answered.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
+        let has_changed = failed.iter().any(|why| why.code == ErrorCode::E_CHANGED);
+        if left == 0 || !has_changed {
+            return answered;
+        }
+        left -= 1;
+    }
 }
 
 /// Arguments that the answer of an edit names, with their options on the command line.
@@ -197,6 +220,26 @@ fn ask_service(context: &CommandContext, entry: &MethodEntry, arguments: &Value)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_is_asked_again_while_sources_change() {
+        let failure = |code| Failed::new(Code::TargetFailed, Diagnostic::error(code, "no answer"));
+        let tried = |failures: &[ErrorCode], tries| {
+            let mut asked = Vec::new();
+            let answered = try_while_changed(tries, |is_tried_again| {
+                let failed = failures.get(asked.len()).map(|code| failure(*code));
+                asked.push(is_tried_again);
+                failed.map_or(Ok(()), Err)
+            });
+            (answered.is_ok(), asked)
+        };
+        let changed = [ErrorCode::E_CHANGED; 9];
+        assert_eq!(tried(&[], 3), (true, vec![true]));
+        assert_eq!(tried(&changed[..1], 3), (true, vec![true, true]));
+        assert_eq!(tried(&changed, 3), (false, vec![true, true, false]));
+        assert_eq!(tried(&changed, 1), (false, vec![false]));
+        assert_eq!(tried(&[ErrorCode::E_PARAM], 3), (false, vec![true]));
+    }
 
     #[test]
     fn the_command_line_names_options_and_not_arguments() {

@@ -23,7 +23,7 @@ use methods::catalog::viewed_types::touch;
 use methods::catalog::{Answered, Effect, METHODS, MethodEntry, find_method};
 use methods::code::Code;
 use methods::desk::figures::Service;
-use methods::desk::request_context::{RequestContext, Tell};
+use methods::desk::request_context::{RequestContext, TRIES, Tell};
 use methods::desk::settings::Settings;
 use methods::desk::turn::{AcquiredTurn, Ticket, Turn};
 use methods::desk::workspace_names::WorkspaceNames;
@@ -95,9 +95,6 @@ const TO_READ: Duration = Duration::from_millis(100);
 
 /// Limit of questions answered at once during a build of the checkout. Each loads the graph and builds the outputs that it reads.
 const READERS: usize = 2;
-
-/// Limit of attempts to answer a question whose sources change during each attempt.
-const TRIES: usize = 5;
 
 /// A word index, and the moment of the watch at which it was true, if there is a watch.
 pub type KnownWords = (Arc<WordIndex>, Option<Moment>);

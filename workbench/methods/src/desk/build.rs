@@ -83,6 +83,10 @@ fn digest_of_patterns(patterns: &[String]) -> Digest {
 /// Builds, and reports failures and remarks of producers. Shows the build to the person whose command it is.
 pub fn build(context: &RequestContext, session: &mut Session, request: &Request) -> Result<Report, Failed> {
     let report = context.run_observed(|observer, cancel| build_observed(context, session, request, (observer, cancel)))?;
+    let changed = report.failures.iter().find(|why| why.code == ErrorCode::E_CHANGED);
+    if let Some(changed) = changed.filter(|_| context.is_tried_again()) {
+        return Err(Failed::new(Code::TargetFailed, changed.clone()));
+    }
     report_findings(context, &report);
     Ok(report)
 }

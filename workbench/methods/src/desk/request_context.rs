@@ -31,6 +31,9 @@ use workbench::workspace::{Access, Opening, WorkbenchError, Workspace};
 /// Minimum time that a reader waits for the store: long enough for a build to release it between two steps.
 const MOMENT: Duration = Duration::from_millis(500);
 
+/// Most tries of a question whose sources change while it is answered.
+pub const TRIES: usize = 5;
+
 /// Receiver of status, diagnostics and events, besides the answer.
 enum Voice {
     /// The person whose command it is.
@@ -73,6 +76,8 @@ pub struct RequestContext {
     patience: Cell<Option<Duration>>,
     /// Whether the workspace is read while another build of the checkout runs.
     is_beside: Cell<bool>,
+    /// Whether a build that meets a changed source ends the request, because it is tried again.
+    is_tried_again: Cell<bool>,
     /// Last graph that the service loaded; `None` outside a service.
     graphs: Option<GraphMemory>,
     /// Turn that is released with the checkout while a request waits for a model.
@@ -110,6 +115,7 @@ impl RequestContext {
             overlay,
             patience: Cell::default(),
             is_beside: Cell::default(),
+            is_tried_again: Cell::default(),
             graphs: None,
             turn: RefCell::default(),
         }
@@ -233,6 +239,16 @@ impl RequestContext {
     /// Returns whether the workspace is read while another build of the checkout runs.
     pub fn is_beside(&self) -> bool {
         self.is_beside.get()
+    }
+
+    /// Sets whether the request is tried again if a source changes while it builds. Such a build then ends the request, and reports nothing.
+    pub fn try_again(&self, is_tried_again: bool) {
+        self.is_tried_again.set(is_tried_again);
+    }
+
+    /// Returns whether the request is tried again if a source changes while it builds.
+    pub fn is_tried_again(&self) -> bool {
+        self.is_tried_again.get()
     }
 
     /// Returns whether this command leaves the checkout unchanged: it uses an overlay, or another process builds the checkout.
