@@ -2,7 +2,7 @@
 
 use super::family::{Family, NAMED};
 use super::places::{ChangedPlaces, FileTexts};
-use super::{Obstacles, Planning, RenameRequest, Rewritten, Spot, directives, unread_uses, with_files};
+use super::{Obstacles, Planning, RenameRequest, Rewritten, SYNTAX_ERRORS, Spot, directives, unread_uses, with_files};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::{remove_declaration, without_empty_namespace};
 use crate::edit::symbol::Refused;
@@ -24,6 +24,27 @@ use producers::csharp::types::symbol_of;
 use producers::csharp::usages::Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+
+/// Words of the obstacle of a certain use, and of a possible one.
+const USED: &str = ": it is used here: ";
+const POSSIBLY_USED: &str = ": possible use, ";
+const RELATED: &str = " overrides or implements it, or it that one";
+
+/// Returns what to do about the obstacles of a deletion: the cause that must be removed first decides.
+pub fn advice_of_deletion(way: &Obstacles) -> &'static str {
+    let is_any = |words: &str| way.0.iter().any(|one| one.contains(words));
+    if is_any(SYNTAX_ERRORS) {
+        "nothing was changed; mend the files with syntax errors first, because their uses are not all known"
+    } else if is_any(USED) {
+        "nothing was changed; it is in use: first change or delete the code that uses it"
+    } else if is_any(RELATED) {
+        "nothing was changed; first delete the related members, or delete it together with them by `replace`"
+    } else if is_any(POSSIBLY_USED) {
+        "nothing was changed; the listed code may use it: change that code, or delete the declaration by `replace` if the code means something else"
+    } else {
+        "nothing was changed; a use without the name cannot be excluded: delete the declaration by `replace` if there is none"
+    }
+}
 
 /// Plans the deletion of a symbol; ignores the new name of `request`.
 ///
@@ -50,10 +71,7 @@ pub fn delete<O: Outputs>(
         .map(|path| with_files(symbols, path))
         .collect();
     for (path, at) in all_declarations(outputs, &others.iter().collect::<Vec<_>>())? {
-        way.add_obstacle(format!(
-            "{}:{}:{}: {path} overrides or implements it, or it that one",
-            at.file, at.line, at.column
-        ));
+        way.add_obstacle(format!("{}:{}:{}: {path}{RELATED}", at.file, at.line, at.column));
     }
     for place in unread_uses(world, candidate, &family) {
         way.add_obstacle(place);
@@ -68,10 +86,7 @@ pub fn delete<O: Outputs>(
                 .is_some_and(|(_, _, ranges)| ranges.iter().any(|range| range.contains(&at)))
         };
         if !texts.identifier_at(&spot).is_some_and(|(at, _)| is_gone(at)) {
-            way.add_obstacle(format!(
-                "{}:{}:{}: it is used here: {}",
-                place.file, place.line, place.column, place.text
-            ));
+            way.add_obstacle(format!("{}:{}:{}{USED}{}", place.file, place.line, place.column, place.text));
         }
     }
     let mut planning = Planning {
@@ -273,7 +288,7 @@ fn remaining_uses<O: Outputs>(
             continue;
         }
         way.add_obstacle(format!(
-            "{}:{}:{}: possible use, {why}: {}",
+            "{}:{}:{}{POSSIBLY_USED}{why}: {}",
             place.file, place.line, place.column, place.text
         ));
     }

@@ -107,3 +107,24 @@ fn used_symbols_stay_and_each_use_is_reported() {
         }
     }
 }
+
+#[test]
+fn advice_is_about_the_cause() {
+    let advice = |symbol: &str| {
+        let way = deleted(symbol).expect_err(symbol);
+        advice_of_deletion(&Obstacles(way.into_iter().collect()))
+    };
+    assert!(advice("Shop#Told").contains("it is in use"));
+    let possible = Obstacles(BTreeSet::from([
+        "a.cs:1:1: possible use, the type of the value is unknown: x.M()".to_owned()
+    ]));
+    assert!(advice_of_deletion(&possible).contains("may use it"));
+    assert!(advice("Tests#Runs").contains("without the name"));
+    let related = Obstacles(BTreeSet::from([
+        "a.cs:1:1: N.I#M() overrides or implements it, or it that one".to_owned()
+    ]));
+    assert!(advice_of_deletion(&related).contains("related members"));
+    let mut flawed = related;
+    flawed.refuse_syntax_errors("a.cs");
+    assert!(advice_of_deletion(&flawed).contains("syntax errors"));
+}

@@ -11,7 +11,7 @@ use producers::csharp::lexer::{Kind, Token, lex};
 use producers::csharp::types::symbol_of;
 use std::collections::BTreeSet;
 
-/// Adds obstacles for files that contain the name and could not be read completely: they may contain unknown uses.
+/// Adds obstacles for files with syntax errors that contain the name: they may contain unknown uses.
 pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut FileTexts<'_>, way: &mut Obstacles) {
     let flawed = request
         .sources
@@ -19,7 +19,7 @@ pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut 
         .filter(|file| file.ends_with(".cs") && request.flawed.contains(*file));
     for file in flawed {
         if texts.read_text(file).is_some_and(|text| text.contains(name)) {
-            way.add_obstacle(format!("{file}: it names {name} and could not be read as a whole"));
+            way.refuse_syntax_errors(file);
         }
     }
 }

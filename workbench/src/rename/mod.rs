@@ -23,7 +23,7 @@ use crate::symbols::index::Symbols;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
 use crate::unread_files;
-pub use deletion::delete;
+pub use deletion::{advice_of_deletion, delete};
 use engine::seams::world::World;
 use family::Family;
 use places::{ChangedPlaces, FileTexts};
@@ -63,13 +63,16 @@ impl RenameRequest<'_> {
     /// Adds an obstacle if a file to be changed has syntax errors, or is generated.
     fn check_file(&self, file: &str, text: &str, layout: &Layout, way: &mut Obstacles) {
         if self.flawed.contains(file) {
-            way.add_obstacle(format!("{file} has syntax errors, so it may contain uses that cortex does not see"));
+            way.refuse_syntax_errors(file);
         }
         if layout.is_generated(file) || is_generated(file, text) {
             way.add_obstacle(format!("{file} is generated, and its next generation would undo the change"));
         }
     }
 }
+
+/// Words of the obstacle of a file with syntax errors.
+const SYNTAX_ERRORS: &str = " has syntax errors";
 
 /// Obstacles of a rename or another change, each with its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,6 +81,11 @@ pub struct Obstacles(pub BTreeSet<String>);
 impl Obstacles {
     fn add_obstacle(&mut self, what: impl Into<String>) {
         self.0.insert(what.into());
+    }
+
+    /// Adds the obstacle of a file with syntax errors, once for each file.
+    fn refuse_syntax_errors(&mut self, file: &str) {
+        self.add_obstacle(format!("{file}{SYNTAX_ERRORS}, so it may contain uses that cortex does not see"));
     }
 
     /// Adds an obstacle if the requested type only inherits the member.

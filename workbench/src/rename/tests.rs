@@ -435,3 +435,28 @@ fn strings_change_on_request() {
         .expect("nothing in the way");
     assert_eq!(plan.files[0].after.as_deref(), Some(after));
 }
+
+#[test]
+fn a_file_with_syntax_errors_is_one_obstacle() {
+    let text = "class Item { Item Next; }\nclass Late { void Half( }\n";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    let symbols = sample.names();
+    let found = resolve(&symbols, &mut sample, "Item", &Options::default()).expect("a resolution");
+    let candidate = found.candidate().expect("one").clone();
+    let world = MemoryWorld::new();
+    world.write_source("a.cs", text.as_bytes());
+    let request = RenameRequest {
+        candidate: &candidate,
+        new: "Part",
+        leave_possible: false,
+        in_strings: false,
+        gaps: &BTreeSet::new(),
+        flawed: &BTreeSet::from(["a.cs".to_owned()]),
+        sources: &["a.cs".to_owned()],
+    };
+    let way = plan(&mut sample, &symbols, &world, request)
+        .expect("outputs")
+        .expect_err("an obstacle");
+    let only = "a.cs has syntax errors, so it may contain uses that cortex does not see";
+    assert_eq!(way.0, BTreeSet::from([only.to_owned()]));
+}

@@ -43,6 +43,9 @@ pub(super) struct SymbolEdit<'e> {
     pub to: Destination<'e>,
 }
 
+/// Hint of a refused edit that would break the code that its obstacles name.
+pub(super) const BREAKS: &str = "nothing was changed; first change the code that is named";
+
 /// New texts of files, with a summary of the edit.
 pub(super) struct Planned {
     pub files: Vec<Rewritten>,
@@ -54,11 +57,16 @@ impl SymbolEdit<'_> {
     pub fn safe_delete(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         let symbol = self.symbol;
         let refusal = format!("{symbol} is not deleted");
-        let rewriting = rewriting("safe_delete", &refusal, "nothing was changed; fix the named errors first");
+        let rewriting = rewriting("safe_delete", &refusal, BREAKS);
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let subject = RenameSubject::from_symbol(desk, symbol)?;
             let request = subject.request("");
-            let files = rename::delete(desk, &subject.names.symbols, &*subject.world, request)?.map_err(|way| rewriting.refused(&way))?;
+            let files = rename::delete(desk, &subject.names.symbols, &*subject.world, request)?;
+            let advised = |way: &Obstacles| Rewriting {
+                hint: rename::advice_of_deletion(way),
+                ..rewriting
+            };
+            let files = files.map_err(|way| advised(&way).refused(&way))?;
             let emptied = files.iter().filter(|file| file.after.is_none());
             let emptied: String = emptied.map(|file| format!(", and {}, which would be empty", file.path)).collect();
             Ok(Planned {

@@ -105,7 +105,11 @@ impl SymbolEdit<'_> {
         is_strict: bool,
     ) -> Result<Response, Failed> {
         let refusal = format!("{} stays as it is", self.path.unwrap_or_default());
-        let rewriting = rewriting(operation, &refusal, "nothing was changed; fix the named errors first");
+        let rewriting = rewriting(
+            operation,
+            &refusal,
+            "nothing was changed; first change the code that is named, or leave `strict` out",
+        );
         // As a saved edit, a dry run does not wait until the whole workspace is read for the first time.
         let was_asked = desk.context.store_folder().is_some_and(|folder| folder.exists());
         let looks_dry = self.to.is_dry && was_asked && desk.context.overlay().is_none();

@@ -40,7 +40,7 @@ impl SymbolEdit<'_> {
         let rewriting = rewriting(
             "extract_interface",
             &refusal,
-            "nothing was changed; fix the named errors first, or name other members: NAME: MEMBER, MEMBER",
+            "nothing was changed; first change the code that is named, or name other members: NAME: MEMBER, MEMBER",
         );
         let (planned, target, interface) = self.to.plan_in(desk, Edit::NAME, |desk| {
             let subject = RenameSubject::from_symbol(desk, self.symbol)?;

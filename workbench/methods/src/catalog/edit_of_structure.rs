@@ -1,7 +1,7 @@
 //! Operations of `edit` that change the structure of code: parameters of members, files of types, using directives.
 
 use super::edit::{Edit, defines_of};
-use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, rewriting, wrong_argument};
+use super::edit_by_symbol::{BREAKS, Planned, SymbolEdit, file_of, path_and_text, rewriting, wrong_argument};
 use super::edit_check::names_lost;
 use super::rename::RenameSubject;
 use super::symbols::resolve_for_edit;
@@ -66,7 +66,7 @@ impl SymbolEdit<'_> {
         let rewriting = rewriting(
             "move_type",
             &refusal,
-            "nothing was changed; fix the named errors first, or name another file",
+            "nothing was changed; first change the code that is named, or name another file",
         );
         let (planned, key, target) = self.to.plan_in(desk, Edit::NAME, |desk| {
             let names = desk.workspace_names()?;
@@ -128,7 +128,7 @@ impl SymbolEdit<'_> {
     pub fn organize_usings(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         let path = self.path.unwrap_or_default();
         let refusal = format!("{path} keeps the order of its directives");
-        let rewriting = rewriting("organize_usings", &refusal, "nothing was changed; fix the named errors first");
+        let rewriting = rewriting("organize_usings", &refusal, BREAKS);
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let (path, before) = path_and_text(desk, path)?;
             let defines = defines_of(desk, &path)?;

@@ -167,7 +167,8 @@ impl Rewriting<'_> {
         let generated = files.iter().filter(is_generated);
         locked.extend(generated.map(|file| format!("{} is generated, and its next generation would undo the change", file.path)));
         if !locked.is_empty() {
-            return Err(self.refused(&Obstacles(locked)));
+            let hint = "nothing was changed; make the files writable, or change what generates them";
+            return Err(Rewriting { hint, ..*self }.refused(&Obstacles(locked)));
         }
         // Other processes may write these files while they are edited.
         desk.context.release_locks();
