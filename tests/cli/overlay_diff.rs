@@ -179,7 +179,7 @@ fn impact_of_an_overlay_is_that_of_what_differs_in_it() {
     );
     let text = bench.run(&["impact", "--overlay", &session]).out;
     assert!(
-        text.contains("note: 1 declaration no longer exists: Beta#Four(Alpha); impact does not follow its former uses"),
+        text.contains("note: 1 declaration no longer exists: Beta#Four(Alpha); no code was found that still names it"),
         "{text}"
     );
 }

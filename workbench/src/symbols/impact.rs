@@ -56,6 +56,8 @@ pub enum Reached {
     Derives,
     /// It is a test, and a reached method runs before it.
     Runs,
+    /// It names a declaration that the change removed.
+    Lost,
 }
 
 impl Reached {
@@ -68,6 +70,7 @@ impl Reached {
             Self::Implements => "implements",
             Self::Derives => "derives from",
             Self::Runs => "runs",
+            Self::Lost => "names the removed",
         }
     }
 }
@@ -193,6 +196,22 @@ pub fn impact<O: Outputs>(
     depth: u32,
     gaps: &BTreeSet<String>,
 ) -> Result<Impact, O::Error> {
+    impact_with_users(outputs, symbols, changed, Vec::new(), depth, gaps)
+}
+
+/// As [`impact`], with users of removed declarations ([`super::removed_uses`]), which are one step away.
+///
+/// # Errors
+/// When the outputs cannot be read or are damaged.
+pub fn impact_with_users<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    changed: &BTreeSet<String>,
+    former_users: Vec<Affected>,
+    depth: u32,
+    gaps: &BTreeSet<String>,
+) -> Result<Impact, O::Error> {
+    let mut former_users = former_users;
     let mut walk = ImpactWalk {
         symbols,
         gaps,
@@ -221,7 +240,9 @@ pub fn impact<O: Outputs>(
             walk.look_beyond(outputs, &here, distance)?;
             break;
         }
-        here = walk.users(outputs, &here, distance)?.into_iter().collect();
+        let mut next = walk.users(outputs, &here, distance)?;
+        next.extend(walk.add_former_users(std::mem::take(&mut former_users)));
+        here = next.into_iter().collect();
         if here.is_empty() {
             break;
         }
@@ -238,7 +259,7 @@ pub fn impact<O: Outputs>(
 }
 
 impl Affected {
-    fn new(distance: u32, path: &str, how: Reached, by: Option<&str>) -> Self {
+    pub(super) fn new(distance: u32, path: &str, how: Reached, by: Option<&str>) -> Self {
         Self {
             distance,
             path: path.to_owned(),
@@ -311,6 +332,18 @@ impl ImpactWalk<'_> {
             });
         }
         Ok(next)
+    }
+
+    /// Adds the users of removed declarations; returns those to follow further.
+    fn add_former_users(&mut self, users: Vec<Affected>) -> BTreeSet<String> {
+        let mut next = BTreeSet::new();
+        for one in users {
+            if self.seen.insert(one.path.clone()) && halves(&one.path).is_some() {
+                next.insert(one.path.clone());
+            }
+            self.add_affected(one);
+        }
+        next
     }
 
     /// Counts the members that one more step would reach, without adding rows.

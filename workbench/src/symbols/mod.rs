@@ -44,6 +44,7 @@ pub mod path;
 mod primary_constructor_tests;
 mod registrations;
 pub mod relations;
+pub mod removed_uses;
 pub mod resolve;
 #[cfg(test)]
 mod resolve_tests;

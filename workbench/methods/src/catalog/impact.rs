@@ -20,14 +20,18 @@ use workbench::edit::disk::Disk;
 use workbench::edit::files::Files;
 use workbench::overlay::build::documents;
 use workbench::symbols::answer_state::{AnswerState, Empty};
-use workbench::symbols::impact::{Affected, Reached, at_lines, impact};
+use workbench::symbols::impact::{Affected, Reached, at_lines, impact_with_users};
+use workbench::symbols::matching::others_of_name;
+use workbench::symbols::removed_uses::{RemovedUses, uses_of_removed};
+use workbench::unread_files::word_of;
 
 /// List what a change of a member reaches: its users over several steps, its heirs, and the tests among these.
 ///
 /// With --diff, the changed members are those that differ from the checked-out commit; with --overlay and no symbol, those that differ between the
-/// workspace and the overlay or edit session. Certain uses are followed, and those through a base or an interface. A row that is not certain, or is
-/// reached only through such a row, says "possible" with the reason; other possible uses are not followed. If the last step has further users, a note
-/// gives their number, and the answer is not complete. Tests are methods with the attributes of xUnit, NUnit or MSTest.
+/// workspace and the overlay or edit session. Code that still names a declaration which these changes removed is one step away. Certain uses are
+/// followed, and those through a base or an interface. A row that is not certain, or is reached only through such a row, says "possible" with the
+/// reason; other possible uses are not followed. If the last step has further users, a note gives their number, and the answer is not complete. Tests
+/// are methods with the attributes of xUnit, NUnit or MSTest.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImpactOf {
@@ -119,9 +123,15 @@ impl Method for ImpactOf {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Reach, Failed> {
         let names = desk.workspace_names()?;
-        let Start { changed, former, removed } = self.changed_symbols(desk, &names)?;
+        let Start {
+            changed,
+            former,
+            removed,
+            users,
+        } = self.changed_symbols(desk, &names)?;
         let health = desk.health()?;
-        let found = impact(desk, &names.symbols, &changed, self.depth, &health.gaps())?;
+        let notes = notes_of_removed(&removed, &users);
+        let found = impact_with_users(desk, &names.symbols, &changed, users.users, self.depth, &health.gaps())?;
         let unread: Vec<String> = found.unread.iter().cloned().collect();
         let unseen: Vec<String> = found.unseen.iter().cloned().collect();
         let mut state = AnswerState::default()
@@ -138,7 +148,7 @@ impl Method for ImpactOf {
         let rows: Vec<Affected> = found.affected.into_iter().filter(is_wanted).collect();
         let dot = self.dot.then(|| draw_reach(&changed, &rows));
         let (total, possible) = count_affected(rows.iter());
-        state = state.lacking(note_removed(&removed).as_slice());
+        state = state.lacking(&notes);
         if changed.is_empty() {
             let other = if self.diff {
                 "the commit that is checked out"
@@ -151,12 +161,15 @@ impl Method for ImpactOf {
             state
                 .notes
                 .push(format!("no test is reached within {}", plural(u64::from(self.depth), "step")));
-        } else if total == 0 {
+        } else if total == 0 && removed.is_empty() {
             state = state.empty(Empty::None);
         }
         state = state.lacking(self.note_users_beyond(found.beyond).as_slice());
         let paths: Vec<&str> = changed.iter().map(String::as_str).collect();
         state = state.beside_unread(&unread_uses(desk, &paths)?);
+        if let Some(symbol) = &self.symbol {
+            state.note_namesakes(&others_of_name(&names.symbols, symbol, &paths));
+        }
         let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
         let state = state_of_page(state, (self.offset, affected.len()), total);
         if filter.is_some() || dot.is_some() {
@@ -258,8 +271,10 @@ struct Start {
     changed: BTreeSet<String>,
     /// Former name of a requested symbol.
     former: Option<String>,
-    /// Members and types that no longer exist; the walk cannot follow them.
+    /// Members and types that no longer exist.
     removed: BTreeSet<String>,
+    /// The code that still names them.
+    users: RemovedUses,
 }
 
 impl Start {
@@ -267,6 +282,7 @@ impl Start {
         Ok(Self {
             changed: at_lines(desk, &names.symbols, &found.lines)?,
             former: None,
+            users: uses_of_removed(desk, &names.symbols, &found.removed, &found.lines.keys().cloned().collect())?,
             removed: found.removed,
         })
     }
@@ -275,23 +291,30 @@ impl Start {
 /// Limit of removed symbols that a note names.
 const NAMED: usize = 5;
 
-/// Returns a note about removed symbols, whose former users have no certain binding any more.
-fn note_removed(removed: &BTreeSet<String>) -> Option<String> {
-    let first = removed.first()?;
+/// Returns notes about removed symbols. Names that still bind, or that cortex does not bind, are not among their users.
+fn notes_of_removed(removed: &BTreeSet<String>, users: &RemovedUses) -> Vec<String> {
+    let Some(first) = removed.first() else { return Vec::new() };
     let shown: Vec<&str> = removed.iter().take(NAMED).map(String::as_str).collect();
     let more = if removed.len() > NAMED { ", …" } else { "" };
-    let name = first.rsplit(['#', '.', '+']).next().unwrap_or(first);
-    let name = name.split(['(', '`']).next().unwrap_or(name);
-    let (verb, whose) = if removed.len() == 1 {
-        ("exists", "its")
-    } else {
-        ("exist", "their")
+    let name = word_of(first).unwrap_or_default();
+    let (verb, whom) = if removed.len() == 1 { ("exists", "it") } else { ("exist", "them") };
+    let found = match users.users.len() {
+        0 => format!("no code was found that still names {whom}"),
+        1 => format!("1 row still names {whom}"),
+        count => format!("{count} rows still name {whom}"),
     };
-    Some(format!(
-        "{} no longer {verb}: {}{more}; impact does not follow {whose} former uses: search by name (`cortex grep '{name}'`)",
+    let mut notes = vec![format!(
+        "{} no longer {verb}: {}{more}; {found}; values of unknown type were not searched: `cortex grep '{name}'`",
         plural(removed.len() as u64, "declaration"),
         shown.join(", ")
-    ))
+    )];
+    if users.left_out > 0 {
+        notes.push(format!(
+            "{} that may name them were not searched",
+            plural(users.left_out as u64, "type")
+        ));
+    }
+    notes
 }
 
 /// Returns where the walk over the changes of an overlay or edit session starts.
