@@ -55,6 +55,9 @@ fn default_possible() -> usize {
     USUAL_POSSIBLE
 }
 
+/// Most possible places of one reason that a text shows with their lines.
+const MOST_WITH_TEXT: usize = 20;
+
 /// Default number of places on the command line.
 const USUAL: usize = 1000;
 
@@ -213,6 +216,23 @@ impl UsagesOf {
     }
 }
 
+/// Lists places without their text: a line for each file, with its line numbers.
+fn lines_by_file(spots: &[&Spot]) -> String {
+    let mut files: Vec<(&str, Vec<String>)> = Vec::new();
+    for spot in spots {
+        let line = spot.line.to_string();
+        match files.last_mut().filter(|(file, _)| *file == spot.file) {
+            Some((_, lines)) if lines.last() == Some(&line) => {}
+            Some((_, lines)) => lines.push(line),
+            None => files.push((&spot.file, vec![line])),
+        }
+    }
+    files
+        .iter()
+        .map(|(file, lines)| format!("{file}: {}\n", lines.join(", ")))
+        .collect()
+}
+
 impl Spots {
     fn spots_text(&self) -> String {
         let mut text = String::new();
@@ -233,8 +253,9 @@ impl Spots {
             };
             let kind = if reason.why.starts_with("wired: ") { "" } else { "possible, " };
             text.push_str(&format!("{kind}{}{of}:\n", reason.why));
-            for spot in shown {
-                text.push_str(&spot.spot_line());
+            match shown.len() > MOST_WITH_TEXT {
+                true => text.push_str(&lines_by_file(&shown)),
+                false => shown.iter().for_each(|spot| text.push_str(&spot.spot_line())),
             }
         }
         if self.impossible > 0 {
@@ -320,6 +341,22 @@ mod tests {
         );
         let all = page(serde_json::json!({"symbol": "A", "limit": 2_000}), 1_000, 50);
         assert_eq!((all.certain.len(), all.possible.len()), (1_000, 50));
+    }
+
+    #[test]
+    fn many_possible_places_of_one_reason_are_listed_by_file() {
+        let few = page(serde_json::json!({"symbol": "A"}), 0, 20).spots_text();
+        assert!(
+            few.starts_with("possible, the type of the value is unknown:\na.cs:1:1: A\n"),
+            "{few}"
+        );
+        let many = page(serde_json::json!({"symbol": "A"}), 1, 21).spots_text();
+        let lines: Vec<String> = (2..=22).map(|line: u32| line.to_string()).collect();
+        let expected = format!(
+            "a.cs:1:1: A\npossible, the type of the value is unknown:\na.cs: {}\n",
+            lines.join(", ")
+        );
+        assert_eq!(many, expected);
     }
 
     #[test]
