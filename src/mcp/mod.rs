@@ -2,8 +2,8 @@
 //!
 //! [`server`] answers from the catalog of methods: [`tools`] defines which methods are tools, alone or as an operation of a [`group`];
 //! [`resources`] defines addresses to read, [`prompts`] how to start a task. [`line_transport`] is the transport to the parent process,
-//! [`http`] the one to other clients. [`answer_form`] selects text or data, [`shorten`] limits the length of an answer, [`progress`]
-//! reports the progress of a request.
+//! [`http`] the one to other clients. [`answer_form`] selects text or data, [`shorten`] limits the length of an answer, [`tool_words`]
+//! names tools in place of commands, [`progress`] reports the progress of a request.
 
 pub mod answer_form;
 pub mod group;
@@ -19,6 +19,7 @@ mod resources;
 pub mod server;
 mod shorten;
 mod tool_purposes;
+mod tool_words;
 pub mod tools;
 
 /// Returns the first sentence of a text.

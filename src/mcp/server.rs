@@ -5,7 +5,7 @@ use super::line_transport::LineTransport;
 use super::resource_methods::Page;
 use super::resources::{self, MIME, Meant};
 use super::tools::ToolAvailability;
-use super::{progress, prompts, shorten, tools};
+use super::{progress, prompts, shorten, tool_words, tools};
 use crate::exit::exit_number;
 use crate::service::host::{Asker, Outcome, Patience};
 use crate::service::server::{Stop, WORKERS, runtime};
@@ -124,14 +124,20 @@ impl Server {
                 diagnostics: remarks,
             } = self.ask_host(entry, arguments.clone(), context).await?;
             let form = self.form;
-            let short = move |answered: Answered| Ok((shorten::shorten(entry, answered.answer, form)?, answered.code));
+            let short = move |mut answered: Answered| {
+                tool_words::rewrite_notes(entry, &mut answered.answer);
+                Ok((shorten::shorten(entry, answered.answer, form)?, answered.code))
+            };
             let work = tokio::task::spawn_blocking(move || result.and_then(short));
-            let result = work.await.map_err(|error| bug(&error))?;
+            let mut result = work.await.map_err(|error| bug(&error))?;
             let cut = result.as_ref().ok().and_then(|(reply, _)| reply.cut);
             match cut.and_then(|cut| shorten::smaller(entry, &arguments, cut)) {
                 Some(limit) => arguments["limit"] = limit.into(),
                 None => {
-                    let remarks = without_repository(entry, remarks);
+                    let mut remarks = without_repository(entry, remarks);
+                    let failed = result.as_mut().err().map(|failed| &mut failed.diagnostics);
+                    let said = failed.into_iter().flatten().chain(&mut remarks);
+                    said.for_each(|one| tool_words::rewrite_diagnostic(entry, one));
                     return Ok(Reply {
                         result,
                         diagnostics: remarks,

@@ -507,7 +507,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
             seen += types.len();
             let note = match seen {
                 400 => "to 400 of 400 are shown".to_owned(),
-                seen => format!("of 400 are shown: raise the limit, or continue with `offset` {seen}"),
+                seen => format!("of 400 are shown: raise `limit`, or continue with `offset` {seen}"),
             };
             assert!(page["state"]["notes"].to_string().contains(&note), "{}", page["state"]);
             found.extend(types.into_iter().map(|one| one["path"].clone()));
@@ -532,7 +532,7 @@ fn an_agent_fills_summaries_by_tools() {
         (&json!("none"), &json!(false)),
         "{none}"
     );
-    assert!(none["state"]["notes"].to_string().contains("`cortex work next`"), "{none}");
+    assert!(none["state"]["notes"].to_string().contains("`work_next`"), "{none}");
     let why = client.failure("work_next", json!({"count": 0}));
     assert!(why.contains("count: 0 is not in 1..=100"), "{why}");
     let given = client.call("work_next", json!({"agent": "ann"}))["structuredContent"].clone();

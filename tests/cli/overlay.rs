@@ -331,7 +331,7 @@ fn bytes_are_taken_as_they_are_and_patches_as_they_say() {
     assert_eq!(read(&bench, "docs/b.md"), "four five\nsix\n");
     assert_eq!(
         ok(&bench, &["overlay", "list"]),
-        "there is no overlay; open one: cortex overlay open NAME\n"
+        "there is no overlay; `overlay open NAME` opens one\n"
     );
 }
 

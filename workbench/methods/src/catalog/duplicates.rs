@@ -92,7 +92,7 @@ impl Method for Duplicates {
             .state_of_vectors()
             .of_workspace(&names.flaws)
             .lacking(&vectors.describe_uncompared())
-            .page(0, shown.len(), pairs.len(), "raise the limit");
+            .page(0, shown.len(), pairs.len(), "raise `limit`");
         Ok(DuplicatesAnswer {
             total: pairs.len(),
             types: vectors.len(),

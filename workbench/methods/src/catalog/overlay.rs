@@ -207,7 +207,7 @@ impl Method for List {
 
     fn text(answer: &Overlays) -> String {
         if answer.overlays.is_empty() {
-            return "there is no overlay; open one: cortex overlay open NAME\n".to_owned();
+            return "there is no overlay; `overlay open NAME` opens one\n".to_owned();
         }
         let mut text = String::new();
         for one in &answer.overlays {

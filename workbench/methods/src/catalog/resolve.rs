@@ -90,7 +90,7 @@ impl Method for Resolve {
             }
             Some(_) => names.state_of_symbols(found.candidates.iter().flat_map(|one| &one.files)),
         };
-        state = state.cut(found.candidates.len(), found.total, "raise the limit, or write more of the name");
+        state = state.cut(found.candidates.len(), found.total, "raise `limit`, or write more of the name");
         if let (Some(former), Some(one)) = (&found.former, &found.resolved) {
             state = state.with_former_name(Some(former), &one.path);
         }

@@ -143,7 +143,7 @@ impl Method for Search {
         }
         let more = match page.next.is_some() {
             true => "continue with the value of `cursor`",
-            false => "raise the limit",
+            false => "raise `limit`",
         };
         state = state.page(page.start, shown, page.total, more);
         Ok(Hits { page, state })
@@ -212,7 +212,7 @@ impl Search {
                 filtered => Empty::FilteredByMeaning(filtered),
             });
         }
-        let state = state.page(0, page.hits.len(), page.total, "raise the limit");
+        let state = state.page(0, page.hits.len(), page.total, "raise `limit`");
         locate_hits(desk, &mut page)?;
         Ok(Hits { page, state })
     }

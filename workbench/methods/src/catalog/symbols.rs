@@ -254,8 +254,8 @@ pub fn lines_of_notes(state: &AnswerState) -> String {
 /// Returns the state of a page with offset and number of shown entries, out of all.
 pub fn state_of_page(state: AnswerState, (offset, shown): (usize, usize), total: usize) -> AnswerState {
     let more = match shown {
-        0 => "raise the limit".to_owned(),
-        shown => format!("raise the limit, or continue with `offset` {}", offset + shown),
+        0 => "raise `limit`".to_owned(),
+        shown => format!("raise `limit`, or continue with `offset` {}", offset + shown),
     };
     state.page(offset, shown, total, &more)
 }

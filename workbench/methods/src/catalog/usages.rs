@@ -195,9 +195,9 @@ impl UsagesOf {
         let possible: Vec<Spot> = possible.map(|(why, place)| spot_of_place(place, Some(&why))).collect();
         let shown = certain.len() + possible.len();
         let capped = if shown < self.limit {
-            "the limit of possible places"
+            "`possible`"
         } else {
-            "both limits"
+            "`limit` and `possible`"
         };
         let more = format!("raise {capped}, or continue with `offset` {}", self.offset + shown);
         let state = match shown > 0 && possible.len() == self.possible {
@@ -244,7 +244,7 @@ impl Spots {
             let shown: Vec<&Spot> = self.possible.iter().filter(|spot| spot.why.as_ref() == Some(&reason.why)).collect();
             if shown.is_empty() {
                 let count = plural(reason.places as u64, "possible use");
-                text.push_str(&format!("{count}, {} (not shown: raise the limit)\n", reason.why));
+                text.push_str(&format!("{count}, {} (not shown)\n", reason.why));
                 continue;
             }
             let of = match reason.places - shown.len().min(reason.places) {
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!((first.certain.len(), first.possible.len(), first.total), (100, 0, 1_050));
         let text = first.spots_text();
         assert!(
-            text.contains("100 of 1050 are shown: raise the limit, or continue with `offset` 100"),
+            text.contains("100 of 1050 are shown: raise `limit`, or continue with `offset` 100"),
             "{text}"
         );
         let all = page(serde_json::json!({"symbol": "A", "limit": 2_000}), 1_000, 50);
@@ -362,8 +362,8 @@ mod tests {
     #[test]
     fn a_page_that_lacks_possible_places_tells_which_limit_to_raise() {
         for (arguments, limit) in [
-            (serde_json::json!({"symbol": "A"}), "both limits"),
-            (serde_json::json!({"symbol": "A", "limit": 1_000}), "the limit of possible places"),
+            (serde_json::json!({"symbol": "A"}), "`limit` and `possible`"),
+            (serde_json::json!({"symbol": "A", "limit": 1_000}), "`possible`"),
         ] {
             let text = page(arguments, 0, 200).spots_text();
             assert!(
