@@ -7,7 +7,7 @@ use crate::service::client::{self, Reply, ServiceReply};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::catalog::viewed_types::touch;
-use methods::catalog::{Answered, FileForm, MethodEntry};
+use methods::catalog::{Answered, Effect, FileForm, MethodEntry};
 use methods::code::Code;
 use methods::desk::Desk;
 use methods::desk::request_context::TRIES;
@@ -68,6 +68,7 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
     }
     let mut arguments = read_arguments(call, entry)?;
     if let (Some(root), Ok(here)) = (context.root_around(), context.global.directory.canonicalize()) {
+        super::relative_paths::without_root(entry, &mut arguments, &root);
         super::relative_paths::from_root(&mut arguments, &root, &here);
     }
     if entry.drawn.is_some() {

@@ -26,7 +26,7 @@ mod produce_shard;
 mod prompt;
 mod reference;
 mod regenerate;
-mod relative_paths;
+pub(crate) mod relative_paths;
 pub mod remote_cache;
 mod report;
 mod rules;

@@ -1,5 +1,7 @@
-//! Accepts paths relative to the current folder, as git and cargo do. Methods accept only paths from the workspace's root.
+//! Accepts paths relative to the current folder, as git and cargo do, and absolute paths below the workspace's root. Methods accept only paths from the
+//! workspace's root.
 
+use methods::catalog::MethodEntry;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
@@ -43,6 +45,33 @@ pub fn from_root(arguments: &mut Value, root: &Path, here: &Path) {
         && let Some(Value::String(target)) = arguments.get_mut("newText")
     {
         replace(target, root, below, true);
+    }
+}
+
+/// Replaces absolute paths of files below the workspace's root by paths from the root, in all arguments that may be paths.
+pub fn without_root(entry: &MethodEntry, arguments: &mut Value, root: &Path) {
+    let Some(root) = root.to_str().map(|root| format!("{}/", root.trim_end_matches('/'))) else {
+        return;
+    };
+    let strip = |text: &mut String| {
+        if let Some(below) = text.strip_prefix(root.as_str()) {
+            *text = if below.is_empty() { "." } else { below }.to_owned();
+        }
+    };
+    // The query of a search may name a file.
+    let query = (entry.name == "search").then_some("query");
+    for name in PATHS.into_iter().chain(SYMBOLS).chain(query) {
+        match arguments.get_mut(name) {
+            Some(Value::String(text)) => strip(text),
+            Some(Value::Array(all)) => {
+                for one in all {
+                    if let Value::String(text) = one {
+                        strip(text);
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -116,6 +145,34 @@ fn joined(below: &Path, path: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn absolute_paths_below_the_root_begin_at_the_root() {
+        let method = |name: &str| methods::catalog::find_method(name).expect("a method");
+        for (name, given, expected) in [
+            (
+                "outline",
+                json!({"symbols": ["/w/p/src/a.cs", "A"]}),
+                json!({"symbols": ["src/a.cs", "A"]}),
+            ),
+            ("outline", json!({"path": "/w/p/src/a.cs:1-2"}), json!({"path": "src/a.cs:1-2"})),
+            (
+                "grep",
+                json!({"query": "/w/p/x", "path": "/w/p/src"}),
+                json!({"query": "/w/p/x", "path": "src"}),
+            ),
+            ("search", json!({"query": "/w/p/src/a.cs"}), json!({"query": "src/a.cs"})),
+            (
+                "outline",
+                json!({"symbols": ["/w/part/a.cs", "/w/p/"]}),
+                json!({"symbols": ["/w/part/a.cs", "."]}),
+            ),
+        ] {
+            let mut arguments = given;
+            without_root(method(name), &mut arguments, Path::new("/w/p"));
+            assert_eq!(arguments, expected);
+        }
+    }
 
     #[test]
     fn paths_in_the_current_folder_begin_at_the_root() {

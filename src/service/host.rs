@@ -8,6 +8,7 @@ use super::running_work::RunningWork;
 use crate::cli::Global;
 use crate::command_context::CommandContext;
 use crate::commands::gc;
+use crate::commands::relative_paths::without_root;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::graph_memory::GraphMemory;
 use engine::build::watch_state::Moment;
@@ -203,7 +204,7 @@ impl Host {
     pub fn call_with(
         self: &Arc<Self>,
         entry: &'static MethodEntry,
-        arguments: Value,
+        mut arguments: Value,
         cancel: &Cancel,
         Asker {
             patience,
@@ -214,6 +215,9 @@ impl Host {
     ) -> Outcome {
         let _request = self.requests.register(cancel);
         let start = Instant::now();
+        if let Some(root) = &self.root {
+            without_root(entry, &mut arguments, root);
+        }
         let question = self.question(entry, &arguments);
         if let Some(answer) = question.as_deref().and_then(|question| self.warm.cached_answer(question)) {
             self.meter.count_call(entry.name, start.elapsed(), false, true);
