@@ -12,6 +12,7 @@ use super::code;
 use super::complete::{self, Complete, Part, PlacedMember};
 use super::crefs;
 use super::defaults;
+use super::deps::flow::is_explicit_disposal;
 use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
 use super::priority::priority;
 use super::project_ownership::ancestors;
@@ -181,7 +182,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 15)
+        ProducerId::new("csharp/mentions", 16)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -317,8 +318,8 @@ fn declared_member(placed: &PlacedMember) -> Option<Declared> {
         MemberKind::Operator | MemberKind::Conversion => "o",
         MemberKind::Finalizer => return None,
     };
-    if member.name.contains('.') && member.kind != MemberKind::Constructor {
-        // Code calls an explicit implementation through the interface's member.
+    if member.name.contains('.') && member.kind != MemberKind::Constructor && !is_explicit_disposal(&member.name) {
+        // Code calls an explicit implementation through the interface's member, except with `using`.
         return None;
     }
     Some(Declared {

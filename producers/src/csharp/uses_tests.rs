@@ -43,7 +43,8 @@ impl Bound {
             match name {
                 "#ctor" => ".ctor",
                 "Item" if matches!(self.name.as_str(), "[" | "this") => "this[]",
-                name => name,
+                // An explicit implementation: `System#IDisposable#Dispose`.
+                name => name.rsplit('#').next().unwrap_or(name),
             },
         )
     }
@@ -81,6 +82,8 @@ fn no_use_of_a_member_is_lost() {
             for (row, value) in table.rows() {
                 let Some((owner, member)) = row.split_once('#') else { continue };
                 let found: Vec<Place> = serde_json::from_slice(value).expect("places");
+                let explicit = member.rsplit_once('.').filter(|(interface, _)| !interface.is_empty());
+                let member = explicit.map_or(member, |(_, name)| name);
                 for place in found {
                     let owner = owner.replace('+', ".");
                     let known = (owner, member.to_owned(), place.elsewhere, place.kind.as_str());

@@ -237,8 +237,6 @@ fn unlisted_uses(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, Sy
 struct Search<'s> {
     subject: &'s Subject,
     word: &'s str,
-    /// Whether uses contain the member's name; uses of an explicit implementation are those of the interface's member.
-    is_named: bool,
     /// The wanted overload; `None` if all are wanted, or there is only one.
     wanted: Option<Overload>,
     /// All overloads of the name in the declaring type.
@@ -327,7 +325,6 @@ impl<'s> Search<'s> {
         let mut search = Self {
             subject,
             word,
-            is_named: true,
             wanted: None,
             overloads: Vec::new(),
             related: BTreeMap::new(),
@@ -342,7 +339,6 @@ impl<'s> Search<'s> {
             visibility,
         };
         let Some((name, _)) = &subject.name else { return Ok(search) };
-        search.is_named = name == word;
         if !is_nameless(word) {
             search.outside = dotnet_bases_with_member(symbols.declarations(), declaring, word).map_err(|_| SymbolError::damaged())?;
             let is_interface = symbols.find(declaring).is_some_and(|at| symbols.brief(at).kind == "interface");
@@ -442,14 +438,14 @@ impl<'s> Search<'s> {
             }
             return Ok(());
         }
-        if self.is_named {
-            for place in places(&format!("{}#{}", self.subject.key, self.word))? {
-                found.note_call(&place);
-                match self.judged(&place) {
-                    Some(Ok(())) => _ = found.certain.insert(without_call(place)),
-                    Some(Err(why)) => _ = found.possible.entry(without_call(place)).or_insert(why),
-                    None => {}
-                }
+        // Other uses of an explicit implementation than those of `using` are uses of the interface's member.
+        let name = self.subject.name.as_ref().map_or(self.word, |(name, _)| name.as_str());
+        for place in places(&format!("{}#{name}", self.subject.key))? {
+            found.note_call(&place);
+            match self.judged(&place) {
+                Some(Ok(())) => _ = found.certain.insert(without_call(place)),
+                Some(Err(why)) => _ = found.possible.entry(without_call(place)).or_insert(why),
+                None => {}
             }
         }
         for (other, related) in &self.related {

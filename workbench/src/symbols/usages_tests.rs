@@ -194,13 +194,10 @@ all.ToString();
     let (_, found) = find_usages(&mut sample, "Log.Dispose");
     assert_eq!(certain(&found), ["7:using var mine = log;"]);
     let through = "through System.IDisposable#Dispose";
-    let expected = [
-        format!("5:d.Dispose(); {through}"),
-        format!("6:using (d) {{ }} {through}"),
-        format!("8:using var other = hidden; {through}"),
-    ];
+    let expected = [format!("5:d.Dispose(); {through}"), format!("6:using (d) {{ }} {through}")];
     assert_eq!((possible(&found), found.unseen), (expected.to_vec(), Vec::new()));
     let (_, found) = find_usages(&mut sample, "Hidden#IDisposable.Dispose");
+    assert_eq!(certain(&found), ["8:using var other = hidden;"]);
     assert_eq!(possible(&found), expected);
     let (_, found) = find_usages(&mut sample, "Log.ToString");
     let said = "calls through System.Object, which declares it too, are not looked for";

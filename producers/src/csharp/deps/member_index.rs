@@ -75,6 +75,8 @@ fn add_lines(text: &str, rows: &mut BTreeMap<String, String>) {
             Some((".ctor", rest)) => add(simple, &[".", key, "\t", rest, "\n"]),
             // Code does not name operators.
             Some((_, rest)) if rest.starts_with('o') => {}
+            // Code does not name explicit implementations.
+            Some((name, _)) if name.contains('.') => {}
             Some((name, rest)) => add(name, &[key, "\t", rest, "\n"]),
             None => {}
         }

@@ -112,7 +112,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 33)
+        ProducerId::new("csharp/deps", 34)
     }
 
     fn sees(&self, _: &Params) -> Sees {

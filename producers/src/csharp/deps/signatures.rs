@@ -26,7 +26,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 20)
+        ProducerId::new("csharp/signatures", 21)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -1,7 +1,6 @@
 //! Locals in scope, by name: the time of a lookup does not depend on their number.
 
 use super::Local;
-use crate::csharp::deps::shape::Shape;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A local in scope.
@@ -78,15 +77,6 @@ impl<'f> Locals<'f> {
         let later = self.all[to.min(self.all.len())..].to_vec();
         self.truncate(from);
         later.into_iter().for_each(|declared| self.declare(declared));
-    }
-
-    /// Returns the types of the locals after the first `len`.
-    pub(super) fn types_declared_since(&self, len: usize) -> Vec<Shape> {
-        let value = |declared: &Declared<'f>| match &declared.local {
-            Local::Value(shape) => shape.clone(),
-            Local::Function(_) => Shape::Unknown,
-        };
-        self.all[len.min(self.all.len())..].iter().map(value).collect()
     }
 
     /// Returns the innermost local of a name, and how many were declared before it.

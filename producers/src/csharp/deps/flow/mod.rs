@@ -22,6 +22,7 @@ mod overload;
 mod parameters;
 mod pattern;
 mod query;
+mod resources;
 mod rivals;
 mod statement;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub use conversions::IMPLICIT;
 pub use dispatch::{SENT, is_dispatcher};
 use locals::Locals;
 pub use numbers::{is_signed_over, widens};
+pub use resources::is_explicit_disposal;
 use rivals::Faults;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};

@@ -74,23 +74,7 @@ impl<'f> Flow<'f, '_> {
             Statement::ForeachParts(parts, source, body, keyword) => self.each_in_parts(parts, source, body, keyword),
             Statement::Function(function) => self.function(function),
             Statement::Attributes(attributes) => self.attributes_in_code(attributes),
-            Statement::Using(resource, keyword) => {
-                let awaited = keyword.text == "await";
-                match &**resource {
-                    Statement::Local(kind, locals, is_const) => {
-                        let before = self.locals.len();
-                        self.local(kind, locals, *is_const);
-                        for shape in self.locals.types_declared_since(before) {
-                            self.record_dispose(&shape, awaited, keyword.place);
-                        }
-                    }
-                    Statement::Expression(value) => {
-                        let shape = self.value(value, None);
-                        self.record_dispose(&shape, awaited, keyword.place);
-                    }
-                    other => self.statement(other),
-                }
-            }
+            Statement::Using(resource, keyword) => self.bind_resource(resource, keyword),
             Statement::Switch(value, sections) => {
                 let subject = self.value(value, None);
                 let subject = self.governing(value, subject);
@@ -157,7 +141,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    fn local(&mut self, kind: &'f TypeRef, locals: &'f [(String, Option<Expression>)], is_const: bool) {
+    pub(super) fn local(&mut self, kind: &'f TypeRef, locals: &'f [(String, Option<Expression>)], is_const: bool) {
         let declared = match kind {
             TypeRef::Var(_) => None,
             written => Some(self.shape_of_type(written)),

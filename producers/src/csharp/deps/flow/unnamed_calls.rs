@@ -1,12 +1,11 @@
-//! Members that language constructs use without naming them: operators, and the members that `using`, loops, `await`, initializers,
-//! deconstruction and queries call.
+//! Members that language constructs use without naming them: operators, and the members that loops, `await`, initializers, deconstruction and
+//! queries call.
 
 use super::overload::known_type;
 use super::parameters::takes;
 use super::{Call, Flow};
 use crate::csharp::code::ast::Expression;
 use crate::csharp::deps::modifiers::Modifiers;
-use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -284,39 +283,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         };
         self.implied(&waiter, "IsCompleted", &[], place);
         self.implied(&waiter, "GetResult", &[], place).unwrap_or_default()
-    }
-
-    /// Records the member that disposes of a value.
-    pub(super) fn record_dispose(&mut self, shape: &Shape, awaited: bool, place: u32) {
-        let (name, contract) = match awaited {
-            true => ("DisposeAsync", "~System.IAsyncDisposable"),
-            false => ("Dispose", "~System.IDisposable"),
-        };
-        // A method that returns a value does not implement `Dispose`. Code calls an explicit implementation through the interface.
-        let returns_value = |one: &Candidate<'a>| !awaited && one.parameters().is_empty() && one.result() != predefined("void");
-        let has_other = self.members_of(shape, name).iter().any(returns_value);
-        let is_declared = !has_other && self.implied(shape, name, &[], place).is_some();
-        if !is_declared && shape.is_known() && self.world.as_base(shape, contract).is_some() {
-            self.used(&Shape::of_key(contract), name, place, true, Some(Call::default()));
-            self.touch_implementer(shape, contract);
-        }
-    }
-
-    /// Records the type that implements an interface for a value. It is the nearest class or struct, among the value's type and its bases,
-    /// that lists the interface or one that extends it.
-    fn touch_implementer(&mut self, shape: &Shape, contract: &str) {
-        let extends = |base: &Shape| {
-            let is_interface = base.key().is_some_and(|key| self.world.kind(key) == 'i');
-            is_interface && self.world.as_base(base, contract).is_some()
-        };
-        let levels = self.world.levels(shape);
-        let implementer = levels.iter().filter_map(Shape::key).find(|key| {
-            let line = self.world.type_line(key);
-            line.is_some_and(|line| line.kind != 'i' && line.bases.iter().any(extends))
-        });
-        if let Some(key) = implementer {
-            self.record_inferred(&Shape::of_key(key));
-        }
     }
 }
 
