@@ -400,7 +400,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@16 b54c27ff710a
     csharp/api-deps@10 0ce448befa57
     csharp/deps@34 a9655e293004
-    csharp/facts@24 e8b168145421
+    csharp/facts@25 e8b168145421
     csharp/signatures@21 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41

@@ -364,3 +364,30 @@ fn default_values_and_code_of_a_partial_method_may_be_in_two_files() {
         assert_eq!(places_of(&world, "U", "U#Go"), ["3:40 call"]);
     }
 }
+
+#[test]
+fn fixed_statements_pin_a_value_by_its_method() {
+    let world = World::of_texts(&[
+        (
+            "A.cs",
+            "namespace Lib { public class Buffer { public ref byte GetPinnableReference() => throw null; }
+public class Heir : Buffer { } public class Plain { public byte Field; } }
+namespace Lib.Ext { public static class Pins { public static ref int GetPinnableReference(this Lib.Plain plain) => throw null; } }",
+        ),
+        (
+            "B.cs",
+            "using Lib; using Lib.Ext; unsafe class U { byte[] all; Buffer own;
+void M(Heir heir, Plain plain, Buffer buffer, string text) {
+fixed (byte* p = heir, q = buffer) { }
+fixed (int* p = plain) { }
+fixed (byte* p = &plain.Field, q = all) fixed (char* c = text) { }
+fixed (Buffer* p = &own) { }
+fixed (byte* p = unknown()) { } } }",
+        ),
+    ]);
+    let places = |member: &str| places_of(&world, "U", member);
+    assert_eq!(places("Lib.Buffer#GetPinnableReference"), ["3:1 call"]);
+    assert_eq!(places("Lib.Ext.Pins#GetPinnableReference"), ["4:1 call"]);
+    assert_eq!(places("?#GetPinnableReference"), ["7:1 call"]);
+    assert_eq!(places("Lib.Plain#Field"), ["5:25 read"]);
+}

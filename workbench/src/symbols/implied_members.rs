@@ -27,8 +27,15 @@ pub(super) const IMPLIED: [&str; 23] = [
     "Where",
 ];
 
-/// Further such members: list patterns, ranges, `^1`, collection expressions and interpolated strings call them.
-pub(super) const IMPLIED_IN_VALUES: [&str; 5] = ["AppendFormatted", "AppendLiteral", "Count", "Length", "Slice"];
+/// Further such members: list patterns, ranges, `^1`, collection expressions, interpolated strings and `fixed` call them.
+pub(super) const IMPLIED_IN_VALUES: [&str; 6] = [
+    "AppendFormatted",
+    "AppendLiteral",
+    "Count",
+    "GetPinnableReference",
+    "Length",
+    "Slice",
+];
 
 /// Members of [`IMPLIED`] that are also found on values of .NET interfaces.
 pub(super) const IMPLIED_OUTSIDE: [&str; 3] = ["Dispose", "DisposeAsync", "GetEnumerator"];

@@ -542,7 +542,8 @@ pub enum Statement {
     /// A `switch` statement: the expression that it switches over, and its sections.
     #[n(7)]
     Switch(#[n(0)] Expression, #[n(1)] Vec<Section>),
-    /// The resource that a `using` disposes of: a declaration or an expression, with the keyword; that of `await using` is `await`.
+    /// The resource that a `using` disposes of: a declaration or an expression, with the keyword; that of `await using` is `await`. With `fixed`,
+    /// the declaration of a pointer to a value that is pinned itself.
     #[n(8)]
     Using(#[n(0)] Box<Statement>, #[n(1)] Word),
     /// A condition: that of an `if`, a loop or a `when`.

@@ -126,20 +126,43 @@ impl Cursor<'_> {
 
     /// Reads `using (…) statement` or `fixed (…) statement`.
     fn using_block(&mut self, list: &mut Vec<Statement>) {
-        let disposes = self.is("using");
+        let is_fixed = self.is("fixed");
         let keyword = self.awaited_keyword();
-        let mut inner = self
-            .inside(|cursor| {
-                let mut inner = Vec::new();
-                cursor.simple(&mut inner);
-                inner
-            })
-            .unwrap_or_default();
-        if disposes && let Some(resource) = inner.pop() {
-            inner.push(Statement::Using(Box::new(resource), keyword));
+        let head = self.inside(|cursor| {
+            let pins = cursor.pinned_values();
+            let mut inner = Vec::new();
+            cursor.simple(&mut inner);
+            (inner, pins)
+        });
+        let (mut inner, pins) = head.unwrap_or_default();
+        match inner.pop() {
+            Some(Statement::Local(kind, locals, is_const)) if is_fixed => {
+                for (at, local) in locals.into_iter().enumerate() {
+                    let resource = Statement::Local(kind.clone(), vec![local], is_const);
+                    inner.push(match pins.get(at) {
+                        Some(true) => Statement::Using(Box::new(resource), keyword.clone()),
+                        _ => resource,
+                    });
+                }
+            }
+            Some(resource) if !is_fixed => inner.push(Statement::Using(Box::new(resource), keyword)),
+            other => inner.extend(other),
         }
         inner.extend(self.governed());
         list.push(Statement::Block(inner));
+    }
+
+    /// Returns, for each `=` of the declarations here, whether the value after it is pinned itself, and not its address (`&value`).
+    fn pinned_values(&self) -> Vec<bool> {
+        let mut found = Vec::new();
+        let mut at = self.at;
+        while at < self.end {
+            if self.text_at(at) == "=" {
+                found.push(self.text_at(at + 1) != "&");
+            }
+            at = self.next_after_group(at);
+        }
+        found
     }
 
     /// Reads `using T x = …;`.

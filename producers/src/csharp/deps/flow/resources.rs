@@ -1,8 +1,8 @@
-//! The resource of a `using` statement, and the member that disposes of it.
+//! The resources of `using` and `fixed` statements, and the members that dispose of them or pin them.
 
 use super::parameters::takes;
 use super::{Call, Flow, Local};
-use crate::csharp::code::ast::{Statement, Word};
+use crate::csharp::code::ast::{Expression, Statement, TypeRef, Word};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -46,10 +46,11 @@ pub fn is_explicit_disposal(name: &str) -> bool {
 }
 
 impl<'f, 'a> Flow<'f, 'a> {
-    /// Binds the resource of a `using` statement, and records the member that disposes of it.
+    /// Binds the resource of a `using` or `fixed` statement, and records the member that disposes of it or pins it.
     pub(super) fn bind_resource(&mut self, resource: &'f Statement, keyword: &Word) {
         let disposal = if keyword.text == "await" { &LATER } else { &NOW };
         match resource {
+            Statement::Local(kind, locals, _) if keyword.text == "fixed" => self.pin(kind, locals, keyword.place),
             Statement::Local(kind, locals, is_const) => {
                 self.local(kind, locals, *is_const);
                 for (name, _) in locals {
@@ -63,6 +64,19 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.record_disposal(&shape, disposal, keyword.place);
             }
             other => self.statement(other),
+        }
+    }
+
+    /// Binds `T* name = value` in `fixed (…)`. The method `GetPinnableReference` of the value, or an extension method, pins it. The language itself
+    /// pins arrays and strings.
+    fn pin(&mut self, kind: &'f TypeRef, locals: &'f [(String, Option<Expression>)], place: u32) {
+        let declared = self.shape_of_type(kind);
+        for (name, value) in locals {
+            let shape = value.as_ref().map_or(Shape::Null, |value| self.value(value, None));
+            if !matches!(shape, Shape::Array(_)) && shape.key() != Some("~System.String") {
+                self.implied(&shape, "GetPinnableReference", &[], place);
+            }
+            self.locals.push((name, Local::Value(declared.clone())));
         }
     }
 
