@@ -9,6 +9,7 @@
 //! - the type's own name.
 
 use super::code;
+use super::collection_builder::{CollectionBuilder, collection_builder};
 use super::complete::{self, Complete, Part, PlacedMember};
 use super::crefs;
 use super::defaults;
@@ -46,6 +47,9 @@ pub struct Mentions {
     /// Whether any of its documentation contains `<inheritdoc`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inherits_docs: bool,
+    /// The method that creates it from a collection expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builder: Option<CollectionBuilder>,
     /// Members that other code can name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declared: Vec<Declared>,
@@ -239,6 +243,7 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
         bases: whole.bases.clone(),
         inherits_docs: docs().any(|xml| xml.contains("<inheritdoc")),
         references,
+        builder: collection_builder(&whole.attributes),
         declared: whole
             .members
             .iter()

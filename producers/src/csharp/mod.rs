@@ -11,6 +11,7 @@ pub mod canonical;
 mod changed_files;
 mod chunks;
 pub mod code;
+mod collection_builder;
 pub mod complete;
 pub mod conflicts;
 pub mod crefs;

@@ -391,3 +391,31 @@ fixed (byte* p = unknown()) { } } }",
     assert_eq!(places("?#GetPinnableReference"), ["7:1 call"]);
     assert_eq!(places("Lib.Plain#Field"), ["5:25 read"]);
 }
+
+#[test]
+fn a_collection_expression_calls_the_builder_that_its_type_names() {
+    let world = World::of_texts(&[
+        (
+            "A.cs",
+            "using System; using System.Collections.Generic; using System.Runtime.CompilerServices; namespace Lib;
+[CollectionBuilder(typeof(Bags), nameof(Bags.Make))] public class Bag<T> { public IEnumerator<T> GetEnumerator() => null; public void Add(T item) { } }
+[CollectionBuilderAttribute(typeof(Names), \"Of\")] public struct Names { public static Names Of(ReadOnlySpan<string> all) => default; public IEnumerator<string> GetEnumerator() => null; }
+public static class Bags { public static Bag<T> Make<T>(ReadOnlySpan<T> all) => null; public static Bag<T> Make<T>() => null; }
+public class Plain<T> { public IEnumerator<T> GetEnumerator() => null; public void Add(T item) { } }
+public class Item { public static implicit operator Item(string s) => null; }",
+        ),
+        (
+            "B.cs",
+            "using Lib; class U { Bag<int> one = [1, 2];
+Names M(Names? given) { Bag<string> none = []; Take([\"a\"]); return [\"a\", \"b\"]; }
+void Take(Bag<string> bag) { } Names N() => [];
+Plain<int> P() => [3]; Bag<Item> Q() => [\"c\"]; }",
+        ),
+    ]);
+    let places = |member: &str| places_of(&world, "U", member);
+    assert_eq!(places("Lib.Bags#Make"), ["1:37 call", "2:44 call", "2:53 call", "4:41 call"]);
+    assert_eq!(places("Lib.Names#Of"), ["2:68 call", "3:45 call"]);
+    assert_eq!(places("Lib.Bag`1#Add"), [""; 0]);
+    assert_eq!(places("Lib.Plain`1#Add"), ["4:20 call"]);
+    assert_eq!(places("Lib.Item#op_Implicit"), ["4:42 convert"]);
+}

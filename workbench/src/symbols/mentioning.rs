@@ -25,7 +25,9 @@ pub(super) fn mentioning<O: Outputs>(
     for source in [WordSource::Dependencies, WordSource::Mentions, WordSource::Reach] {
         let is_source_of = |subject: &Subject| match (source, subject.name_in_uses()) {
             (WordSource::Reach, word) => word == IMPLICIT,
-            (WordSource::Dependencies, word) => is_nameless(word) || IMPLIED.contains(&word) || IMPLIED_IN_VALUES.contains(&word),
+            (WordSource::Dependencies, word) => {
+                is_nameless(word) || IMPLIED.contains(&word) || IMPLIED_IN_VALUES.contains(&word) || may_build(subject)
+            }
             (_, word) => !is_nameless(word),
         };
         if !subjects.iter().any(is_source_of) {
@@ -61,4 +63,9 @@ pub(super) fn mentioning<O: Outputs>(
         }
     }
     Ok((mentioning, naming))
+}
+
+/// Whether a collection expression may call a method without naming it: one that takes the elements.
+fn may_build(subject: &Subject) -> bool {
+    subject.is_member() && subject.paths.iter().any(|path| path.contains("ReadOnlySpan<"))
 }

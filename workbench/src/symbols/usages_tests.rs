@@ -555,3 +555,15 @@ fn a_missing_member_of_a_dotnet_type_may_only_be_an_extension() {
     let (_, other) = find_usages(&mut sample, "A.Twice");
     assert_eq!((certain(&other), possible(&other)), (Vec::new(), Vec::new()));
 }
+
+#[test]
+fn collection_expressions_use_the_builder_that_no_code_names() {
+    let text = "using System; using System.Collections.Generic; using System.Runtime.CompilerServices;
+[CollectionBuilder(typeof(Bags), nameof(Bags.Make))] class Bag<T> { public IEnumerator<T> GetEnumerator() => null; }
+static class Bags { public static Bag<T> Make<T>(ReadOnlySpan<T> all) => null; }
+class U {
+Bag<int> M() => [1, 2]; }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert!(certain(&find_usages(&mut sample, "Bags.Make").1).contains(&"5:Bag<int> M() => [1, 2]; }".to_owned()));
+}

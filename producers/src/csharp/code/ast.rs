@@ -359,9 +359,9 @@ pub enum Expression {
     /// `(a, b: c)`.
     #[n(23)]
     Tuple(#[n(0)] Vec<Argument>),
-    /// `[a, ..b]`.
+    /// `[a, ..b]`, with its place.
     #[n(24)]
-    Collection(#[n(0)] Vec<Expression>),
+    Collection(#[n(0)] Vec<Expression>, #[cbor(skip)] u32),
     /// `$"…{e}…"`, with its place.
     #[n(25)]
     Interpolated(#[n(0)] Vec<Expression>, #[cbor(skip)] u32),
@@ -432,7 +432,7 @@ impl Expression {
             Self::Unknown
             | Self::Anonymous(_)
             | Self::Lambda(..)
-            | Self::Collection(_)
+            | Self::Collection(..)
             | Self::Declaration(..)
             | Self::Query(_)
             | Self::Throw(_) => None,

@@ -26,13 +26,14 @@ impl Cursor<'_> {
         match self.peek() {
             "(" => self.bracketed(),
             "[" => {
+                let place = self.present_place();
                 let parts = self.inside(|cursor| {
                     cursor.read_list(|cursor| {
                         cursor.consume_token("..");
                         cursor.expression()
                     })
                 });
-                Expression::Collection(parts.unwrap_or_default())
+                Expression::Collection(parts.unwrap_or_default(), place)
             }
             "this" => self.parse_postfix(Expression::This(self.present_place())),
             "base" => self.parse_postfix(Expression::Base(self.present_place())),
@@ -180,6 +181,12 @@ impl Cursor<'_> {
         Expression::NewArray(Some(kind), elements, sizes, place)
     }
 
+    /// Parses the elements of an array in braces as a collection.
+    pub(super) fn array_elements(&mut self) -> Expression {
+        let place = self.present_place();
+        Expression::Collection(self.elements(), place)
+    }
+
     /// Parses `{ a, { b, c } }` at the cursor; returns nothing if there is none.
     pub(super) fn elements(&mut self) -> Vec<Expression> {
         if !self.is("{") {
@@ -188,7 +195,7 @@ impl Cursor<'_> {
         self.inside(|cursor| {
             cursor.read_list(|cursor| {
                 if cursor.is("{") {
-                    cursor.deeper(Expression::Unknown, |cursor| Expression::Collection(cursor.elements()))
+                    cursor.deeper(Expression::Unknown, Self::array_elements)
                 } else {
                     cursor.expression()
                 }

@@ -204,7 +204,7 @@ impl Cursor<'_> {
             let before = self.at;
             match self.peek() {
                 "{" if self.holds_elements() => {
-                    let elements = Expression::Collection(self.elements());
+                    let elements = self.array_elements();
                     list.push(Statement::Return(elements));
                 }
                 "{" => {
@@ -278,7 +278,7 @@ impl Cursor<'_> {
     /// Parses an initializer: an expression, or the elements of an array.
     fn parse_initializer(&mut self) -> Expression {
         if self.is("{") {
-            return Expression::Collection(self.elements());
+            return self.array_elements();
         }
         self.expression()
     }

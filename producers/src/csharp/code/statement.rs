@@ -278,7 +278,7 @@ impl Cursor<'_> {
                 self.consume_token("ref");
                 if self.is("{") {
                     // `int[] a = { … };`
-                    return Expression::Collection(self.elements());
+                    return self.array_elements();
                 }
                 self.expression()
             });

@@ -3,13 +3,14 @@
 //! Text: first a line for the type (key, kind letter and `p` if it is partial, namespace, identifier, direct bases; for a class with
 //! extension methods also the projects that compile it). Then follows a line for each member, indented by a tab: name, flags, number of own
 //! type parameters, result and parameters. A member that is called with arguments also has the names of its parameters, the constraints of
-//! its type parameters, and its priority among overloads. Shapes are as in [`super::shape`]. The text contains no bodies, comments or
+//! its type parameters, and its priority among overloads. The last line is for the builder of a collection type. Shapes are as in [`super::shape`]. The text contains no bodies, comments or
 //! attributes.
 
 use super::index::NameIndex;
 use super::modifiers::Modifiers;
 use super::resolve::{Resolver, TypeParameter};
 use super::shape::Shape;
+use super::world::BUILDER;
 use super::{OWN, Subject, surroundings};
 use crate::csharp::code::ast::{Parameter, TypeRef};
 use crate::csharp::code::{self, Signature};
@@ -106,7 +107,29 @@ fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
     for line in lines {
         text.push_str(&line);
     }
+    text.push_str(&builder_line(mentions, &parts));
     text
+}
+
+/// Returns the line for the builder of a collection type; empty without one.
+fn builder_line(mentions: &Mentions, parts: &[Resolver<'_>]) -> String {
+    let builder = mentions.builder.as_ref();
+    let Some((builder, written)) = builder.and_then(|builder| Some((builder, code::type_ref(&builder.owner)?))) else {
+        return String::new();
+    };
+    let shapes = parts
+        .iter()
+        .map(|part| part.shape_in(&written, &[], Place::Argument, &mut |_, _| {}));
+    let shape = shapes.reduce(|first, next| if is_declared(&first) { first } else { next });
+    let mut text = format!("\t{BUILDER}\tb\t0\t");
+    shape.unwrap_or_default().write(&mut text);
+    text.push_str(&format!("\t\t{}\n", builder.method));
+    text
+}
+
+/// Whether the workspace or .NET declares a type.
+fn is_declared(shape: &Shape) -> bool {
+    shape.key().is_some_and(|key| !key.starts_with('^'))
 }
 
 /// Returns the letter of a member with a value: `f` field, `k` constant, `v` event, `e` member of an enum; empty for properties and indexers.

@@ -11,6 +11,9 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::str::Lines;
 
+/// Name of the line for the builder of a collection type: its result is the type that declares the method, which the field of names has.
+pub const BUILDER: &str = "[]";
+
 /// Maximum number of types that a lookup visits.
 const MOST_LEVELS: usize = 96;
 

@@ -1,12 +1,17 @@
 //! Composed values: `switch` expressions, tuples, collections and declarations in expressions.
 
+use super::unnamed_calls::call_of;
 use super::{Flow, UseKind};
 use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Pattern, TypeRef};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::{BUILDER, Candidate};
 use std::rc::Rc;
 
-impl<'f> Flow<'f, '_> {
+/// The type of the elements that a builder of collections takes.
+const SPAN: &str = "~System.ReadOnlySpan`1";
+
+impl<'f, 'a> Flow<'f, 'a> {
     /// Returns the shape of `subject switch { arms }`.
     pub(super) fn switch_value(
         &mut self,
@@ -45,18 +50,20 @@ impl<'f> Flow<'f, '_> {
     }
 
     /// Returns the shape of a collection expression, which is its target.
-    pub(super) fn collection_value(&mut self, parts: &'f [Expression], target: Option<&Shape>) -> Shape {
-        let element = target.map(|target| self.world.element(target)).unwrap_or_default();
+    pub(super) fn collection_value(&mut self, parts: &'f [Expression], place: u32, target: Option<&Shape>) -> Shape {
+        let target_type = target.map(Shape::without_null);
+        let element = target_type.map(|target| self.world.element(target)).unwrap_or_default();
+        let target_type = target_type.filter(|target| target.is_known() && !self.is_outside(target)).cloned();
+        let is_built = target_type
+            .as_ref()
+            .is_some_and(|target| self.note_builder(target, &element, place));
+        // Without a builder, C# calls `Add`.
+        let is_filled = |target: &Shape| !is_built && matches!(self.world.kind(target.key().unwrap_or_default()), 'c' | 's');
+        let target_type = target_type.filter(is_filled);
         // In `..values`, each element is converted, not `values` itself.
-        let target_type = target
-            .map(Shape::without_null)
-            .filter(|target| target.is_known() && !self.is_outside(target))
-            .cloned();
-        let target_type = target_type.filter(|target| matches!(self.world.kind(target.key().unwrap_or_default()), 'c' | 's'));
         self.in_doubt(|flow| {
             for part in parts {
                 let given = flow.converted(part, &element);
-                // If the type has a builder, C# calls that instead of `Add`. So these uses are in doubt.
                 if let (Some(target), Some(place)) = (&target_type, part.first_place())
                     && !flow.members_of(target, "Add").is_empty()
                 {
@@ -65,6 +72,29 @@ impl<'f> Flow<'f, '_> {
             }
         });
         target.cloned().unwrap_or_default()
+    }
+
+    /// Records the method that creates a collection of this type from elements, if an attribute of the type names one; returns whether it does.
+    fn note_builder(&mut self, target: &Shape, element: &Shape, place: u32) -> bool {
+        let mut named = Vec::new();
+        self.world.declared(target, BUILDER, &mut named);
+        let Some(named) = named.first() else { return false };
+        let (owner, method) = (named.result(), named.line.names);
+        let span = Shape::Named(SPAN.into(), Rc::from([element.clone()]));
+        let call = call_of(&[span], false);
+        let takes_elements = |one: &Candidate<'a>| {
+            let parameters = one.parameters();
+            let takes_span = parameters.last().is_some_and(|(_, last)| last.key() == Some(SPAN));
+            takes_span && one.is_method() && one.is_static() && one.line.arity as usize == target.args().len()
+        };
+        match self.members_of(&owner, method).into_iter().find(takes_elements) {
+            Some(one) => {
+                let owner = Shape::of_key(one.owner.key().unwrap_or_default());
+                self.used(&owner, method, place, true, Some(call));
+            }
+            None => self.record_possible(method, place, Some(call)),
+        }
+        true
     }
 
     /// Declares the variables of `var x` or `T x` in an expression; returns their shape.

@@ -15,7 +15,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if let Expression::New(None, args, ..) = value {
             return if self.can_make(parameter, args.len()) { 0 } else { NOT_CALLABLE };
         }
-        if let Expression::Collection(parts) = value {
+        if let Expression::Collection(parts, _) = value {
             return if self.takes_elements(parameter, parts) { 0 } else { -100 };
         }
         let Expression::Lambda(names, body, ..) = value else { return 0 };
@@ -182,7 +182,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Stores the type of the first element of a collection expression, without recording its uses.
     pub(super) fn note_first_element(&mut self, value: &'f Expression) {
-        let Expression::Collection(parts) = value else { return };
+        let Expression::Collection(parts, _) = value else { return };
         if let Some(first) = parts.first().filter(|first| self.trials == 0 && !is_deferred(first)) {
             let locals = self.locals.len();
             let shape = self.on_trial(&mut UsesFound::default(), |flow| flow.value(first, None));
@@ -281,7 +281,7 @@ pub(super) fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
 /// Whether an expression gets its type from its target.
 pub(super) fn is_deferred(value: &Expression) -> bool {
     match value {
-        Expression::Lambda(..) | Expression::New(None, ..) | Expression::Collection(_) => true,
+        Expression::Lambda(..) | Expression::New(None, ..) | Expression::Collection(..) => true,
         Expression::Declaration(kind, _) => matches!(kind, crate::csharp::code::ast::TypeRef::Var(_)),
         // If one branch has a type of its own, the other gets that type.
         Expression::Conditional(_, yes, no) => {

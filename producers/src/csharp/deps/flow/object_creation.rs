@@ -202,7 +202,7 @@ impl<'f> Flow<'f, '_> {
     fn array_elements(&mut self, elements: &'f [Expression], element: &Shape) {
         for value in elements {
             match value {
-                Expression::Collection(inner) if !matches!(element, Shape::Array(_)) => self.array_elements(inner, element),
+                Expression::Collection(inner, _) if !matches!(element, Shape::Array(_)) => self.array_elements(inner, element),
                 value => _ = self.converted(value, element),
             }
         }

@@ -39,7 +39,7 @@ impl<'a> Flow<'_, 'a> {
             Some((_, whole))
                 if is_spread
                     && count <= parameters.len()
-                    && matches!(value, Expression::Collection(_))
+                    && matches!(value, Expression::Collection(..))
                     && !self.world.element(&parameter).is_known() =>
             {
                 (modifiers, whole.clone(), false)

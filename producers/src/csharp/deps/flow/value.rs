@@ -94,7 +94,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 shape
             }
             Expression::Tuple(parts) => self.tuple_value(parts, target),
-            Expression::Collection(parts) => self.collection_value(parts, target),
+            Expression::Collection(parts, place) => self.collection_value(parts, *place, target),
             Expression::Interpolated(parts, _) => {
                 for part in parts {
                     self.value(part, None);
