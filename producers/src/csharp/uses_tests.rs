@@ -419,3 +419,16 @@ Plain<int> P() => [3]; Bag<Item> Q() => [\"c\"]; }",
     assert_eq!(places("Lib.Plain`1#Add"), ["4:20 call"]);
     assert_eq!(places("Lib.Item#op_Implicit"), ["4:42 convert"]);
 }
+
+#[test]
+fn a_member_that_no_bound_of_a_type_parameter_has_is_missing_in_each() {
+    let world = World::of_texts(&[(
+        "A.cs",
+        "interface IOne { int First { get; } } interface ITwo { int Second { get; } }
+class U { int M<T>(T both) where T : IOne, ITwo => both.First + both.Second + both.Third; }",
+    )]);
+    let third = ["2:84 name"];
+    assert_eq!(places_of(&world, "U", "~!IOne#Third"), third);
+    assert_eq!(places_of(&world, "U", "~!ITwo#Third"), third);
+    assert_eq!(places_of(&world, "U", "ITwo#Second"), ["2:70 read"]);
+}

@@ -166,6 +166,8 @@ fn unresolved_uses<O: Outputs>(
     with_packages: &BTreeSet<String>,
 ) -> Result<(PlacesByName, Calls), O::Error> {
     let mut places: PlacesByName = BTreeMap::new();
+    // A name that one bound of a type parameter may have, and the others lack, has a meaning.
+    let mut generated: PlacesByName = BTreeMap::new();
     let mut calls = Calls::new();
     let labels: Vec<String> = types.iter().map(|key| type_label(key, "usages")).collect();
     for output in outputs.read(&labels)? {
@@ -194,6 +196,7 @@ fn unresolved_uses<O: Outputs>(
                     receiver.to_owned()
                 };
                 if may_have_generated_members(outputs, symbols, &of)? {
+                    generated.entry(name.to_owned()).or_default().extend(all);
                     continue;
                 }
             }
@@ -202,6 +205,10 @@ fn unresolved_uses<O: Outputs>(
             }
         }
     }
+    for (name, places) in &mut places {
+        places.retain(|place| generated.get(name).is_none_or(|generated| !generated.contains(place)));
+    }
+    places.retain(|_, places| !places.is_empty());
     Ok((places, calls))
 }
 
@@ -373,6 +380,18 @@ mod tests {
         ] {
             assert_eq!(lost(&ID.replace(twice, fine)), Vec::<String>::new(), "{fine}");
         }
+    }
+
+    #[test]
+    fn a_member_that_one_bound_of_a_type_parameter_may_have_is_not_lost() {
+        let types = "\ninterface IOne { int First { get; } }\n[System.Obsolete] partial class Made { }\n";
+        let lost_with = |bounds: &str| {
+            let new = format!("public int Twice() => 1; int M<T>(T one) where T : {bounds} => one.Second;");
+            let after = format!("{}{types}", ID.replace("public int Twice() => Value * 2;", &new));
+            lost_between(&format!("{ID}{types}"), &after)
+        };
+        assert_eq!(lost_with("IOne"), ["Second is not defined at id.cs:6:68"]);
+        assert_eq!(lost_with("Made, IOne"), [""; 0]);
     }
 
     #[test]

@@ -517,11 +517,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         } else {
             if self.is_closed(on) {
                 let called = if call.is_some() { UseKind::Call } else { UseKind::Name };
-                let bound = match on {
-                    Shape::Variable(name) => self.constraints.get(name).and_then(|bounds| bounds.first()).cloned(),
-                    on => Some(on.clone()),
+                // A type parameter lacks a member that none of its bounds has.
+                let bounds = match on {
+                    Shape::Variable(name) => self.constraints.get(name).cloned().unwrap_or_default(),
+                    on => vec![on.clone()],
                 };
-                self.record_unbound(bound.as_ref(), member, place, called);
+                for bound in &bounds {
+                    self.record_unbound(Some(bound), member, place, called);
+                }
             }
             self.record_possible(member, place, call);
         }
