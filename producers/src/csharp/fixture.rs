@@ -170,11 +170,16 @@ impl World {
 
     /// Parses a workspace from these texts.
     pub(crate) fn of_texts(files: &[(&str, &str)]) -> Self {
+        Self::of_projects(files, &[])
+    }
+
+    /// Parses the texts of projects, whose facts are JSON.
+    pub(crate) fn of_projects(files: &[(&str, &str)], projects: &[(&str, &str)]) -> Self {
         let read = |text: &str, path: &str| super::parse::read(text, &Default::default(), path).0;
         let syntax: Vec<(&str, Syntax)> = files.iter().map(|(path, text)| (*path, read(text, path))).collect();
         Self {
             sources: files.iter().map(|(path, text)| blob(path, *text)).collect(),
-            ..Self::new(&syntax, &[])
+            ..Self::new(&syntax, projects)
         }
     }
 

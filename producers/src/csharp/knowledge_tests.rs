@@ -391,7 +391,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@2 0c6a9a70dbdf
     csharp/types@12 115ad061ca7b
-    csharp/symbols@17 c4c61b66ee07
+    csharp/symbols@18 c4c61b66ee07
     csharp/complete@8 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310

@@ -35,6 +35,8 @@ pub struct Project {
     pub defines: Vec<String>,
     /// Assemblies that see its internal types.
     pub internals_visible_to: Vec<String>,
+    /// Whether its code is checked for overflow outside of `checked` and `unchecked`.
+    pub is_checked: bool,
 }
 
 /// All projects and their files.
@@ -241,6 +243,7 @@ fn project(path: &str, facts: Facts) -> Project {
         references,
         defines,
         internals_visible_to: facts.internals_visible_to,
+        is_checked: facts.checked,
     }
 }
 

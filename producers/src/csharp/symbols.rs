@@ -41,7 +41,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 17)
+        ProducerId::new("csharp/symbols", 18)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -257,6 +257,7 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
         };
         let referenced = project.into_iter().flat_map(|project| &project.references);
         let row = Globals {
+            is_checked: project.is_some_and(|project| project.is_checked),
             friends: project
                 .into_iter()
                 .flat_map(|project| &project.references)

@@ -432,3 +432,22 @@ class U { int M<T>(T both) where T : IOne, ITwo => both.First + both.Second + bo
     assert_eq!(places_of(&world, "U", "~!ITwo#Third"), third);
     assert_eq!(places_of(&world, "U", "ITwo#Second"), ["2:70 read"]);
 }
+
+#[test]
+fn the_project_decides_whether_operators_are_checked() {
+    let text = "struct Count { public static Count operator +(Count a, Count b) => a; public static Count operator checked +(Count a, Count b) => a; }
+class U { Count M(Count a, Count b) {
+a = a + b;
+a = unchecked(a + b);
+return checked(a + b); } }";
+    for (facts, plain, checked) in [
+        (None, vec!["3:7 call?", "4:17 call"], vec!["3:7 call?", "5:18 call"]),
+        (Some("{}"), vec!["3:7 call", "4:17 call"], vec!["5:18 call"]),
+        (Some(r#"{"checked":true}"#), vec!["4:17 call"], vec!["3:7 call", "5:18 call"]),
+    ] {
+        let projects: Vec<(&str, &str)> = facts.iter().map(|facts| ("A.csproj", *facts)).collect();
+        let world = World::of_projects(&[("A.cs", text)], &projects);
+        assert_eq!(places_of(&world, "U", "Count#op_Addition"), plain, "{facts:?}");
+        assert_eq!(places_of(&world, "U", "Count#op_CheckedAddition"), checked, "{facts:?}");
+    }
+}

@@ -62,6 +62,9 @@ impl Entry {
 /// Global usings and other facts of one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Globals {
+    /// Whether its code is checked for overflow outside of `checked` and `unchecked`.
+    #[serde(default, rename = "checked", skip_serializing_if = "std::ops::Not::not")]
+    pub is_checked: bool,
     /// Projects in `references` whose internal types this project sees.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub friends: Vec<String>,

@@ -37,6 +37,9 @@ pub struct Reference {
 pub struct Facts {
     /// Assembly name.
     pub assembly: String,
+    /// Whether code outside of `checked` and `unchecked` is checked for overflow (`CheckForOverflowUnderflow`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub checked: bool,
     /// Whether it compiles C# (`Microsoft.Build.Traversal` does not).
     pub compiles: bool,
     /// Symbols that the project defines, without those of the framework.
@@ -261,6 +264,7 @@ fn facts(project: &str, evaluation: &Evaluation<'_>, items: &ItemLists, symbols:
     packages.dedup();
     Facts {
         assembly: set("AssemblyName").unwrap_or_else(|| name.clone()),
+        checked: properties.get("CheckForOverflowUnderflow").trim().eq_ignore_ascii_case("true"),
         compiles: evaluation.compiles,
         defines,
         implicit_symbols,

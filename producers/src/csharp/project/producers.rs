@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Increment whenever the same project files may give other facts.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 
 /// Registers the producers.
 pub fn register_projects(registry: &mut Registry) {
@@ -248,7 +248,7 @@ struct FactsOf;
 
 impl Producer for FactsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/project-facts", 2)
+        ProducerId::new("csharp/project-facts", 3)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -226,7 +226,7 @@ pub struct Flow<'f, 'a> {
     tried_groups: Vec<usize>,
     /// Types of the first elements of collection expressions among arguments, by the address of the elements.
     first_elements: FxHashMap<usize, Shape>,
-    /// Whether the code is in a `checked` context; `None` outside of `checked` and `unchecked`, where an option of the compiler decides.
+    /// Whether the code is in a `checked` context. Outside of `checked` and `unchecked` the project decides; `None` for code of no project.
     is_checked: Option<bool>,
     /// Depth of nested trials around the code. A trial binds code to infer a type, or to learn whether the code compiles.
     trials: u32,
@@ -299,7 +299,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             groups: FxHashMap::default(),
             tried_groups: Vec::new(),
             first_elements: FxHashMap::default(),
-            is_checked: None,
+            is_checked: surroundings.project.and(surroundings.globals).map(|globals| globals.is_checked),
             trials: 0,
             faults: Faults::Nothing,
             found,

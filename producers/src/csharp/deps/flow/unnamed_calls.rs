@@ -225,7 +225,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Records the use of an operator or a conversion. In a `checked` context, code calls the `checked` one with the same signature if the type
-    /// declares it; outside of `checked` and `unchecked`, it may call either.
+    /// declares it. Where the context is not known, it may call either.
     pub(super) fn record_by_overflow(&mut self, chosen: &Candidate<'a>, name: &str, place: u32, is_certain: bool, call: Call) {
         let checked = name.replacen("op_", "op_Checked", 1);
         let is_same = |one: &Candidate<'a>| one.parameters() == chosen.parameters() && one.result() == chosen.result();
