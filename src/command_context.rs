@@ -5,9 +5,13 @@ mod failure_output;
 use crate::cli::{Global, OutputForm};
 use crate::terminal::{Terminal, stderr_style, stdout_style};
 use methods::desk::request_context::RequestContext;
-use methods::render::Style;
+use methods::render::{Style, diagnostic};
+use serve::Host;
+use serve::host::Owner;
 use std::io::StdoutLock;
 use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Flags and output of a command. It is a [`RequestContext`] for all that does not print.
 pub struct CommandContext {
@@ -47,6 +51,17 @@ impl CommandContext {
     /// Returns the terminal of the command.
     pub fn terminal(&self) -> Terminal {
         terminal_of(&self.global, self.err)
+    }
+
+    /// Creates the host of a program that serves several clients.
+    pub fn host(&self) -> Arc<Host> {
+        let (global, style) = (self.global.clone(), self.err);
+        Arc::new(Host::new(Owner {
+            settings: self.settings().clone(),
+            patience: Duration::from_secs(global.lock_timeout),
+            person: Box::new(move || Box::new(terminal_of(&global, style))),
+            log_bug: |why| note_line!("{}", diagnostic::diagnostic_json(why)),
+        }))
     }
 
     /// Returns whether to print JSON.

@@ -5,54 +5,24 @@ use methods::code::Code;
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use std::process::ExitCode;
 
-/// Codes that another process of cortex may give as numbers.
-const CODES: [Code; 12] = [
-    Code::Ok,
-    Code::TargetFailed,
-    Code::Usage,
-    Code::StoreDamaged,
-    Code::Busy,
-    Code::Io,
-    Code::NoSandbox,
-    Code::RemoteUnavailable,
-    Code::NotReproducible,
-    Code::Limit,
-    Code::Internal,
-    Code::Interrupted,
-];
-
-/// Exit codes of stopped processes: 128 plus the number of the signal, as shells define it.
+/// Exit codes of processes that other signals than SIGINT stopped: 128 plus the number of the signal, as shells define it.
 const HUNG_UP: u8 = 129;
-const INTERRUPTED: u8 = 130;
 const TERMINATED: u8 = 143;
 
 /// Returns the number of a code. Stopped work has the number of the signal that stopped this process.
 pub fn exit_number(code: Code) -> u8 {
-    match code {
-        Code::Ok => 0,
-        Code::TargetFailed => 1,
-        Code::Usage => 2,
-        Code::StoreDamaged => 3,
-        Code::Busy => 4,
-        Code::Io => 5,
-        Code::NoSandbox => 6,
-        Code::RemoteUnavailable => 7,
-        Code::NotReproducible => 8,
-        Code::Limit => 9,
-        Code::Internal => 10,
-        Code::Interrupted => match stopping_signal() {
-            SIGHUP => HUNG_UP,
-            SIGTERM => TERMINATED,
-            _ => INTERRUPTED,
-        },
+    match (code, stopping_signal()) {
+        (Code::Interrupted, SIGHUP) => HUNG_UP,
+        (Code::Interrupted, SIGTERM) => TERMINATED,
+        _ => code.number(),
     }
 }
 
 /// Returns the code of a number that another process of cortex gave.
 pub fn code_of_number(number: u8) -> Option<Code> {
     match number {
-        HUNG_UP | INTERRUPTED | TERMINATED => Some(Code::Interrupted),
-        _ => CODES.into_iter().find(|code| exit_number(*code) == number),
+        HUNG_UP | TERMINATED => Some(Code::Interrupted),
+        _ => Code::from_number(number),
     }
 }
 
@@ -76,11 +46,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_is_found_by_its_number() {
-        for code in CODES {
-            assert_eq!(code_of_number(exit_number(code)), Some(code));
-        }
-        assert_eq!([HUNG_UP, TERMINATED].map(code_of_number), [Some(Code::Interrupted); 2]);
-        assert_eq!(code_of_number(11), None);
+    fn each_signal_has_the_code_of_stopped_work() {
+        let stopped = exit_number(Code::Interrupted);
+        assert_eq!([HUNG_UP, TERMINATED, stopped].map(code_of_number), [Some(Code::Interrupted); 3]);
+        assert_eq!(code_of_number(exit_number(Code::Busy)), Some(Code::Busy));
     }
 }

@@ -60,6 +60,10 @@ impl Person for Terminal {
         }
     }
 
+    fn drops_status(&self) -> bool {
+        self.is_json
+    }
+
     fn print_status(&self, words: &str) {
         if !self.is_json {
             note_line!("{}", self.style.dim(&printable(words)));

@@ -1,120 +1,28 @@
-//! `cortex chat`: a conversation about the workspace (seed 003). [`conversation`] runs it; for a terminal, an editor and a screen are added.
+//! `cortex chat`: a conversation about the workspace (seed 003). The crate `chat` runs it; here are an editor and a screen
+//! for a terminal.
 
-mod chat_methods;
-mod commands;
-mod conversation;
 mod plain;
 mod screen;
-mod secrets;
 mod session;
-mod tools;
 
 use crate::cli::ChatArgs;
 use crate::command_context::CommandContext;
-use crate::service::Host;
-use conversation::ChatConversation;
-use engine::manifest::model::Manifest;
-use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::Diagnostic;
-use methods::code::Code;
-use methods::failed::{Failed, Outcome};
+use chat::opening::{ConversationWish, open_conversation};
+use methods::failed::Outcome;
 use std::io::IsTerminal;
-use std::path::Path;
-use std::sync::Arc;
-use workbench::chat::transcript::{Transcript, latest};
-use workbench::checkout::{self, FolderLock};
-use workbench::context::withheld_files::never_send_of;
 
 /// Runs `cortex chat`.
 pub fn run_chat(context: &CommandContext, args: &ChatArgs) -> Outcome {
-    let mut conversation = open_conversation(context, args)?;
+    let wish = ConversationWish {
+        resume: args.resume.as_deref(),
+        model: args.model.as_deref(),
+        budget: args.budget,
+        limits: args.limits(),
+    };
+    let mut conversation = open_conversation(context, context.host(), wish)?;
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if is_terminal && args.question.is_none() && !context.prints_json() {
         return session::run_conversation(context, conversation);
     }
     plain::answer_plainly(context, &mut conversation, args.question.as_deref())
-}
-
-/// Opens the conversation that the flags name. Reports errors of manifest and store at once.
-fn open_conversation(context: &CommandContext, args: &ChatArgs) -> Result<ChatConversation, Failed> {
-    let workspace = context.workspace("chat")?;
-    let manifest = workspace.manifest()?;
-    let root = workspace.root.clone();
-    drop(workspace);
-    context.release_locks_to_reopen();
-    let (transcript, lock) = match &args.resume {
-        None => (Transcript::default(), None),
-        Some(id) => resume_conversation(&root, id)?,
-    };
-    let mut conversation = ChatConversation {
-        host: Arc::new(Host::new(context.global.clone())),
-        root,
-        transcript,
-        transcript_lock: lock,
-        model: None,
-        models: models(&manifest),
-        budget: args.budget,
-        never_send: never_send_of(&manifest),
-        limits: args.limits(),
-        used: Default::default(),
-    };
-    match &args.model {
-        Some(name) => conversation.choose_model(name)?,
-        None => conversation.model = default_model(&manifest, &conversation.models),
-    }
-    Ok(conversation)
-}
-
-/// Returns the models that answer at once.
-fn models(manifest: &Manifest) -> Vec<String> {
-    let answers = |api: Option<&str>| matches!(api, Some("openai" | "anthropic" | "command" | "replay"));
-    let models = manifest.models.iter();
-    let models = models.filter(|(_, model)| answers(model.get("api").and_then(|api| api.as_str())));
-    models.map(|(name, _)| name.clone()).collect()
-}
-
-/// Returns the default model: that of the summaries, or the only one. With several there is no default, because their prices differ.
-fn default_model(manifest: &Manifest, models: &[String]) -> Option<String> {
-    let summaries = manifest.producers.iter().find(|producer| producer.uses == "semantic");
-    let of_summaries = summaries
-        .and_then(|producer| producer.settings.get("model"))
-        .and_then(|model| model.as_str());
-    let of_summaries = of_summaries.filter(|name| models.iter().any(|model| model == name));
-    of_summaries.map(str::to_owned).or_else(|| match models {
-        [only] => Some(only.clone()),
-        _ => None,
-    })
-}
-
-/// Returns the transcript of a conversation, or of the last one, and the lock that keeps other processes from it.
-fn resume_conversation(root: &Path, id: &str) -> Result<(Transcript, Option<FolderLock>), Failed> {
-    let unread = |error: std::io::Error| {
-        let damaged = "check .cortex; a damaged file can be moved away";
-        Failed::new(Code::Io, checkout::trouble("the conversation", &error, damaged))
-    };
-    let last = latest(root).map_err(unread)?;
-    let id = match id {
-        "" => last,
-        id => Some(id.to_owned()),
-    };
-    let read = |id: &str| Transcript::read_transcript(root, id).map_err(unread);
-    let found = id.as_deref().map(read).transpose()?;
-    let Some(found) = found.filter(|transcript| !transcript.exchanges.is_empty()) else {
-        let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "there is no such conversation to continue");
-        let why = match id {
-            Some(id) => why.found(id.chars().take(80).collect::<String>()),
-            None => why,
-        };
-        return Err(Failed::new(Code::Usage, why.hint("begin one with `cortex chat`")));
-    };
-    let Some(lock) = Transcript::lock_conversation(root, &found.id).map_err(unread)? else {
-        let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "another `cortex chat` has this conversation open");
-        let why = why.found(found.id.as_str());
-        return Err(Failed::new(
-            Code::Busy,
-            why.hint("continue there, or end it there first; `cortex chat` begins another one"),
-        ));
-    };
-    // Another process may have added to it before the lock was acquired.
-    Ok((read(&found.id)?, Some(lock)))
 }

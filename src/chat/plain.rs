@@ -1,10 +1,10 @@
 //! A question without a terminal: read completely, answered once, printed plainly. The answer goes to standard output, the rest to standard error.
 
-use super::chat_methods::Fault;
-use super::conversation::{ChatConversation, Event, Tell};
 use super::screen::cells::printable_clusters;
 use crate::command_context::CommandContext;
 use crate::commands::show::outcome_of_write;
+use chat::chat_methods::Fault;
+use chat::conversation::{ChatConversation, Event, Tell};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;

@@ -1,9 +1,6 @@
 //! A conversation at a terminal. Three threads send to a fourth: keys, events of a question, and completions of references. The fourth draws
 //! and waits for no model, so that a slow or broken one never keeps a person from typing.
 
-use super::chat_methods::{COMPLETE, Completed};
-use super::commands;
-use super::conversation::{ChatConversation, Event, Tell};
 use super::plain;
 use super::screen::input::Input;
 use super::screen::keys::Key;
@@ -12,11 +9,10 @@ use super::screen::paint::{DrawnLine, Painter};
 use super::screen::terminal::{self, Terminal};
 use super::screen::view::{View, text_width};
 use crate::command_context::CommandContext;
-use crate::service::Host;
-use crate::service::host::{Asker, Outcome as Reply, Patience};
-use crate::service::server::Stop;
-use crate::service::source_watch;
 use crate::signals;
+use chat::chat_methods::{COMPLETE, Completed};
+use chat::commands;
+use chat::conversation::{ChatConversation, Event, Tell};
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -26,6 +22,9 @@ use methods::desk::request_context::RequestContext;
 use methods::failed::{Failed, Outcome};
 use methods::render::{Style, plural, printable};
 use serde_json::json;
+use serve::Host;
+use serve::host::{Asker, Outcome as Reply, Patience};
+use serve::source_watch;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -146,7 +145,7 @@ fn follow_sources(context: &CommandContext, host: Arc<Host>) {
     let settings = context.settings().clone();
     let follow = move || {
         let context = RequestContext::of_request(settings, Cancel::default(), Arc::new(Silent));
-        drop(source_watch::start_watching(&context, &Stop::default(), &host, false, |_| {}));
+        drop(source_watch::start_watching(&context, &host, false, (|_: &_| {}, || {})));
     };
     let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(follow);
 }

@@ -13,12 +13,10 @@ use methods::desk::damage::describe_damage;
 use methods::failed::{Failed, Outcome};
 use methods::render::store_maintenance;
 use std::io::Write;
-use std::sync::Arc;
 use workbench::edit::disk::Disk;
 use workbench::edit::editable_paths::Guard;
 use workbench::edit::perform::recover;
 use workbench::garbage::{self, GarbageOptions};
-use workbench::locks::Hold;
 
 /// Runs `cortex gc`.
 pub fn run_gc(context: &CommandContext, args: &GcArgs) -> Outcome {
@@ -97,40 +95,6 @@ fn options(context: &CommandContext, args: &GcArgs) -> Result<GarbageOptions, Fa
         forget_checkouts: args.forget_checkouts,
         ..usual
     })
-}
-
-/// Returns whether [`keep_within`] has something to do, because results were stored.
-pub fn is_due(hold: &Hold) -> bool {
-    let filed = hold.filed().map(|(root, disk)| (workbench::workspace::store_limits(root), disk));
-    matches!(filed, Some((Ok(limits), disk)) if garbage::is_due(disk, &limits, current_seconds()).is_some())
-}
-
-/// Runs automatic gc after a command: keeps the stores into which it stored results within the manifest's size, and reports that in one line.
-/// Does nothing if the command stored no result.
-pub fn keep_within(context: &CommandContext, guards: &[Arc<Hold>]) {
-    for hold in guards {
-        let Some((root, disk)) = hold.filed() else { continue };
-        // The command that needed the manifest has reported its errors.
-        let Ok(limits) = workbench::workspace::store_limits(root) else {
-            continue;
-        };
-        let diagnostic = match garbage::keep_within(disk, &limits, current_seconds()) {
-            Ok(None) => continue,
-            Ok(Some((options, report))) if report.reached => {
-                let words = store_maintenance::summarize_limits(&report, &options);
-                match context.prints_json() {
-                    true => context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_COLLECTED, words)]),
-                    false => note_line!("{}", context.err.dim(&words)),
-                }
-                continue;
-            }
-            Ok(Some((options, report))) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, store_maintenance::not_reached(&report, &options))
-                .hint("`cortex gc` reports the reason"),
-            // The results stay; the next command tries again.
-            Err(error) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, format!("the store could not be collected: {error}")),
-        };
-        context.say(&[diagnostic]);
-    }
 }
 
 /// Reports the damage that the store found.

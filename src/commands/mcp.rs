@@ -4,18 +4,18 @@
 use super::http_setup::Entrance;
 use crate::cli::{McpArgs, McpCommand};
 use crate::command_context::CommandContext;
-use crate::mcp::answer_form::Form;
 #[cfg(feature = "http")]
 use crate::mcp::http;
 use crate::mcp::server::{self, Server};
-use crate::mcp::tools::ToolAvailability;
 use crate::service::server::Stop;
-use crate::service::{Host, session_watch, source_watch};
 use crate::signals;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
 use methods::failed::{Failed, Outcome};
+use serve::tools::answer_form::Form;
+use serve::tools::definitions::ToolAvailability;
+use serve::{session_watch, source_watch};
 use std::sync::Arc;
 
 /// Runs `cortex mcp`. Standard output belongs to the protocol; messages for people go to standard error.
@@ -29,7 +29,7 @@ pub fn run_mcp(context: &CommandContext, args: &McpArgs) -> Outcome {
     let stop = Stop::default();
     let ends = stop.clone();
     signals::on_signal(move || ends.stop(), || {});
-    let host = Arc::new(Host::new(context.global.clone()));
+    let (host, end) = (context.host(), stop.clone());
     let form = if args.structured { Form::Structured } else { Form::Text };
     let server = Server::new(host.clone(), form, can);
     let _lookout = session_watch::listen_for_sessions(context);
@@ -38,11 +38,11 @@ pub fn run_mcp(context: &CommandContext, args: &McpArgs) -> Outcome {
         Some(at) => {
             let entrance = Entrance::bind_address(context, &args.http, at)?;
             let (listener, gate) = entrance.announce("mcp");
-            let _watch = source_watch::start_watching(context, &stop, &host, args.ahead, |_| {});
+            let _watch = source_watch::start_watching(context, &host, args.ahead, (|_: &_| {}, move || end.stop()));
             http::serve_http(server, listener, gate, &stop)
         }
         _ => {
-            let _watch = source_watch::start_watching(context, &stop, &host, args.ahead, |_| {});
+            let _watch = source_watch::start_watching(context, &host, args.ahead, (|_: &_| {}, move || end.stop()));
             server::converse(server, &stop)
         }
     };

@@ -68,8 +68,8 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
     }
     let mut arguments = read_arguments(call, entry)?;
     if let (Some(root), Ok(here)) = (context.root_around(), context.global.directory.canonicalize()) {
-        super::relative_paths::without_root(entry, &mut arguments, &root);
-        super::relative_paths::from_root(&mut arguments, &root, &here);
+        methods::relative_paths::without_root(entry, &mut arguments, &root);
+        methods::relative_paths::from_root(&mut arguments, &root, &here);
     }
     if entry.drawn.is_some() {
         // Text lists labels alone; drawings and JSON show the edges between them.

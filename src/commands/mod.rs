@@ -10,7 +10,7 @@ mod export;
 mod facts;
 mod first_screen;
 mod fmt;
-pub mod gc;
+mod gc;
 pub mod help;
 #[cfg(feature = "http")]
 mod http_setup;
@@ -26,7 +26,6 @@ mod produce_shard;
 mod prompt;
 mod reference;
 mod regenerate;
-pub(crate) mod relative_paths;
 pub mod remote_cache;
 mod report;
 mod rules;
@@ -42,6 +41,7 @@ use crate::cli::{Cli, Command};
 use crate::command_context::CommandContext;
 use crate::exit::exit_code;
 use methods::code::Code;
+use methods::desk::automatic_gc;
 use methods::failed::Outcome;
 use std::process::ExitCode;
 
@@ -96,7 +96,7 @@ pub fn run_cli(cli: Cli) -> ExitCode {
     // After a signal, skip automatic gc.
     let code = outcome.as_ref().map_or_else(|failed| failed.code, |code| *code);
     if code != Code::Interrupted {
-        gc::keep_within(&context, &context.acquired_locks());
+        automatic_gc::keep_within(&context, &context.acquired_locks());
     }
     report_outcome(&context, outcome)
 }

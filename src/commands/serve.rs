@@ -7,14 +7,15 @@ use crate::cli::ServeArgs;
 use crate::command_context::CommandContext;
 #[cfg(feature = "http")]
 use crate::page::{self, News};
+use crate::service::client;
 use crate::service::server::{self, Stop};
-use crate::service::{Host, client, session_watch, source_watch};
 use crate::signals;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
 use methods::code::Code;
 use methods::failed::{Failed, Outcome};
+use serve::{Host, session_watch, source_watch};
 #[cfg(feature = "http")]
 use std::io::IsTerminal;
 use std::io::Write;
@@ -36,15 +37,17 @@ pub fn run_serve(context: &CommandContext, args: &ServeArgs) -> Outcome {
     let stop = Stop::default();
     let ends = stop.clone();
     signals::on_signal(move || ends.stop(), || {});
-    let host = Arc::new(Host::new(context.global.clone()));
+    let host = context.host();
     #[cfg(feature = "http")]
     let page = Page::default();
     #[cfg(feature = "http")]
     let edits = page.news.clone();
-    let _watch = source_watch::start_watching(context, &stop, &host, args.ahead, move |_batch| {
+    let note_edits = move |_batch: &_| {
         #[cfg(feature = "http")]
         edits.note_edits(_batch);
-    });
+    };
+    let end = stop.clone();
+    let _watch = source_watch::start_watching(context, &host, args.ahead, (note_edits, move || end.stop()));
     let _lookout = session_watch::listen_for_sessions(context);
     if args.stdio {
         return outcome_of_serving(server::converse(host, &stop));

@@ -4,7 +4,6 @@ use super::show;
 use crate::cli::WatchArgs;
 use crate::command_context::CommandContext;
 use crate::render::watch as render;
-use crate::service::build_ahead::{IDLE, build_ahead, no_paid_calls, request};
 use crate::signals;
 use engine::build::session::Session;
 use engine::seams::producer::Cancel;
@@ -15,9 +14,11 @@ use engine::values::event::Silent;
 use engine::values::pattern::PatternSet;
 use engine::watch::{Batch, Socket, Watch, WatchError, WatchProblem, Watcher};
 use methods::code::Code;
+use methods::desk::automatic_gc;
 use methods::desk::build::patterns;
 use methods::failed::{Failed, Outcome};
 use methods::render::summary;
+use serve::build_ahead::{IDLE, build_ahead, no_paid_calls, request};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -177,7 +178,7 @@ impl Watching<'_> {
         if let Err(failed) = run(self) {
             self.context.say(&failed.diagnostics);
         }
-        super::gc::keep_within(self.context, &self.context.acquired_locks());
+        automatic_gc::keep_within(self.context, &self.context.acquired_locks());
         self.context.release_locks_to_reopen();
     }
 

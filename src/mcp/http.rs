@@ -1,11 +1,9 @@
 //! MCP over HTTP: `/mcp` is the endpoint of streamable HTTP, `/metrics` returns figures.
 
-use super::metrics;
 use super::server::Server;
 use crate::http::access_rules::HttpAccessRules;
 use crate::http::answer::{Body, answer_of_type, is_json, json_answer, not_allowed, read_body, text_answer};
 use crate::http::listen::{self, Routes};
-use crate::service::Host;
 use crate::service::message::{self, Message, code};
 use crate::service::server::Stop;
 use engine::seams::producer::Cancel;
@@ -17,6 +15,8 @@ use methods::desk::figures::Service;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
+use serve::Host;
+use serve::metrics;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Progress notifications of a request, for a client that passed a token.
 
-use crate::service::Host;
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
+use serve::Host;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::AbortHandle;

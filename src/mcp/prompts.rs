@@ -1,7 +1,7 @@
 //! Prompts: how to start a task with the tools. A step is left out if its method is not in the table.
 
-use super::tools;
 use rmcp::model::{JsonObject, Prompt, PromptArgument, PromptMessage, Role};
+use serve::tools::definitions as tools;
 
 /// Limit of an argument, in bytes.
 const LONGEST: usize = 4096;

@@ -1,13 +1,13 @@
 //! Resources: readable addresses, and lists of them. An address names a symbol, a pack, an operation or a method, never a path.
 
-use super::resource_methods::{PACK, TYPES};
-use super::{first_sentence, tools};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use methods::catalog::{self, METHODS, MethodEntry, reference};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::model::{Resource, ResourceTemplate};
 use serde_json::{Value, json};
+use serve::tools::resource_methods::{PACK, TYPES};
+use serve::tools::{definitions as tools, first_sentence};
 
 /// Characters that are percent-encoded in an address.
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -151,9 +151,9 @@ pub fn cursor(last: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer_form::Form;
-    use super::super::tools::ToolAvailability;
     use super::*;
+    use serve::tools::answer_form::Form;
+    use serve::tools::definitions::ToolAvailability;
 
     #[test]
     fn addresses_mean_symbols_and_methods() {

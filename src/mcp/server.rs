@@ -1,15 +1,11 @@
 //! MCP server: the host answers the requests of clients from the catalog of methods.
 
-use super::answer_form::Form;
 use super::line_transport::LineTransport;
-use super::resource_methods::Page;
 use super::resources::{self, MIME, Meant};
-use super::tools::ToolAvailability;
-use super::{progress, prompts, shorten, tool_words, tools};
+use super::{progress, prompts};
 use crate::exit::exit_number;
-use crate::service::host::{Asker, Outcome, Patience};
+use crate::service::message;
 use crate::service::server::{Stop, WORKERS, runtime};
-use crate::service::{Host, message};
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode as Why;
 use engine::values::diagnostic::{Diagnostic, Severity};
@@ -26,6 +22,12 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::Value;
+use serve::Host;
+use serve::host::{Asker, Outcome, Patience};
+use serve::tools::answer_form::Form;
+use serve::tools::definitions::ToolAvailability;
+use serve::tools::resource_methods::Page;
+use serve::tools::{definitions as tools, shorten, tool_words};
 use std::io;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -106,7 +108,7 @@ impl Server {
             host,
             workers: Arc::new(Semaphore::new(WORKERS)),
             form,
-            tools: Arc::new(tools::definitions(form, can)),
+            tools: Arc::new(tools::definitions(form, can).into_iter().map(of_protocol).collect()),
         }
     }
 
@@ -175,6 +177,12 @@ impl Server {
             () = context.ct.cancelled() => Err(ErrorData::internal_error("request cancelled", None)),
         }
     }
+}
+
+/// Converts a tool to the type of the protocol, which has the same form.
+fn of_protocol(tool: tools::Tool) -> Tool {
+    let form = serde_json::to_value(tool).expect("invariant: a definition is a plain value");
+    serde_json::from_value(form).expect("invariant: a definition has the form of the protocol")
 }
 
 /// Result of a call: the shortened answer or the failure, and the other diagnostics.

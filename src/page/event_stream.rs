@@ -1,7 +1,6 @@
 //! News for open pages: changed sources, finished builds, progress of the current build. Server-sent events, each with the whole state, so that
 //! a page may miss some.
 
-use crate::service::Host;
 use engine::seams::producer::Cancel;
 use engine::watch::Batch;
 use http_body_util::BodyExt;
@@ -9,6 +8,7 @@ use hyper::body::{Body, Bytes, Frame};
 use methods::catalog;
 use serde::Serialize;
 use serde_json::json;
+use serve::Host;
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::pin::Pin;

@@ -1,12 +1,12 @@
 //! Output of `cortex watch`: one line per batch for people, JSON lines for machines.
 
 use crate::command_context::CommandContext;
-use crate::service::build_ahead::Ahead;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::WatchProblem;
 use methods::render::{duration, format_count, plural, printable};
 use serde_json::{Value, json};
+use serve::build_ahead::Ahead;
 use workbench::watch::{ChangedFile, Edited, FileChangeKind, Reached};
 
 /// Limit of files or members listed; more are only counted.

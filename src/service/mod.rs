@@ -1,27 +1,17 @@
 //! `cortex serve`: the methods by JSON-RPC 2.0, for editors, agents and the command line itself.
 //!
 //! [`frame`] reads and writes messages, [`message`] defines them, [`peer`] serves one client, [`one_message`] answers a single request,
-//! [`server`] listens, [`host`] answers and keeps the state that outlives a request. [`client`] is the command line's side.
+//! [`server`] listens; the host of `serve` answers. [`client`] is the command line's side.
 
-mod answer_cache;
-pub mod build_ahead;
-pub mod call_figures;
 pub mod client;
 mod follow;
 pub mod frame;
-pub mod host;
 pub mod message;
 #[cfg(feature = "http")]
 mod one_message;
 mod outbox;
 pub mod peer;
-mod process_memory;
-mod running_work;
 pub mod server;
-pub mod session_watch;
-pub mod source_watch;
-
-pub use host::Host;
 
 /// Returns the version that the service and its command line must agree on: the program's and its producers'.
 pub fn version() -> String {

@@ -1,10 +1,10 @@
 //! Single messages, as over HTTP: no progress, streams or earlier requests. A client that disconnects cancels its request.
 
-use super::host::{Asker, Patience};
 use super::message::{self, Message, code};
 use super::peer::{MethodCall, STOP, Shared, reply_to};
 use engine::seams::producer::Cancel;
 use serde_json::Value;
+use serve::host::{Asker, Patience};
 
 /// Cancels a request when its future is dropped, because no client waits for the answer.
 struct CancelOnDrop(Cancel);

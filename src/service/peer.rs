@@ -3,7 +3,6 @@
 use super::client;
 use super::follow::Streams;
 use super::frame::{self, Frame, Framing, LONGEST, Reader};
-use super::host::{Asker, Host, Outcome, Patience};
 use super::message::{self, Message, code};
 use super::outbox::{self, Outbox, Queue};
 use crate::exit::exit_number;
@@ -14,6 +13,7 @@ use methods::desk::request_context::Tell;
 use methods::failed::Failed;
 use methods::render::diagnostic;
 use serde_json::{Map, Value, json};
+use serve::host::{Asker, Host, Outcome, Patience};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};

@@ -1,12 +1,12 @@
 //! Listening: clients at the socket, or one client on standard input and output.
 
-use super::host::Host;
 use super::message::{self, code};
 use super::peer::{self, Shared};
 use engine::watch::Socket;
 use os::handles::AsFd;
 use os::wait::is_hung_up;
 use serde_json::Value;
+use serve::host::Host;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;

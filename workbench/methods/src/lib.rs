@@ -5,4 +5,5 @@ pub mod catalog;
 pub mod code;
 pub mod desk;
 pub mod failed;
+pub mod relative_paths;
 pub mod render;

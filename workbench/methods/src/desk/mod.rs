@@ -1,5 +1,6 @@
 //! One request's view of the workspace, as its method uses it: opened and updated on first use.
 
+pub mod automatic_gc;
 pub mod build;
 pub mod clock;
 pub mod damage;

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 pub trait Person {
     /// Prints diagnostics.
     fn print_diagnostics(&self, diagnostics: &[Diagnostic]);
+    /// Returns whether status is dropped, because a program reads the messages.
+    fn drops_status(&self) -> bool;
     /// Prints status.
     fn print_status(&self, words: &str);
     /// Returns a printer for sentences about what the command waits for.

@@ -192,6 +192,14 @@ impl RequestContext {
         }
     }
 
+    /// Returns whether status is dropped, because a program reads the messages.
+    pub fn drops_status(&self) -> bool {
+        match &self.voice {
+            Voice::Person(person) => person.drops_status(),
+            Voice::Caller { tell, .. } => tell.is_none(),
+        }
+    }
+
     /// Reports status to a person.
     pub fn print_status(&self, words: &str) {
         match &self.voice {

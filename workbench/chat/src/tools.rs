@@ -1,18 +1,18 @@
 //! Tools for the model of a conversation: the read-only ones of MCP, and `edit`, whose edits stay in a session until the person accepts them.
 //! The results of a call return to the model as data.
 
-use super::secrets::ChatSecrets;
-use crate::mcp::answer_form::Form;
-use crate::mcp::group;
-use crate::mcp::tools::{self, ToolAvailability, ToolMethods};
-use crate::service::Host;
-use crate::service::host::{Asker, Outcome, Patience};
+use crate::secrets::ChatSecrets;
 use engine::seams::producer::Cancel;
 use methods::catalog::{self, Answered, MethodEntry};
 use methods::failed::Failed;
 use methods::render::{Style, diagnostic};
 use producers::converse::TurnData;
 use serde_json::{Map, Value, json};
+use serve::Host;
+use serve::host::{Asker, Outcome, Patience};
+use serve::tools::answer_form::Form;
+use serve::tools::definitions::{self, ToolAvailability, ToolMethods};
+use serve::tools::group;
 use std::sync::Arc;
 use workbench::chat::calls::Call;
 use workbench::live::budget::Room;
@@ -63,17 +63,17 @@ pub fn definitions() -> String {
         work: false,
         investigate: false,
     };
-    let all = tools::definitions(Form::Text, can).into_iter();
-    let definitions = all.filter(|tool| !WITHOUT.contains(&&*tool.name)).map(|tool| {
-        let tool = match tools::find_tool(&tool.name) {
+    let all = definitions::definitions(Form::Text, can).into_iter();
+    let definitions = all.filter(|tool| !WITHOUT.contains(&tool.name.as_str())).map(|tool| {
+        let tool = match definitions::find_tool(&tool.name) {
             Some(ToolMethods::Group(name)) => group::definition_with(name, is_offered),
             _ => tool,
         };
-        let mut arguments = Value::Object((*tool.input_schema).clone());
+        let mut arguments = Value::Object(tool.input_schema);
         let fields = arguments["properties"]
             .as_object_mut()
             .expect("invariant: a tool has an object of arguments");
-        let here: &[&str] = match &*tool.name {
+        let here: &[&str] = match tool.name.as_str() {
             "edit" => {
                 fields.insert("op".to_owned(), json!({"type": "string", "enum": EDITS}));
                 &["session"]
@@ -85,7 +85,7 @@ pub fn definitions() -> String {
         };
         fields.retain(|name, _| !here.contains(&name.as_str()));
         let about = PURPOSES.iter().find(|(name, _)| *name == tool.name).map(|(_, about)| *about);
-        json!({"tool": tool.name, "about": about.or(tool.description.as_deref()), "arguments": arguments}).to_string()
+        json!({"tool": tool.name, "about": about.unwrap_or(&tool.description), "arguments": arguments}).to_string()
     });
     definitions.collect::<Vec<_>>().join("\n")
 }
@@ -146,7 +146,7 @@ impl Tools<'_> {
         if WITHOUT.contains(&call.tool.as_str()) {
             return Err(format!("there is no tool '{}' in a conversation", call.tool));
         }
-        let tool = tools::find_tool(&call.tool).ok_or_else(|| tools::no_tool(&call.tool))?;
+        let tool = definitions::find_tool(&call.tool).ok_or_else(|| definitions::no_tool(&call.tool))?;
         let (entry, mut arguments) = tool.method_of(call.arguments.clone()).map_err(|failed| describe_failure(&failed))?;
         let fields = arguments.as_object_mut().ok_or("the arguments are not an object")?;
         match entry.name {

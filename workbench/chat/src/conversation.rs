@@ -1,11 +1,9 @@
 //! A conversation from one question to the next: its rounds and contexts, the model's turns and tool calls, and the cost. It does not depend on
 //! a terminal; the caller receives [`Event`]s as they happen.
 
-use super::chat_methods::{END_ROUND, Fault, TURN, Turned, TypeKeys, WITHHELD_TYPES, fault_of_request};
-use super::secrets::ChatSecrets;
-use super::tools::{self, Tools};
-use crate::service::Host;
-use crate::service::host::{Asker, Outcome, Patience};
+use crate::chat_methods::{END_ROUND, Fault, TURN, Turned, TypeKeys, WITHHELD_TYPES, fault_of_request};
+use crate::secrets::ChatSecrets;
+use crate::tools::{self, Tools};
 use engine::seams::paid::Spent;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
@@ -19,6 +17,8 @@ use producers::converse::TurnData;
 use producers::llm::Used;
 use producers::llm::tokens::o200k;
 use serde_json::{Value, json};
+use serve::Host;
+use serve::host::{Asker, Outcome, Patience};
 use std::path::PathBuf;
 use std::sync::Arc;
 use workbench::chat::transcript::{Exchange, ExchangeState, LookupTurn, Transcript};

@@ -1,14 +1,13 @@
 //! Several methods as one tool: its argument `op` names the method, the other arguments are the method's. Without `op`, the method with the
 //! tool's own name runs, if there is one.
 
-use super::tools;
+use super::definitions::{self, JsonObject, Tool};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use methods::catalog::{self, MethodEntry};
 use methods::code::Code;
 use methods::failed::Failed;
-use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
 /// Argument that names the method.
@@ -39,7 +38,7 @@ pub fn definition_with(tool: &'static str, is_offered: impl Fn(&MethodEntry) -> 
     }
     let mut fields = Map::from_iter([(OP.to_owned(), op)]);
     for entry in &entries {
-        let own = tools::input(entry).remove("properties");
+        let own = definitions::input(entry).remove("properties");
         for (name, field) in own.as_ref().and_then(Value::as_object).into_iter().flatten() {
             fields.entry(name).or_insert_with(|| field.clone());
         }
@@ -48,7 +47,7 @@ pub fn definition_with(tool: &'static str, is_offered: impl Fn(&MethodEntry) -> 
     if usual.is_none() {
         input.insert("required".to_owned(), json!([OP]));
     }
-    tools::tool_of_methods(tool.to_owned(), input, &entries)
+    definitions::tool_of_methods(tool.to_owned(), input, &entries)
 }
 
 /// Returns the method that a call names by `op`, and its arguments.
@@ -121,7 +120,7 @@ mod tests {
         let tool = tool_of_group("overlay");
         let fields = tool.input_schema["properties"].as_object().expect("fields");
         for entry in catalog::operations("overlay") {
-            let own = tools::input(entry);
+            let own = definitions::input(entry);
             assert!(
                 own["properties"]
                     .as_object()

@@ -1,8 +1,7 @@
 //! The watch of a service: it follows the sources, so that requests need not scan them.
 
-use super::Host;
-use super::build_ahead::IDLE;
-use super::server::Stop;
+use crate::Host;
+use crate::build_ahead::IDLE;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::watch::{Batch, Socket, SocketError, Watch, WatchError, WatchProblem, Watcher};
@@ -12,13 +11,13 @@ use methods::failed::Failed;
 use std::sync::Arc;
 
 /// Starts to watch the sources, so that requests need not scan them. A running `cortex watch` serves as well; without either, each request scans.
-/// With `ahead`, builds ahead while no source changes; `hear` receives the changes, if this process watches.
+/// With `ahead`, builds ahead while no source changes. If this process watches, `hear` receives the changes, and `end` is called when the workspace
+/// is gone.
 pub fn start_watching(
     context: &RequestContext,
-    stop: &Stop,
     host: &Arc<Host>,
     ahead: bool,
-    hear: impl Fn(&Batch) + Send + 'static,
+    (hear, end): (impl Fn(&Batch) + Send + 'static, impl Fn() + Send + 'static),
 ) -> Option<std::thread::JoinHandle<()>> {
     let started = start(context, host);
     context.release_locks_to_reopen();
@@ -29,7 +28,6 @@ pub fn start_watching(
             return None;
         }
     };
-    let stop = stop.clone();
     let settings = context.settings().clone();
     let host = host.clone();
     let follow = move || {
@@ -49,7 +47,7 @@ pub fn start_watching(
             };
             is_due = ahead;
             if batch.problem == Some(WatchProblem::Gone) {
-                stop.stop();
+                end();
                 return;
             }
             hear(&batch);

@@ -1,6 +1,5 @@
 //! Methods that only conversations use: the next turn of a model, completion of a reference, and the end of a round. They run like other methods.
 
-use crate::exit::exit_number;
 use engine::build::ad_hoc::AdHocRequest;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Input, Params};
@@ -275,7 +274,7 @@ pub fn fault_of_request(failed: &Failed) -> Fault {
         Some(why) => Fault::from_diagnostic(why),
         None => Fault {
             code: String::new(),
-            message: format!("it failed with exit code {}", exit_number(failed.code)),
+            message: format!("it failed with exit code {}", failed.code.number()),
             hint: None,
         },
     }

@@ -1,14 +1,10 @@
 //! Host of requests: answers them, and owns state that outlives them, such as the right to build, cached answers and figures.
 
-use super::answer_cache::Warm;
-use super::build_ahead::build_ahead;
-use super::call_figures::Meter;
-use super::process_memory::memory_mb;
-use super::running_work::RunningWork;
-use crate::cli::Global;
-use crate::command_context::CommandContext;
-use crate::commands::gc;
-use crate::commands::relative_paths::without_root;
+use crate::answer_cache::Warm;
+use crate::build_ahead::build_ahead;
+use crate::call_figures::Meter;
+use crate::process_memory::memory_mb;
+use crate::running_work::RunningWork;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::graph_memory::GraphMemory;
 use engine::build::watch_state::Moment;
@@ -23,14 +19,16 @@ use engine::values::event::{Event, Observer, Silent};
 use methods::catalog::viewed_types::touch;
 use methods::catalog::{Answered, Effect, METHODS, MethodEntry, find_method};
 use methods::code::Code;
+use methods::desk::automatic_gc;
 use methods::desk::figures::Service;
+use methods::desk::person::Person;
 use methods::desk::request_context::{RequestContext, TRIES, Tell};
 use methods::desk::settings::Settings;
 use methods::desk::turn::{AcquiredTurn, Ticket, Turn};
 use methods::desk::workspace_names::WorkspaceNames;
 use methods::desk::{Desk, Serving};
 use methods::failed::Failed;
-use methods::render::diagnostic;
+use methods::relative_paths::without_root;
 use producers::llm::Hear;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -100,10 +98,21 @@ const READERS: usize = 2;
 /// A word index, and the moment of the watch at which it was true, if there is a watch.
 pub type KnownWords = (Arc<WordIndex>, Option<Moment>);
 
+/// The program that starts a host.
+pub struct Owner {
+    /// Settings of all requests.
+    pub settings: Settings,
+    /// Time that a command waits for other processes.
+    pub patience: Duration,
+    /// Creates the person who started the program.
+    pub person: Box<dyn Fn() -> Box<dyn Person> + Send + Sync>,
+    /// Logs a bug.
+    pub log_bug: fn(&Diagnostic),
+}
+
 /// Answers requests of any number of clients.
 pub struct Host {
-    global: Global,
-    settings: Settings,
+    owner: Owner,
     root: Option<PathBuf>,
     /// Database file of the store, if the workspace has one.
     store: Option<PathBuf>,
@@ -172,13 +181,12 @@ pub struct Outcome {
 
 impl Host {
     /// Creates the host of the workspace around the current folder.
-    pub fn new(global: Global) -> Self {
-        let context = CommandContext::new(global.clone());
+    pub fn new(owner: Owner) -> Self {
+        let context = RequestContext::of_request(owner.settings.clone(), Cancel::default(), Arc::new(Silent));
         Self {
             root: context.root_around(),
             store: context.store_folder().map(|folder| folder.join(DATABASE)),
-            settings: context.settings().clone(),
-            global,
+            owner,
             turn: Turn::new(1),
             beside: Turn::new(READERS),
             warm: Warm::default(),
@@ -234,7 +242,7 @@ impl Host {
         };
         loop {
             tries -= 1;
-            let context = RequestContext::of_request(self.settings.clone(), cancel.clone(), self.load.clone())
+            let context = RequestContext::of_request(self.owner.settings.clone(), cancel.clone(), self.load.clone())
                 .sharing_graph(&self.graphs)
                 .telling(tell.clone(), hear.clone())
                 .in_room(room);
@@ -307,7 +315,7 @@ impl Host {
     /// Runs automatic gc of the stores into which a request stored results, as a command does after itself: in a turn to build, without
     /// delaying the answer.
     fn run_automatic_gc(self: &Arc<Self>, filed: Vec<Arc<Hold>>) {
-        let due: Vec<Arc<Hold>> = filed.into_iter().filter(|hold| gc::is_due(hold)).collect();
+        let due: Vec<Arc<Hold>> = filed.into_iter().filter(|hold| automatic_gc::is_due(hold)).collect();
         if due.is_empty() {
             return;
         }
@@ -315,7 +323,7 @@ impl Host {
         let collect = move || {
             let never = Duration::MAX;
             if let Ok(_turn) = host.turn.acquire_turn("gc", host.as_command(), never, &Cancel::default()) {
-                gc::keep_within(&CommandContext::new(host.global.clone()), &due);
+                automatic_gc::keep_within(&host.context_of_owner(), &due);
             }
         };
         // If the thread cannot start, the next request runs gc.
@@ -333,7 +341,7 @@ impl Host {
         let Ok(_turn) = self.turn.acquire_turn("build ahead", Duration::ZERO, Duration::MAX, &cancel) else {
             return false;
         };
-        let context = RequestContext::of_request(self.settings.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
+        let context = RequestContext::of_request(self.owner.settings.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
         // A failed build ahead is reported to the requests that need its outputs.
         let _ = build_ahead(&context, &cancel, |_| {});
         context.release_locks_to_reopen();
@@ -354,7 +362,7 @@ impl Host {
 
     /// Returns how long a command waits for other processes.
     fn as_command(&self) -> Duration {
-        Duration::from_secs(self.global.lock_timeout)
+        self.owner.patience
     }
 
     /// Returns the progress of the current build in percent; `None` if no request holds the right to build.
@@ -369,9 +377,13 @@ impl Host {
     }
 
     /// Returns whether another process builds the checkout, by the checkout lock. The progress of that build is unknown.
-    #[cfg(feature = "http")]
     pub fn is_built_elsewhere(&self) -> bool {
-        CommandContext::new(self.global.clone()).built_elsewhere().is_some()
+        self.context_of_owner().built_elsewhere().is_some()
+    }
+
+    /// Creates the context of a command of the person who started the program.
+    fn context_of_owner(&self) -> RequestContext {
+        RequestContext::of_person(self.owner.settings.clone(), (self.owner.person)())
     }
 
     fn busy(&self, holder: &str) -> Failed {
@@ -400,10 +412,7 @@ impl Host {
             "a bug of cortex in '{method}', trace {trace}: {}",
             words.unwrap_or("no reason given")
         );
-        note_line!(
-            "{}",
-            diagnostic::diagnostic_json(&Diagnostic::error(ErrorCode::InternalError, why.as_str()))
-        );
+        (self.owner.log_bug)(&Diagnostic::error(ErrorCode::InternalError, why.as_str()));
         let why = Diagnostic::error(ErrorCode::InternalError, why).found(trace);
         Failed::new(Code::Internal, why.hint("please report it with the request"))
     }

@@ -1,7 +1,7 @@
 //! Commands of a conversation: lines that begin with `/`. Their answers are Markdown, like those of models.
 
-use super::conversation::ChatConversation;
-use super::tools;
+use crate::conversation::ChatConversation;
+use crate::tools;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;

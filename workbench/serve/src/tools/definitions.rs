@@ -7,9 +7,44 @@ use super::{first_sentence, group};
 use engine::manifest::model::Manifest;
 use methods::catalog::{AsTool, Effect, METHODS, MethodEntry};
 use methods::failed::Failed;
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+
+/// Arguments of a call, or a schema.
+pub type JsonObject = Map<String, Value>;
+
+/// Definition of a tool, in the form of the Model Context Protocol.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its purpose.
+    pub description: String,
+    /// The schema of its arguments.
+    pub input_schema: JsonObject,
+    /// The schema of its answer, if it is listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<JsonObject>,
+    /// Its effects, as far as they differ from the defaults of the protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolAnnotations>,
+}
+
+/// Effects of a tool; `None` is the default of the protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolAnnotations {
+    /// Whether it changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// Whether it may destroy something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Whether a second call with the same arguments changes nothing more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+}
 
 /// Returns the tool name of a method.
 pub fn tool_name(entry: &MethodEntry) -> String {
@@ -63,7 +98,6 @@ pub struct ToolAvailability {
 
 impl ToolAvailability {
     /// All capabilities.
-    #[cfg(test)]
     pub const ALL: Self = Self {
         work: true,
         investigate: true,
@@ -137,10 +171,9 @@ pub fn definitions(form: Form, can: ToolAvailability) -> Vec<Tool> {
         for (at, stands) in all.iter().enumerate() {
             let ToolMethods::Method(entry) = stands else { continue };
             let Some(schema) = output_schema(entry, *details) else { continue };
-            let before = tools[at].clone();
-            tools[at] = before.clone().with_raw_output_schema(Arc::new(schema));
+            let before = tools[at].output_schema.replace(schema);
             if tokens(&tools) > MOST_TOKENS {
-                tools[at] = before;
+                tools[at].output_schema = before;
             }
         }
     }
@@ -154,27 +187,29 @@ fn tokens(tools: &[Tool]) -> usize {
 
 /// Builds the tool of these methods.
 pub(super) fn tool_of_methods(name: String, input: JsonObject, entries: &[&MethodEntry]) -> Tool {
-    let about = purpose(&name).to_owned();
-    let tool = Tool::new(name, about, input);
-    let annotations_of_tool = annotations(entries);
-    if annotations_of_tool == ToolAnnotations::new() {
-        tool
-    } else {
-        tool.with_annotations(annotations_of_tool)
+    Tool {
+        description: purpose(&name).to_owned(),
+        name,
+        input_schema: input,
+        output_schema: None,
+        annotations: Some(annotations(entries)).filter(|annotations| *annotations != ToolAnnotations::default()),
     }
 }
 
 /// Returns the combined annotations of methods. The protocol's defaults are: destructive, not idempotent, reaches the outside world.
 /// A method that may ask a model is never read-only.
 fn annotations(entries: &[&MethodEntry]) -> ToolAnnotations {
-    let annotations_of_tool = ToolAnnotations::new();
+    let mut annotations = ToolAnnotations::default();
     match entries.iter().map(|entry| entry.effect).max() {
         // `is_read_only` excludes methods that ask a model.
-        _ if entries.iter().all(|entry| entry.is_read_only()) => annotations_of_tool.read_only(true),
-        Some(Effect::Looks | Effect::Reads | Effect::Sets) => annotations_of_tool.destructive(false).idempotent(true),
-        Some(Effect::Acts) => annotations_of_tool.destructive(false),
-        Some(Effect::Writes) | None => annotations_of_tool,
+        _ if entries.iter().all(|entry| entry.is_read_only()) => annotations.read_only_hint = Some(true),
+        Some(Effect::Looks | Effect::Reads | Effect::Sets) => {
+            (annotations.destructive_hint, annotations.idempotent_hint) = (Some(false), Some(true));
+        }
+        Some(Effect::Acts) => annotations.destructive_hint = Some(false),
+        Some(Effect::Writes) | None => {}
     }
+    annotations
 }
 
 fn object(schema: &schemars::Schema) -> Map<String, Value> {
@@ -350,10 +385,7 @@ mod tests {
 
     #[test]
     fn the_guide_for_agents_names_tools_that_there_are() {
-        let (_, guide) = crate::commands::help::BOOK
-            .iter()
-            .find(|(topic, _)| *topic == "agents")
-            .expect("a page");
+        let guide = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents.md"));
         let rows = guide
             .split("## Which question")
             .nth(1)
@@ -389,7 +421,7 @@ mod tests {
         let required = |tool: &Tool| tool.output_schema.as_ref().and_then(|schema| schema.get("required").cloned());
         assert!(tools.iter().filter(|tool| required(tool).is_some()).count() >= 2, "{text}");
         for tool in &tools {
-            let Some(schema) = tool.output_schema.as_deref().cloned().map(Value::Object) else {
+            let Some(schema) = tool.output_schema.clone().map(Value::Object) else {
                 continue;
             };
             let full = (methods::catalog::find_method(&tool.name).expect("a method").answers)();
@@ -409,7 +441,7 @@ mod tests {
     fn tools_without_their_capability_are_not_listed() {
         let can = |work, investigate| ToolAvailability { work, investigate };
         let names = |can| {
-            let tools = definitions(Form::Text, can).into_iter().map(|tool| tool.name.into_owned());
+            let tools = definitions(Form::Text, can).into_iter().map(|tool| tool.name);
             tools.collect::<HashSet<_>>()
         };
         let all = names(ToolAvailability::ALL);
@@ -429,11 +461,11 @@ mod tests {
             assert!(names.insert(tool.name.clone()), "{} stands twice", tool.name);
             let is_plain = tool.name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
             assert!(is_plain && (1..=64).contains(&tool.name.len()), "{}", tool.name);
-            assert!(!tool.description.as_deref().unwrap_or_default().is_empty(), "{}", tool.name);
+            assert!(!tool.description.is_empty(), "{}", tool.name);
             let schemas = [Some(tool.input_schema), tool.output_schema];
             for schema in schemas.into_iter().flatten() {
                 assert_eq!(schema["type"], "object", "{}", tool.name);
-                check(&tool.name, &Value::Object(schema.as_ref().clone()));
+                check(&tool.name, &Value::Object(schema));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Accepts paths relative to the current folder, as git and cargo do, and absolute paths below the workspace's root. Methods accept only paths from the
 //! workspace's root.
 
-use methods::catalog::MethodEntry;
+use crate::catalog::MethodEntry;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn absolute_paths_below_the_root_begin_at_the_root() {
-        let method = |name: &str| methods::catalog::find_method(name).expect("a method");
+        let method = |name: &str| crate::catalog::find_method(name).expect("a method");
         for (name, given, expected) in [
             (
                 "outline",
