@@ -3,12 +3,17 @@
 mod failure_output;
 
 use crate::cli::{Global, OutputForm};
-use crate::terminal::{Terminal, stderr_style, stdout_style};
+use crate::terminal::Terminal;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use methods::code::Code;
+use methods::commands::CommandAnswer;
 use methods::desk::request_context::RequestContext;
+use methods::failed::{Failed, Outcome};
 use methods::render::{Style, diagnostic};
 use serve::Host;
 use serve::host::Owner;
-use std::io::StdoutLock;
+use std::io::{StdoutLock, Write};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,8 +43,8 @@ impl CommandContext {
         if global.json && global.output == OutputForm::Text {
             global.output = OutputForm::Json;
         }
-        let (out, err) = (stdout_style(global.color), stderr_style(global.color));
-        let terminal = terminal_of(&global, err);
+        let terminal = Terminal::from_flags(&global);
+        let (out, err) = (terminal.answer_style, terminal.style);
         Self {
             request: RequestContext::of_person(global.settings(), Box::new(terminal)),
             global,
@@ -48,25 +53,15 @@ impl CommandContext {
         }
     }
 
-    /// Returns the terminal of the command.
-    pub fn terminal(&self) -> Terminal {
-        terminal_of(&self.global, self.err)
-    }
-
     /// Creates the host of a program that serves several clients.
     pub fn host(&self) -> Arc<Host> {
-        let (global, style) = (self.global.clone(), self.err);
+        let global = self.global.clone();
         Arc::new(Host::new(Owner {
             settings: self.settings().clone(),
             patience: Duration::from_secs(global.lock_timeout),
-            person: Box::new(move || Box::new(terminal_of(&global, style))),
+            person: Box::new(move || Box::new(Terminal::from_flags(&global))),
             log_bug: |why| note_line!("{}", diagnostic::diagnostic_json(why)),
         }))
-    }
-
-    /// Returns whether to print JSON.
-    pub fn prints_json(&self) -> bool {
-        self.global.output == OutputForm::Json
     }
 
     /// Returns standard output for the answer. Releases the locks first, because the program that reads the output may be slow.
@@ -74,11 +69,26 @@ impl CommandContext {
         self.release_locks();
         std::io::stdout().lock()
     }
+
+    /// Prints the answer of a command, then its remarks. Returns how the command ends.
+    pub fn print_answer(&self, answer: Result<CommandAnswer, Failed>) -> Outcome {
+        let answer = answer?;
+        let bytes = if self.prints_json() { &answer.document } else { &answer.text };
+        outcome_of_write(self.stdout().write_all(bytes))?;
+        self.say(&answer.remarks);
+        answer.outcome
+    }
 }
 
-fn terminal_of(global: &Global, style: Style) -> Terminal {
-    Terminal {
-        style,
-        is_json: global.output == OutputForm::Json,
+/// Converts the result of a write to standard output. A closed pipe is not an error.
+pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
+    match result {
+        Ok(()) => Ok(Code::Ok),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Code::Ok),
+        Err(error) => Err(Failed::new(
+            Code::Io,
+            Diagnostic::error(ErrorCode::E_WRITE, format!("standard output cannot be written: {error}"))
+                .hint("free space, or redirect it elsewhere"),
+        )),
     }
 }

@@ -23,7 +23,6 @@ mod page;
 mod remote_client;
 mod render;
 mod service;
-mod sharing;
 mod signals;
 mod terminal;
 #[cfg(feature = "remote")]

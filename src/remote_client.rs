@@ -1,9 +1,7 @@
 //! Client of the remote cache and workers that the manifest names, and `cortex remote ping`.
 
 use crate::command_context::CommandContext;
-use crate::commands::remote_cache::{no_remote_cache, offline};
-use crate::commands::show;
-use crate::sharing;
+use crate::command_context::outcome_of_write;
 use crate::worker;
 use engine::build::sharing::Sharing;
 use engine::manifest::remote::{RemoteDef, Write};
@@ -11,6 +9,8 @@ use engine::seams::farm::Farm;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
+use methods::commands::remote_stats::{no_remote_cache, offline};
+use methods::commands::sharing;
 use methods::failed::{Failed, Outcome};
 use methods::render::{duration, format_size, printable};
 use remote::{CacheUse, Client, Deadlines, Function, Ping, Surroundings};
@@ -118,7 +118,7 @@ pub fn ping(context: &CommandContext) -> Outcome {
         }
         false => describe_server(&def.endpoint, &answer, usage) + &also(&answer, worker.as_deref()),
     };
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
+    outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 fn describe_server(endpoint: &str, answer: &Ping, usage: CacheUse) -> String {

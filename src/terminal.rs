@@ -1,6 +1,6 @@
 //! The terminal of a command: its colours and width, and what it shows while the command runs.
 
-use crate::cli::When;
+use crate::cli::{Global, OutputForm, When};
 use crate::render::progress::Progress;
 use crate::signals;
 use engine::seams::producer::Cancel;
@@ -43,8 +43,21 @@ fn columns(terminal: impl os::handles::AsFd) -> Option<usize> {
 pub struct Terminal {
     /// Colours of standard error.
     pub style: Style,
+    /// Colours of standard output.
+    pub answer_style: Style,
     /// Whether to print only diagnostics, as JSON lines.
     pub is_json: bool,
+}
+
+impl Terminal {
+    /// Creates the terminal of a command.
+    pub fn from_flags(global: &Global) -> Self {
+        Self {
+            style: stderr_style(global.color),
+            answer_style: stdout_style(global.color),
+            is_json: global.output == OutputForm::Json,
+        }
+    }
 }
 
 impl Person for Terminal {
@@ -60,8 +73,22 @@ impl Person for Terminal {
         }
     }
 
-    fn drops_status(&self) -> bool {
+    fn prints_json(&self) -> bool {
         self.is_json
+    }
+
+    fn style(&self) -> Style {
+        self.style
+    }
+
+    fn answer_style(&self) -> Style {
+        self.answer_style
+    }
+
+    fn print_text(&self, text: &str) {
+        if !self.is_json {
+            note_line!("{text}");
+        }
     }
 
     fn print_status(&self, words: &str) {
@@ -82,13 +109,13 @@ impl Person for Terminal {
         cancel
     }
 
-    fn display_build(&self) -> Box<dyn BuildDisplay> {
-        Box::new(DisplayedBuild::begin_display(self, false))
+    fn display_build(&self, verbose: bool) -> Box<dyn BuildDisplay> {
+        Box::new(DisplayedBuild::begin_display(self, verbose))
     }
 }
 
 /// A build with its progress on the terminal. Ctrl-C and SIGTERM cancel it cleanly.
-pub struct DisplayedBuild {
+struct DisplayedBuild {
     progress: Progress,
     quiet: QuietControl,
     cancel: Cancel,
@@ -96,7 +123,7 @@ pub struct DisplayedBuild {
 
 impl DisplayedBuild {
     /// Starts to show a build; with `verbose`, each of its nodes.
-    pub fn begin_display(terminal: &Terminal, verbose: bool) -> Self {
+    fn begin_display(terminal: &Terminal, verbose: bool) -> Self {
         let cancel = Cancel::default();
         let bar = std::io::stderr().is_terminal() && !terminal.is_json;
         let quiet = QuietControl::turn_echo_off(bar);

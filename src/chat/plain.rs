@@ -2,7 +2,7 @@
 
 use super::screen::cells::printable_clusters;
 use crate::command_context::CommandContext;
-use crate::commands::show::outcome_of_write;
+use crate::command_context::outcome_of_write;
 use chat::chat_methods::Fault;
 use chat::conversation::{ChatConversation, Event, Tell};
 use engine::values::codes::ErrorCode;

@@ -1,52 +1,8 @@
 //! Flags of commands that print built-in pages and lists.
 
-use super::default_jobs;
 use clap::{Args, Subcommand, ValueEnum};
-use methods::catalog::guarded_pattern::unguard_label;
+use methods::commands::default_threads;
 use std::path::PathBuf;
-
-/// List or print the built-in rulesets.
-#[derive(Debug, Args)]
-pub struct RulesArgs {
-    #[command(subcommand)]
-    pub command: Option<RulesCommand>,
-}
-
-/// Commands about rulesets.
-#[derive(Debug, Subcommand)]
-pub enum RulesCommand {
-    /// List the built-in rulesets.
-    List,
-    /// Print a ruleset: a manifest like any other.
-    Show {
-        /// Name of the ruleset.
-        name: String,
-    },
-}
-
-/// List targets of a pattern or a type, or the kinds of targets. Runs nothing.
-#[derive(Debug, Args)]
-pub struct LsArgs {
-    /// A pattern, or the name of a type [default: the kinds of targets, with the number of each].
-    #[arg(value_name = "PATTERN", value_parser = unguard_label)]
-    pub pattern: Option<String>,
-}
-
-/// Check `cortex.toml` and report all mistakes. Builds nothing.
-#[derive(Debug, Args)]
-pub struct CheckArgs {
-    /// Print the JSON Schema of `cortex.toml` instead, for an editor.
-    #[arg(long)]
-    pub schema: bool,
-}
-
-/// Format `cortex.toml`: spaces and blank lines. Comments and the order of keys stay.
-#[derive(Debug, Args)]
-pub struct FmtArgs {
-    /// Write nothing; exit with 1 if the file is not formatted.
-    #[arg(long)]
-    pub check: bool,
-}
 
 /// Print the help of a command, or a page of the book.
 #[derive(Debug, Args)]
@@ -123,7 +79,7 @@ pub enum DevCommand {
         /// The folder.
         folder: PathBuf,
         /// Threads.
-        #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
+        #[arg(short, long, value_name = "N", default_value_t = default_threads(), value_parser = clap::value_parser!(u16).range(1..=512))]
         jobs: u16,
     },
 }

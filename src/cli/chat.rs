@@ -1,7 +1,7 @@
 //! Flags of `cortex chat`.
 
-use super::AskingArgs;
 use clap::Args;
+use methods::desk::model_limits::AskingArgs;
 use methods::desk::model_limits::parse_amount;
 
 /// Talk about the code of the workspace with a model, in the terminal.

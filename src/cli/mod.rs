@@ -7,27 +7,25 @@ mod edit_line;
 mod file_argument;
 mod http;
 mod mcp;
-mod models;
 mod settings;
 mod sharing;
 
-pub use built_in_pages::{
-    CheckArgs, CompletionsArgs, DevArgs, DevCommand, FmtArgs, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand, Shell,
-};
+pub use built_in_pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, ManArgs, Shell};
 pub use call::Call;
 pub use chat::ChatArgs;
 use engine::values::codes::ErrorCode;
 pub use http::HttpArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
-pub use models::{EditOutputArgs, PromptArgs, RegenerateArgs};
-pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
+pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use methods::catalog::guarded_pattern::{GUARD, unguard_label};
 use methods::catalog::query_answer::Drawing;
-use methods::desk::model_limits::AskingArgs;
+use methods::commands::{
+    build, check, edit_output, export, fmt, gc, init, log, ls, pin, prompt, regenerate, report, rules, show, store, trust, warm,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -82,20 +80,6 @@ pub struct Global {
     pub no_wait: bool,
 }
 
-/// `trust`.
-#[derive(Debug, Args)]
-pub struct TrustArgs {
-    /// Only list the programs, keys and caches, and whether they are trusted.
-    #[arg(long, conflicts_with = "revoke")]
-    pub list: bool,
-    /// Revoke the trust.
-    #[arg(long)]
-    pub revoke: bool,
-    /// Trust them although the workspace belongs to another user.
-    #[arg(long, conflicts_with_all = ["list", "revoke"])]
-    pub foreign: bool,
-}
-
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OutputForm {
@@ -123,37 +107,37 @@ pub enum When {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Init(InitArgs),
-    Build(BuildArgs),
-    Show(ShowArgs),
+    Init(init::InitArgs),
+    Build(build::BuildArgs),
+    Show(show::ShowArgs),
     #[command(flatten)]
     Method(Call),
-    Log(LogArgs),
-    Prompt(PromptArgs),
-    Regenerate(RegenerateArgs),
-    EditOutput(EditOutputArgs),
+    Log(log::LogArgs),
+    Prompt(prompt::PromptArgs),
+    Regenerate(regenerate::RegenerateArgs),
+    EditOutput(edit_output::EditOutputArgs),
     Watch(WatchArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
     Chat(ChatArgs),
-    Gc(GcArgs),
-    Report(ReportArgs),
-    Export(ExportArgs),
-    Store(StoreArgs),
-    Warm(WarmArgs),
+    Gc(gc::GcArgs),
+    Report(report::ReportArgs),
+    Export(export::ExportArgs),
+    Store(store::StoreArgs),
+    Warm(warm::WarmArgs),
     Remote(RemoteArgs),
-    PinVersion(PinVersionArgs),
+    PinVersion(pin::PinVersionArgs),
     /// Trust the programs, key addresses and remote cache of this workspace. Review them first (`--list`).
     ///
     /// Without trust, cortex runs no program of `cortex.toml`, sends no key to its addresses, and does not use its remote cache. A changed definition
     /// (arguments, environment, limits, address, headers) needs trust again. CORTEX_TRUST=all trusts everything, for machines that build whatever is
     /// checked out.
-    Trust(TrustArgs),
-    UnpinVersion(UnpinVersionArgs),
-    Rules(RulesArgs),
-    Ls(LsArgs),
-    Check(CheckArgs),
-    Fmt(FmtArgs),
+    Trust(trust::TrustArgs),
+    UnpinVersion(pin::UnpinVersionArgs),
+    Rules(rules::RulesArgs),
+    Ls(ls::LsArgs),
+    Check(check::CheckArgs),
+    Fmt(fmt::FmtArgs),
     /// Delete the files below `.cortex/out`. Their results stay in the store: the next build writes the files again.
     Clean,
     Completions(CompletionsArgs),
@@ -174,93 +158,6 @@ impl OutputForm {
             Self::Text | Self::Json => None,
         }
     }
-}
-
-/// Write a manifest for this folder.
-#[derive(Debug, Args)]
-pub struct InitArgs {
-    /// Replace an existing manifest, or create a workspace inside another one.
-    #[arg(long)]
-    pub force: bool,
-}
-
-/// Build targets: those of the patterns, or the default set of the workspace.
-#[derive(Debug, Args)]
-pub struct BuildArgs {
-    /// Labels, patterns such as //types/...:outline, or names of types; a leading - excludes [default: `default` of `[workspace]`, otherwise
-    /// outlines and the index].
-    #[arg(value_name = "PATTERN", value_parser = unguard_label)]
-    pub patterns: Vec<String>,
-    /// Worker threads.
-    #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
-    pub jobs: u16,
-    /// List targets that would run, with questions to models and their cost. Asks no model, but builds free inputs of prompts.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Add to `index.json` the time at which its contents were built (`generatedAt`), until a later build writes the file without it.
-    #[arg(long)]
-    pub with_times: bool,
-    #[command(flatten)]
-    pub asking: AskingArgs,
-    /// Continue with other targets after a failure (the default for patterns).
-    #[arg(long, overrides_with = "fail_fast")]
-    pub keep_going: bool,
-    /// Stop at the first failure (the default for a single label).
-    #[arg(long, overrides_with = "keep_going")]
-    pub fail_fast: bool,
-    /// Bring the targets up to date, rebuild them and compare: the exit code is 8 if an output differs. Stores no result of the rebuild, and
-    /// asks no model.
-    #[arg(long, conflicts_with = "dry_run")]
-    pub rebuild: bool,
-    /// List every node that ran, was cached or failed, with the reason.
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Write events to FILE, one JSON object per line: {"event": "ran", "label": …, "output": …, "took": microseconds, …}.
-    #[arg(long, value_name = "FILE", value_parser = a_file)]
-    pub events: Option<PathBuf>,
-    /// Write a profile to FILE: a Chrome trace for ui.perfetto.dev, with a lane per worker and the critical path.
-    #[arg(long, value_name = "FILE", value_parser = a_file)]
-    pub profile: Option<PathBuf>,
-}
-
-/// Print the output of a target, building it first.
-///
-/// A summary by a model is printed as it is, with its state; --refresh updates it first.
-#[derive(Clone, Debug, Args)]
-pub struct ShowArgs {
-    /// A label, or the name of a type or member: NodeStore is its outline, NodeStore:semantic its summary.
-    pub label: String,
-    /// Print the bytes unchanged, even to a terminal. If there is no output, print a model's rejected answer.
-    #[arg(long)]
-    pub raw: bool,
-    /// Write the files of an output that is a tree to this folder, which must not exist.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["raw", "rejected"])]
-    pub into: Option<PathBuf>,
-    /// For targets of types and members: print the newest version from files that all parsed.
-    #[arg(long)]
-    pub last_good: bool,
-    /// Print the present output, however old, with its state. Builds nothing.
-    #[arg(long, conflicts_with_all = ["last_good", "refresh"])]
-    pub allow_stale: bool,
-    /// Build the target first, even if a model must be asked.
-    #[arg(long, conflicts_with = "last_good")]
-    pub refresh: bool,
-    /// Print the rejected answer of the last attempt.
-    #[arg(long, conflicts_with_all = ["last_good", "refresh", "allow_stale"])]
-    pub rejected: bool,
-    #[command(flatten)]
-    pub asking: AskingArgs,
-}
-
-/// List the builds of this checkout, with their work, time and cost.
-///
-/// Each line has the commit, and whether files differed from it. A build in which no target ran, failed or was cached has no line. The log keeps the
-/// newest 1,000 builds.
-#[derive(Debug, Args)]
-pub struct LogArgs {
-    /// Number of builds to list, from the newest.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
-    pub count: u64,
 }
 
 /// Report changes of the sources as they happen, and build after each batch.
@@ -301,131 +198,6 @@ pub struct ServeArgs {
     pub stop: bool,
     #[command(flatten)]
     pub http: HttpArgs,
-}
-
-/// Evict results that no checkout of the store needs, and shorten its file.
-///
-/// Keeps results of all checkouts that share the store, pinned versions, the last versions of each target, corrections by hand and recently
-/// used results. Evicts paid results only with --paid. Builds can run at the same time. Exit codes: 0 done, 1 the size
-/// was not reached, 3 the store is damaged, 4 another collection runs, 5 I/O.
-#[derive(Debug, Args)]
-pub struct GcArgs {
-    /// Only list results that would be evicted, and the cost of rebuilding paid ones.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Evict only until the store's file is no longer than SIZE (500 MB, 2 GB), least recently used results first; if necessary also versions that
-    /// cost nothing.
-    #[arg(long, value_name = "SIZE", value_parser = engine::values::quantity::parse_bytes)]
-    pub max_size: Option<u64>,
-    /// Number of versions to keep of each target [default: 3].
-    #[arg(long, value_name = "N")]
-    pub keep_versions: Option<usize>,
-    /// Keep results that were used within SPAN (12h, 7d, 4w; 0 for none) [default: 7d].
-    #[arg(long, value_name = "SPAN", value_parser = engine::values::quantity::seconds)]
-    pub older_than: Option<u64>,
-    /// Also evict paid results.
-    #[arg(long)]
-    pub paid: bool,
-    /// Forget all checkouts whose folder is missing, not only those last used 30 days ago.
-    #[arg(long)]
-    pub forget_checkouts: bool,
-}
-
-/// Verify, count, export and migrate the store.
-#[derive(Debug, Args)]
-pub struct StoreArgs {
-    #[command(subcommand)]
-    pub command: StoreCommand,
-}
-
-/// Commands about the store.
-#[derive(Debug, Subcommand)]
-pub enum StoreCommand {
-    /// Read every row, hash every output, follow every reference. Exit codes: 0 sound, or repaired; 3 damaged.
-    Verify {
-        /// Drop damaged parts; the next build rebuilds them.
-        #[arg(long)]
-        repair: bool,
-    },
-    /// Count the results: by producer, by family of labels, by checkout.
-    Stats,
-    /// Write results, with all their inputs, to a file for another store. The file contains no path and no time of this machine.
-    Export {
-        /// Targets to export.
-        #[arg(required = true, value_name = "PATTERN", value_parser = unguard_label)]
-        patterns: Vec<String>,
-        /// The file.
-        #[arg(short, long, value_name = "FILE", value_parser = a_file)]
-        out: PathBuf,
-    },
-    /// Import the results of a file from `store export`. Checks outputs by their digests; cannot check that a result belongs to its
-    /// key.
-    Import {
-        /// The file.
-        file: PathBuf,
-        /// Also import paid results.
-        #[arg(long)]
-        paid: bool,
-    },
-    /// Convert the store to the newest format.
-    Migrate,
-}
-
-/// Keep a version of a target: neither History nor gc removes it.
-#[derive(Debug, Args)]
-pub struct PinVersionArgs {
-    /// The target.
-    pub label: String,
-    /// Number of the version in `cortex history` [default: the newest].
-    pub version: Option<u32>,
-    /// A note for `cortex history`.
-    #[arg(long, value_name = "TEXT")]
-    pub note: Option<String>,
-}
-
-/// Remove the pin of a version.
-#[derive(Debug, Args)]
-pub struct UnpinVersionArgs {
-    /// The target.
-    pub label: String,
-    /// Number of the version in `cortex history` [default: all pinned ones].
-    pub version: Option<u32>,
-}
-
-/// Write one page of HTML about this checkout: builds, graph, versions, targets. Runs nothing.
-///
-/// The page needs no network and no other file. It contains labels, paths, and lines of outputs and sources.
-#[derive(Debug, Args)]
-pub struct ReportArgs {
-    /// The file to write; an existing file is replaced.
-    #[arg(value_name = "OUT.html", value_parser = a_file)]
-    pub out: PathBuf,
-    /// Draw the graph near this target [default: the one whose output changed most often].
-    #[arg(long, value_name = "LABEL")]
-    pub near: Option<String>,
-}
-
-/// Write an index of the code for other programs.
-#[derive(Debug, Args)]
-pub struct ExportArgs {
-    #[command(subcommand)]
-    pub command: ExportCommand,
-}
-
-/// The formats of an index.
-#[derive(Debug, Subcommand)]
-pub enum ExportCommand {
-    /// Write a SCIP index: definitions, references, documentation, implementations and overrides.
-    ///
-    /// The same sources give the same bytes. Paths are relative to the root of the workspace; the index contains no path of this machine.
-    Scip {
-        /// The file to write; an existing index is replaced.
-        #[arg(short, long, value_name = "FILE", default_value = "index.scip", value_parser = a_file)]
-        out: PathBuf,
-        /// The base URI of paths, for readers that need one: file:///src/memotree.
-        #[arg(long, value_name = "URI", default_value = "file:///")]
-        project_root: String,
-    },
 }
 
 /// Prefixes arguments that begin with `-//` with the guard, so that clap does not read a pattern as a flag.
@@ -498,16 +270,4 @@ fn command_elsewhere(name: &str) -> Option<&'static str> {
         | "organize_usings" => "it is an operation of `cortex edit`; `cortex edit --help` lists all",
         _ => return None,
     })
-}
-
-/// Parses a path to write to. Refuses `-`: elsewhere it is standard output, where the command's own output would mix with the file.
-fn a_file(text: &str) -> Result<PathBuf, &'static str> {
-    match text {
-        "-" => Err("standard output is not supported here; write ./- for a file of that name"),
-        path => Ok(path.into()),
-    }
-}
-
-fn default_jobs() -> u16 {
-    std::thread::available_parallelism().map_or(1, |threads| u16::try_from(threads.get()).unwrap_or(512).min(512))
 }

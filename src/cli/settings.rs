@@ -11,6 +11,7 @@ use std::time::Duration;
 use workbench::edit::edit_log::Category;
 use workbench::location::StoreChoice;
 use workbench::trust::Trusting;
+use workbench::workspace::Connect;
 
 impl Global {
     /// Changes to the folder of `-C`, against which all relative paths are resolved.
@@ -46,7 +47,7 @@ impl Global {
             },
             trust: trusting(),
             logs: Category::parse_list(&std::env::var("CORTEX_DEBUG_CATEGORIES").unwrap_or_default()),
-            connect: crate::sharing::connect(),
+            connect: connect(),
         }
     }
 
@@ -75,4 +76,12 @@ fn trusting() -> Trusting {
     let from = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = from("XDG_STATE_HOME").or_else(|| from("HOME").map(|home| home.join(".local/state")));
     state.map_or(Trusting::Nothing, |state| Trusting::Listed(state.join("cortex")))
+}
+
+/// Returns the client of remote caches; `None` in a program without the feature `remote`.
+fn connect() -> Option<Connect> {
+    #[cfg(feature = "remote")]
+    return Some(crate::remote_client::connect());
+    #[cfg(not(feature = "remote"))]
+    None
 }

@@ -1,6 +1,6 @@
 //! `cortex completions` and `cortex man`: generated from the flags.
 
-use super::show;
+use super::outcome_of_write;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::command_context::CommandContext;
 use crate::completion;
@@ -25,7 +25,7 @@ pub(super) fn text_only(context: &CommandContext, what: &str) -> Result<(), Fail
 pub fn completions(context: &CommandContext, args: &CompletionsArgs) -> Outcome {
     text_only(context, "completions are a script for a shell")?;
     let text = completion::registration(args.shell);
-    show::outcome_of_write(text.and_then(|text| context.stdout().write_all(&text)))
+    outcome_of_write(text.and_then(|text| context.stdout().write_all(&text)))
 }
 
 /// Prints a manual page.
@@ -56,5 +56,5 @@ pub fn man(context: &CommandContext, args: &ManArgs) -> Outcome {
     }
     let mut text = Vec::new();
     let rendered = clap_mangen::Man::new(command).render(&mut text);
-    show::outcome_of_write(rendered.and_then(|()| context.stdout().write_all(&text)))
+    outcome_of_write(rendered.and_then(|()| context.stdout().write_all(&text)))
 }

@@ -1,11 +1,12 @@
 //! `cortex dev`: measurements for developers of cortex. Hidden, and may change at any time.
 
-use super::{facts, show};
+use super::outcome_of_write;
 use crate::cli::DevCommand;
 use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
+use methods::commands::facts;
 use methods::failed::{Failed, Outcome};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,17 +14,17 @@ use std::io::Write;
 /// Runs `cortex dev`.
 pub fn run_dev(context: &CommandContext, command: &DevCommand) -> Outcome {
     match command {
-        DevCommand::Facts => facts::run_facts(context),
-        DevCommand::Errors => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::render::codes::codes_page())),
-        DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::catalog::reference::methods_page())),
-        DevCommand::Commands => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::reference_page())),
+        DevCommand::Facts => context.print_answer(facts::run_facts(context)),
+        DevCommand::Errors => outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::render::codes::codes_page())),
+        DevCommand::Methods => outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::catalog::reference::methods_page())),
+        DevCommand::Commands => outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::reference_page())),
         DevCommand::StoreBench { folder, blobs, size } => {
             let measured = workbench::fill_store::measure(folder, *blobs, *size)?;
-            show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
+            outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
         }
         DevCommand::SymbolsBench { types } => {
             let measured = workbench::symbols::name_benchmark::measure(*types as usize)?;
-            show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
+            outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
         }
         DevCommand::Sandbox => {
             let folder = tempfile::tempdir().map_err(|error| {
@@ -33,11 +34,11 @@ pub fn run_dev(context: &CommandContext, command: &DevCommand) -> Outcome {
             let levels = sandbox::supported_levels(folder.path());
             let refused: BTreeMap<&str, &str> = levels.refused.iter().map(|(level, why)| (level.name(), why.as_str())).collect();
             let found = serde_json::json!({"best": levels.best, "refused": refused});
-            show::outcome_of_write(writeln!(std::io::stdout().lock(), "{found}"))
+            outcome_of_write(writeln!(std::io::stdout().lock(), "{found}"))
         }
         DevCommand::ParseOnly { folder, jobs } => {
             let parsed = workbench::parse_bench::measure(folder, usize::from(*jobs))?;
-            show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(parsed)))
+            outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(parsed)))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `cortex help`: the help of a command, a page of the book, or the meaning of a code.
 
-use super::{completions_and_man, show};
+use super::{completions_and_man, outcome_of_write};
 use crate::cli::{Cli, HelpArgs};
 use crate::command_context::CommandContext;
 use clap::CommandFactory;
@@ -129,7 +129,7 @@ pub fn run_help(context: &CommandContext, args: &HelpArgs) -> Outcome {
     if let [topic] = &args.topic[..]
         && let Some(code) = ErrorCode::parse(topic)
     {
-        return show::outcome_of_write(write!(context.stdout(), "{}", codes::entry(code)));
+        return outcome_of_write(write!(context.stdout(), "{}", codes::entry(code)));
     }
     let mut command = Cli::command();
     command.build();
@@ -147,7 +147,7 @@ pub fn run_help(context: &CommandContext, args: &HelpArgs) -> Outcome {
             None => return Err(unknown_topic(&command, &args.topic)),
         },
     };
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
+    outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 /// Lists all commands by purpose, and the topics.

@@ -1,6 +1,6 @@
 //! A method as a command: it runs here or in the service of the checkout, and its answer is printed.
 
-use super::show::outcome_of_write;
+use super::outcome_of_write;
 use crate::cli::{Call, OutputForm, USUAL_TIMEOUT};
 use crate::command_context::CommandContext;
 use crate::service::client::{self, Reply, ServiceReply};
@@ -9,6 +9,7 @@ use engine::values::diagnostic::Diagnostic;
 use methods::catalog::viewed_types::touch;
 use methods::catalog::{Answered, Effect, FileForm, MethodEntry};
 use methods::code::Code;
+use methods::commands::relative_paths;
 use methods::desk::Desk;
 use methods::desk::request_context::TRIES;
 use methods::failed::{Failed, Outcome};
@@ -68,8 +69,8 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
     }
     let mut arguments = read_arguments(call, entry)?;
     if let (Some(root), Ok(here)) = (context.root_around(), context.global.directory.canonicalize()) {
-        methods::relative_paths::without_root(entry, &mut arguments, &root);
-        methods::relative_paths::from_root(&mut arguments, &root, &here);
+        relative_paths::without_root(entry, &mut arguments, &root);
+        relative_paths::from_root(&mut arguments, &root, &here);
     }
     if entry.drawn.is_some() {
         // Text lists labels alone; drawings and JSON show the edges between them.

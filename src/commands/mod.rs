@@ -1,46 +1,26 @@
-//! The commands, one file each.
+//! The commands: those here serve, ask the person, or print pages of the program; the others are in `methods::commands`.
 
-mod build;
-mod check;
-mod clean;
 mod completions_and_man;
 mod dev;
-mod edit_output;
-mod export;
-mod facts;
-mod first_screen;
-mod fmt;
-mod gc;
 pub mod help;
 #[cfg(feature = "http")]
 mod http_setup;
-mod init;
-mod log;
-mod ls;
 mod mcp;
 mod mcp_install;
 mod method;
-mod output_file;
-mod pin;
 mod produce_shard;
-mod prompt;
 mod reference;
-mod regenerate;
-pub mod remote_cache;
-mod report;
-mod rules;
 mod serve;
-pub mod show;
-mod store;
-mod trust;
-mod unpack;
-mod warm;
 mod watch;
 
-use crate::cli::{Cli, Command};
-use crate::command_context::CommandContext;
+use crate::cli::{Cli, Command, RemoteCommand};
+use crate::command_context::{CommandContext, outcome_of_write};
 use crate::exit::exit_code;
 use methods::code::Code;
+use methods::commands::{
+    build, check, clean, edit_output, export, first_screen, fmt, gc, init, log, ls, pin, prompt, regenerate, remote_stats, report, rules,
+    show, store, trust, warm,
+};
 use methods::desk::automatic_gc;
 use methods::failed::Outcome;
 use std::process::ExitCode;
@@ -55,38 +35,38 @@ pub fn run_cli(cli: Cli) -> ExitCode {
         return exit_code(failed.code);
     }
     let Some(command) = &cli.command else {
-        return report_outcome(&context, first_screen::run_next(&context));
+        return report_outcome(&context, context.print_answer(first_screen::run_next(&context)));
     };
     let knows_overlays = matches!(command, Command::Build(_) | Command::Show(_) | Command::Method(_));
     let outcome = match command {
         _ if context.overlay().is_some() && !knows_overlays => Err(method::not_within()),
         _ if context.global.output.drawing().is_some() && !matches!(command, Command::Method(_)) => Err(method::not_drawn()),
         Command::Method(call) => method::run_method(&context, call),
-        Command::Init(args) => init::run_init(&context, args),
-        Command::Build(args) => build::run_build(&context, args),
-        Command::Show(args) => show::run_show(&context, args),
-        Command::Log(args) => log::run_log(&context, args),
-        Command::Prompt(args) => prompt::run_prompt(&context, args),
-        Command::Regenerate(args) => regenerate::run_regenerate(&context, args),
-        Command::EditOutput(args) => edit_output::run_edit_output(&context, args),
+        Command::Init(args) => context.print_answer(init::run_init(&context, args)),
+        Command::Build(args) => context.print_answer(build::run_build(&context, args)),
+        Command::Show(args) => context.print_answer(show::run_show(&context, args)),
+        Command::Log(args) => context.print_answer(log::run_log(&context, args)),
+        Command::Prompt(args) => context.print_answer(prompt::run_prompt(&context, args)),
+        Command::Regenerate(args) => context.print_answer(regenerate::run_regenerate(&context, args)),
+        Command::EditOutput(args) => run_edit_output(&context, args),
         Command::Watch(args) => watch::run_watch(&context, args),
         Command::Serve(args) => serve::run_serve(&context, args),
         Command::Mcp(args) => mcp::run_mcp(&context, args),
         Command::Chat(args) => crate::chat::run_chat(&context, args),
-        Command::Gc(args) => gc::run_gc(&context, args),
-        Command::Report(args) => report::run_report(&context, args),
-        Command::Export(args) => export::run_export(&context, &args.command),
-        Command::Warm(args) => warm::run_warm(&context, args),
-        Command::Remote(args) => remote_cache::run_remote_cache(&context, &args.command),
-        Command::Store(args) => store::run_store(&context, &args.command),
-        Command::PinVersion(args) => pin::pin(&context, args),
-        Command::Trust(args) => trust::run_trust(&context, args),
-        Command::UnpinVersion(args) => pin::unpin(&context, args),
-        Command::Rules(args) => rules::run_rules(&context, args),
-        Command::Ls(args) => ls::run_ls(&context, args),
-        Command::Check(args) => check::run_check(&context, args),
-        Command::Fmt(args) => fmt::run_fmt(&context, args),
-        Command::Clean => clean::run_clean(&context),
+        Command::Gc(args) => context.print_answer(gc::run_gc(&context, args)),
+        Command::Report(args) => context.print_answer(report::run_report(&context, args)),
+        Command::Export(args) => context.print_answer(export::run_export(&context, &args.command)),
+        Command::Warm(args) => context.print_answer(warm::run_warm(&context, args)),
+        Command::Remote(args) => run_remote(&context, &args.command),
+        Command::Store(args) => context.print_answer(store::run_store(&context, &args.command)),
+        Command::PinVersion(args) => context.print_answer(pin::pin(&context, args)),
+        Command::Trust(args) => context.print_answer(trust::run_trust(&context, args)),
+        Command::UnpinVersion(args) => context.print_answer(pin::unpin(&context, args)),
+        Command::Rules(args) => context.print_answer(rules::run_rules(args)),
+        Command::Ls(args) => context.print_answer(ls::run_ls(&context, args)),
+        Command::Check(args) => context.print_answer(check::run_check(&context, args)),
+        Command::Fmt(args) => context.print_answer(fmt::run_fmt(&context, args)),
+        Command::Clean => context.print_answer(clean::run_clean(&context)),
         Command::Help(args) => help::run_help(&context, args),
         Command::Completions(args) => completions_and_man::completions(&context, args),
         Command::Man(args) => completions_and_man::man(&context, args),
@@ -110,5 +90,27 @@ fn report_outcome(context: &CommandContext, outcome: Outcome) -> ExitCode {
             context.say_why(&failed);
             exit_code(failed.code)
         }
+    }
+}
+
+/// Runs `cortex edit-output` with the editor that VISUAL or EDITOR names.
+fn run_edit_output(context: &CommandContext, args: &edit_output::EditOutputArgs) -> Outcome {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let editor = ["VISUAL", "EDITOR"].iter().find_map(set);
+    let edited = edit_output::run_edit_output(context, args, editor.as_deref())?;
+    if let Some(line) = edited.line {
+        note_line!("{line}");
+    }
+    Ok(edited.code)
+}
+
+/// Runs `cortex remote`.
+fn run_remote(context: &CommandContext, command: &RemoteCommand) -> Outcome {
+    match command {
+        #[cfg(feature = "remote")]
+        RemoteCommand::Ping => crate::remote_client::ping(context),
+        #[cfg(not(feature = "remote"))]
+        RemoteCommand::Ping => Err(methods::commands::sharing::left_out()),
+        RemoteCommand::Stats { since } => context.print_answer(remote_stats::remote_stats(context, *since)),
     }
 }

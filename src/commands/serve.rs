@@ -2,7 +2,7 @@
 
 #[cfg(feature = "http")]
 use super::http_setup::Entrance;
-use super::show;
+use super::outcome_of_write;
 use crate::cli::ServeArgs;
 use crate::command_context::CommandContext;
 #[cfg(feature = "http")]
@@ -168,7 +168,7 @@ fn status(context: &CommandContext) -> Outcome {
         },
     };
     if context.prints_json() {
-        return show::outcome_of_write(writeln!(context.stdout(), "{about:#}"));
+        return outcome_of_write(writeln!(context.stdout(), "{about:#}"));
     }
     let uptime = Duration::from_secs(about["uptimeSec"].as_u64().unwrap_or_default());
     let mut text = format!(
@@ -183,7 +183,7 @@ fn status(context: &CommandContext) -> Outcome {
             figures["calls"], figures["warm"], figures["failed"], figures["p50Ms"], figures["p95Ms"]
         );
     }
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
+    outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 fn stop_serving(context: &CommandContext) -> Outcome {
@@ -203,7 +203,7 @@ fn stop_serving(context: &CommandContext) -> Outcome {
                     "no service runs for this checkout",
                 )]);
                 if context.prints_json() {
-                    return show::outcome_of_write(writeln!(context.stdout(), "{}", serde_json::json!({"stopped": null})));
+                    return outcome_of_write(writeln!(context.stdout(), "{}", serde_json::json!({"stopped": null})));
                 }
                 return Ok(Code::Ok);
             }
@@ -220,5 +220,5 @@ fn stop_serving(context: &CommandContext) -> Outcome {
         true => serde_json::json!({"stopped": pid}).to_string(),
         false => format!("stopped pid {pid}"),
     };
-    show::outcome_of_write(writeln!(context.stdout(), "{text}"))
+    outcome_of_write(writeln!(context.stdout(), "{text}"))
 }

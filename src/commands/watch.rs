@@ -1,6 +1,6 @@
 //! `cortex watch`: reports changes, spares other commands the scan of the sources, and builds after each batch if requested.
 
-use super::show;
+use super::outcome_of_write;
 use crate::cli::WatchArgs;
 use crate::command_context::CommandContext;
 use crate::render::watch as render;
@@ -147,7 +147,7 @@ impl Watching<'_> {
         let mut idle = true;
         loop {
             if let Some(error) = self.unread.take() {
-                return show::outcome_of_write(Err(error));
+                return outcome_of_write(Err(error));
             }
             let batch = if self.args.ahead && idle {
                 watch.batches().recv_timeout(IDLE).map_err(|error| error.is_timeout())

@@ -35,6 +35,7 @@ pub mod locks;
 pub mod manifest_format;
 pub mod mcp_clients;
 pub mod nearby_trees;
+pub mod new_folder;
 mod open_store;
 pub mod other_languages;
 pub mod overlay;

@@ -3,7 +3,7 @@
 
 pub mod catalog;
 pub mod code;
+pub mod commands;
 pub mod desk;
 pub mod failed;
-pub mod relative_paths;
 pub mod render;

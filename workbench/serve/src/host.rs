@@ -28,7 +28,7 @@ use methods::desk::turn::{AcquiredTurn, Ticket, Turn};
 use methods::desk::workspace_names::WorkspaceNames;
 use methods::desk::{Desk, Serving};
 use methods::failed::Failed;
-use methods::relative_paths::without_root;
+use methods::commands::relative_paths::without_root;
 use producers::llm::Hear;
 use serde_json::Value;
 use std::collections::HashMap;

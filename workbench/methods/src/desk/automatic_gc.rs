@@ -28,7 +28,7 @@ pub fn keep_within(context: &RequestContext, guards: &[Arc<Hold>]) {
             Ok(None) => continue,
             Ok(Some((options, report))) if report.reached => {
                 let words = store_maintenance::summarize_limits(&report, &options);
-                match context.drops_status() {
+                match context.prints_json() {
                     true => context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_COLLECTED, words)]),
                     false => context.print_status(&words),
                 }

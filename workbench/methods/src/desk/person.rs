@@ -1,5 +1,6 @@
 //! The messages of a running request to the person whose command it is. The program implements this for its terminal.
 
+use crate::render::Style;
 use engine::seams::producer::Cancel;
 use engine::store::disk::OnWait;
 use engine::values::diagnostic::Diagnostic;
@@ -11,16 +12,22 @@ use std::time::{Duration, Instant};
 pub trait Person {
     /// Prints diagnostics.
     fn print_diagnostics(&self, diagnostics: &[Diagnostic]);
-    /// Returns whether status is dropped, because a program reads the messages.
-    fn drops_status(&self) -> bool;
+    /// Returns whether a program reads the messages and the answer: both are JSON, and there is no status.
+    fn prints_json(&self) -> bool;
+    /// Returns the style of messages.
+    fn style(&self) -> Style;
+    /// Returns the style of the answer.
+    fn answer_style(&self) -> Style;
+    /// Prints formatted text next to the answer, unless a program reads it.
+    fn print_text(&self, text: &str);
     /// Prints status.
     fn print_status(&self, words: &str);
     /// Returns a printer for sentences about what the command waits for.
     fn waiting_printer(&self) -> OnWait;
     /// Returns the cancellation that the person triggers.
     fn cancel(&self) -> Cancel;
-    /// Starts to show a build.
-    fn display_build(&self) -> Box<dyn BuildDisplay>;
+    /// Starts to show a build; with `verbose`, each of its nodes.
+    fn display_build(&self, verbose: bool) -> Box<dyn BuildDisplay>;
 }
 
 /// A build that a person is shown. Dropping it ends the display.

@@ -8,6 +8,7 @@ use super::person::{Person, report_waiting};
 use super::settings::Settings;
 use crate::code::Code;
 use crate::failed::Failed;
+use crate::render::Style;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::engine::EngineError;
 use engine::build::graph_memory::GraphMemory;
@@ -181,9 +182,14 @@ impl RequestContext {
 
     /// Runs a build under the observer and the cancellation of the person whose command it is, or of the calling program.
     pub fn run_observed<T>(&self, build: impl FnOnce(&dyn Observer, &Cancel) -> T) -> T {
+        self.run_displayed(false, build)
+    }
+
+    /// As [`Self::run_observed`]; with `verbose`, shows each node of the build.
+    pub fn run_displayed<T>(&self, verbose: bool, build: impl FnOnce(&dyn Observer, &Cancel) -> T) -> T {
         match &self.voice {
             Voice::Person(person) => {
-                let display = person.display_build();
+                let display = person.display_build(verbose);
                 build(display.observer(), display.cancel())
             }
             // The observer gets events only of builds in the request's turn, not of reads while another build runs.
@@ -192,11 +198,34 @@ impl RequestContext {
         }
     }
 
-    /// Returns whether status is dropped, because a program reads the messages.
-    pub fn drops_status(&self) -> bool {
+    /// Returns whether a program reads the messages and the answer.
+    pub fn prints_json(&self) -> bool {
         match &self.voice {
-            Voice::Person(person) => person.drops_status(),
-            Voice::Caller { tell, .. } => tell.is_none(),
+            Voice::Person(person) => person.prints_json(),
+            Voice::Caller { .. } => true,
+        }
+    }
+
+    /// Returns the style of messages.
+    pub fn style(&self) -> Style {
+        match &self.voice {
+            Voice::Person(person) => person.style(),
+            Voice::Caller { .. } => Style::plain(),
+        }
+    }
+
+    /// Returns the style of the answer.
+    pub fn answer_style(&self) -> Style {
+        match &self.voice {
+            Voice::Person(person) => person.answer_style(),
+            Voice::Caller { .. } => Style::plain(),
+        }
+    }
+
+    /// Prints formatted text for the person whose command it is.
+    pub fn print_text(&self, text: &str) {
+        if let Voice::Person(person) = &self.voice {
+            person.print_text(text);
         }
     }
 

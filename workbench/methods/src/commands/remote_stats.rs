@@ -1,30 +1,14 @@
-//! `cortex remote`: commands about the remote cache of the manifest.
+//! `cortex remote stats`: the use of the remote cache; and the failures of commands about it.
 
-use super::show;
-use crate::cli::RemoteCommand;
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::catalog::since::Since;
+use crate::code::Code;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use crate::render::{format_count, format_size, moment};
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use methods::catalog::since::Since;
-use methods::code::Code;
-use methods::failed::{Failed, Outcome};
-use methods::render::{format_count, format_size, moment};
-use std::io::Write;
-
-/// Runs `cortex remote`.
-pub fn run_remote_cache(context: &CommandContext, command: &RemoteCommand) -> Outcome {
-    match command {
-        #[cfg(feature = "remote")]
-        RemoteCommand::Ping => crate::remote_client::ping(context),
-        #[cfg(not(feature = "remote"))]
-        RemoteCommand::Ping => Err(Failed::new(
-            Code::RemoteUnavailable,
-            Diagnostic::error(ErrorCode::E_REMOTE, crate::sharing::LEFT_OUT),
-        )),
-        RemoteCommand::Stats { since } => stats(context, *since),
-    }
-}
 
 /// Builds the failure of a manifest without a remote cache.
 pub fn no_remote_cache() -> Failed {
@@ -65,8 +49,11 @@ pub fn hit_rate(found: u64, missed: u64) -> Option<f64> {
     (all > 0).then(|| found as f64 / all as f64)
 }
 
-/// Prints this checkout's figures of its cache, from `since` on.
-fn stats(context: &CommandContext, since: Option<Since>) -> Outcome {
+/// Sums up this checkout's use of its cache, from `since` on.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn remote_stats(context: &RequestContext, since: Option<Since>) -> Result<CommandAnswer, Failed> {
     let workspace = context.workspace("remote stats")?;
     let engine = &workspace.engine;
     let since = since.map_or(0, |since| since.seconds_since_1970_at(engine.world.now_secs()));
@@ -74,20 +61,20 @@ fn stats(context: &CommandContext, since: Option<Since>) -> Outcome {
     let mut all = Exchanged::default();
     days.iter().for_each(|(_, day)| all.add_exchange(day));
     let hit_rate = hit_rate(all.hits, all.misses);
-    let text = if context.prints_json() {
-        let row = |(day, figures): &(u64, Exchanged)| {
-            let mut row = serde_json::json!(figures);
-            row["day"] = calendar_day(*day).into();
-            row
-        };
-        let days: Vec<_> = days.iter().map(row).collect();
-        format!("{:#}\n", serde_json::json!({"all": all, "hit_rate": hit_rate, "days": days}))
-    } else if days.is_empty() {
-        "No remote cache was used.\n".to_owned()
-    } else {
-        traffic_text(&all, hit_rate)
+    let text = match days.is_empty() {
+        true => "No remote cache was used.\n".to_owned(),
+        false => traffic_text(&all, hit_rate),
     };
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
+    let row = |(day, figures): &(u64, Exchanged)| {
+        let mut row = serde_json::json!(figures);
+        row["day"] = calendar_day(*day).into();
+        row
+    };
+    let days: Vec<_> = days.iter().map(row).collect();
+    Ok(CommandAnswer::new(
+        text,
+        &serde_json::json!({"all": all, "hit_rate": hit_rate, "days": days}),
+    ))
 }
 
 fn traffic_text(all: &Exchanged, hit_rate: Option<f64>) -> String {

@@ -1,14 +1,22 @@
 //! `cortex build`.
 
+use super::CommandAnswer;
+use super::build_records::events::EventLog;
+use super::build_records::trace::Trace;
+use super::default_threads;
 use super::first_screen;
+use super::output_file::a_file;
 use super::output_file::replaceable;
-use super::show::outcome_of_write;
-use crate::cli::BuildArgs;
-use crate::command_context::CommandContext;
-use crate::render::events::EventLog;
-use crate::render::trace::Trace;
-use crate::sharing::{self, Used};
-use crate::terminal::DisplayedBuild;
+use super::sharing::{self, Used};
+use crate::catalog::guarded_pattern::unguard_label;
+use crate::code::Code;
+use crate::desk::build::{Both, build, build_observed, code, default_request, patterns, report_findings};
+use crate::desk::damage::describe_damage;
+use crate::desk::model_limits::AskingArgs;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use crate::render::summary;
+use clap::Args;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::state::CurrentRequest;
@@ -17,26 +25,64 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Observer, Phase};
-use methods::code::Code;
-use methods::desk::build::{Both, build, build_observed, code, default_request, patterns, report_findings};
-use methods::desk::damage::describe_damage;
-use methods::desk::person::BuildDisplay;
-use methods::failed::{Failed, Outcome};
-use methods::render::summary;
-use std::io::Write;
+use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workbench::exported_states::States;
 use workbench::health::Health;
 use workbench::workspace::Workspace;
 
+/// Build targets: those of the patterns, or the default set of the workspace.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// Labels, patterns such as //types/...:outline, or names of types; a leading - excludes [default: `default` of `[workspace]`, otherwise
+    /// outlines and the index].
+    #[arg(value_name = "PATTERN", value_parser = unguard_label)]
+    pub patterns: Vec<String>,
+    /// Worker threads.
+    #[arg(short, long, value_name = "N", default_value_t = default_threads(), value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub jobs: u16,
+    /// List targets that would run, with questions to models and their cost. Asks no model, but builds free inputs of prompts.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Add to `index.json` the time at which its contents were built (`generatedAt`), until a later build writes the file without it.
+    #[arg(long)]
+    pub with_times: bool,
+    /// Limits of costs.
+    #[command(flatten)]
+    pub asking: AskingArgs,
+    /// Continue with other targets after a failure (the default for patterns).
+    #[arg(long, overrides_with = "fail_fast")]
+    pub keep_going: bool,
+    /// Stop at the first failure (the default for a single label).
+    #[arg(long, overrides_with = "keep_going")]
+    pub fail_fast: bool,
+    /// Bring the targets up to date, rebuild them and compare: the exit code is 8 if an output differs. Stores no result of the rebuild, and
+    /// asks no model.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub rebuild: bool,
+    /// List every node that ran, was cached or failed, with the reason.
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Write events to FILE, one JSON object per line: {"event": "ran", "label": …, "output": …, "took": microseconds, …}.
+    #[arg(long, value_name = "FILE", value_parser = a_file)]
+    pub events: Option<PathBuf>,
+    /// Write a profile to FILE: a Chrome trace for ui.perfetto.dev, with a lane per worker and the critical path.
+    #[arg(long, value_name = "FILE", value_parser = a_file)]
+    pub profile: Option<PathBuf>,
+}
+
 /// Returns whether the flags ask for nothing but the outcome.
-fn wants_only_outcome(context: &CommandContext, args: &BuildArgs) -> bool {
+fn wants_only_outcome(context: &RequestContext, args: &BuildArgs) -> bool {
     !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.prints_json()
 }
 
-/// Runs `cortex build`.
-pub fn run_build(context: &CommandContext, args: &BuildArgs) -> Outcome {
+/// Runs `cortex build`. Reports to the person at the end; the answer has only a document, for programs.
+///
+/// # Errors
+/// When the workspace or the store cannot be used, or a record cannot be written.
+pub fn run_build(context: &RequestContext, args: &BuildArgs) -> Result<CommandAnswer, Failed> {
     let start = Instant::now();
     let is_default = args.patterns.is_empty();
     let mut request = Request {
@@ -63,7 +109,7 @@ pub fn run_build(context: &CommandContext, args: &BuildArgs) -> Outcome {
     {
         context.say(&sources.refresh.diagnostics);
         conclude_current(context, &workspace, &known, start);
-        return Ok(Code::Ok);
+        return Ok(CommandAnswer::of_bytes(Vec::new()));
     }
     let (looked, loading) = (Phase::ended_now("look", looking), Instant::now());
     let definition = workspace.manifest_definition()?;
@@ -101,7 +147,7 @@ pub fn run_build(context: &CommandContext, args: &BuildArgs) -> Outcome {
     let currency = workbench::paid::currency(&session);
     context.release_locks();
     let patience = if report.cancelled { Duration::ZERO } else { sharing::PATIENCE };
-    let used = sharing::finish_sharing(&workspace, Some(patience))?;
+    let used = sharing::finish_sharing(context, &workspace, Some(patience))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
     let run = FinishedRun {
         request: &request,
@@ -111,10 +157,11 @@ pub fn run_build(context: &CommandContext, args: &BuildArgs) -> Outcome {
         is_dry: args.dry_run,
         start,
     };
-    run.print(context, &mut session, currency.as_deref())?;
+    run.report(context, &mut session, currency.as_deref())?;
     let code = code(&report);
+    let document = build_document(&report, used.as_ref(), start);
     std::mem::take(&mut session.graph).leak();
-    Ok(used.map_or(code, |used| used.code(code)))
+    Ok(answer_of_build(&document).with_outcome(Ok(used.map_or(code, |used| used.code(code)))))
 }
 
 /// Refuses paths of records that would overwrite another file.
@@ -129,7 +176,7 @@ fn check_record_files(args: &BuildArgs) -> Result<(), Failed> {
 }
 
 /// Prints the report of a request that is current.
-fn conclude_current(context: &CommandContext, workspace: &Workspace, known: &CurrentRequest, start: Instant) {
+fn conclude_current(context: &RequestContext, workspace: &Workspace, known: &CurrentRequest, start: Instant) {
     context.say(&damage(workspace));
     context.built();
     let report = Report {
@@ -151,45 +198,53 @@ struct FinishedRun<'a> {
 }
 
 impl FinishedRun<'_> {
-    /// Prints the report.
-    fn print(&self, context: &CommandContext, session: &mut Session, currency: Option<&str>) -> Result<(), Failed> {
-        let targets = self.report.targets as u64;
-        if context.prints_json() {
-            let mut document = summary::summary_json(self.report, targets, self.start.elapsed());
-            if let Some(used) = self.used {
-                document["remote"] = serde_json::json!(used.summary);
-                document["brought"] = serde_json::json!(self.report.brought);
-            }
-            outcome_of_write(writeln!(context.stdout(), "{document}"))?;
-        } else if self.report.refused.is_empty() {
-            if let Some(line) = Health::from_session(session)?.line() {
-                note_line!(
-                    "{}",
-                    context
-                        .err
-                        .yellow(&format!("{line}: answers across them may be incomplete; `cortex doctor` explains"))
-                );
-            }
-            conclude(context, self.report, targets, self.is_dry, self.start);
-            if self.is_first && !self.is_dry && !self.report.cancelled {
-                first_screen::after_first(context, session)?;
-            }
-            if let Some(line) = self.used.and_then(|used| used.format_transfers(self.report.brought, context.err)) {
-                note_line!("{line}");
-            }
-            if self.request.options.price {
-                let is_made = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(session, &root.label);
-                let answered = self.report.roots.iter().filter(is_made).count();
-                note_line!("{}", summary::prices(&self.report.plans, answered, currency, context.err));
-            }
+    /// Reports to the person.
+    fn report(&self, context: &RequestContext, session: &mut Session, currency: Option<&str>) -> Result<(), Failed> {
+        if context.prints_json() || !self.report.refused.is_empty() {
+            return Ok(());
+        }
+        let style = context.style();
+        if let Some(line) = Health::from_session(session)?.line() {
+            let line = format!("{line}: answers across them may be incomplete; `cortex doctor` explains");
+            context.print_text(&style.yellow(&line));
+        }
+        conclude(context, self.report, self.report.targets as u64, self.is_dry, self.start);
+        if self.is_first && !self.is_dry && !self.report.cancelled {
+            first_screen::after_first(context, session)?;
+        }
+        if let Some(line) = self.used.and_then(|used| used.format_transfers(self.report.brought, style)) {
+            context.print_text(&line);
+        }
+        if self.request.options.price {
+            let is_made = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(session, &root.label);
+            let answered = self.report.roots.iter().filter(is_made).count();
+            context.print_text(&summary::prices(&self.report.plans, answered, currency, style));
         }
         Ok(())
     }
 }
 
+/// Builds the document of a build for programs.
+fn build_document(report: &Report, used: Option<&Used>, start: Instant) -> Value {
+    let mut document = summary::summary_json(report, report.targets as u64, start.elapsed());
+    if let Some(used) = used {
+        document["remote"] = serde_json::json!(used.summary);
+        document["brought"] = serde_json::json!(report.brought);
+    }
+    document
+}
+
+/// Creates the answer of a command that built something: a document in one line, no text.
+fn answer_of_build(document: &Value) -> CommandAnswer {
+    CommandAnswer {
+        document: format!("{document}\n").into(),
+        ..CommandAnswer::of_bytes(Vec::new())
+    }
+}
+
 /// Follows renamed symbols: updates the aliases, and carries over words that people wrote.
 pub(super) fn follow_names(
-    context: &CommandContext,
+    context: &RequestContext,
     workspace: &Workspace,
     session: &mut Session,
     request: &Request,
@@ -221,7 +276,7 @@ fn damage(workspace: &Workspace) -> Vec<Diagnostic> {
 }
 
 /// Builds the unpaid targets again to compare their outputs. Failed targets were reported and are not tried again.
-fn rebuild(context: &CommandContext, session: &mut Session, mut request: Request, built: Report) -> Result<Report, Failed> {
+fn rebuild(context: &RequestContext, session: &mut Session, mut request: Request, built: Report) -> Result<Report, Failed> {
     let made = built.roots.iter().filter(|root| root.output.is_some());
     let labels: Vec<String> = made.map(|root| root.label.to_string()).collect();
     if labels.is_empty() {
@@ -239,7 +294,7 @@ fn rebuild(context: &CommandContext, session: &mut Session, mut request: Request
 
 /// Builds these targets again, except paid ones, to compare their outputs.
 pub(super) fn rebuild_these(
-    context: &CommandContext,
+    context: &RequestContext,
     session: &mut Session,
     request: Request,
     labels: Vec<String>,
@@ -261,13 +316,14 @@ pub(super) fn rebuild_these(
 }
 
 /// Prints the last lines of a build.
-fn conclude(context: &CommandContext, report: &Report, targets: u64, dry_run: bool, start: Instant) {
-    if let Some(line) = summary::format_earlier_warnings(report, context.err) {
-        note_line!("{line}");
+fn conclude(context: &RequestContext, report: &Report, targets: u64, dry_run: bool, start: Instant) {
+    let style = context.style();
+    if let Some(line) = summary::format_earlier_warnings(report, style) {
+        context.print_text(&line);
     }
-    let head = summary::format_summary(report, targets, dry_run, start.elapsed(), context.err);
-    let outlook = report.outlook.as_ref().map(|outlook| summary::outlook(outlook, "-v", context.err));
-    note_line!("{head}{}", outlook.unwrap_or_default());
+    let head = summary::format_summary(report, targets, dry_run, start.elapsed(), style);
+    let outlook = report.outlook.as_ref().map(|outlook| summary::outlook(outlook, "-v", style));
+    context.print_text(&format!("{head}{}", outlook.unwrap_or_default()));
 }
 
 pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
@@ -283,19 +339,12 @@ pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
     Ok(request)
 }
 
-/// Prints the last lines of a command that built something and does not print its output.
-pub fn print_last_lines(context: &CommandContext, report: &Report, start: Instant) -> Result<(), Failed> {
-    let targets = report.targets as u64;
-    if context.prints_json() {
-        outcome_of_write(writeln!(
-            context.stdout(),
-            "{}",
-            summary::summary_json(report, targets, start.elapsed())
-        ))?;
-    } else if report.refused.is_empty() {
-        conclude(context, report, targets, false, start);
+/// Reports to the person what a command built that does not print its output. Returns the answer for programs.
+pub(super) fn conclude_build(context: &RequestContext, report: &Report, start: Instant) -> CommandAnswer {
+    if !context.prints_json() && report.refused.is_empty() {
+        conclude(context, report, report.targets as u64, false, start);
     }
-    Ok(())
+    answer_of_build(&build_document(report, None, start))
 }
 
 /// Logs of a build besides its results.
@@ -306,22 +355,21 @@ struct Records {
     trace: Option<Trace>,
 }
 
-fn build_with(context: &CommandContext, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
+fn build_with(context: &RequestContext, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
     let Records { verbose, events, trace } = records;
-    let display = DisplayedBuild::begin_display(&context.terminal(), verbose);
-    let (logged, traced);
-    let mut observer: &dyn Observer = display.observer();
-    if let Some(log) = &events {
-        logged = Both(log, observer);
-        observer = &logged;
-    }
-    if let Some(trace) = &trace {
-        traced = Both(trace, observer);
-        observer = &traced;
-    }
-    let report = build_observed(context, session, request, (observer, display.cancel()));
-    drop(display);
-    let report = report?;
+    let report = context.run_displayed(verbose, |shown, cancel| {
+        let (logged, traced);
+        let mut observer: &dyn Observer = shown;
+        if let Some(log) = &events {
+            logged = Both(log, observer);
+            observer = &logged;
+        }
+        if let Some(trace) = &trace {
+            traced = Both(trace, observer);
+            observer = &traced;
+        }
+        build_observed(context, session, request, (observer, cancel))
+    })?;
     events.map_or(Ok(()), EventLog::flush_rest)?;
     trace.map_or(Ok(()), |trace| trace.write_trace(session, &report.costs))?;
     if !context.prints_json() {

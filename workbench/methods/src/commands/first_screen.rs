@@ -1,13 +1,12 @@
 //! `cortex` without a command: the state of the workspace, and what to do next. Runs nothing.
 
-use super::show;
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use crate::render::{Style, format_count, moment, plural, printable};
 use engine::build::session::Session;
-use methods::failed::{Failed, Outcome};
-use methods::render::{Style, format_count, moment, plural, printable};
 use producers::command::Trust;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use workbench::builds::log;
 use workbench::example_symbol;
 use workbench::trust::{Trusted, waiting};
@@ -36,30 +35,22 @@ struct WorkspaceFacts {
 }
 
 /// Runs `cortex` without a command.
-pub fn run_next(context: &CommandContext) -> Outcome {
-    let here = std::env::current_dir().ok();
-    let place = match here.and_then(|here| workbench::location::find_root(&here)) {
+///
+/// # Errors
+/// When the workspace cannot be read.
+pub fn run_next(context: &RequestContext) -> Result<CommandAnswer, Failed> {
+    let place = match context.root_around() {
         Some(_) => workspace(context)?,
         None => nowhere(),
     };
-    let text = match context.prints_json() {
-        true => {
-            let steps = place.steps.iter();
-            let steps: Vec<_> = steps
-                .map(|step| serde_json::json!({"command": step.command, "why": step.why}))
-                .collect();
-            format!(
-                "{:#}\n",
-                serde_json::json!({"root": place.root, "state": place.sentence, "next": steps})
-            )
-        }
-        false => format!(
-            "{}\n\n{}",
-            printable(&place.sentence),
-            steps_text(&place.steps, "next", context.out)
-        ),
-    };
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
+    let steps = steps_text(&place.steps, "next", context.answer_style());
+    let text = format!("{}\n\n{steps}", printable(&place.sentence));
+    let steps = place.steps.iter();
+    let steps: Vec<_> = steps
+        .map(|step| serde_json::json!({"command": step.command, "why": step.why}))
+        .collect();
+    let document = serde_json::json!({"root": place.root, "state": place.sentence, "next": steps});
+    Ok(CommandAnswer::new(text, &document))
 }
 
 fn nowhere() -> WorkspaceFacts {
@@ -74,7 +65,7 @@ fn nowhere() -> WorkspaceFacts {
     }
 }
 
-fn workspace(context: &CommandContext) -> Result<WorkspaceFacts, Failed> {
+fn workspace(context: &RequestContext) -> Result<WorkspaceFacts, Failed> {
     let workspace = context.workspace("cortex")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -118,7 +109,7 @@ fn workspace(context: &CommandContext) -> Result<WorkspaceFacts, Failed> {
 }
 
 /// Returns how many programs and destinations of a workspace wait for `cortex trust`.
-fn count_untrusted(context: &CommandContext, workspace: &Workspace) -> Result<usize, Failed> {
+fn count_untrusted(context: &RequestContext, workspace: &Workspace) -> Result<usize, Failed> {
     let trusted = Trusted::in_repository(context.settings().trust.clone(), &workspace.root);
     let manifest = workspace.manifest()?;
     let waits = waiting(&manifest);
@@ -126,9 +117,9 @@ fn count_untrusted(context: &CommandContext, workspace: &Workspace) -> Result<us
 }
 
 /// Prints questions to try after the first build.
-pub fn after_first(context: &CommandContext, session: &mut Session) -> Result<(), Failed> {
+pub(super) fn after_first(context: &RequestContext, session: &mut Session) -> Result<(), Failed> {
     if let Some(symbol) = example_symbol::find_example(session)? {
-        note_line!("{}", steps_text(&tries(&symbol), "try", context.err).trim_end());
+        context.print_text(steps_text(&tries(&symbol), "try", context.style()).trim_end());
     }
     Ok(())
 }

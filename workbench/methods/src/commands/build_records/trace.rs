@@ -6,14 +6,14 @@
 //! microseconds since the command began.
 
 use super::critical_path::{NodeJob, Waits, critical};
+use crate::code::Code;
+use crate::failed::Failed;
 use engine::build::remote_costs::ProducerCost;
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, FinishedJob, Observer, Phase};
-use methods::code::Code;
-use methods::failed::Failed;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;

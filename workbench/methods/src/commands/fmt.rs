@@ -1,19 +1,29 @@
 //! `cortex fmt`: formats `cortex.toml`.
 
-use super::show;
-use crate::cli::FmtArgs;
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::code::Code;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use clap::Args;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use methods::code::Code;
-use methods::failed::{Failed, Outcome};
-use std::io::Write as _;
 use workbench::init::write_manifest;
 use workbench::location::MANIFEST;
 use workbench::manifest_format::format_manifest;
 
+/// Format `cortex.toml`: spaces and blank lines. Comments and the order of keys stay.
+#[derive(Debug, Args)]
+pub struct FmtArgs {
+    /// Write nothing; exit with 1 if the file is not formatted.
+    #[arg(long)]
+    pub check: bool,
+}
+
 /// Runs `cortex fmt`. With `--check`, writes nothing and exits with 1 if the manifest is not formatted.
-pub fn run_fmt(context: &CommandContext, args: &FmtArgs) -> Outcome {
+///
+/// # Errors
+/// When the manifest is wrong, or cannot be written.
+pub fn run_fmt(context: &RequestContext, args: &FmtArgs) -> Result<CommandAnswer, Failed> {
     let workspace = context.workspace("fmt")?;
     // Report errors of the manifest as a build does; an unusable manifest is not changed.
     workspace.manifest()?;
@@ -29,12 +39,12 @@ pub fn run_fmt(context: &CommandContext, args: &FmtArgs) -> Outcome {
             Failed::new(Code::Io, why.hint("check the permissions of the folder"))
         })?;
     }
-    let text = match (context.prints_json(), is_same, args.check) {
-        (true, ..) => serde_json::json!({"changed": !is_same, "written": !is_same && !args.check}).to_string(),
-        (_, true, _) => "cortex.toml is formatted".to_owned(),
-        (_, _, true) => "cortex.toml is not formatted: run cortex fmt".to_owned(),
-        (_, _, false) => "formatted cortex.toml".to_owned(),
+    let text = match (is_same, args.check) {
+        (true, _) => "cortex.toml is formatted",
+        (_, true) => "cortex.toml is not formatted: run cortex fmt",
+        (_, false) => "formatted cortex.toml",
     };
-    show::outcome_of_write(writeln!(context.stdout(), "{text}"))?;
-    Ok(if args.check && !is_same { Code::TargetFailed } else { Code::Ok })
+    let document = serde_json::json!({"changed": !is_same, "written": !is_same && !args.check});
+    let code = if args.check && !is_same { Code::TargetFailed } else { Code::Ok };
+    Ok(CommandAnswer::of_line(text, &document).with_outcome(Ok(code)))
 }

@@ -1,25 +1,60 @@
 //! `cortex show`: builds a target and prints its output.
 
+use super::CommandAnswer;
 use super::unpack::unpack;
-use crate::cli::ShowArgs;
-use crate::command_context::CommandContext;
+use crate::code::Code;
+use crate::desk::model_limits::AskingArgs;
+use crate::desk::one_output::{LabelledOutput, build_and_read, read_stored_output};
+use crate::desk::outputs::build_outputs;
+use crate::desk::request_context::RequestContext;
+use crate::desk::{last_good, names};
+use crate::failed::Failed;
+use crate::render::printable;
+use clap::Args;
 use engine::build::remarks::FailedTry;
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use engine::values::table::{Table, to_json};
-use methods::code::Code;
-use methods::desk::one_output::{LabelledOutput, build_and_read, read_stored_output};
-use methods::desk::outputs::build_outputs;
-use methods::desk::{last_good, names};
-use methods::failed::{Failed, Outcome};
-use methods::render::printable;
-use std::io::Write;
 use std::path::Path;
+use std::path::PathBuf;
+
+/// Print the output of a target, building it first.
+///
+/// A summary by a model is printed as it is, with its state; --refresh updates it first.
+#[derive(Clone, Debug, Args)]
+pub struct ShowArgs {
+    /// A label, or the name of a type or member: NodeStore is its outline, NodeStore:semantic its summary.
+    pub label: String,
+    /// Print the bytes unchanged, even to a terminal. If there is no output, print a model's rejected answer.
+    #[arg(long)]
+    pub raw: bool,
+    /// Write the files of an output that is a tree to this folder, which must not exist.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["raw", "rejected"])]
+    pub into: Option<PathBuf>,
+    /// For targets of types and members: print the newest version from files that all parsed.
+    #[arg(long)]
+    pub last_good: bool,
+    /// Print the present output, however old, with its state. Builds nothing.
+    #[arg(long, conflicts_with_all = ["last_good", "refresh"])]
+    pub allow_stale: bool,
+    /// Build the target first, even if a model must be asked.
+    #[arg(long, conflicts_with = "last_good")]
+    pub refresh: bool,
+    /// Print the rejected answer of the last attempt.
+    #[arg(long, conflicts_with_all = ["last_good", "refresh", "allow_stale"])]
+    pub rejected: bool,
+    /// Limits of costs.
+    #[command(flatten)]
+    pub asking: AskingArgs,
+}
 
 /// Runs `cortex show`.
-pub fn run_show(context: &CommandContext, args: &ShowArgs) -> Outcome {
+///
+/// # Errors
+/// When the target has no output, or it cannot be printed as text.
+pub fn run_show(context: &RequestContext, args: &ShowArgs) -> Result<CommandAnswer, Failed> {
     let workspace = match args.allow_stale || args.rejected {
         true => context.workspace("show")?,
         false if args.refresh => context.asking("show", &args.asking)?,
@@ -35,12 +70,12 @@ pub fn run_show(context: &CommandContext, args: &ShowArgs) -> Outcome {
         ..args.clone()
     };
     if args.rejected {
-        return print_rejected(context, args, &workspace.root, &mut session);
+        return rejected_answer(context, args, &workspace.root, &mut session);
     }
     // Show a paid answer that was rejected; asking again needs `--refresh`.
     if args.raw && !args.refresh && only_rejected(&mut session, &args.label)? {
-        print_rejected(context, args, &workspace.root, &mut session)?;
-        return Ok(Code::TargetFailed);
+        let answer = rejected_answer(context, args, &workspace.root, &mut session)?;
+        return Ok(answer.with_outcome(Ok(Code::TargetFailed)));
     }
     if args.allow_stale || !args.refresh {
         // Show a paid summary as it is: asking again costs money, and the user may only want to read.
@@ -64,27 +99,31 @@ pub fn run_show(context: &CommandContext, args: &ShowArgs) -> Outcome {
         Ok(shown) => shown,
         Err(failed) => {
             // Show the rejected answer in place of the missing output.
-            if args.raw {
-                let _ = print_rejected(context, args, &workspace.root, &mut session);
-            }
+            let rejected = match args.raw {
+                true => rejected_answer(context, args, &workspace.root, &mut session).ok(),
+                false => None,
+            };
             last_good::remark_missing(context, &workspace, &session, Some("show"), &args.label)?;
-            return Err(failed);
+            return match rejected {
+                Some(answer) => Ok(answer.with_outcome(Err(failed))),
+                None => Err(failed),
+            };
         }
     };
     last_good::remark(context, &session, "show", std::iter::once(shown.label.as_str()))?;
     give(context, args, &session, &shown)
 }
 
-/// Prints an output, or writes it to a folder.
-fn give(context: &CommandContext, args: &ShowArgs, session: &Session, shown: &LabelledOutput) -> Outcome {
+/// Answers with an output, or writes it to a folder.
+fn give(context: &RequestContext, args: &ShowArgs, session: &Session, shown: &LabelledOutput) -> Result<CommandAnswer, Failed> {
     match &args.into {
         Some(folder) => unpack(context, session, shown, folder),
-        None => print(context, args, shown),
+        None => answer_of_output(context, args, shown),
     }
 }
 
-/// Prints the rejected answer of the last try.
-fn print_rejected(context: &CommandContext, args: &ShowArgs, root: &Path, session: &mut Session) -> Outcome {
+/// Answers with the rejected answer of the last try.
+fn rejected_answer(context: &RequestContext, args: &ShowArgs, root: &Path, session: &mut Session) -> Result<CommandAnswer, Failed> {
     if args.label.starts_with("//investigations/") {
         return rejected_investigation(context, args, root);
     }
@@ -102,7 +141,7 @@ fn print_rejected(context: &CommandContext, args: &ShowArgs, root: &Path, sessio
         digest: Digest::of(&failure.raw),
         bytes: failure.raw.as_slice().into(),
     };
-    print(context, args, &shown)
+    answer_of_output(context, args, &shown)
 }
 
 /// Returns the last failed try with a stored answer, of a label or of its group, which shares its question.
@@ -127,8 +166,8 @@ fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
     Ok(last_failed_try(session, &label)?.is_some())
 }
 
-/// Prints the rejected answer to a question.
-fn rejected_investigation(context: &CommandContext, args: &ShowArgs, root: &Path) -> Outcome {
+/// Answers with the rejected answer to a question.
+fn rejected_investigation(context: &RequestContext, args: &ShowArgs, root: &Path) -> Result<CommandAnswer, Failed> {
     let Some(raw) = workbench::investigation::rejected_answer(root, &args.label) else {
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "the last try rejected no answer to this question").label(&args.label);
         return Err(Failed::new(Code::Usage, why.hint("ask it with `cortex investigate`")));
@@ -138,50 +177,35 @@ fn rejected_investigation(context: &CommandContext, args: &ShowArgs, root: &Path
         digest: Digest::of(raw.as_bytes()),
         bytes: raw.as_bytes().into(),
     };
-    print(context, args, &shown)
+    answer_of_output(context, args, &shown)
 }
 
-fn print(context: &CommandContext, args: &ShowArgs, shown: &LabelledOutput) -> Outcome {
-    let mut out = context.stdout();
-    let printed = if context.prints_json() {
-        writeln!(
-            out,
-            "{}",
-            serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "output": to_json(&shown.bytes)})
-        )
-    } else if args.raw {
-        out.write_all(&shown.bytes)
-    } else if Table::is_table(&shown.bytes) {
-        writeln!(out, "{}", serde_json::to_string_pretty(&to_json(&shown.bytes)).unwrap_or_default())
-    } else {
-        match std::str::from_utf8(&shown.bytes) {
-            Ok(text) => out.write_all(printable(text).as_bytes()),
-            // The reader of a pipe is unknown, so binary output needs `--raw`.
-            Err(_) => {
-                let why = Diagnostic::error(
-                    ErrorCode::E_BINARY,
-                    format!("the output is {} bytes, and not text", shown.bytes.len()),
-                )
-                .label(&shown.label);
-                return Err(Failed::new(
-                    Code::Usage,
-                    why.hint("pass --raw, and redirect it to a file or a program"),
-                ));
-            }
+/// Creates the answer of an output. Its document has the output as JSON.
+fn answer_of_output(context: &RequestContext, args: &ShowArgs, shown: &LabelledOutput) -> Result<CommandAnswer, Failed> {
+    if context.prints_json() {
+        let document = serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "output": to_json(&shown.bytes)});
+        return Ok(CommandAnswer::of_line("", &document));
+    }
+    if args.raw {
+        return Ok(CommandAnswer::of_bytes(&*shown.bytes));
+    }
+    if Table::is_table(&shown.bytes) {
+        let text = serde_json::to_string_pretty(&to_json(&shown.bytes)).unwrap_or_default();
+        return Ok(CommandAnswer::of_bytes(text + "\n"));
+    }
+    match std::str::from_utf8(&shown.bytes) {
+        Ok(text) => Ok(CommandAnswer::of_bytes(printable(text))),
+        // The reader of a pipe is unknown, so binary output needs `--raw`.
+        Err(_) => {
+            let why = Diagnostic::error(
+                ErrorCode::E_BINARY,
+                format!("the output is {} bytes, and not text", shown.bytes.len()),
+            )
+            .label(&shown.label);
+            Err(Failed::new(
+                Code::Usage,
+                why.hint("pass --raw, and redirect it to a file or a program"),
+            ))
         }
-    };
-    outcome_of_write(printed)
-}
-
-/// Converts the result of a write to standard output. A closed pipe is not an error.
-pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
-    match result {
-        Ok(()) => Ok(Code::Ok),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Code::Ok),
-        Err(error) => Err(Failed::new(
-            Code::Io,
-            Diagnostic::error(ErrorCode::E_WRITE, format!("standard output cannot be written: {error}"))
-                .hint("free space, or redirect it elsewhere"),
-        )),
     }
 }

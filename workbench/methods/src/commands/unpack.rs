@@ -1,22 +1,27 @@
 //! `cortex show --into FOLDER`: writes the files of a tree to a new folder.
 
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::code::Code;
+use crate::desk::one_output::LabelledOutput;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use crate::render::{format_count, format_size};
 use engine::build::blobs::{Blobs, Unavailable};
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::tree::{self, File};
-use methods::code::Code;
-use methods::desk::one_output::LabelledOutput;
-use methods::failed::{Failed, Outcome};
-use methods::render::{format_count, format_size};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
+use workbench::new_folder::write_new_folder;
 
 /// Writes the files. The folder gets its name only when it is complete.
-pub fn unpack(context: &CommandContext, session: &Session, shown: &LabelledOutput, folder: &Path) -> Outcome {
+///
+/// # Errors
+/// When the output is no tree, or the folder exists or cannot be written.
+pub fn unpack(context: &RequestContext, session: &Session, shown: &LabelledOutput, folder: &Path) -> Result<CommandAnswer, Failed> {
     let files = files_of_tree(session, shown)?;
     // Check for an existing folder before anything is written.
     if fs::symlink_metadata(folder).is_ok() {
@@ -26,7 +31,7 @@ pub fn unpack(context: &CommandContext, session: &Session, shown: &LabelledOutpu
     let bytes: u64 = files.values().map(|file| file.bytes.len() as u64).sum();
     // Release the store while files are written.
     context.release_locks();
-    write_folder(folder, &files).map_err(|error| {
+    write_new_folder(folder, &files).map_err(|error| {
         let code = match error.kind() {
             io::ErrorKind::StorageFull => ErrorCode::E_NO_SPACE,
             _ => ErrorCode::E_WRITE,
@@ -38,11 +43,10 @@ pub fn unpack(context: &CommandContext, session: &Session, shown: &LabelledOutpu
         )
     })?;
     let path = folder.display().to_string();
-    let text = match context.prints_json() {
-        true => serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "path": path, "files": files.len(), "bytes": bytes}).to_string(),
-        false => format!("{path}: {} files, {}", format_count(files.len() as u64), format_size(bytes)),
-    };
-    super::show::outcome_of_write(writeln!(context.stdout(), "{text}"))
+    let text = format!("{path}: {} files, {}", format_count(files.len() as u64), format_size(bytes));
+    let document =
+        serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "path": path, "files": files.len(), "bytes": bytes});
+    Ok(CommandAnswer::of_line(&text, &document))
 }
 
 fn files_of_tree(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<String, File>, Failed> {
@@ -63,29 +67,4 @@ fn files_of_tree(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<S
                 )
             }
         })
-}
-
-/// Writes files to a new folder, through a temporary folder next to it.
-fn write_folder(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()> {
-    let above = folder
-        .parent()
-        .filter(|above| !above.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    fs::create_dir_all(above)?;
-    let beside = tempfile::Builder::new().prefix(".cortex-").tempdir_in(above)?;
-    for (path, file) in files {
-        let place = beside.path().join(path);
-        if let Some(inner) = place.parent() {
-            fs::create_dir_all(inner)?;
-        }
-        fs::write(&place, &file.bytes)?;
-        if file.program {
-            os::modes::set_mode(&place, 0o755)?;
-        }
-    }
-    os::modes::set_mode(beside.path(), 0o755)?;
-    // The rename replaces a folder that another process created only if it is empty.
-    fs::rename(beside.path(), folder)?;
-    let _ = beside.keep();
-    Ok(())
 }

@@ -1,29 +1,21 @@
 //! The remote cache and its workers in commands: whether a build may read and write them, and the report at its end.
 
+use crate::code::Code;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use crate::render::{Style, duration, format_count, format_size, plural, printable};
 use engine::build::bundle_import::ImportCounts;
 use engine::seams::remote::{RemoteSummary, WrongRemoteAnswer};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use methods::code::Code;
-use methods::failed::Failed;
-use methods::render::{Style, duration, format_count, format_size, plural, printable};
 use std::time::Duration;
-use workbench::workspace::{Connect, WorkbenchError, Workspace};
+use workbench::workspace::{WorkbenchError, Workspace};
 
 /// Duration for which a build waits at its end for pending uploads.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connects builds to the cache and the workers of their manifest, as far as it allows. Returns `None` in a program without the feature
-/// `remote`.
-pub fn connect() -> Option<Connect> {
-    #[cfg(feature = "remote")]
-    return Some(crate::remote_client::connect());
-    #[cfg(not(feature = "remote"))]
-    None
-}
-
 /// Message for a cache in a program without the feature `remote`.
-pub const LEFT_OUT: &str = "this cortex was built without the feature `remote`";
+const LEFT_OUT: &str = "this cortex was built without the feature `remote`";
 
 /// Use of the remote cache by one command.
 pub struct Used {
@@ -43,6 +35,11 @@ pub struct Used {
 const UNTRUSTED: &str = "the remote cache in cortex.toml is not trusted yet, so everything is computed here";
 const TRUST: &str = "`cortex trust --list` shows it, `cortex trust` allows it";
 
+/// Builds the failure of a command about the cache in a program without the feature `remote`.
+pub fn left_out() -> Failed {
+    Failed::new(Code::RemoteUnavailable, Diagnostic::error(ErrorCode::E_REMOTE, LEFT_OUT))
+}
+
 /// Builds the failure of a command that requires an untrusted cache.
 pub fn untrusted_cache() -> Failed {
     Failed::new(
@@ -55,9 +52,10 @@ pub fn untrusted_cache() -> Failed {
 ///
 /// # Errors
 /// When the manifest is wrong, or the store cannot be written.
-pub fn finish_sharing(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
+pub fn finish_sharing(context: &RequestContext, workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
     let required = workspace.manifest()?.remote.as_ref().is_some_and(|def| def.required);
-    if cfg!(not(feature = "remote")) && workspace.manifest()?.remote.is_some() {
+    // The program has no client of remote caches.
+    if context.settings().connect.is_none() && workspace.manifest()?.remote.is_some() {
         return Ok(Some(Used {
             writes: false,
             summary: RemoteSummary {

@@ -1,24 +1,35 @@
 //! `cortex ls`: lists targets. Builds nothing.
 
-use super::show;
-use crate::cli::LsArgs;
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::catalog::guarded_pattern::unguard_label;
+use crate::catalog::query::find_nodes;
+use crate::catalog::query_answer;
+use crate::desk::names;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use crate::render::{Style, format_count};
+use clap::Args;
 use engine::build::redefinition::template_text;
 use engine::build::session::Session;
-use methods::catalog::query::find_nodes;
-use methods::catalog::query_answer;
-use methods::desk::names;
-use methods::failed::{Failed, Outcome};
-use methods::render::{Style, format_count};
 use std::fmt::Write as _;
-use std::io::Write as _;
+
+/// List targets of a pattern or a type, or the kinds of targets. Runs nothing.
+#[derive(Debug, Args)]
+pub struct LsArgs {
+    /// A pattern, or the name of a type [default: the kinds of targets, with the number of each].
+    #[arg(value_name = "PATTERN", value_parser = unguard_label)]
+    pub pattern: Option<String>,
+}
 
 /// Runs `cortex ls`.
-pub fn run_ls(context: &CommandContext, args: &LsArgs) -> Outcome {
+///
+/// # Errors
+/// When the pattern is wrong, or the workspace cannot be read.
+pub fn run_ls(context: &RequestContext, args: &LsArgs) -> Result<CommandAnswer, Failed> {
     let workspace = context.workspace("ls")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
-    let text = match &args.pattern {
+    match &args.pattern {
         Some(pattern) => {
             // A bare name means all targets of the type.
             let label = names::label_or_source(&mut session, pattern)?;
@@ -26,14 +37,10 @@ pub fn run_ls(context: &CommandContext, args: &LsArgs) -> Outcome {
             let package = label.rsplit_once(':').map_or(&*label, |(package, _)| package);
             let wanted = if is_whole { package } else { &label };
             let found = find_nodes(context, &mut session, wanted, context.prints_json())?;
-            match context.prints_json() {
-                true => format!("{:#}\n", serde_json::json!(found)),
-                false => query_answer::labels(&found),
-            }
+            Ok(CommandAnswer::new(query_answer::labels(&found), &serde_json::json!(found)))
         }
-        None => kinds(context, &session)?,
-    };
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
+        None => Ok(kinds(context, &session)),
+    }
 }
 
 /// Targets of one rule.
@@ -43,7 +50,7 @@ struct RuleTargets {
     out: Option<String>,
 }
 
-fn kinds(context: &CommandContext, session: &Session) -> Result<String, Failed> {
+fn kinds(context: &RequestContext, session: &Session) -> CommandAnswer {
     let rules = &session.rules;
     let mut known = vec![0_usize; rules.manifest().rules.len()];
     session.graph.each_label(|_, label| {
@@ -63,14 +70,11 @@ fn kinds(context: &CommandContext, session: &Session) -> Result<String, Failed> 
         })
         .collect();
     kinds.sort_by(|one, other| one.target.cmp(&other.target));
-    if context.prints_json() {
-        let rows: Vec<_> = kinds
-            .iter()
-            .map(|kind| serde_json::json!({"target": kind.target, "known": kind.known, "out": kind.out}))
-            .collect();
-        return Ok(format!("{:#}\n", serde_json::json!({ "kinds": rows })));
-    }
-    Ok(kinds_text(&kinds, context.out))
+    let rows: Vec<_> = kinds
+        .iter()
+        .map(|kind| serde_json::json!({"target": kind.target, "known": kind.known, "out": kind.out}))
+        .collect();
+    CommandAnswer::new(kinds_text(&kinds, context.answer_style()), &serde_json::json!({ "kinds": rows }))
 }
 
 fn kinds_text(kinds: &[RuleTargets], style: Style) -> String {

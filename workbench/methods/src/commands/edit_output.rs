@@ -1,7 +1,10 @@
 //! `cortex edit-output`: replaces an output with a person's text.
 
-use crate::cli::EditOutputArgs;
-use crate::command_context::CommandContext;
+use crate::code::Code;
+use crate::desk::request_context::RequestContext;
+use crate::desk::{build, names};
+use crate::failed::Failed;
+use clap::Args;
 use engine::build::Options;
 use engine::build::query::NodeState;
 use engine::build::request::Request;
@@ -10,9 +13,7 @@ use engine::store::corrections;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
-use methods::code::Code;
-use methods::desk::{build, names};
-use methods::failed::{Failed, Outcome};
+use std::path::PathBuf;
 use workbench::correction::{
     CORRECTED, LONGEST, Refused, compose_correction, corrected_sections, notes_of_correction, release_corrections,
 };
@@ -20,8 +21,48 @@ use workbench::editor::{self, EditError};
 use workbench::short_names::with_target;
 use workbench::status::target_status;
 
+/// Correct an output of a model by hand.
+///
+/// cortex marks your changes and keeps them until you release them. Later answers start from them.
+#[derive(Debug, Args)]
+pub struct EditOutputArgs {
+    /// The target.
+    pub label: String,
+    /// Read the text from FILE (- for standard input) instead of opening an editor ($VISUAL, $EDITOR).
+    #[arg(long, value_name = "FILE", conflicts_with = "version")]
+    pub file: Option<PathBuf>,
+    /// Restore an earlier version, by its number in `cortex history`.
+    #[arg(long, value_name = "N")]
+    pub version: Option<u32>,
+    /// Release your corrections: the text stays until it is next built, and then contains none of them.
+    #[arg(long, conflicts_with_all = ["file", "version"])]
+    pub release: bool,
+}
+
+/// Result of a correction.
+pub struct EditedOutput {
+    /// Outcome of the command.
+    pub code: Code,
+    /// Line for the person: what was corrected.
+    pub line: Option<String>,
+}
+
+impl Default for EditedOutput {
+    fn default() -> Self {
+        Self {
+            code: Code::Ok,
+            line: None,
+        }
+    }
+}
+
 /// Runs `cortex edit-output`.
-pub fn run_edit_output(context: &CommandContext, args: &EditOutputArgs) -> Outcome {
+///
+/// `editor`: the program that a person edits with.
+///
+/// # Errors
+/// When the text cannot be read, or the output cannot be corrected.
+pub fn run_edit_output(context: &RequestContext, args: &EditOutputArgs, editor: Option<&str>) -> Result<EditedOutput, Failed> {
     let workspace = context.building("edit-output")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -43,15 +84,13 @@ pub fn run_edit_output(context: &CommandContext, args: &EditOutputArgs) -> Outco
         let new = match (args.version, &args.file) {
             (Some(number), _) => version(&mut session, &label, number)?,
             (None, Some(file)) => editor::read_edited_file(file, LONGEST as u64 + 1).map_err(|error| edit_failed(&label, error))?,
-            (None, None) => {
-                editor::edit(chosen_editor().as_deref(), &old, LONGEST as u64 + 1).map_err(|error| edit_failed(&label, error))?
-            }
+            (None, None) => editor::edit(editor, &old, LONGEST as u64 + 1).map_err(|error| edit_failed(&label, error))?,
         };
         let new = compose_correction(&old, &new).map_err(|refused| refuse(&label, refused))?;
         let text = new.summary_file();
         if text == old {
             context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_SAME, "nothing was changed").label(&label)]);
-            return Ok(Code::Ok);
+            return Ok(EditedOutput::default());
         }
         let noted = notes_of_correction(&old, &new, &last.record.notes);
         // Earlier corrections of this checkout that the new version lacks remain in force.
@@ -84,7 +123,10 @@ pub fn run_edit_output(context: &CommandContext, args: &EditOutputArgs) -> Outco
         let mut session = workspace.session()?;
         let report = build::build(context, &mut session, &request)?;
         if build::code(&report) != Code::Ok {
-            return Ok(build::code(&report));
+            return Ok(EditedOutput {
+                code: build::code(&report),
+                line: None,
+            });
         }
     }
     let what = match (args.release, by_hand.as_str()) {
@@ -92,8 +134,10 @@ pub fn run_edit_output(context: &CommandContext, args: &EditOutputArgs) -> Outco
         (false, "") => "corrected".to_owned(),
         (false, sections) => format!("corrected; yours now: {}", sections.replace(',', ", ")),
     };
-    note_line!("{label}: {what}");
-    Ok(Code::Ok)
+    Ok(EditedOutput {
+        code: Code::Ok,
+        line: Some(format!("{label}: {what}")),
+    })
 }
 
 /// Refuses targets that no model answers, and summaries of groups.
@@ -118,12 +162,6 @@ fn check_correctable(session: &Session, label: &str) -> Result<(), Failed> {
         ));
     }
     Ok(())
-}
-
-/// Returns the program that VISUAL or EDITOR names.
-fn chosen_editor() -> Option<String> {
-    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    ["VISUAL", "EDITOR"].iter().find_map(set)
 }
 
 fn edit_failed(label: &str, error: EditError) -> Failed {

@@ -1,23 +1,35 @@
 //! `cortex prompt`: prints the prompt that a model would get. Sends nothing.
 
-use super::show;
-use crate::cli::PromptArgs;
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::code::Code;
+use crate::desk::request_context::RequestContext;
+use crate::desk::{build, names};
+use crate::failed::Failed;
+use crate::render::{money, printable};
+use clap::Args;
 use engine::build::Options;
 use engine::build::request::Request;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
-use methods::code::Code;
-use methods::desk::{build, names};
-use methods::failed::{Failed, Outcome};
-use methods::render::{money, printable};
 use std::collections::BTreeSet;
-use std::io::Write;
 use workbench::short_names::{expand_short_name, with_target};
 
+/// Print the prompt for a target without sending it.
+#[derive(Debug, Args)]
+pub struct PromptArgs {
+    /// The target.
+    pub label: String,
+    /// Print the prompt for a whole new answer, even if the earlier one would be patched or is still valid.
+    #[arg(long)]
+    pub full: bool,
+}
+
 /// Runs `cortex prompt`.
-pub fn run_prompt(context: &CommandContext, args: &PromptArgs) -> Outcome {
+///
+/// # Errors
+/// When no model is asked for the target, or its inputs cannot be built.
+pub fn run_prompt(context: &RequestContext, args: &PromptArgs) -> Result<CommandAnswer, Failed> {
     let workspace = context.building("prompt")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -51,7 +63,7 @@ pub fn run_prompt(context: &CommandContext, args: &PromptArgs) -> Outcome {
     let report = build::build(context, &mut session, &request)?;
     let code = build::code(&report);
     if code != Code::Ok {
-        return Ok(code);
+        return Ok(CommandAnswer::of_bytes(Vec::new()).with_outcome(Ok(code)));
     }
     let [root] = report.roots.as_slice() else {
         let why = Diagnostic::error(
@@ -83,17 +95,9 @@ pub fn run_prompt(context: &CommandContext, args: &PromptArgs) -> Outcome {
         let why = format!("the prompt depends on {others} other answers; this is its known part");
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_NOT_YET, why).label(&label)]);
     }
-    if context.prints_json() {
-        return show::outcome_of_write(writeln!(context.stdout(), "{:#}", serde_json::json!(priced)));
-    }
     let plan = &priced.plan;
-    note_line!(
-        "{}",
-        context
-            .err
-            .dim(&printable(&format!("{} ({}): {}", plan.mode, plan.why, money::spent(&plan.cost))))
-    );
-    show::outcome_of_write(write!(context.stdout(), "{}", printable(&plan.prompt)))
+    context.print_status(&format!("{} ({}): {}", plan.mode, plan.why, money::spent(&plan.cost)));
+    Ok(CommandAnswer::new(printable(&plan.prompt), &serde_json::json!(priced)))
 }
 
 /// Builds the failure of a target that no model answers.

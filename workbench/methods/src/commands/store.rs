@@ -1,28 +1,74 @@
 //! `cortex store`: verify, stats, export, import, migrate.
 
+use super::CommandAnswer;
+use super::output_file::a_file;
 use super::output_file::replaceable;
-use super::show;
-use crate::cli::StoreCommand;
-use crate::command_context::CommandContext;
+use crate::catalog::guarded_pattern::unguard_label;
+use crate::code::Code;
+use crate::desk::build;
+use crate::desk::clock::current_seconds;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use crate::render::plural;
+use crate::render::store_maintenance as figures;
+use clap::{Args, Subcommand};
 use engine::build::query::Reach;
 use engine::store::StoreError;
 use engine::store::disk::DiskStore;
 use engine::store::parcel::{self, FOREIGN, ParcelError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use methods::code::Code;
-use methods::desk::build;
-use methods::desk::clock::current_seconds;
-use methods::failed::{Failed, Outcome};
-use methods::render::plural;
-use methods::render::store_maintenance as figures;
-use std::io::Write;
 use std::path::Path;
+use std::path::PathBuf;
 use workbench::result_files::{self, ResultFileError};
 use workbench::store_maintenance;
 
+/// Verify, count, export and migrate the store.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// The command.
+    #[command(subcommand)]
+    pub command: StoreCommand,
+}
+
+/// Commands about the store.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Read every row, hash every output, follow every reference. Exit codes: 0 sound, or repaired; 3 damaged.
+    Verify {
+        /// Drop damaged parts; the next build rebuilds them.
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Count the results: by producer, by family of labels, by checkout.
+    Stats,
+    /// Write results, with all their inputs, to a file for another store. The file contains no path and no time of this machine.
+    Export {
+        /// Targets to export.
+        #[arg(required = true, value_name = "PATTERN", value_parser = unguard_label)]
+        patterns: Vec<String>,
+        /// The file.
+        #[arg(short, long, value_name = "FILE", value_parser = a_file)]
+        out: PathBuf,
+    },
+    /// Import the results of a file from `store export`. Checks outputs by their digests; cannot check that a result belongs to its
+    /// key.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Also import paid results.
+        #[arg(long)]
+        paid: bool,
+    },
+    /// Convert the store to the newest format.
+    Migrate,
+}
+
 /// Runs `cortex store`.
-pub fn run_store(context: &CommandContext, command: &StoreCommand) -> Outcome {
+///
+/// # Errors
+/// When the store or a file cannot be used.
+pub fn run_store(context: &RequestContext, command: &StoreCommand) -> Result<CommandAnswer, Failed> {
     match command {
         StoreCommand::Verify { repair } => run_verify(context, *repair),
         StoreCommand::Stats => stats(context),
@@ -33,7 +79,7 @@ pub fn run_store(context: &CommandContext, command: &StoreCommand) -> Outcome {
 }
 
 /// Opens the store, which must exist.
-fn open_existing_store(context: &CommandContext, purpose: &str) -> Result<DiskStore, Failed> {
+fn open_existing_store(context: &RequestContext, purpose: &str) -> Result<DiskStore, Failed> {
     context.disk(purpose)?.ok_or_else(none)
 }
 
@@ -42,11 +88,7 @@ fn none() -> Failed {
     Failed::new(Code::Usage, why.hint("the first `cortex build` creates one"))
 }
 
-fn print(context: &CommandContext, text: &str) -> Outcome {
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
-}
-
-fn run_verify(context: &CommandContext, repair: bool) -> Outcome {
+fn run_verify(context: &RequestContext, repair: bool) -> Result<CommandAnswer, Failed> {
     let open = || context.open_disk("store verify", repair)?.ok_or_else(none);
     let mut disk = open()?;
     let start = std::time::Instant::now();
@@ -59,13 +101,10 @@ fn run_verify(context: &CommandContext, repair: bool) -> Outcome {
         }
         done => done?,
     };
-    let text = match context.prints_json() {
-        true => format!("{:#}\n", figures::verified_json(&found, left.as_ref())),
-        false => figures::verification_text(&found, left.as_ref(), start.elapsed()),
-    };
-    print(context, &text)?;
+    let text = figures::verification_text(&found, left.as_ref(), start.elapsed());
+    let answer = CommandAnswer::new(text, &figures::verified_json(&found, left.as_ref()));
     if found.is_sound() || left.as_ref().is_some_and(engine::store::disk::verify::Verified::is_sound) {
-        return Ok(Code::Ok);
+        return Ok(answer);
     }
     let hint = match left {
         None => "`cortex store verify --repair` drops damaged parts; the next build rebuilds them",
@@ -77,41 +116,34 @@ fn run_verify(context: &CommandContext, repair: bool) -> Outcome {
         plural(count as u64, "part"),
         if count == 1 { "is" } else { "are" }
     );
-    Err(Failed::new(
+    Ok(answer.with_outcome(Err(Failed::new(
         Code::StoreDamaged,
         Diagnostic::error(ErrorCode::E_STORE_DAMAGED, what).hint(hint),
+    ))))
+}
+
+fn stats(context: &RequestContext) -> Result<CommandAnswer, Failed> {
+    let disk = open_existing_store(context, "store stats")?;
+    let stats = store_maintenance::stats(&disk)?;
+    let text = figures::stats(&stats, current_seconds()) + &figures::set_aside(&stats.usage, disk.folder());
+    Ok(CommandAnswer::new(text, &figures::stats_json(&stats)))
+}
+
+fn migrate(context: &RequestContext) -> Result<CommandAnswer, Failed> {
+    let disk = open_existing_store(context, "store migrate")?;
+    let (format, made) = disk.migrate()?;
+    let done = match made.is_empty() {
+        true => "nothing to do".to_owned(),
+        false => format!("created the tables {}", made.join(", ")),
+    };
+    let text = format!("the store has format {format}, the newest; {done}\n");
+    Ok(CommandAnswer::new(
+        text,
+        &serde_json::json!({"format": format, "tables_made": made}),
     ))
 }
 
-fn stats(context: &CommandContext) -> Outcome {
-    let disk = open_existing_store(context, "store stats")?;
-    let stats = store_maintenance::stats(&disk)?;
-    print(
-        context,
-        &match context.prints_json() {
-            true => format!("{:#}\n", figures::stats_json(&stats)),
-            false => figures::stats(&stats, current_seconds()) + &figures::set_aside(&stats.usage, disk.folder()),
-        },
-    )
-}
-
-fn migrate(context: &CommandContext) -> Outcome {
-    let disk = open_existing_store(context, "store migrate")?;
-    let (format, made) = disk.migrate()?;
-    print(
-        context,
-        &match context.prints_json() {
-            true => format!("{:#}\n", serde_json::json!({"format": format, "tables_made": made})),
-            false if made.is_empty() => format!("the store has format {format}, the newest; nothing to do\n"),
-            false => format!(
-                "the store has format {format}, the newest; created the tables {}\n",
-                made.join(", ")
-            ),
-        },
-    )
-}
-
-fn export(context: &CommandContext, patterns: &[String], out: &Path) -> Outcome {
+fn export(context: &RequestContext, patterns: &[String], out: &Path) -> Result<CommandAnswer, Failed> {
     let patterns = build::patterns(patterns)?;
     let workspace = context.workspace("store export")?;
     let mut session = workspace.session()?;
@@ -131,28 +163,19 @@ fn export(context: &CommandContext, patterns: &[String], out: &Path) -> Outcome 
         );
         context.say(&[why.hint("build the targets first: export does not build them")]);
     }
-    print(
-        context,
-        &match context.prints_json() {
-            true => format!("{:#}\n", figures::exported_json(&done)),
-            false => figures::export_text(&done, out),
-        },
-    )
+    Ok(CommandAnswer::new(figures::export_text(&done, out), &figures::exported_json(&done)))
 }
 
-fn import(context: &CommandContext, file: &Path, paid: bool) -> Outcome {
+fn import(context: &RequestContext, file: &Path, paid: bool) -> Result<CommandAnswer, Failed> {
     let why = |error| result_file_failure(error, file, "read");
     let parcel = parcel::open_parcel(file).map_err(|error| why(error.into()))?;
     // Creates the store if it does not exist: such files serve to fill an empty one.
     let workspace = context.workspace("store import")?;
     let done = result_files::import(&*workspace.engine.store, parcel, paid, current_seconds()).map_err(why)?;
-    print(
-        context,
-        &match context.prints_json() {
-            true => format!("{:#}\n", figures::imported_json(&done)),
-            false => figures::import_text(&done, paid),
-        },
-    )
+    Ok(CommandAnswer::new(
+        figures::import_text(&done, paid),
+        &figures::imported_json(&done),
+    ))
 }
 
 /// Hint for a file that cannot be read or written.

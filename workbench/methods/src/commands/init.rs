@@ -1,21 +1,31 @@
 //! `cortex init`: writes a manifest for the current folder.
 
-use super::show;
-use crate::cli::InitArgs;
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::code::Code;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use crate::render::printable;
+use clap::Args;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use methods::code::Code;
-use methods::failed::{Failed, Outcome};
-use methods::render::printable;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use workbench::code_survey::CodeSurvey;
 use workbench::init::{InitError, init};
 
+/// Write a manifest for this folder.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Replace an existing manifest, or create a workspace inside another one.
+    #[arg(long)]
+    pub force: bool,
+}
+
 /// Runs `cortex init`.
-pub fn run_init(context: &CommandContext, args: &InitArgs) -> Outcome {
-    let found = init(&context.global.directory, args.force).map_err(|error| match &error {
+///
+/// # Errors
+/// When there is a manifest already, or it cannot be written.
+pub fn run_init(context: &RequestContext, args: &InitArgs) -> Result<CommandAnswer, Failed> {
+    let found = init(&context.settings().directory, args.force).map_err(|error| match &error {
         InitError::Exists(_) => Failed::new(
             Code::Usage,
             Diagnostic::error(ErrorCode::E_EXISTS, error.to_string()).hint("edit it, or replace it with --force"),
@@ -31,25 +41,16 @@ pub fn run_init(context: &CommandContext, args: &InitArgs) -> Outcome {
         ),
     })?;
     let code = &found.code;
-    if context.prints_json() {
-        let foreign: Vec<_> = code
-            .foreign
-            .iter()
-            .map(|(folder, files)| serde_json::json!({"folder": folder, "files": files}))
-            .collect();
-        let written = serde_json::json!({
-            "written": "cortex.toml", "name": found.name, "basis": found.basis, "files": code.files, "projects": code.projects,
-            "generated": code.generated, "tests": code.tests, "copies": code.copies, "foreign": foreign,
-        });
-        return show::outcome_of_write(writeln!(context.stdout(), "{written}"));
-    }
-    show::outcome_of_write(write!(
-        context.stdout(),
-        "wrote cortex.toml for '{}' ({})\n{}",
-        found.name,
-        found.basis,
-        describe_code(code)
-    ))
+    let foreign = code.foreign.iter();
+    let foreign: Vec<_> = foreign
+        .map(|(folder, files)| serde_json::json!({"folder": folder, "files": files}))
+        .collect();
+    let written = serde_json::json!({
+        "written": "cortex.toml", "name": found.name, "basis": found.basis, "files": code.files, "projects": code.projects,
+        "generated": code.generated, "tests": code.tests, "copies": code.copies, "foreign": foreign,
+    });
+    let text = format!("wrote cortex.toml for '{}' ({})\n{}", found.name, found.basis, describe_code(code));
+    Ok(CommandAnswer::of_line(text.trim_end_matches('\n'), &written))
 }
 
 /// Describes the code found, the parts of the manifest that may be removed, and the next step.
@@ -62,7 +63,7 @@ fn describe_code(code: &CodeSurvey) -> String {
     let number = |count: usize, one: &str, many: &str| {
         format!(
             "{} {}",
-            methods::render::format_count(count as u64),
+            crate::render::format_count(count as u64),
             if count == 1 { one } else { many }
         )
     };
@@ -79,7 +80,7 @@ fn describe_code(code: &CodeSurvey) -> String {
         further
             .iter()
             .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{} {what}", methods::render::format_count(*count as u64))),
+            .map(|(count, what)| format!("{} {what}", crate::render::format_count(*count as u64))),
     );
     let mut text = format!("found  {}\n", parts.join(", "));
     for (folder, files) in &code.foreign {

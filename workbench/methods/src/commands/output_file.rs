@@ -1,9 +1,9 @@
 //! Output files of commands: a command replaces a file of its own kind, and no other.
 
+use crate::code::Code;
+use crate::failed::Failed;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use methods::code::Code;
-use methods::failed::Failed;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
@@ -56,4 +56,12 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
         let _ = fs::remove_file(&beside);
     }
     written.map_err(failed)
+}
+
+/// Parses a path to write to. Refuses `-`: elsewhere it is standard output, where the command's own output would mix with the file.
+pub fn a_file(text: &str) -> Result<PathBuf, &'static str> {
+    match text {
+        "-" => Err("standard output is not supported here; write ./- for a file of that name"),
+        path => Ok(path.into()),
+    }
 }

@@ -1,10 +1,17 @@
 //! `cortex warm`: builds targets, and fills the remote cache with them and all their inputs.
 
-use super::build::{follow_names, print_last_lines, rebuild_these, request};
-use super::{remote_cache, show};
-use crate::cli::{BuildArgs, WarmArgs};
-use crate::command_context::CommandContext;
-use crate::sharing::{self, Used};
+use super::build::{BuildArgs, conclude_build, follow_names, rebuild_these, request};
+use super::default_threads;
+use super::sharing::{self, Used};
+use super::{CommandAnswer, remote_stats};
+use crate::catalog::guarded_pattern::unguard_label;
+use crate::code::Code;
+use crate::desk::build;
+use crate::desk::model_limits::AskingArgs;
+use crate::desk::request_context::RequestContext;
+use crate::failed::{Failed, Outcome};
+use crate::render::{format_count, plural, summary};
+use clap::Args;
 use engine::build::contention::PaidOffers;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
@@ -16,20 +23,52 @@ use engine::store::records::Class;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
-use methods::code::Code;
-use methods::desk::build;
-use methods::failed::{Failed, Outcome};
-use methods::render::{format_count, plural, summary};
-use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workbench::workspace::Workspace;
+
+/// Build targets and store them in the remote cache, for other machines.
+///
+/// It stores the targets with all their inputs, waits until they are sent, and does not send again what an earlier bundle contains. A fresh
+/// checkout of the same files then builds them without running anything. A branch that edits some files runs only the affected targets. Exit codes:
+/// as `build`; 7 the remote cache did not store everything; 8 a verified sample differed, and no bundle was stored.
+#[derive(Debug, Args)]
+pub struct WarmArgs {
+    /// Targets: labels or patterns such as //types/...:outline; a leading - excludes.
+    #[arg(required_unless_present = "paid", value_name = "PATTERN", value_parser = unguard_label)]
+    pub patterns: Vec<String>,
+    /// Offer all paid results of the store, from any tree; without a pattern, build nothing.
+    #[arg(long)]
+    pub paid: bool,
+    /// Continue the bundle of the commit at which this branch left the main line, and no other: for jobs of pull requests.
+    #[arg(long)]
+    pub from_merge_base: bool,
+    /// Worker threads.
+    #[arg(short, long, value_name = "N", default_value_t = default_threads(), value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub jobs: u16,
+    /// Before storing results, rebuild N % of them on this machine and compare, those of other machines first. Asks no model.
+    #[arg(long, value_name = "N%", value_parser = percent)]
+    pub verify_sample: Option<f64>,
+    /// Limits of costs.
+    #[command(flatten)]
+    pub asking: AskingArgs,
+}
+
+/// Parses `5%` or `5`.
+fn percent(text: &str) -> Result<f64, &'static str> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
+    let fits = number.filter(|number| (0.0..=100.0).contains(number));
+    fits.ok_or("not a percentage from 0 to 100; write 5% or 0.5%")
+}
 
 /// Hint for a store whose results come unsigned from other machines.
 const MAKE_HERE: &str = "warm with a fresh store (CORTEX_STORE) to build them here";
 
 /// Runs `cortex warm`.
-pub fn run_warm(context: &CommandContext, args: &WarmArgs) -> Outcome {
+///
+/// # Errors
+/// When the cache cannot be used or does not store everything.
+pub fn run_warm(context: &RequestContext, args: &WarmArgs) -> Result<CommandAnswer, Failed> {
     let start = Instant::now();
     let request = Request {
         list: true,
@@ -40,7 +79,7 @@ pub fn run_warm(context: &CommandContext, args: &WarmArgs) -> Outcome {
     // Connect before the build, to find a cache that stores nothing or an unreadable signing key early.
     let insists = cache.requires_signatures();
     if !cache.writes() {
-        if let Some(used) = sharing::finish_sharing(&workspace, Some(Duration::ZERO))? {
+        if let Some(used) = sharing::finish_sharing(context, &workspace, Some(Duration::ZERO))? {
             context.say(&used.diagnostics());
         }
         return Err(incomplete_upload("the bundle cannot be stored, so nothing was built"));
@@ -74,21 +113,21 @@ pub fn run_warm(context: &CommandContext, args: &WarmArgs) -> Outcome {
     if build::code(&report) != Code::NotReproducible && report.refused.is_empty() && !report.cancelled {
         bundle = store_bundle(context, &mut session, &request, (&*cache, insists), &near, &mut report)?;
     }
-    let Some(used) = sharing::finish_sharing(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
-        return Err(remote_cache::no_remote_cache());
+    let Some(used) = sharing::finish_sharing(context, &workspace, report.cancelled.then_some(Duration::ZERO))? else {
+        return Err(remote_stats::no_remote_cache());
     };
     context.say(&used.diagnostics());
-    print_report(context, &report, &bundle, (paid, looked_at), &used, start)?;
-    outcome(build::code(&report), &bundle, used.summary.broken.len())
+    let outcome = outcome(build::code(&report), &bundle, used.summary.broken.len());
+    Ok(report_upload(context, &report, &bundle, (paid, looked_at), &used, start).with_outcome(outcome))
 }
 
 /// Returns the cache, or why this machine cannot write to it.
-fn writable_cache(context: &CommandContext, workspace: &Workspace) -> Result<Arc<dyn RemoteCache>, Failed> {
+fn writable_cache(context: &RequestContext, workspace: &Workspace) -> Result<Arc<dyn RemoteCache>, Failed> {
     match workspace.remote()?.filter(|cache| cache.writes()) {
         Some(cache) => Ok(cache),
-        None if context.is_offline() => Err(remote_cache::offline()),
+        None if context.is_offline() => Err(remote_stats::offline()),
         None if workspace.remote_waits()? => Err(sharing::untrusted_cache()),
-        None if workspace.manifest()?.remote.is_none() => Err(remote_cache::no_remote_cache()),
+        None if workspace.manifest()?.remote.is_none() => Err(remote_stats::no_remote_cache()),
         None => Err(not_offered(workspace.manifest()?.remote.as_ref().map(|def| def.write))),
     }
 }
@@ -104,7 +143,7 @@ struct Bundle {
 
 /// Stores the bundle of the built targets. Builds again if results of another machine's graph are lost.
 fn store_bundle(
-    context: &CommandContext,
+    context: &RequestContext,
     session: &mut Session,
     request: &Request,
     (cache, insists): (&dyn RemoteCache, bool),
@@ -147,15 +186,16 @@ fn store_bundle(
     })
 }
 
-/// Prints what was built and stored.
-fn print_report(
-    context: &CommandContext,
+/// Reports what was built and stored to the person. Returns the answer for programs.
+fn report_upload(
+    context: &RequestContext,
     report: &Report,
     bundle: &Bundle,
     (paid, verified): (Option<PaidOffers>, Option<usize>),
     used: &Used,
     start: Instant,
-) -> Result<(), Failed> {
+) -> CommandAnswer {
+    let answer = conclude_build(context, report, start);
     if context.prints_json() {
         let mut document = summary::summary_json(report, report.targets as u64, start.elapsed());
         document["remote"] = serde_json::json!(used.summary);
@@ -166,11 +206,9 @@ fn print_report(
         );
         document["paid"] = serde_json::json!(paid);
         document["verified"] = serde_json::json!(verified);
-        document["hit_rate"] = serde_json::json!(remote_cache::hit_rate(report.tally.cached as u64, report.tally.ran as u64));
-        context.release_locks();
-        show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
+        document["hit_rate"] = serde_json::json!(remote_stats::hit_rate(report.tally.cached as u64, report.tally.ran as u64));
+        CommandAnswer::of_line("", &document)
     } else {
-        print_last_lines(context, report, start)?;
         paid.iter().for_each(|paid| tell_paid(context, paid));
         if let Some((results, true)) = bundle.stored {
             context.print_status(&format!(
@@ -178,18 +216,18 @@ fn print_report(
                 format_count(results as u64)
             ));
         }
-        if let Some(line) = used.format_transfers(report.brought, context.err) {
-            note_line!("{line}");
+        if let Some(line) = used.format_transfers(report.brought, context.style()) {
+            context.print_text(&line);
         }
+        answer
     }
-    Ok(())
 }
 
 /// Returns the exit code; `broken`: number of damaged entries of the cache.
 fn outcome(code: Code, bundle: &Bundle, broken: usize) -> Outcome {
     let whole = matches!(bundle.stored, Some((_, true)));
     match code {
-        Code::Ok if !whole && broken > 0 => Err(remote_cache::damaged_entries_error(broken)),
+        Code::Ok if !whole && broken > 0 => Err(remote_stats::damaged_entries_error(broken)),
         Code::Ok if bundle.vouches_for_nothing => {
             let nothing = Diagnostic::error(
                 ErrorCode::E_REMOTE,
@@ -238,25 +276,26 @@ fn offer_paid(workspace: &Workspace, session: &Session) -> Result<PaidOffers, Fa
 }
 
 /// Reports a run with only paid results, which builds nothing.
-fn only_paid(context: &CommandContext, workspace: &Workspace, paid: PaidOffers) -> Outcome {
-    let Some(used) = sharing::finish_sharing(workspace, None)? else {
-        return Err(remote_cache::no_remote_cache());
+fn only_paid(context: &RequestContext, workspace: &Workspace, paid: PaidOffers) -> Result<CommandAnswer, Failed> {
+    let Some(used) = sharing::finish_sharing(context, workspace, None)? else {
+        return Err(remote_stats::no_remote_cache());
     };
     context.say(&used.diagnostics());
-    if context.prints_json() {
-        let document = serde_json::json!({ "paid": paid, "remote": used.summary });
-        context.release_locks();
-        show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
-    } else {
-        tell_paid(context, &paid);
-    }
-    match used.summary.not_stored == 0 && used.summary.trouble.is_none() && used.summary.writes_off.is_none() {
-        true => Ok(Code::Ok),
-        false => Err(incomplete_upload("the remote cache did not store everything that was offered")),
-    }
+    tell_paid(context, &paid);
+    let document = serde_json::json!({ "paid": paid, "remote": used.summary });
+    let answer = CommandAnswer {
+        document: format!("{document}\n").into(),
+        ..CommandAnswer::of_bytes(Vec::new())
+    };
+    Ok(answer.with_outcome(
+        match used.summary.not_stored == 0 && used.summary.trouble.is_none() && used.summary.writes_off.is_none() {
+            true => Ok(Code::Ok),
+            false => Err(incomplete_upload("the remote cache did not store everything that was offered")),
+        },
+    ))
 }
 
-fn tell_paid(context: &CommandContext, paid: &PaidOffers) {
+fn tell_paid(context: &RequestContext, paid: &PaidOffers) {
     let left_out = match paid.left_out {
         0 => String::new(),
         left_out => format!(
@@ -273,7 +312,7 @@ fn tell_paid(context: &CommandContext, paid: &PaidOffers) {
 
 /// Builds a sample of the targets again, and compares their outputs.
 fn build_sample(
-    context: &CommandContext,
+    context: &RequestContext,
     session: &mut Session,
     request: &Request,
     report: &Report,

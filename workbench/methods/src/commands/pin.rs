@@ -1,23 +1,46 @@
 //! `cortex pin-version` and `cortex unpin-version`: versions that neither History's limit nor gc deletes.
 
-use super::show;
-use crate::cli::{PinVersionArgs, UnpinVersionArgs};
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::catalog::history::why_no_versions;
+use crate::code::Code;
+use crate::desk::clock::current_seconds;
+use crate::desk::names::one_label;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use clap::Args;
 use engine::store::pins::Pin;
 use engine::store::records::HistoryRecord;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use methods::catalog::history::why_no_versions;
-use methods::code::Code;
-use methods::desk::clock::current_seconds;
-use methods::desk::names::one_label;
-use methods::failed::{Failed, Outcome};
 use serde_json::json;
-use std::io::Write;
 use workbench::store_maintenance;
 
+/// Keep a version of a target: neither History nor gc removes it.
+#[derive(Debug, Args)]
+pub struct PinVersionArgs {
+    /// The target.
+    pub label: String,
+    /// Number of the version in `cortex history` [default: the newest].
+    pub version: Option<u32>,
+    /// A note for `cortex history`.
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+}
+
+/// Remove the pin of a version.
+#[derive(Debug, Args)]
+pub struct UnpinVersionArgs {
+    /// The target.
+    pub label: String,
+    /// Number of the version in `cortex history` [default: all pinned ones].
+    pub version: Option<u32>,
+}
+
 /// Pins a version.
-pub fn pin(context: &CommandContext, args: &PinVersionArgs) -> Outcome {
+///
+/// # Errors
+/// When there is no such version, or nothing is left of it.
+pub fn pin(context: &RequestContext, args: &PinVersionArgs) -> Result<CommandAnswer, Failed> {
     let workspace = context.workspace("pin-version")?;
     let mut session = workspace.session()?;
     let label = one_label(&mut session, &args.label, "pinned")?;
@@ -50,11 +73,9 @@ pub fn pin(context: &CommandContext, args: &PinVersionArgs) -> Outcome {
         ));
     }
     store_maintenance::pin(store, view, &label, version, current_seconds(), args.note.clone())?;
-    let text = match context.prints_json() {
-        true => format!("{:#}\n", json!({"label": label, "version": version.version, "note": args.note})),
-        false => format!("pinned version {} of {label}\n", version.version),
-    };
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
+    let text = format!("pinned version {} of {label}\n", version.version);
+    let document = json!({"label": label, "version": version.version, "note": args.note});
+    Ok(CommandAnswer::new(text, &document))
 }
 
 /// Returns the version with a number, or the newest.
@@ -66,7 +87,10 @@ fn find_version(versions: &[HistoryRecord], number: Option<u32>) -> Option<&Hist
 }
 
 /// Removes pins.
-pub fn unpin(context: &CommandContext, args: &UnpinVersionArgs) -> Outcome {
+///
+/// # Errors
+/// When no such version is pinned.
+pub fn unpin(context: &RequestContext, args: &UnpinVersionArgs) -> Result<CommandAnswer, Failed> {
     let workspace = context.workspace("unpin-version")?;
     let (store, view) = (&*workspace.engine.store, workspace.engine.view);
     let all = store_maintenance::pins(store, view)?;
@@ -86,12 +110,8 @@ pub fn unpin(context: &CommandContext, args: &UnpinVersionArgs) -> Outcome {
     }
     store_maintenance::unpin(store, view, &pins)?;
     let numbers: Vec<u32> = pins.iter().map(|pin| pin.version).collect();
-    let text = match context.prints_json() {
-        true => format!("{:#}\n", json!({"label": label, "versions": numbers})),
-        false => {
-            let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
-            format!("unpinned version {} of {label}\n", numbers.join(", "))
-        }
-    };
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
+    let document = json!({"label": label, "versions": numbers});
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    let text = format!("unpinned version {} of {label}\n", numbers.join(", "));
+    Ok(CommandAnswer::new(text, &document))
 }

@@ -1,26 +1,42 @@
 //! `cortex trust`: shows which programs this workspace runs and where it sends data, and trusts them. Runs and sends nothing itself.
 
-use super::show;
-use crate::cli::TrustArgs;
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::code::Code;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
+use crate::render::printable;
+use clap::Args;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use methods::code::Code;
-use methods::failed::{Failed, Outcome};
-use methods::render::printable;
 use producers::command::Trust;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use workbench::edit::disk::Disk;
 use workbench::edit::files::Files;
 use workbench::trust::{Trusted, Waiting, check_of_edits, foreign_owner, waiting};
+
+/// `trust`.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Only list the programs, keys and caches, and whether they are trusted.
+    #[arg(long, conflicts_with = "revoke")]
+    pub list: bool,
+    /// Revoke the trust.
+    #[arg(long)]
+    pub revoke: bool,
+    /// Trust them although the workspace belongs to another user.
+    #[arg(long, conflicts_with_all = ["list", "revoke"])]
+    pub foreign: bool,
+}
 
 /// Parameters with a command line.
 const LINES: [&str; 5] = ["argv", "shell", "command", "api_key_command", "credential_helper"];
 
 /// Shows the programs and destinations, and trusts them unless `--list` is given.
-pub fn run_trust(context: &CommandContext, args: &TrustArgs) -> Outcome {
+///
+/// # Errors
+/// When the workspace belongs to another user, or the trust cannot be recorded.
+pub fn run_trust(context: &RequestContext, args: &TrustArgs) -> Result<CommandAnswer, Failed> {
     let workspace = context.workspace("trust")?;
     let manifest = workspace.manifest()?;
     let mut programs = waiting(&manifest);
@@ -46,14 +62,9 @@ pub fn run_trust(context: &CommandContext, args: &TrustArgs) -> Outcome {
             )
         })?;
     }
-    let text = match context.prints_json() {
-        true => {
-            let rows: Vec<Value> = programs.iter().map(|program| program_row(program, &trusted)).collect();
-            format!("{:#}\n", json!({"programs": rows, "foreign_owner": owner}))
-        }
-        false => programs_text(&programs, &trusted, owner),
-    };
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
+    let rows: Vec<Value> = programs.iter().map(|program| program_row(program, &trusted)).collect();
+    let document = json!({"programs": rows, "foreign_owner": owner});
+    Ok(CommandAnswer::new(programs_text(&programs, &trusted, owner), &document))
 }
 
 fn program_row(program: &Waiting, trusted: &Trusted) -> Value {

@@ -1,24 +1,42 @@
 //! `cortex regenerate`: asks a model again although an answer is stored.
 
-use super::build::print_last_lines;
-use crate::cli::RegenerateArgs;
-use crate::command_context::CommandContext;
-use crate::sharing::{self, Used};
+use super::CommandAnswer;
+use super::build::conclude_build;
+use super::sharing::{self, Used};
+use crate::code::Code;
+use crate::desk::model_limits::AskingArgs;
+use crate::desk::request_context::RequestContext;
+use crate::desk::{build, names};
+use crate::failed::Failed;
+use clap::Args;
 use engine::build::Options;
 use engine::build::request::Request;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
-use methods::code::Code;
-use methods::desk::{build, names};
-use methods::failed::{Failed, Outcome};
 use std::collections::BTreeSet;
 use std::time::Instant;
 use workbench::agent_questions::is_answered_by_agent;
 use workbench::short_names::with_target;
 
+/// Get a new answer although one is cached.
+///
+/// The earlier ones stay in the target's history.
+#[derive(Debug, Args)]
+pub struct RegenerateArgs {
+    /// The targets.
+    #[arg(required = true, value_name = "LABEL")]
+    pub labels: Vec<String>,
+    /// Limits of costs.
+    #[command(flatten)]
+    pub asking: AskingArgs,
+}
+
 /// Runs `cortex regenerate`.
-pub fn run_regenerate(context: &CommandContext, args: &RegenerateArgs) -> Outcome {
+///
+/// # Errors
+/// When no model answers a target, or the workspace cannot be used.
+pub fn run_regenerate(context: &RequestContext, args: &RegenerateArgs) -> Result<CommandAnswer, Failed> {
     let start = Instant::now();
     let workspace = context.asking("regenerate", &args.asking)?;
     let mut session = workspace.session()?;
@@ -62,9 +80,9 @@ pub fn run_regenerate(context: &CommandContext, args: &RegenerateArgs) -> Outcom
         outputs: false,
     };
     let report = build::build(context, &mut session, &request)?;
-    print_last_lines(context, &report, start)?;
+    let answer = conclude_build(context, &report, start);
     context.release_locks();
-    let used = sharing::finish_sharing(&workspace, Some(sharing::PATIENCE))?;
+    let used = sharing::finish_sharing(context, &workspace, Some(sharing::PATIENCE))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
-    Ok(build::code(&report))
+    Ok(answer.with_outcome(Ok(build::code(&report))))
 }

@@ -1,10 +1,10 @@
 //! The event log of `build --events FILE`: one JSON object per line, in order of time, in the form of `engine::values::event`.
 
+use crate::code::Code;
+use crate::failed::Failed;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer};
-use methods::code::Code;
-use methods::failed::Failed;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use std::time::Duration;
 
-    const REFERENCE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference.md"));
+    const REFERENCE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference.md"));
 
     /// Returns the texts in backticks.
     fn quoted(text: &str) -> BTreeSet<String> {

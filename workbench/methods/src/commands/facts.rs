@@ -1,18 +1,20 @@
 //! `cortex dev facts`: builds the inputs of the facts and prints the facts, to compare them with the compiler's.
 
-use super::show;
-use crate::command_context::CommandContext;
+use super::CommandAnswer;
+use crate::code::Code;
+use crate::desk::outputs::build_outputs;
+use crate::desk::request_context::RequestContext;
+use crate::failed::Failed;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::Label;
-use methods::code::Code;
-use methods::desk::outputs::build_outputs;
-use methods::failed::{Failed, Outcome};
-use std::io::Write;
 use workbench::facts::TARGETS;
 
 /// Runs `cortex dev facts`.
-pub fn run_facts(context: &CommandContext) -> Outcome {
+///
+/// # Errors
+/// When the inputs cannot be built.
+pub fn run_facts(context: &RequestContext) -> Result<CommandAnswer, Failed> {
     let workspace = context.building("dev facts")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -25,6 +27,5 @@ pub fn run_facts(context: &CommandContext) -> Outcome {
             Diagnostic::error(ErrorCode::E_FACTS, error.to_string()).hint("run `cortex build '//...'`"),
         )
     })?;
-    show::outcome_of_write(context.stdout().write_all(lines.as_bytes()))?;
-    Ok(code)
+    Ok(CommandAnswer::of_bytes(lines).with_outcome(Ok(code)))
 }

@@ -1,0 +1,87 @@
+//! Commands that are no methods: they concern the store, files of the person, or the build itself. Each has arguments, like a method, and an answer
+//! with a text for people and a document for programs.
+
+pub mod build;
+pub mod build_records;
+pub mod check;
+pub mod clean;
+pub mod edit_output;
+pub mod export;
+pub mod facts;
+pub mod first_screen;
+pub mod fmt;
+pub mod gc;
+pub mod init;
+pub mod log;
+pub mod ls;
+pub mod mcp_install;
+pub mod output_file;
+pub mod pin;
+pub mod prompt;
+pub mod regenerate;
+pub mod relative_paths;
+pub mod remote_stats;
+pub mod report;
+pub mod rules;
+pub mod sharing;
+pub mod show;
+pub mod store;
+pub mod trust;
+pub mod unpack;
+pub mod warm;
+
+use crate::code::Code;
+use crate::failed::Outcome;
+use engine::values::diagnostic::Diagnostic;
+use serde_json::Value;
+
+/// Answer of a command. The program prints its text or its document, then its remarks, and ends with its outcome.
+pub struct CommandAnswer {
+    /// Text for people.
+    pub text: Vec<u8>,
+    /// Document for programs, as text.
+    pub document: Vec<u8>,
+    /// Diagnostics to report after the answer.
+    pub remarks: Vec<Diagnostic>,
+    /// Outcome of the command.
+    pub outcome: Outcome,
+}
+
+impl CommandAnswer {
+    /// Creates an answer whose text and document are the same.
+    pub fn of_bytes(bytes: impl Into<Vec<u8>>) -> Self {
+        let text = bytes.into();
+        Self {
+            document: text.clone(),
+            text,
+            remarks: Vec::new(),
+            outcome: Ok(Code::Ok),
+        }
+    }
+
+    /// Creates an answer of a text and a document.
+    pub fn new(text: String, document: &Value) -> Self {
+        Self {
+            document: format!("{document:#}\n").into(),
+            ..Self::of_bytes(text)
+        }
+    }
+
+    /// Creates an answer of a text and a document in one line; adds the line ends.
+    pub fn of_line(text: &str, document: &Value) -> Self {
+        Self {
+            document: format!("{document}\n").into(),
+            ..Self::of_bytes(format!("{text}\n"))
+        }
+    }
+
+    /// Ends the command with this outcome.
+    pub fn with_outcome(self, outcome: Outcome) -> Self {
+        Self { outcome, ..self }
+    }
+}
+
+/// Returns the default number of worker threads.
+pub fn default_threads() -> u16 {
+    u16::try_from(crate::desk::build::default_jobs()).unwrap_or(512).min(512)
+}
