@@ -4,12 +4,9 @@ mod failure_output;
 
 use crate::cli::{Global, OutputForm};
 use crate::terminal::Terminal;
-use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::Diagnostic;
-use methods::code::Code;
 use methods::commands::CommandAnswer;
 use methods::desk::request_context::RequestContext;
-use methods::failed::{Failed, Outcome};
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use methods::render::{Style, diagnostic};
 use serve::Host;
 use serve::host::Owner;
@@ -77,18 +74,5 @@ impl CommandContext {
         outcome_of_write(self.stdout().write_all(bytes))?;
         self.say(&answer.remarks);
         answer.outcome
-    }
-}
-
-/// Converts the result of a write to standard output. A closed pipe is not an error.
-pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
-    match result {
-        Ok(()) => Ok(Code::Ok),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Code::Ok),
-        Err(error) => Err(Failed::new(
-            Code::Io,
-            Diagnostic::error(ErrorCode::E_WRITE, format!("standard output cannot be written: {error}"))
-                .hint("free space, or redirect it elsewhere"),
-        )),
     }
 }

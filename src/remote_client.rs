@@ -1,7 +1,6 @@
 //! Client of the remote cache and workers that the manifest names, and `cortex remote ping`.
 
 use crate::command_context::CommandContext;
-use crate::command_context::outcome_of_write;
 use crate::worker;
 use engine::build::sharing::Sharing;
 use engine::manifest::remote::{RemoteDef, Write};
@@ -11,7 +10,7 @@ use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
 use methods::commands::remote_stats::{no_remote_cache, offline};
 use methods::commands::sharing;
-use methods::failed::{Failed, Outcome};
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use methods::render::{duration, format_size, printable};
 use remote::{CacheUse, Client, Deadlines, Function, Ping, Surroundings};
 use std::io::Write as _;

@@ -313,6 +313,7 @@ fn each_dependency_stays_in_its_place() {
                 "workbench/methods/src/catalog/",
                 "workbench/methods/src/commands/",
                 "workbench/serve/src/tools/",
+                "workbench/serve/src/watching.rs",
             ],
         ),
         ("rmcp", &["src/mcp/"]),

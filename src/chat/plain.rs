@@ -2,13 +2,12 @@
 
 use super::screen::cells::printable_clusters;
 use crate::command_context::CommandContext;
-use crate::command_context::outcome_of_write;
 use chat::chat_methods::Fault;
 use chat::conversation::{ChatConversation, Event, Tell};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
-use methods::failed::{Failed, Outcome};
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use methods::render::{Style, diagnostic, printable};
 use serde_json::json;
 use std::io::{Read, Write};

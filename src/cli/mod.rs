@@ -21,11 +21,12 @@ pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
-use methods::catalog::guarded_pattern::{GUARD, unguard_label};
+use methods::catalog::guarded_pattern::GUARD;
 use methods::catalog::query_answer::Drawing;
 use methods::commands::{
     build, check, edit_output, export, fmt, gc, init, log, ls, pin, prompt, regenerate, report, rules, show, store, trust, warm,
 };
+use serve::watching;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -116,7 +117,7 @@ pub enum Command {
     Prompt(prompt::PromptArgs),
     Regenerate(regenerate::RegenerateArgs),
     EditOutput(edit_output::EditOutputArgs),
-    Watch(WatchArgs),
+    Watch(watching::WatchArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
     Chat(ChatArgs),
@@ -158,21 +159,6 @@ impl OutputForm {
             Self::Text | Self::Json => None,
         }
     }
-}
-
-/// Report changes of the sources as they happen, and build after each batch.
-///
-/// Asks no model. While it runs, other commands of this checkout get changes from it instead of checking every file. With --output json: JSON lines
-/// {"event": "watching" | "moved" | "built" | "ahead", …}. Ctrl-C ends it.
-#[derive(Debug, Args)]
-pub struct WatchArgs {
-    /// Targets to build at the beginning and after each batch.
-    #[arg(value_name = "PATTERN", value_parser = unguard_label)]
-    pub patterns: Vec<String>,
-    /// While nothing changes, build recently requested targets and the outlines of the window's types, if they are free; yields to
-    /// any other command that builds.
-    #[arg(long)]
-    pub ahead: bool,
 }
 
 /// Answer methods by JSON-RPC 2.0, and cache the answers in memory.

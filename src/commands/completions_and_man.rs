@@ -1,6 +1,5 @@
 //! `cortex completions` and `cortex man`: generated from the flags.
 
-use super::outcome_of_write;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::command_context::CommandContext;
 use crate::completion;
@@ -9,7 +8,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use methods::code::Code;
-use methods::failed::{Failed, Outcome};
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use std::io::Write;
 
 /// Refuses `--output json` for a command without a JSON form.

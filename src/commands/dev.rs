@@ -1,13 +1,12 @@
 //! `cortex dev`: measurements for developers of cortex. Hidden, and may change at any time.
 
-use super::outcome_of_write;
 use crate::cli::DevCommand;
 use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
 use methods::commands::facts;
-use methods::failed::{Failed, Outcome};
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use std::collections::BTreeMap;
 use std::io::Write;
 

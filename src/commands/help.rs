@@ -1,6 +1,6 @@
 //! `cortex help`: the help of a command, a page of the book, or the meaning of a code.
 
-use super::{completions_and_man, outcome_of_write};
+use super::completions_and_man;
 use crate::cli::{Cli, HelpArgs};
 use crate::command_context::CommandContext;
 use clap::CommandFactory;
@@ -8,7 +8,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use methods::code::Code;
-use methods::failed::{Failed, Outcome};
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use methods::render::Style;
 use methods::render::codes;
 use std::io::Write as _;

@@ -1,13 +1,12 @@
 //! `cortex mcp install`: shows the change of a client's configuration, and writes it once it is confirmed.
 
-use super::outcome_of_write;
 use crate::cli::InstallArgs;
 use crate::command_context::CommandContext;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::code::Code;
 use methods::commands::mcp_install::plan_install;
-use methods::failed::{Failed, Outcome};
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use methods::render::printable;
 use std::io::{IsTerminal, Write};
 

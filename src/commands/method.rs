@@ -1,6 +1,5 @@
 //! A method as a command: it runs here or in the service of the checkout, and its answer is printed.
 
-use super::outcome_of_write;
 use crate::cli::{Call, OutputForm, USUAL_TIMEOUT};
 use crate::command_context::CommandContext;
 use crate::service::client::{self, Reply, ServiceReply};
@@ -12,7 +11,7 @@ use methods::code::Code;
 use methods::commands::relative_paths;
 use methods::desk::Desk;
 use methods::desk::request_context::TRIES;
-use methods::failed::{Failed, Outcome};
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use serde_json::Value;
 use std::io::Write;
 use workbench::edit::encoding::decode;

@@ -11,11 +11,11 @@ mod method;
 mod produce_shard;
 mod reference;
 mod serve;
-mod watch;
 
 use crate::cli::{Cli, Command, RemoteCommand};
-use crate::command_context::{CommandContext, outcome_of_write};
+use crate::command_context::CommandContext;
 use crate::exit::exit_code;
+use crate::signals;
 use methods::code::Code;
 use methods::commands::{
     build, check, clean, edit_output, export, first_screen, fmt, gc, init, log, ls, pin, prompt, regenerate, remote_stats, report, rules,
@@ -23,6 +23,8 @@ use methods::commands::{
 };
 use methods::desk::automatic_gc;
 use methods::failed::Outcome;
+use serve::watching::{self, WatchArgs};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Runs the command and reports its failure, if it fails.
@@ -49,7 +51,7 @@ pub fn run_cli(cli: Cli) -> ExitCode {
         Command::Prompt(args) => context.print_answer(prompt::run_prompt(&context, args)),
         Command::Regenerate(args) => context.print_answer(regenerate::run_regenerate(&context, args)),
         Command::EditOutput(args) => run_edit_output(&context, args),
-        Command::Watch(args) => watch::run_watch(&context, args),
+        Command::Watch(args) => run_watch(&context, args),
         Command::Serve(args) => serve::run_serve(&context, args),
         Command::Mcp(args) => mcp::run_mcp(&context, args),
         Command::Chat(args) => crate::chat::run_chat(&context, args),
@@ -102,6 +104,15 @@ fn run_edit_output(context: &CommandContext, args: &edit_output::EditOutputArgs)
         note_line!("{line}");
     }
     Ok(edited.code)
+}
+
+/// Runs `cortex watch` until a signal. Its text is written at once, because a program may wait for each line.
+fn run_watch(context: &CommandContext, args: &WatchArgs) -> Outcome {
+    let mut print = |text: &str| {
+        let mut out = std::io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    };
+    watching::run_watch(context, args, &mut print, |stop| signals::on_signal(stop, || {}))
 }
 
 /// Runs `cortex remote`.

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "http")]
 use super::http_setup::Entrance;
-use super::outcome_of_write;
 use crate::cli::ServeArgs;
 use crate::command_context::CommandContext;
 #[cfg(feature = "http")]
@@ -14,7 +13,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
 use methods::code::Code;
-use methods::failed::{Failed, Outcome};
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use serve::{Host, session_watch, source_watch};
 #[cfg(feature = "http")]
 use std::io::IsTerminal;

@@ -25,6 +25,22 @@ pub struct Failed {
 /// Result of a command.
 pub type Outcome = Result<Code, Failed>;
 
+/// Converts the result of a write to standard output. A closed pipe is not an error.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
+    match result {
+        Ok(()) => Ok(Code::Ok),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Code::Ok),
+        Err(error) => Err(Failed::new(
+            Code::Io,
+            Diagnostic::error(ErrorCode::E_WRITE, format!("standard output cannot be written: {error}"))
+                .hint("free space, or redirect it elsewhere"),
+        )),
+    }
+}
+
 impl Failed {
     /// Creates a failure of one diagnostic.
     pub fn new(code: Code, diagnostic: Diagnostic) -> Self {

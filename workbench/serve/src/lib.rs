@@ -11,5 +11,7 @@ mod running_work;
 pub mod session_watch;
 pub mod source_watch;
 pub mod tools;
+mod watch_lines;
+pub mod watching;
 
 pub use host::Host;

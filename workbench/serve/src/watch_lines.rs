@@ -1,12 +1,12 @@
-//! Output of `cortex watch`: one line per batch for people, JSON lines for machines.
+//! Lines of `cortex watch`: one line per batch for people, JSON lines for machines.
 
-use crate::command_context::CommandContext;
+use crate::build_ahead::Ahead;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::WatchProblem;
+use methods::desk::request_context::RequestContext;
 use methods::render::{duration, format_count, plural, printable};
 use serde_json::{Value, json};
-use serve::build_ahead::Ahead;
 use workbench::watch::{ChangedFile, Edited, FileChangeKind, Reached};
 
 /// Limit of files or members listed; more are only counted.
@@ -22,12 +22,12 @@ pub fn json_line(value: &Value, event: &str) -> String {
 }
 
 /// Formats the start of the watch.
-pub fn start_line(context: &CommandContext, directories: usize) -> String {
+pub fn start_line(context: &RequestContext, directories: usize) -> String {
     if context.prints_json() {
         return json_line(&json!({"directories": directories}), "watching");
     }
     let text = format!("watching {}; Ctrl-C ends it", plural(directories as u64, "folder"));
-    context.out.dim(&text) + "\n"
+    context.answer_style().dim(&text) + "\n"
 }
 
 /// Effects of a batch's edits.
@@ -42,7 +42,7 @@ pub struct Edits {
 }
 
 /// Formats the changes of a batch.
-pub fn describe_batch(context: &CommandContext, files: &[ChangedFile], edits: &Edits, stale: usize, head: bool) -> String {
+pub fn describe_batch(context: &RequestContext, files: &[ChangedFile], edits: &Edits, stale: usize, head: bool) -> String {
     let Edits { members, types, summaries } = edits;
     if context.prints_json() {
         return json_line(
@@ -74,11 +74,13 @@ pub fn describe_batch(context: &CommandContext, files: &[ChangedFile], edits: &E
         .filter(|change| number(*change) > 0)
         .map(|change| format!("{} {}", format_count(number(change)), word(change)));
         let what = if head { "checked out" } else { "changed" };
-        let head = context.out.bold(&format!("{} files {what}:", format_count(files.len() as u64)));
+        let head = context
+            .answer_style()
+            .bold(&format!("{} files {what}:", format_count(files.len() as u64)));
         text += &format!("{head} {}\n", parts.collect::<Vec<_>>().join(", "));
     } else {
         for file in files {
-            text += &format!("{} {}\n", context.out.bold(&printable(&file.path)), word(file.change));
+            text += &format!("{} {}\n", context.answer_style().bold(&printable(&file.path)), word(file.change));
         }
     }
     if !members.is_empty() {
@@ -100,11 +102,11 @@ pub fn describe_batch(context: &CommandContext, files: &[ChangedFile], edits: &E
         let (certain, maybe) = (format_count(summaries.stale as u64), format_count(summaries.maybe_stale as u64));
         stale += &format!("; summaries: {certain} stale, {maybe} maybe stale");
     }
-    text + &format!("  {}\n", context.out.dim(&stale))
+    text + &format!("  {}\n", context.answer_style().dim(&stale))
 }
 
 /// Reports that another process has the checkout.
-pub fn busy(context: &CommandContext) {
+pub fn busy(context: &RequestContext) {
     let why = Diagnostic::new(
         Severity::Note,
         ErrorCode::N_BUSY,
@@ -114,18 +116,18 @@ pub fn busy(context: &CommandContext) {
 }
 
 /// Formats the result of building ahead.
-pub fn ahead_line(context: &CommandContext, ahead: &Ahead) -> String {
+pub fn ahead_line(context: &RequestContext, ahead: &Ahead) -> String {
     let Ahead { ran, requests, took } = *ahead;
     let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if context.prints_json() {
         return json_line(&json!({"ran": ran, "requests": requests, "took": took}), "ahead");
     }
     let text = format!("built ahead: {} ran ({})", format_count(ran as u64), duration(took));
-    context.out.dim(&text) + "\n"
+    context.answer_style().dim(&text) + "\n"
 }
 
 /// Reports the trouble of the watch, or its end.
-pub fn trouble(context: &CommandContext, trouble: Option<&WatchProblem>) {
+pub fn trouble(context: &RequestContext, trouble: Option<&WatchProblem>) {
     let lost = |message: String, hint: &str| {
         Diagnostic::warning(ErrorCode::W_WATCH, format!("{message}; all files are checked every 10 s instead")).hint(hint)
     };

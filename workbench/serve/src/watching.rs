@@ -1,10 +1,8 @@
 //! `cortex watch`: reports changes, spares other commands the scan of the sources, and builds after each batch if requested.
 
-use super::outcome_of_write;
-use crate::cli::WatchArgs;
-use crate::command_context::CommandContext;
-use crate::render::watch as render;
-use crate::signals;
+use crate::build_ahead::{IDLE, build_ahead, no_paid_calls, request};
+use crate::watch_lines as lines;
+use clap::Args;
 use engine::build::session::Session;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
@@ -13,19 +11,37 @@ use engine::values::digest::Digest;
 use engine::values::event::Silent;
 use engine::values::pattern::PatternSet;
 use engine::watch::{Batch, Socket, Watch, WatchError, WatchProblem, Watcher};
+use methods::catalog::guarded_pattern::unguard_label;
 use methods::code::Code;
 use methods::desk::automatic_gc;
 use methods::desk::build::patterns;
-use methods::failed::{Failed, Outcome};
+use methods::desk::request_context::RequestContext;
+use methods::failed::{Failed, Outcome, outcome_of_write};
 use methods::render::summary;
-use serve::build_ahead::{IDLE, build_ahead, no_paid_calls, request};
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use workbench::location::MANIFEST;
 use workbench::watch::{ChangedFile, FileChangeKind, Members, ReportedChanges};
 use workbench::workspace::Workspace;
+
+/// Report changes of the sources as they happen, and build after each batch.
+///
+/// Asks no model. While it runs, other commands of this checkout get changes from it instead of checking every file. With --output json: JSON lines
+/// {"event": "watching" | "moved" | "built" | "ahead", …}. Ctrl-C ends it.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// Targets to build at the beginning and after each batch.
+    #[arg(value_name = "PATTERN", value_parser = unguard_label)]
+    pub patterns: Vec<String>,
+    /// While nothing changes, build recently requested targets and the outlines of the window's types, if they are free; yields to
+    /// any other command that builds.
+    #[arg(long)]
+    pub ahead: bool,
+}
+
+/// Writes text to the reader of the watch.
+pub type Print<'p> = &'p mut dyn FnMut(&str) -> std::io::Result<()>;
 
 /// Cancellations of the current build.
 #[derive(Default)]
@@ -61,8 +77,9 @@ impl Running {
 
 /// A watch of one checkout.
 struct Watching<'a> {
-    context: &'a CommandContext,
+    context: &'a RequestContext,
     args: &'a WatchArgs,
+    print: Print<'a>,
     patterns: Option<PatternSet>,
     reported: ReportedChanges,
     running: Arc<Running>,
@@ -76,8 +93,11 @@ struct Watching<'a> {
     unread: Option<std::io::Error>,
 }
 
-/// Runs `cortex watch`.
-pub fn run_watch(context: &CommandContext, args: &WatchArgs) -> Outcome {
+/// Watches until the person stops it, or the workspace is gone. `on_stop` gets what stops the watch.
+///
+/// # Errors
+/// When the workspace cannot be watched, or its text cannot be written.
+pub fn run_watch(context: &RequestContext, args: &WatchArgs, print: Print<'_>, on_stop: impl FnOnce(Box<dyn Fn() + Send>)) -> Outcome {
     let patterns = (!args.patterns.is_empty()).then(|| patterns(&args.patterns)).transpose()?;
     let workspace = context.workspace("watch")?;
     let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
@@ -98,16 +118,14 @@ pub fn run_watch(context: &CommandContext, args: &WatchArgs) -> Outcome {
         Failed::new(Code::Io, why)
     })?;
     let (end, stop) = (watch.stopper(), running.clone());
-    signals::on_signal(
-        move || {
-            stop.stop_running();
-            end();
-        },
-        || {},
-    );
+    on_stop(Box::new(move || {
+        stop.stop_running();
+        end();
+    }));
     let mut watching = Watching {
         context,
         args,
+        print,
         patterns,
         reported: ReportedChanges::default(),
         running,
@@ -121,7 +139,7 @@ pub fn run_watch(context: &CommandContext, args: &WatchArgs) -> Outcome {
     watching.reported.news(&session);
     drop((session, workspace));
     context.release_locks_to_reopen();
-    watching.print(&render::start_line(context, directories));
+    watching.print(&lines::start_line(context, directories));
     if watching.patterns.is_some() {
         watching.batch(
             &watch,
@@ -135,10 +153,9 @@ pub fn run_watch(context: &CommandContext, args: &WatchArgs) -> Outcome {
 }
 
 impl Watching<'_> {
-    /// Prints to standard output, and notes an error.
+    /// Prints a text, and notes an error.
     fn print(&mut self, text: &str) {
-        let mut out = std::io::stdout().lock();
-        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        if let Err(error) = (self.print)(text) {
             self.unread = Some(error);
         }
     }
@@ -184,7 +201,7 @@ impl Watching<'_> {
 
     fn batch(&mut self, watch: &Watch, batch: Batch) {
         if batch.problem != self.problem {
-            render::trouble(self.context, batch.problem.as_ref());
+            lines::trouble(self.context, batch.problem.as_ref());
             self.problem.clone_from(&batch.problem);
         }
         if batch.problem != Some(WatchProblem::Gone) {
@@ -221,22 +238,22 @@ impl Watching<'_> {
         let edits = if builds {
             self.edits(&mut session, &news)?
         } else {
-            render::Edits::default()
+            lines::Edits::default()
         };
         news.extend(from_checkout);
-        self.print(&render::describe_batch(self.context, &news, &edits, stale, batch.head));
+        self.print(&lines::describe_batch(self.context, &news, &edits, stale, batch.head));
         if let Some(patterns) = self.patterns.clone() {
             if builds {
                 self.build(&mut session, &workspace, patterns)?;
             } else {
-                render::busy(self.context);
+                lines::busy(self.context);
             }
         }
         Ok(())
     }
 
     /// Returns the effects of edits. Builds only the unpaid targets of the types in these files, and of the summaries that they may reach.
-    fn edits(&mut self, session: &mut Session, news: &[ChangedFile]) -> Result<render::Edits, Failed> {
+    fn edits(&mut self, session: &mut Session, news: &[ChangedFile]) -> Result<lines::Edits, Failed> {
         let mut members = Members::from_session(session, news)?;
         while let Some(patterns) = members.patterns() {
             let cancel = self.running.start_build(false);
@@ -265,7 +282,7 @@ impl Watching<'_> {
             }
             summaries = workbench::watch::reached(session)?;
         }
-        Ok(render::Edits {
+        Ok(lines::Edits {
             members: touched,
             types,
             summaries,
@@ -291,8 +308,8 @@ impl Watching<'_> {
         self.context.say(&report.refused);
         let targets = report.targets as u64;
         let built = match self.context.prints_json() {
-            true => render::json_line(&summary::summary_json(&report, targets, start.elapsed()), "built"),
-            false => summary::format_summary(&report, targets, false, start.elapsed(), self.context.out) + "\n",
+            true => lines::json_line(&summary::summary_json(&report, targets, start.elapsed()), "built"),
+            false => summary::format_summary(&report, targets, false, start.elapsed(), self.context.answer_style()) + "\n",
         };
         self.print(&built);
         Ok(())
@@ -305,7 +322,7 @@ impl Watching<'_> {
         let reported = &mut self.reported;
         let ahead = build_ahead(self.context, &cancel, |session| reported.built(session))?;
         if let Some(ahead) = ahead.filter(|ahead| ahead.ran > 0) {
-            self.print(&render::ahead_line(self.context, &ahead));
+            self.print(&lines::ahead_line(self.context, &ahead));
         }
         Ok(())
     }
