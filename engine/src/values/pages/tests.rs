@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn division_keeps_all_rows(rows in any_rows(), others in any_rows(), missing: String) {
         let stored = Stored::of(&rows);
-        prop_assert_eq!(flatten::<PageError>(&stored.root, stored.fetch()), Ok(write_table(&rows)));
+        prop_assert_eq!(flatten::<PageError>(&stored.root, stored.fetch()), Ok(write_table(&rows).into()));
         prop_assert_eq!(count(&stored.root), Some(rows.len()));
         let mut reader = RowReader::new(stored.root.clone()).expect("a table");
         for key in rows.keys().chain(others.keys()).chain([&missing]) {
@@ -118,7 +118,7 @@ proptest! {
         // A page of a wrong level under the right digest: only a broken producer can create one.
         stored.parts.insert(*lost, other);
         let read = flatten::<PageError>(&stored.root, stored.fetch());
-        prop_assert!(is_same || read.is_err() || read != Ok(write_table(&rows)));
+        prop_assert!(is_same || read.is_err() || read != Ok(write_table(&rows).into()));
     }
 
     #[test]
@@ -176,6 +176,6 @@ fn lookups_read_only_the_path_to_a_row() {
 fn keys_longer_than_a_page_divide() {
     let rows: Rows = (0..300u32).map(|at| (format!("{}{at}", "k".repeat(20_000)), vec![1])).collect();
     let stored = Stored::of(&rows);
-    assert_eq!(flatten::<PageError>(&stored.root, stored.fetch()), Ok(write_table(&rows)));
+    assert_eq!(flatten::<PageError>(&stored.root, stored.fetch()), Ok(write_table(&rows).into()));
     assert_ne!(stored.digest(), Stored::of(&super::tests::rows(1, 1)).digest());
 }
