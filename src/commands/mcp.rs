@@ -16,7 +16,6 @@ use methods::failed::{Failed, Outcome};
 use serve::tools::answer_form::Form;
 use serve::tools::definitions::ToolAvailability;
 use serve::{session_watch, source_watch};
-use std::sync::Arc;
 
 /// Runs `cortex mcp`. Standard output belongs to the protocol; messages for people go to standard error.
 pub fn run_mcp(context: &CommandContext, args: &McpArgs) -> Outcome {

@@ -23,7 +23,7 @@ use methods::commands::{
 };
 use methods::desk::automatic_gc;
 use methods::failed::Outcome;
-use serve::watching::{self, WatchArgs};
+use ::serve::watching::{self, WatchArgs};
 use std::io::Write;
 use std::process::ExitCode;
 

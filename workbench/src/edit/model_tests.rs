@@ -2,6 +2,7 @@
 //! file equal the model's, and the state follows from them. An operation killed before any of its steps on a real disk is done, not done, or waits as
 //! an edit in the buffer; no reported edit is lost, and half-written leftovers are ignored.
 
+use super::contents::read_kept_content;
 use super::foreign_writes::notice;
 use super::merge::{Joined, carry, changes};
 use super::order::{EditRequest, Order};

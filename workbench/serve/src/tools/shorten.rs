@@ -24,6 +24,7 @@ const SHORTENED: &str = "shortened";
 /// Field that repeats the answer as text.
 const AGAIN: &str = "message";
 
+/// An answer that fits in the form that is sent.
 #[derive(Debug)]
 pub struct ShortenedAnswer {
     /// Text for people and models.

@@ -70,7 +70,7 @@ fn call_of_line(line: &str) -> Option<String> {
     let entry = METHODS.iter().filter(is_named).max_by_key(|entry| entry.name.len())?;
     let (tool, op) = match (entry.operation_of(), entry.tool) {
         (Some(tool), _) => (tool.to_owned(), Some(entry.group_and_word().1)),
-        (None, methods::catalog::AsTool::Own) => (super::tools::tool_name(entry), None),
+        (None, methods::catalog::AsTool::Own) => (super::definitions::tool_name(entry), None),
         (None, _) => return None,
     };
     let mut arguments: Vec<String> = op.map(|op| format!("op = \"{op}\"")).into_iter().collect();
