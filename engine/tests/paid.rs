@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
 
+use engine::build::BuildMode;
 use engine::build::remarks::Wait;
 use engine::build::session::Session;
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
@@ -311,7 +312,7 @@ fn an_answer_is_durable_before_its_readers_run() {
 #[test]
 fn pricing_builds_free_targets_and_asks_nothing() {
     let case = case();
-    let report = case.with_options("//n:more", |options| options.price = true);
+    let report = case.with_options("//n:more", |options| options.mode = BuildMode::Price);
     assert_eq!(case.labels(), [""; 0]);
     let plans: Vec<_> = report
         .plans
@@ -338,10 +339,10 @@ fn pricing_builds_free_targets_and_asks_nothing() {
     assert_eq!(case.labels(), [label("asked"), label("more")]);
     assert!(!built.ran().contains(&"//n:free"), "what was free is made already");
     // With an earlier answer, the plan is a patch. Without a question, there is no plan.
-    let report = case.with_options("//n:more", |options| options.price = true);
+    let report = case.with_options("//n:more", |options| options.mode = BuildMode::Price);
     assert_eq!(report.plans, []);
     case.bench.put("f.txt", "y\n");
-    let report = case.with_options("//n:asked", |options| options.price = true);
+    let report = case.with_options("//n:asked", |options| options.mode = BuildMode::Price);
     assert_eq!(report.plans[0].plan.mode, "patch");
 }
 
@@ -398,7 +399,7 @@ fn rejected_answers_are_kept_and_retried_up_to_a_limit() {
     assert!(built.failures().len() == 1 && case.labels().is_empty());
     let hint = built.report.failures[0].hint.clone().unwrap_or_default();
     assert!(hint.contains("cortex regenerate"), "{hint}");
-    let priced = case.with_options("//n:asked", |options| options.price = true);
+    let priced = case.with_options("//n:asked", |options| options.mode = BuildMode::Price);
     assert_eq!(priced.plans, []);
     let remarks = case.bench.session().remarks().expect("a store");
     let failure = remarks["//n:asked"].failure.clone().expect("it failed");

@@ -5,6 +5,7 @@ mod desk;
 
 use desk::samples::{CLOCK, LABEL, STORE, edited, error, pair, store};
 use desk::{Asked, Built, Desk, SECTIONS, manifest, types, whole};
+use engine::build::BuildMode;
 use engine::seams::producer::Failure;
 use engine::values::diagnostic::Diagnostic;
 
@@ -77,7 +78,7 @@ fn no_secret_is_in_any_prompt() {
     );
     // The file decides what is withheld, not the text of the role, which may be unknown or a person's.
     let full = |options: &mut engine::build::Options| {
-        options.price = true;
+        options.mode = BuildMode::Price;
         options.fresh = ["//types/N.Use:semantic".to_owned()].into_iter().collect();
     };
     let corrected = text.replace("Withheld: its source is never sent to a model.", "A person's words.");
@@ -334,7 +335,7 @@ fn a_member_more_is_one_question_and_a_declaration_is_none() {
 fn a_plan_shows_the_prompt_and_its_price() {
     let desk = store("");
     let built = desk.build_as("//types/...:semantic", |options| {
-        options.price = true;
+        options.mode = BuildMode::Price;
     });
     let plans: Vec<_> = built.report.plans.iter().map(|priced| (&*priced.label, &priced.plan)).collect();
     assert_eq!((built.asked.len(), plans.len()), (0, 2));
@@ -350,7 +351,7 @@ fn a_plan_shows_the_prompt_and_its_price() {
     desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(17)"));
     let price = |desk: &Desk| {
         desk.build_as(LABEL, |options| {
-            options.price = true;
+            options.mode = BuildMode::Price;
         })
     };
     let built = price(&desk);
@@ -366,7 +367,7 @@ fn a_plan_shows_the_prompt_and_its_price() {
     assert_eq!((of_store.plan.mode.as_str(), of_store.certain), ("patch", false));
     let group = pair("", "");
     let built = group.build_as("//types/N.B:semantic", |options| {
-        options.price = true;
+        options.mode = BuildMode::Price;
     });
     let calls: u32 = built.report.plans.iter().map(|priced| priced.plan.cost.calls).sum();
     assert_eq!(

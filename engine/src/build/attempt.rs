@@ -80,10 +80,10 @@ impl Session {
                 ..request.options.clone()
             },
             predecessors: &self.predecessors,
-            turn: self.engine.turn.clone().filter(|_| !request.options.dry_run),
+            turn: self.engine.turn.clone().filter(|_| !request.options.mode.is_dry()),
         };
-        let marked = request.options.dry_run.then(|| marked_nodes(setup.graph));
-        let now = request.options.settles.map_or(began.0, |first| first.at);
+        let marked = request.options.mode.is_dry().then(|| marked_nodes(setup.graph));
+        let now = request.options.mode.overtaken_build().map_or(began.0, |first| first.at);
         let mut run = Run::new(setup, self.engine.view, now);
         let mut report = Report {
             diagnostics: self.refresh.diagnostics.clone(),
@@ -106,7 +106,7 @@ impl Session {
             return settled.map(Some);
         }
         // Files of removed targets are deleted even if the request itself is refused.
-        let exports = (!request.options.dry_run && !request.options.price)
+        let exports = (!request.options.mode.is_dry() && !request.options.mode.prices())
             .then(|| LazyExports::new(self.engine.world.clone(), self.engine.store.clone(), self.engine.view));
         let mut laid = LayoutResult::default();
         if let (Some(exports), true) = (&exports, report.refused.is_empty() && !run.graph.is_damaged()) {
@@ -121,7 +121,7 @@ impl Session {
             return Ok(None);
         }
         report.take_over_layout(&laid);
-        if request.options.dry_run {
+        if request.options.mode.is_dry() {
             return Ok(Some(report));
         }
         let ended = EndedRun {
@@ -189,7 +189,7 @@ impl Session {
         report.earlier_warnings = earlier;
         let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));
         let labels = gone.iter().flatten().map(|(label, _)| label.clone()).collect();
-        if let Some(first) = request.options.settles {
+        if let Some(first) = request.options.mode.overtaken_build() {
             leftover.build = first.build;
         } else {
             leftover.listed = events.record(request, &report, began, &*self.engine.annotate, labels);
@@ -254,7 +254,7 @@ fn recorded_request(engine: &Engine, request: &Request, is_redefined: bool) -> R
     let row = engine.store.row(engine.view, Part::Requests, &request.digest.0)?;
     Ok(row
         .and_then(|row| decode::<CurrentRequest>(&row))
-        .filter(|_| !is_redefined && !request.options.dry_run))
+        .filter(|_| !is_redefined && !request.options.mode.is_dry()))
 }
 
 /// Resolves the patterns of a request to nodes; adds what patterns do not match to the report.
@@ -290,7 +290,7 @@ fn resolve_targets(
         // The patterns were not fully resolved.
         refused.clear();
     }
-    let (unknown, unset) = if request.options.dry_run {
+    let (unknown, unset) = if request.options.mode.is_dry() {
         (unset, Vec::new())
     } else {
         (Vec::new(), unset)
@@ -404,7 +404,7 @@ fn end_run(run: Run<'_>, targets: &mut ResolvedTargets, report: &mut Report) -> 
 
 /// Whether a request is current after its build: all of its targets are settled without failures.
 fn is_current(request: &Request, ended: &EndedRun, report: &Report) -> bool {
-    let is_postponed = request.options.price || report.tally.deferred + report.tally.awaited + report.tally.limited > 0;
+    let is_postponed = request.options.mode.prices() || report.tally.deferred + report.tally.awaited + report.tally.limited > 0;
     report.refused.is_empty() && report.failures.is_empty() && !report.cancelled && !is_postponed && !ended.targets.has_warnings
 }
 

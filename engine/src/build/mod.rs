@@ -61,4 +61,4 @@ pub mod watch_state;
 mod writer;
 
 pub use cause_path::version_read;
-pub use run::{Options, OutputOrigin, Priced, Root, Tally, file_label, file_path, located};
+pub use run::{BuildMode, Options, OutputOrigin, Priced, Root, Tally, file_label, file_path, located};

@@ -4,7 +4,7 @@
 use super::engine::{Definition, Engine, EngineError};
 use super::remarks::{FailedTry, RunRemarks, Wait};
 use super::request::{Report, Request};
-use super::run::{Leftover, Options, OvertakenBuild};
+use super::run::{BuildMode, Leftover, Options, OvertakenBuild};
 use super::session::Session;
 use super::state::STATE_KEY;
 use crate::graph::Graph;
@@ -118,7 +118,10 @@ impl Session {
             patterns: request.patterns.clone(),
             digest: request.digest,
             options: Options {
-                settles: Some(OvertakenBuild { at, build }),
+                mode: BuildMode::Settle {
+                    of: OvertakenBuild { at, build },
+                    priced: request.options.mode.prices(),
+                },
                 fresh: Default::default(),
                 rebuilt: Default::default(),
                 ..request.options.clone()

@@ -10,7 +10,7 @@ use super::outlook::{ForecastGraph, RunForecast, marked_nodes};
 use super::prune::{Vanished, vanished};
 use super::remarks::{FailedTry, Remark, Wait, end_of_wait};
 use super::run::dry_run::Certainty;
-use super::run::{Options, Roots, Run, Setup, UNSET};
+use super::run::{BuildMode, Options, Roots, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
@@ -149,7 +149,7 @@ impl Session {
             options: Options {
                 jobs: 1,
                 keep_going: true,
-                dry_run: true,
+                mode: BuildMode::DryRun,
                 invalidated: self.invalidated.clone(),
                 ..Options::default()
             },

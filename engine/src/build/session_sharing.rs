@@ -21,7 +21,7 @@ impl Session {
     }
 
     pub(super) fn produces_results(request: &Request) -> bool {
-        !request.options.dry_run
+        !request.options.mode.is_dry()
     }
 
     /// Stores results of other machines for the same or similar sources, if so much changed that a bundle pays, or if this checkout was built

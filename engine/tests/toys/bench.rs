@@ -2,7 +2,6 @@
 
 use super::producers::registry;
 use super::shelf::Shelf;
-use engine::build::Options;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::graph_memory::GraphMemory;
@@ -11,6 +10,7 @@ use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::Sharing;
 use engine::build::state::CurrentRequest;
+use engine::build::{BuildMode, Options};
 use engine::files::memory::MemoryWorld;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::manifest::model::Manifest;
@@ -305,7 +305,7 @@ impl Bench {
             options: Options {
                 jobs: self.jobs,
                 keep_going: how.keep_going,
-                dry_run: how.dry_run,
+                mode: if how.dry_run { BuildMode::DryRun } else { BuildMode::Build },
                 rebuilt: texts.iter().filter(|_| how.rebuilt).cloned().collect(),
                 fresh: texts.iter().filter(|_| how.fresh).cloned().collect(),
                 ..Options::default()

@@ -3,6 +3,7 @@
 use crate::build_ahead::{IDLE, build_ahead, no_paid_calls, request};
 use crate::watch_lines as lines;
 use clap::Args;
+use engine::build::BuildMode;
 use engine::build::session::Session;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
@@ -276,7 +277,8 @@ impl Watching<'_> {
         {
             let cancel = self.running.start_build(false);
             let mut request = request(patterns);
-            (request.options.own, request.options.price, request.options.keep_going) = (true, true, true);
+            (request.options.own, request.options.keep_going) = (true, true);
+            request.options.mode = BuildMode::Price;
             if !session.build(&request, &Silent, &cancel)?.cancelled {
                 self.reported.built(session);
             }

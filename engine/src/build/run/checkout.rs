@@ -78,7 +78,7 @@ impl Run<'_> {
 
     pub(super) fn make_durable(&mut self) -> Result<(), RunError> {
         let is_drained = self.outbox.is_drained() && !self.money.has_rows();
-        if !is_drained && !self.options.dry_run {
+        if !is_drained && !self.options.mode.is_dry() {
             self.send_batch()?;
         }
         Ok(self.outbox.finish_batches()?)

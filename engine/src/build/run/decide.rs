@@ -52,7 +52,7 @@ impl Run<'_> {
                 }
             }
         }
-        if unknown && self.options.price && self.is_paid(&work) {
+        if unknown && self.options.mode.prices() && self.is_paid(&work) {
             self.graph.rewire(id, (*edges).clone());
             self.start_pricing(id, work);
             return Ok(());
@@ -67,7 +67,7 @@ impl Run<'_> {
         let Some(key) = self.key(id, &work, &inputs) else { return Ok(()) };
         work.key = key;
         self.job_order.add_depth(id, &edges);
-        if self.options.settles.is_some() && self.is_unwanted(id, &key)? {
+        if self.options.mode.settles() && self.is_unwanted(id, &key)? {
             // It was invalidated while the build waited.
             self.tally.limited += 1;
             self.leave_stale(id);
@@ -84,7 +84,7 @@ impl Run<'_> {
         let key = work.key;
         let work = match self.pool(&work) {
             Pool::Cpu => work,
-            Pool::Slow if self.options.settles.is_some() => {
+            Pool::Slow if self.options.mode.settles() => {
                 self.tally.limited += 1;
                 self.leave_stale(id);
                 return Ok(());
@@ -95,7 +95,7 @@ impl Run<'_> {
                 None => return Ok(()),
             },
         };
-        if self.options.dry_run {
+        if self.options.mode.is_dry() {
             // Of several nodes with one key, the first runs and the others take its result. A missing blob may be rebuilt by any node with the same
             // output.
             let first = self.same_keys.claim_key(key);

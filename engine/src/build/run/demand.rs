@@ -274,7 +274,7 @@ impl Run<'_> {
     /// Rebuilds the lost output of `node` before the node that reads it; a dry run reports that node instead.
     fn restore_first(&mut self, id: NodeId, work: Box<Work>, node: NodeId) -> Result<(), RunError> {
         self.nodes.change_state(id, NodeProgress::Expanding { work });
-        if self.options.dry_run {
+        if self.options.mode.is_dry() {
             self.report_would_run(id, false);
             return Ok(());
         }

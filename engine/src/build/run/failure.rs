@@ -71,7 +71,7 @@ impl Run<'_> {
             return self.postpone(id);
         }
         self.tally.skipped += 1;
-        if self.options.settles.is_some() && !self.findings.has_reason(cause) {
+        if self.options.mode.settles() && !self.findings.has_reason(cause) {
             return self.leave_stale(id);
         }
         let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(cause).label.clone());

@@ -37,7 +37,7 @@ pub use finish::located;
 pub use leftover::Leftover;
 pub use money::{Priced, outcome};
 pub use node_states::OutputOrigin;
-pub use options::{Options, OvertakenBuild};
+pub use options::{BuildMode, Options, OvertakenBuild};
 pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;

@@ -72,7 +72,7 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn reserve(&mut self, id: NodeId, work: Box<Work>) -> Result<Option<Box<Work>>, RunError> {
-        if self.options.settles.is_some() {
+        if self.options.mode.settles() {
             self.tally.limited += 1;
             self.postpone(id);
             return Ok(None);
@@ -81,7 +81,7 @@ impl Run<'_> {
             self.fail_again(id, before);
             return Ok(None);
         }
-        if self.options.price {
+        if self.options.mode.prices() {
             self.start_pricing(id, work);
             return Ok(None);
         }
@@ -216,7 +216,7 @@ impl Run<'_> {
 
     /// Records the original cost of a result found under its key.
     pub(super) fn settle_saving(&mut self, label: &str, spent: &Spent, took_us: u64) {
-        if self.options.settles.is_some() {
+        if self.options.mode.settles() {
             return;
         }
         self.tally.saved.add(spent);

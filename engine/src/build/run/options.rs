@@ -11,6 +11,50 @@ pub struct OvertakenBuild {
     pub build: Option<u64>,
 }
 
+/// What a build does with targets that have no stored result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BuildMode {
+    /// Builds them.
+    #[default]
+    Build,
+    /// Runs no producer and only reports which would run.
+    DryRun,
+    /// Builds free targets and only prices paid ones.
+    Price,
+    /// Only computes, and counts nothing: the overtaken build ran the programs and asked the models.
+    Settle {
+        /// That build.
+        of: OvertakenBuild,
+        /// Whether it only priced paid targets.
+        priced: bool,
+    },
+}
+
+impl BuildMode {
+    /// Whether no producer runs.
+    pub fn is_dry(self) -> bool {
+        self == Self::DryRun
+    }
+
+    /// Whether paid targets are only priced.
+    pub fn prices(self) -> bool {
+        matches!(self, Self::Price | Self::Settle { priced: true, .. })
+    }
+
+    /// Whether the results of an overtaken build are settled.
+    pub fn settles(self) -> bool {
+        self.overtaken_build().is_some()
+    }
+
+    /// Returns the overtaken build whose results are settled.
+    pub fn overtaken_build(self) -> Option<OvertakenBuild> {
+        match self {
+            Self::Settle { of, .. } => Some(of),
+            Self::Build | Self::DryRun | Self::Price => None,
+        }
+    }
+}
+
 /// Options of a build.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -18,12 +62,10 @@ pub struct Options {
     pub jobs: usize,
     /// Whether to continue with other targets after a failure.
     pub keep_going: bool,
-    /// Whether to run no producer and only report which would run.
-    pub dry_run: bool,
+    /// What to do with targets that have no stored result.
+    pub mode: BuildMode,
     /// Maximum number of concurrent paid calls.
     pub paid_jobs: usize,
-    /// Whether to only price paid targets. Free ones are built.
-    pub price: bool,
     /// Whether to also try targets that failed too often under their key.
     pub insist: bool,
     /// Labels of paid targets for which a person requested new results although cached ones exist.
@@ -32,9 +74,6 @@ pub struct Options {
     pub invalidated: Marks,
     /// Labels of cached targets to rebuild for comparison. Their present results stay.
     pub rebuilt: std::collections::BTreeSet<String>,
-    /// Whether to only compute, and count nothing: an earlier build of this request ran the programs and asked the models, and other
-    /// processes built the checkout while it waited.
-    pub settles: Option<OvertakenBuild>,
     /// Whether cortex itself makes the request: no later build waits for it, so it is not built ahead.
     pub own: bool,
     /// Maximum number of nodes whose states a stopped build commits. With more, it commits only the results, which the next build finds under their
@@ -48,13 +87,11 @@ impl Default for Options {
         Self {
             jobs: 1,
             keep_going: true,
-            dry_run: false,
+            mode: BuildMode::Build,
             paid_jobs: 1,
-            price: false,
             insist: false,
             fresh: std::collections::BTreeSet::new(),
             rebuilt: std::collections::BTreeSet::new(),
-            settles: None,
             invalidated: Marks::new(),
             own: false,
             settled_on_stop: SETTLED_ON_STOP,

@@ -29,7 +29,7 @@ impl Run<'_> {
         if source_nodes::leaf(&label).is_some() {
             return Ok(self.leaves.set(&label));
         }
-        if self.options.dry_run || self.is_stopped() {
+        if self.options.mode.is_dry() || self.is_stopped() {
             return Ok(None);
         }
         self.rebuild_lost_blob(id)?;

@@ -104,7 +104,7 @@ impl Run<'_> {
     /// # Errors
     /// When the store breaks.
     pub fn settle_tables(&mut self, patterns: &PatternSet) -> Result<(), RunError> {
-        if self.options.dry_run || self.redefined || self.graph.stale().next().is_none() || self.tables().row_rules.is_empty() {
+        if self.options.mode.is_dry() || self.redefined || self.graph.stale().next().is_none() || self.tables().row_rules.is_empty() {
             return Ok(());
         }
         let tables = self.tables();

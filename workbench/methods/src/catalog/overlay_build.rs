@@ -10,6 +10,7 @@ use crate::desk::clock::current_seconds;
 use crate::failed::Failed;
 use crate::render::summary::expected_cost;
 use crate::render::{format_count, plural, printable};
+use engine::build::BuildMode;
 use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::values::label::Label;
@@ -265,7 +266,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     let context = desk.context;
     let (workspace, session) = desk.open_to_build()?;
     let asks = workbench::paid::asks_any_model(&workspace.manifest_definition()?.manifest, &workspace.engine.registry);
-    (request.options.dry_run, request.options.price) = (!asks, asks);
+    request.options.mode = if asks { BuildMode::Price } else { BuildMode::DryRun };
     request.list = true;
     let (now, before) = (possibly_stale(session), possibly_stale(&workspace.session_beneath()?));
     let currency = workbench::paid::currency(session);

@@ -20,7 +20,7 @@ use clap::Args;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::state::CurrentRequest;
-use engine::build::{Options, Root};
+use engine::build::{BuildMode, Options, Root};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -118,7 +118,7 @@ pub fn run_build(context: &RequestContext, args: &BuildArgs) -> Result<CommandAn
     }
     if args.dry_run && workbench::paid::asks_any_model(&definition.manifest, &workspace.engine.registry) {
         // The prompts are known only after all their free inputs are built.
-        (request.options.dry_run, request.options.price) = (false, true);
+        request.options.mode = BuildMode::Price;
         request.list = true;
     }
     // The process ends with the command, so do not spend time on dropping a hundred thousand rules.
@@ -215,7 +215,7 @@ impl FinishedRun<'_> {
         if let Some(line) = self.used.and_then(|used| used.format_transfers(self.report.brought, style)) {
             context.print_text(&line);
         }
-        if self.request.options.price {
+        if self.request.options.mode.prices() {
             let is_made = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(session, &root.label);
             let answered = self.report.roots.iter().filter(is_made).count();
             context.print_text(&summary::prices(&self.report.plans, answered, currency, style));
@@ -331,7 +331,7 @@ pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
     let options = Options {
         jobs: usize::from(args.jobs),
         keep_going: !args.fail_fast && (args.keep_going || request.options.keep_going),
-        dry_run: args.dry_run,
+        mode: if args.dry_run { BuildMode::DryRun } else { BuildMode::Build },
         paid_jobs: args.asking.jobs(),
         ..Options::default()
     };

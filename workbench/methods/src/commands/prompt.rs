@@ -7,8 +7,8 @@ use crate::desk::{build, names};
 use crate::failed::Failed;
 use crate::render::{money, printable};
 use clap::Args;
-use engine::build::Options;
 use engine::build::request::Request;
+use engine::build::{BuildMode, Options};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
@@ -52,7 +52,7 @@ pub fn run_prompt(context: &RequestContext, args: &PromptArgs) -> Result<Command
         options: Options {
             jobs: build::default_jobs(),
             keep_going: false,
-            price: true,
+            mode: BuildMode::Price,
             insist: true,
             fresh,
             ..Options::default()

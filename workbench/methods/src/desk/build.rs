@@ -5,9 +5,9 @@ use crate::code::Code;
 use crate::failed::Failed;
 use crate::render::Style;
 use crate::render::summary;
-use engine::build::Options;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
+use engine::build::{BuildMode, Options};
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
@@ -140,7 +140,7 @@ pub fn build_free(context: &RequestContext, session: &mut Session, labels: &[Str
         digest: Digest::of(format!("free\0{}", labels.join("\0")).as_bytes()),
         options: Options {
             jobs: default_jobs(),
-            price: true,
+            mode: BuildMode::Price,
             keep_going: true,
             own: true,
             ..Options::default()
