@@ -5,9 +5,9 @@
 
 use super::blobs::Blobs;
 use super::engine::EngineError;
-use super::jobs::panicked;
+use super::job::panicked;
 use super::overtaken::Checkout;
-use super::run::{Leftover, outcome};
+use super::run::Leftover;
 use super::session::Session;
 use crate::manifest::template::Vars;
 use crate::planning::key::{KeyDescription, KeyInput, action_key};
@@ -191,7 +191,7 @@ impl Session {
     /// Stores a new result under its key with its cost.
     fn store_ad_hoc_output(&self, keyed: &KeyedRequest<'_>, output: Output, took_us: u64) -> Result<AdHocResult, EngineError> {
         let KeyedRequest { wanted, producer, key, .. } = *keyed;
-        let became = outcome(output.notes.get("mode").map(String::as_str));
+        let became = Outcome::from_mode(output.notes.get("mode").map(String::as_str));
         let ledger = output.spent.clone().map(|spent| self.ledger_entry(wanted, spent, became, took_us));
         // Only its requester reads an ad-hoc result, so a table stays in one page.
         let (digest, blob): (Digest, Arc<[u8]>) = (Digest::of(&output.bytes), output.bytes.into());

@@ -1,25 +1,15 @@
 //! Parts of a paid answer, stored one by one as results of their own, so that the failure of a later part loses none.
 
-use super::jobs::JobContext;
-use super::run::money::outcome;
+use super::job::{JobContext, ReportedCost};
 use crate::seams::paid::{Notes, Parts, Spent};
 use crate::seams::producer::{Failure, ProducerId};
 use crate::store::Commit;
-use crate::store::ledger::LedgerEntry;
+use crate::store::ledger::{LedgerEntry, Outcome};
 use crate::store::records::{ActionRecord, Class, NewResult};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The part of an output's cost that was reported before the output.
-#[derive(Clone, Debug, Default)]
-pub struct ReportedCost {
-    /// Cost of parts that earlier tries stored.
-    pub before: Spent,
-    /// Cost of parts that this try stored; the ledger has them.
-    pub now: Spent,
-}
 
 /// The parts of one action.
 pub(super) struct StoredParts<'a> {
@@ -94,7 +84,7 @@ impl Parts for StoredParts<'_> {
         let line = LedgerEntry {
             at: record.made_at,
             label: record.label.clone(),
-            outcome: outcome(None),
+            outcome: Outcome::from_mode(None),
             spent: spent.clone(),
             took_us: 0,
         };

@@ -1,7 +1,7 @@
 //! Paid answers: while a process requests an answer, no other one does, and machines that request it at the same moment all keep the same one.
 
 use super::invalidated::InvalidatedResult;
-use super::jobs::{Done, JobContext};
+use super::job::{Done, JobContext};
 use crate::seams::job_group::GroupMember;
 use crate::seams::producer::{Failure, Params, ProducerId};
 use crate::store::records::{ActionRecord, Class, NewResult};

@@ -4,7 +4,7 @@ use super::blobs::Blobs;
 use super::build_log::{ListedEvents, Listing};
 use super::engine::{Engine, EngineError};
 use super::graph_memory::GraphMemory;
-use super::jobs::JobContext;
+use super::job::JobContext;
 use super::layout::{KnownFiles, LayoutResult};
 use super::lazy_exports::LazyExports;
 use super::outlook::{ForecastGraph, RunForecast, marked_nodes};

@@ -3,7 +3,7 @@
 //! Corrections are stored by label for all checkouts of a store ([`crate::store::corrections`]). Unrelated workspaces may share a store and have
 //! types of one name, so words from another checkout count only if most of the node's inputs were the same.
 
-use super::jobs::{JobContext, JobInput};
+use super::job::{JobContext, JobInput, Past};
 use crate::seams::paid::{Correction, Previous, PreviousInput};
 use crate::seams::producer::{Inputs, Producer, ProducerId};
 use crate::store::corrections;
@@ -14,13 +14,6 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-
-/// Start of the search.
-#[derive(Clone, Copy, Debug)]
-pub struct Past {
-    /// Key of the node's last result.
-    pub previous: Option<ActionKey>,
-}
 
 impl Past {
     /// Returns the last result and a person's words. If the last result was free or missing, the corrected one counts as the last.

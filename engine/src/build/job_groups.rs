@@ -4,8 +4,8 @@
 //! bounds how many of them call a model at a time.
 
 use super::answers;
-use super::jobs::{Done, Job, JobContext, Task};
-use super::pools::{Finished, From, Waiting};
+use super::finished_job::{Finished, From, Waiting};
+use super::job::{Done, Job, JobContext, Task};
 use crate::graph::NodeId;
 use crate::seams::job_group::JobGroup;
 use crate::seams::producer::{Failure, Grouping};

@@ -1,7 +1,7 @@
 //! Inputs of a job: blobs of nodes, and source files as they were when the key was computed.
 
 use super::blobs::Unavailable;
-use super::jobs::{Done, Fetch, JobContext, JobInput, Load, Settled};
+use super::job::{Done, Fetch, JobContext, JobInput, Load, Settled};
 use super::parallel_reads::map_together;
 use crate::seams::producer::Failure;
 use crate::values::codes::ErrorCode;

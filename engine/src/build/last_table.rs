@@ -1,7 +1,6 @@
 //! The last table of a job's node: its rows, its inputs, and the changes of these since.
 
-use super::jobs::{Job, JobContext, JobInput, Task};
-use super::table_updates::ONE_IN;
+use super::job::{Job, JobContext, JobInput, Task};
 use crate::manifest::model::{InputFrom, Rule};
 use crate::planning::expand::ItemFrame;
 use crate::seams::update::{ChangedInput, TableChanges, TableView};
@@ -14,6 +13,9 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// An update pays if at most one in this many inputs, or rows of an input, changed.
+pub(super) const ONE_IN: usize = 4;
 
 /// The last table of a job's node.
 pub(super) struct LastTable<'a> {

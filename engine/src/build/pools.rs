@@ -3,14 +3,13 @@
 //! Jobs wait here and are dispatched a few at a time: computing jobs newest first (so that new outputs are read while in memory), the others by
 //! priority (references / (1 + depth), first come first served among equals: seed 000 §5.3).
 
+use super::finished_job::{Finished, From, Waiting};
+use super::job::{Done, Job, JobContext};
 use super::job_groups::{self, JobGroups};
-use super::jobs::{Done, Job, JobContext};
 use super::remote_queue::RemoteQueue;
 use crate::graph::NodeId;
 use crate::seams::producer::{Failure, Grouping, Pool};
-use crate::values::event::FinishedJob;
 use crossbeam_channel::Sender;
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -47,32 +46,6 @@ struct Lane {
     arrived: u64,
 }
 
-pub(super) struct Waiting {
-    priority: f64,
-    arrival: u64,
-    pub(super) job: Job,
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Waiting {}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.priority.total_cmp(&other.priority).then(other.arrival.cmp(&self.arrival))
-    }
-}
-
 /// Maximum number of threads: more only take memory.
 const MOST_THREADS: usize = 256;
 
@@ -84,50 +57,6 @@ const COMPUTING: Duration = Duration::from_millis(250);
 
 /// Time that a stopped build waits for programs and calls, which are being ended.
 const ENDING: Duration = Duration::from_millis(600);
-
-/// Place where a job ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
-    /// In a pool of this machine.
-    Here(Pool),
-    /// In a group, outside of the pools.
-    JobGroup,
-    /// By a farm.
-    Farm,
-}
-
-/// A finished job.
-pub struct Finished {
-    /// The node.
-    pub id: NodeId,
-    /// Its outcome.
-    pub done: Done,
-    pub(super) from: From,
-    pub(super) worker: usize,
-    pub(super) task: &'static str,
-    pub(super) began: Instant,
-    pub(super) took: Duration,
-}
-
-impl Finished {
-    /// Returns where and when it ran, for the observer.
-    pub fn to_event<'a>(&self, label: &'a str) -> FinishedJob<'a> {
-        let pool = match self.from {
-            From::Here(Pool::Cpu) => "cpu",
-            From::Here(Pool::Slow) => "slow",
-            From::Here(Pool::Paid) | From::JobGroup => "paid",
-            From::Farm => "farm",
-        };
-        FinishedJob {
-            label,
-            task: self.task,
-            pool,
-            worker: self.worker,
-            began: self.began,
-            took: self.took,
-        }
-    }
-}
 
 impl Pools {
     /// Creates pools of `threads` workers each, and `paid` for paid calls; threads start with the first job.

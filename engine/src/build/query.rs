@@ -5,7 +5,7 @@
 
 use super::blobs::Blobs;
 use super::engine::EngineError;
-use super::jobs::JobContext;
+use super::job::JobContext;
 use super::outlook::{ForecastGraph, RunForecast, marked_nodes};
 use super::prune::{Vanished, vanished};
 use super::remarks::{FailedTry, Remark, Wait, end_of_wait};

@@ -5,7 +5,7 @@
 //! asks. Two machines that write theirs at the same moment both read back: the later lock stays, so that in most orders one of them waits.
 //! If both ask, one answer [stays](super::answers::store_answer).
 
-use super::jobs::JobContext;
+use super::job::JobContext;
 use super::sharing::{RemoteResult, Sharing};
 use crate::seams::job_group::GroupMember;
 use crate::seams::paid::QuestionLock;

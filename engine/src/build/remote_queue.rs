@@ -4,8 +4,8 @@
 //! the farm, many in one shard. Jobs without a complete answer run here. The number of concurrent shards follows the farm's success; a farm that
 //! did not answer in time gets no more shards.
 
-use super::jobs::{Done, Job, JobContext};
-use super::pools::{Finished, From};
+use super::finished_job::{Finished, From};
+use super::job::{Done, Job, JobContext};
 use super::shard::{self, Shard, WorkerOutput};
 use crate::graph::NodeId;
 use crate::seams::farm::{Farm, SendThresholds, ShardOutcome};

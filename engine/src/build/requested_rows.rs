@@ -4,8 +4,7 @@
 //! of the table that it gets, and enter the key.
 
 use super::blobs::PagedBlobs;
-use super::jobs::{Done, Job, JobContext, Load, Task, panicked};
-use crate::graph::NodeId;
+use super::job::{Done, Job, JobContext, Load, Task, panicked};
 use crate::manifest::model::{InputFrom, Manifest, Rule};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, Blobs, ExpandError, PlannedInput};
@@ -14,11 +13,10 @@ use crate::values::digest::Digest;
 use crate::values::pages::PageError;
 use crate::values::pieces;
 use crate::values::table::write_table;
-use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A node whose producer requests rows.
 pub struct RowRequester<'a> {
@@ -42,30 +40,6 @@ pub struct RequestedRows {
     pub rows: Arc<[u8]>,
     /// The output, if the producer returned it along with the request.
     pub output: Option<Output>,
-}
-
-/// Outputs that producers returned along with their requests, before the keys were known: by node and digest of the rows.
-#[derive(Default)]
-pub struct EarlyOutputs(Mutex<FxHashMap<(NodeId, Digest), Output>>);
-
-/// Maximum number of early outputs in memory.
-const MOST_HELD: usize = 4_096;
-
-impl EarlyOutputs {
-    /// Stores the output of a node in memory.
-    pub fn insert_output(&self, node: NodeId, rows: Digest, output: Output) {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.len() >= MOST_HELD {
-            // Most of these belong to nodes whose results were cached; the others run their producers.
-            held.clear();
-        }
-        held.insert((node, rows), output);
-    }
-
-    /// Takes the output of a node for these rows.
-    pub fn take(&self, node: NodeId, rows: Digest) -> Option<Output> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&(node, rows))
-    }
 }
 
 /// Reason why rows are missing.

@@ -2,8 +2,8 @@
 //!
 //! The result equals the producer's output for all inputs, page for page. When a blob that the update needs is missing, the producer runs.
 
-use super::jobs::{Job, JobContext, Task};
-use super::last_table::LastTable;
+use super::job::{Job, JobContext, Task};
+use super::last_table::{LastTable, ONE_IN};
 use crate::seams::fold::{Contribution, Fold, changed_rows};
 use crate::seams::producer::{Input, Output};
 use crate::seams::update::{ChangedInput, TableChanges, UpdatedRows};
@@ -11,9 +11,6 @@ use crate::values::digest::{ActionKey, Digest};
 use crate::values::pages::PageError;
 use crate::values::pages::edit::{Edited, edit};
 use std::collections::BTreeMap;
-
-/// An update pays if at most one in this many inputs, or rows of an input, changed.
-pub(super) const ONE_IN: usize = 4;
 
 impl Job {
     /// Computes the output from that of key `before` and the changes since; `None` if the producer must run.

@@ -1,6 +1,6 @@
 //! The writer: a thread that commits batches of results during the build.
 
-use super::jobs::JobContext;
+use super::job::JobContext;
 use crate::seams::producer::Cancel;
 use crate::store::records::NewResult;
 use crate::store::{ActionLock, Commit, RowChange, Store, StoreError, ViewId};

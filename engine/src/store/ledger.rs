@@ -53,6 +53,17 @@ pub struct LedgerEntry {
     pub took_us: u64,
 }
 
+impl Outcome {
+    /// Returns the outcome for the mode that a producer noted.
+    pub fn from_mode(mode: Option<&str>) -> Self {
+        match mode {
+            Some("patch") => Self::Patch,
+            Some("unchanged" | "carried") => Self::Unchanged,
+            _ => Self::Full,
+        }
+    }
+}
+
 impl LedgerEntry {
     /// Returns the row to write.
     pub fn to_row(&self) -> RowChange {

@@ -5,7 +5,7 @@ use super::source_nodes::{Leaf, Leaves, leaf};
 use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
 use crate::build::blobs::PagedBlobs;
 use crate::build::excluded_paths::Exclusion;
-use crate::build::jobs::Task;
+use crate::build::job::Task;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::{Edge, EdgeFrom, Edges, Graph, NodeId, NodeResult};
 use crate::manifest::model::InputFrom;

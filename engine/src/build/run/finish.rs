@@ -1,10 +1,10 @@
 //! Finishing: processes the outcomes of jobs, rebuilds missing blobs, and wakes waiting readers.
 
 use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
-use crate::build::answer_parts::ReportedCost;
 use crate::build::blobs::LARGEST;
-use crate::build::jobs::{Done, Job};
-use crate::build::pools::Finished;
+use crate::build::finished_job::Finished;
+use crate::build::job::ReportedCost;
+use crate::build::job::{Done, Job};
 use crate::build::remote_costs::ProducerCost;
 use crate::build::sharing::{RemoteResult, is_single};
 use crate::graph::{EdgeFrom, NodeId};

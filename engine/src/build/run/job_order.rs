@@ -1,7 +1,7 @@
 //! The order of jobs that run programs or ask models: these start once no step is due, so that all their readers are known.
 
 use super::Run;
-use crate::build::jobs::Job;
+use crate::build::job::Job;
 use crate::graph::{Edge, EdgeFrom, Edges, NodeId};
 use crate::seams::lineage::Present;
 use crate::seams::paid::FormerNames;

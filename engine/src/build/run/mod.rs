@@ -20,7 +20,7 @@ mod known_sets;
 mod leftover;
 mod member_patterns;
 mod membership;
-pub(super) mod money;
+mod money;
 mod node_states;
 mod options;
 mod outbox;
@@ -35,7 +35,7 @@ mod tally;
 
 pub use finish::located;
 pub use leftover::Leftover;
-pub use money::{Priced, outcome};
+pub use money::Priced;
 pub use node_states::OutputOrigin;
 pub use options::{BuildMode, Options, OvertakenBuild};
 pub use roots::{Root, Roots, UNSET};
@@ -55,8 +55,9 @@ use same_key::SameKeys;
 use stop::Stop;
 
 use super::bundle_import::Predecessors;
-use super::jobs::{Job, JobContext, Settled};
-use super::pools::{Finished, Pools};
+use super::finished_job::Finished;
+use super::job::{Job, JobContext, Settled};
+use super::pools::Pools;
 use super::writer::Writer;
 use crate::build::checkout_turn::CheckoutTurn;
 use crate::graph::stale::{self, NodeSet};
@@ -385,7 +386,7 @@ impl<'a> Run<'a> {
         self.output(id).map(|digest| Settled { id, label, digest, fetch })
     }
 
-    fn job(&self, id: NodeId, work: &Work, task: super::jobs::Task) -> Job {
+    fn job(&self, id: NodeId, work: &Work, task: super::job::Task) -> Job {
         Job {
             id,
             label: self.graph.node(id).label.clone(),

@@ -6,9 +6,9 @@
 
 use super::leftover::Leftover;
 use super::{NodeProgress, Run, RunError, Stage, Work};
-use crate::build::answer_parts::ReportedCost;
-use crate::build::earlier_answer::Past;
-use crate::build::jobs::{JobMode, Task};
+use crate::build::job::Past;
+use crate::build::job::ReportedCost;
+use crate::build::job::{JobMode, Task};
 use crate::build::remarks::{FailedTry, Remark, Wait};
 use crate::graph::NodeId;
 use crate::seams::paid::{Notes, Plan, Spent};
@@ -157,7 +157,7 @@ impl Run<'_> {
 
     /// Records what an output cost, except for parts of the answer that are already in the ledger.
     pub(super) fn settle_expense(&mut self, label: &str, notes: &Notes, spent: &Spent, cost: &ReportedCost, took_us: u64) {
-        let outcome = outcome(notes.get("mode").map(String::as_str));
+        let outcome = Outcome::from_mode(notes.get("mode").map(String::as_str));
         self.tally.spent.add(&spent.less(&cost.before));
         self.record_expense(label, outcome, &spent.less(&cost.before).less(&cost.now), took_us);
     }
@@ -298,14 +298,5 @@ impl Run<'_> {
             self.tally.failed += std::mem::take(&mut self.tally.deferred);
         }
         Ok(())
-    }
-}
-
-/// Returns the ledger's outcome for the mode that the producer noted.
-pub fn outcome(mode: Option<&str>) -> Outcome {
-    match mode {
-        Some("patch") => Outcome::Patch,
-        Some("unchanged" | "carried") => Outcome::Unchanged,
-        _ => Outcome::Full,
     }
 }

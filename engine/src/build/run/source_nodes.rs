@@ -1,7 +1,7 @@
 //! Leaves: nodes whose output is a fact of the source tree, not of a producer.
 
 use crate::build::excluded_paths::Exclusion;
-use crate::build::jobs::Fetch;
+use crate::build::job::Fetch;
 use crate::values::digest::Digest;
 use crate::values::pages::Change;
 use std::sync::Arc;
